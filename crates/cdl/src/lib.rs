@@ -1,0 +1,1 @@
+//! CDL text of a netCDF dataset

@@ -1,0 +1,88 @@
+//! [`ArraySpec`]: all the engine is told of an array. It never sees metadata, URLs or a storage's name.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use dispatch::{ElementCodec, Filter, Key, Options, ZMap};
+use model::{NcType, Values};
+
+/// How one element is stored.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Element {
+    /// A number, or one byte of text ([`NcType::Char`]).
+    Number {
+        /// Its type; numeric or char.
+        ty: NcType,
+        /// Whether its most significant byte comes first.
+        big_endian: bool,
+    },
+    /// Text in `width` bytes, padded with zeros; presented as a string.
+    Text {
+        /// Bytes per element.
+        width: usize,
+    },
+    /// Text in `chars` UCS-4 code points, padded with zeros; presented as a string.
+    Utf32 {
+        /// Code points per element.
+        chars: usize,
+        /// Whether each code point's most significant byte comes first.
+        big_endian: bool,
+    },
+    /// Elements of variable length, made bytes by a codec; presented as strings.
+    Variable(Box<dyn ElementCodec>),
+}
+
+/// The layout of elements inside a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Last dimension fastest.
+    #[default]
+    C,
+    /// First dimension fastest.
+    F,
+}
+
+/// One dimension of an array.
+#[derive(Debug, Clone)]
+pub struct ArrayDim {
+    /// The current length, shared with the model.
+    pub len: Arc<AtomicU64>,
+    /// Whether writes may make it longer.
+    pub unlimited: bool,
+}
+
+/// Where the chunks of an array are.
+pub trait ChunkStore: Send + Sync + fmt::Debug {
+    /// The map that holds them.
+    fn map(&self) -> &dyn ZMap;
+
+    /// Sets `key` to the object of a chunk. Called per chunk: must not allocate once `key` is large enough.
+    fn locate(&self, index: &[u64], key: &mut Key);
+}
+
+/// All the engine is told of an array.
+#[derive(Debug)]
+pub struct ArraySpec {
+    /// The variable's path, for errors.
+    pub name: String,
+    /// The dimensions, slowest first.
+    pub dims: Vec<ArrayDim>,
+    /// The chunk shape: same rank, every entry at least 1.
+    pub chunk_shape: Vec<u64>,
+    /// How one element is stored.
+    pub element: Element,
+    /// The layout of elements inside a chunk.
+    pub order: Order,
+    /// The filters in the order of encoding; the engine binds them.
+    pub filters: Vec<Box<dyn Filter>>,
+    /// What unwritten elements read as: one value of the presented type. `None`: zeros (no fill).
+    pub fill: Option<Values>,
+    /// Where the chunks are.
+    pub store: Arc<dyn ChunkStore>,
+    /// Limits, threads, cache, absence, progress.
+    pub options: Options,
+    /// Whether it may be written.
+    pub writable: bool,
+}

@@ -1,0 +1,1 @@
+//! Suites any driver, map or filter can be run through

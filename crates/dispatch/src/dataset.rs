@@ -1,0 +1,143 @@
+//! The open dataset: [`Dataset`], and [`VarData`], one variable's data.
+//!
+//! A driver implements these few methods; [`NcDispatch`](crate::NcDispatch) spells out every entry of the
+//! netCDF dispatch table in terms of them. Arguments are validated before they get here: a driver never
+//! re-checks a hyperslab.
+
+use std::fmt;
+use std::sync::Arc;
+
+use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+
+use crate::{Format, FormatX, MemMut, MemRef};
+
+/// How much of a variable's decoded data is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheConfig {
+    /// Bytes.
+    pub bytes: usize,
+    /// Slots of the table; a hint.
+    pub slots: usize,
+    /// 0 to 1: how readily chunks that were fully read or written are given up first; a hint.
+    pub preemption: f32,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 }
+    }
+}
+
+/// What a dataset says of itself.
+#[derive(Debug, Clone)]
+pub struct DatasetInfo {
+    /// The driver's name.
+    pub driver: &'static str,
+    /// The map's name, if it lies in one.
+    pub map: Option<String>,
+    /// `NC_FORMAT_*`.
+    pub format: Format,
+    /// `NC_FORMATX_*`.
+    pub formatx: FormatX,
+    /// The flavour within the driver (`nczarr`, `xarray`, `zarr` …).
+    pub flavour: String,
+    /// The version of the format (`2` for Zarr V2 …).
+    pub version: String,
+    /// Whether it may be changed.
+    pub writable: bool,
+    /// Why driver, map and flavour were chosen, and what was odd: one line each.
+    pub notes: Vec<String>,
+    /// The text of `_NCProperties`, if the dataset has one.
+    pub properties: Option<String>,
+    /// The version of the superblock for `_SuperblockVersion`, if the dataset has one.
+    pub superblock: Option<i32>,
+}
+
+/// One open dataset: what a storage format must be able to do.
+pub trait Dataset: Send + Sync + fmt::Debug {
+    /// What it is.
+    fn info(&self) -> DatasetInfo;
+
+    /// The metadata tree. All inquiry functions are answered from it.
+    fn model(&self) -> &ModelCell;
+
+    /// The data of a variable; kept by whoever reads or writes it often.
+    ///
+    /// # Errors
+    /// The variable's `problem` if its data cannot be read; `NC_ENOTVAR`.
+    fn data(&self, var: VarId) -> Result<Arc<dyn VarData>>;
+
+    /// Flushes and releases everything. Idempotent.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn close(&self) -> Result<()>;
+
+    /// Whether this format can hold the edit, and what must happen in storage before the model changes.
+    ///
+    /// # Errors
+    /// The netCDF code of the rule the format has; nothing has changed then.
+    fn admit(&self, _edit: &Edit<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context("the dataset is read-only"))
+    }
+
+    /// Writes the metadata (`enddef`).
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn commit(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes everything out.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Closes without writing metadata changes made since the last commit; a dataset that was never committed is deleted.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn abort(&self) -> Result<()> {
+        self.model().roll_back();
+        self.close()
+    }
+}
+
+/// The data of one variable.
+pub trait VarData: Send + Sync + fmt::Debug {
+    /// Reads a hyperslab, converting to the memory type.
+    ///
+    /// # Errors
+    /// `NC_ERANGE` after the whole transfer if a value did not fit; what storage and filters say.
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
+
+    /// Writes a hyperslab, converting from the memory type, and grows unlimited dimensions.
+    ///
+    /// # Errors
+    /// As [`VarData::get`]; `NC_EPERM` if the dataset is read-only.
+    fn put(&self, _slab: &Slab<'_>, _data: MemRef<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context("the dataset is read-only"))
+    }
+
+    /// Changes how much of the decoded data is kept.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` if the values make no sense.
+    fn tune(&self, _cache: CacheConfig) -> Result<()> {
+        Ok(())
+    }
+
+    /// How much of the decoded data is kept.
+    fn cache(&self) -> CacheConfig {
+        CacheConfig::default()
+    }
+
+    /// The shape of the stored chunks, in elements; `None` if the variable is stored in one piece.
+    fn chunk_shape(&self) -> Option<Vec<u64>> {
+        None
+    }
+}

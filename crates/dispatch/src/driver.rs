@@ -1,0 +1,208 @@
+//! The format seam: [`Driver`] (one per format) and what it is asked to open or create.
+
+use std::sync::Arc;
+
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+use crate::{Dataset, Options, Registry, ZMap};
+
+/// `NC_FORMATX_*`: the implementation behind a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FormatX {
+    /// Classic formats.
+    Nc3,
+    /// netCDF-4 in HDF5.
+    Hdf5,
+    /// HDF4 scientific datasets.
+    Hdf4,
+    /// NCZarr and Zarr.
+    NcZarr,
+    /// A user-defined format, 0 to 9.
+    Udf(u8),
+}
+
+impl FormatX {
+    /// The number netCDF-C gives it.
+    pub const fn code(self) -> i32 {
+        match self {
+            Self::Nc3 => 1,
+            Self::Hdf5 => 2,
+            Self::Hdf4 => 3,
+            Self::NcZarr => 10,
+            Self::Udf(0) => 8,
+            Self::Udf(1) => 9,
+            Self::Udf(n) => 9 + n as i32,
+        }
+    }
+}
+
+/// `NC_FORMAT_*`: the data model and file kind a dataset presents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// CDF-1.
+    Classic,
+    /// CDF-2.
+    Offset64,
+    /// The enhanced model (netCDF-4, NCZarr).
+    NetCdf4,
+    /// The classic model in a netCDF-4 file.
+    NetCdf4Classic,
+    /// CDF-5.
+    Cdf5,
+}
+
+impl Format {
+    /// The number netCDF-C gives it.
+    pub const fn code(self) -> i32 {
+        match self {
+            Self::Classic => 1,
+            Self::Offset64 => 2,
+            Self::NetCdf4 => 3,
+            Self::NetCdf4Classic => 4,
+            Self::Cdf5 => 5,
+        }
+    }
+
+    /// What `ncdump -k` calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Offset64 => "64-bit offset",
+            Self::NetCdf4 => "netCDF-4",
+            Self::NetCdf4Classic => "netCDF-4 classic model",
+            Self::Cdf5 => "cdf5",
+        }
+    }
+}
+
+/// Bytes at the start of a file that tell its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Magic {
+    /// Where they stand.
+    pub offset: u64,
+    /// What they are.
+    pub bytes: &'static [u8],
+}
+
+/// What a driver is called and how its datasets are recognised.
+#[derive(Debug)]
+pub struct DriverInfo {
+    /// Its name, unique in a registry.
+    pub name: &'static str,
+    /// The implementation number it answers with.
+    pub formatx: FormatX,
+    /// The values of `mode=` that choose it.
+    pub modes: &'static [&'static str],
+    /// First bytes of a plain file that choose it.
+    pub magic: &'static [Magic],
+    /// Keys in the root of a map, one of which says that the dataset is this driver's (`.zgroup` …); empty if it uses no map.
+    pub markers: &'static [&'static str],
+    /// One line for people.
+    pub about: &'static str,
+}
+
+/// How a dataset is to be opened.
+#[derive(Clone)]
+pub struct OpenRequest<'a> {
+    /// Where it is, and the fragment.
+    pub target: &'a Target,
+    /// Whether it will be changed.
+    pub writable: bool,
+    /// Limits, cache and the like.
+    pub options: &'a Options,
+    /// Who else is there: maps and filters.
+    pub registry: &'a Arc<Registry>,
+    /// The map, when somebody opened it already (an embedder, or the probe of the content).
+    pub map: Option<Arc<dyn ZMap>>,
+}
+
+/// What to do about a dataset that stands where a new one is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clobber {
+    /// Refuse with `NC_EOBJECT` (a map) or `NC_EEXIST` (a file).
+    #[default]
+    Refuse,
+    /// Delete it first, if it is recognisably a dataset; anything else is refused.
+    Replace,
+}
+
+/// How a dataset is to be created.
+#[derive(Clone)]
+pub struct CreateRequest<'a> {
+    /// Where, and the fragment.
+    pub target: &'a Target,
+    /// What to do about what stands there.
+    pub clobber: Clobber,
+    /// Only the classic model: no groups, user types, strings or second unlimited dimension.
+    pub classic_model: bool,
+    /// Limits, cache and the like.
+    pub options: &'a Options,
+    /// Who else is there: maps and filters.
+    pub registry: &'a Arc<Registry>,
+    /// The map, when somebody made it already.
+    pub map: Option<Arc<dyn ZMap>>,
+}
+
+/// One format: a unit struct and a `static` description.
+pub trait Driver: Send + Sync + 'static {
+    /// Names, modes and magic.
+    fn info(&self) -> &DriverInfo;
+
+    /// Opens a dataset. Never truncates or repairs.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` or `NC_ENOTZARR` if it is not this format's; what else the format says.
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>>;
+
+    /// Creates a dataset.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the format cannot be written.
+    fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        Err(ErrorKind::Perm.context(format!("driver {} cannot create datasets", self.info().name)))
+    }
+}
+
+/// What a map factory is called and which places it serves.
+#[derive(Debug)]
+pub struct MapInfo {
+    /// Its name, unique in a registry; also its value of `mode=`.
+    pub name: &'static str,
+    /// URL schemes that choose it, in lower case.
+    pub schemes: &'static [&'static str],
+    /// First bytes of a plain file that choose it (an archive); empty for others.
+    pub magic: &'static [Magic],
+    /// One line for people.
+    pub about: &'static str,
+}
+
+/// Opens and creates the maps of one kind of storage.
+pub trait MapFactory: Send + Sync + 'static {
+    /// Names and schemes.
+    fn info(&self) -> &MapInfo;
+
+    /// Opens what is there.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there.
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>>;
+
+    /// Makes a new, empty map.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the storage cannot be written, `NC_EOBJECT` if a dataset stands there and may not be replaced,
+    /// `NC_EEXIST` if something else does.
+    fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
+    }
+
+    /// Deletes the dataset there, and nothing else: the caller has recognised it by its markers.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the storage cannot be written, `NC_ENOTFOUND` if nothing is there.
+    fn delete(&self, _request: &OpenRequest<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context(format!("map {} cannot delete datasets", self.info().name)))
+    }
+}

@@ -1,0 +1,46 @@
+//! [`ElementCodec`]: the array end of a chunk's codec chain, where elements become bytes.
+//!
+//! Elements of fixed size need none: their bytes are the array. Elements of variable length (`vlen-utf8` and
+//! kin) do, so that they never pretend to be fixed bytes. Filters come after it.
+
+use std::fmt;
+
+use dyn_clone::DynClone;
+use model::{NcString, Result};
+
+use crate::Json;
+
+/// Turns the elements of one chunk into bytes and back.
+pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
+    /// The codec's name (`vlen-utf8` …).
+    fn name(&self) -> &str;
+
+    /// The codec description.
+    fn to_json(&self) -> Json;
+
+    /// Replaces `out` by the bytes of `elements`.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if an element cannot be held, naming its index.
+    fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()>;
+
+    /// Makes exactly `count` elements of `src`. `limit` bounds the memory they may take, in bytes.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if there are more, fewer or larger elements than declared.
+    fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>>;
+}
+
+dyn_clone::clone_trait_object!(ElementCodec);
+
+/// Makes [`ElementCodec`]s from codec descriptions.
+pub trait ElementClass: Send + Sync + 'static {
+    /// The names it answers to.
+    fn names(&self) -> &'static [&'static str];
+
+    /// An instance from a codec description.
+    ///
+    /// # Errors
+    /// `NC_EFILTER`, saying which member and what was expected.
+    fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>>;
+}

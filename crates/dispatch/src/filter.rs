@@ -1,0 +1,147 @@
+//! Filters: bytes to bytes, known by HDF5 id and by codec name.
+//!
+//! [`FilterClass`] is the registry's side (names to instance), [`Filter`] one filter with its parameters:
+//! a value that a variable's pipeline holds and copies. A filter knows neither chunks, keys nor variables;
+//! what it must know of the data it learns in [`Filter::bind`].
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use dyn_clone::DynClone;
+use model::Result;
+
+use crate::OutBuf;
+
+/// A JSON value of a codec description.
+pub type Json = serde_json::Value;
+
+/// Which generation of Zarr a codec description belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ZarrFormat {
+    /// Zarr V2: `{"id": name, …}`.
+    V2,
+    /// Zarr V3: `{"name": name, "configuration": {…}}`.
+    V3,
+}
+
+/// What a filter is called.
+#[derive(Debug)]
+pub struct FilterInfo {
+    /// The registered HDF5 id, if there is one.
+    pub hdf5_id: Option<u32>,
+    /// The name as netCDF and numcodecs spell it; unique in a registry.
+    pub name: &'static str,
+    /// Other names it answers to, among them the V2 and V3 codec names that differ from `name`.
+    pub aliases: &'static [&'static str],
+    /// One line for people: what it does, and what it wants.
+    pub about: &'static str,
+}
+
+/// What a filter may want to know of the chunks it will work on.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkInfo {
+    /// Size of one element in bytes, as it enters the first filter.
+    pub item_size: usize,
+    /// Bytes of one whole chunk as it enters this filter when encoding.
+    pub chunk_bytes: usize,
+    /// Elements along the fastest dimension of the chunk.
+    pub row: usize,
+    /// Whether the stored elements are big-endian.
+    pub big_endian: bool,
+}
+
+/// What a filter does to the order of bytes, if that is all it does.
+///
+/// The engine folds such stages into its gather and scatter kernels instead of calling the filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Something the engine cannot fold: it calls the filter.
+    Opaque,
+    /// Byte shuffle: byte `b` of element `i` of `n` goes to `b * n + i`; trailing bytes of an odd length stay.
+    Transpose {
+        /// Element size in bytes.
+        item: usize,
+    },
+    /// Reverses the bytes of each element.
+    Swap {
+        /// Element size in bytes.
+        item: usize,
+    },
+}
+
+/// The registry's side of a filter: makes instances from parameters.
+pub trait FilterClass: Send + Sync + 'static {
+    /// Ids and names.
+    fn info(&self) -> &FilterInfo;
+
+    /// An instance from the visible HDF5 parameters.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` or `NC_EINVAL`, saying which parameter and what was expected.
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>>;
+
+    /// An instance from a codec description of the given generation.
+    ///
+    /// # Errors
+    /// As [`FilterClass::parse_params`].
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>>;
+}
+
+/// One filter with its parameters: a value.
+pub trait Filter: DynClone + Send + Sync + fmt::Debug {
+    /// Ids and names, the same as its class's.
+    fn info(&self) -> &FilterInfo;
+
+    /// The visible HDF5 parameters.
+    fn params(&self) -> Cow<'_, [u32]>;
+
+    /// The codec description of the given generation.
+    fn to_json(&self, format: ZarrFormat) -> Json;
+
+    /// Learns what it will work on; called once per variable, before any data.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if it cannot work on such chunks.
+    fn bind(&mut self, _chunk: &ChunkInfo) -> Result<()> {
+        Ok(())
+    }
+
+    /// What the engine may do in place of calling this filter; asked once per variable, after `bind`.
+    fn stage(&self) -> Stage {
+        Stage::Opaque
+    }
+
+    /// The most bytes [`Filter::encode`] makes of `decoded` bytes. `None`: unknown, the engine grows and retries.
+    fn encode_bound(&self, decoded: usize) -> Option<usize>;
+
+    /// Encodes all of `src` into the empty `dst`.
+    ///
+    /// # Errors
+    /// `NC_EFILTER`; in particular when `dst` has too little room.
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()>;
+
+    /// Decodes all of `src` into the empty `dst`, whose capacity is the declared size and a limit.
+    ///
+    /// A stream that yields less is no error here: the caller compares what was filled with what was declared.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if the stream is damaged or wants more room than there is.
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()>;
+
+    /// The decoded bytes of `wanted`, one range after another, without decoding the rest of the `decoded` bytes.
+    ///
+    /// `None`: this filter cannot; the engine decodes the whole chunk. Blosc can, block by block.
+    fn decode_ranges(
+        &self,
+        _src: &[u8],
+        _decoded: usize,
+        _wanted: &[Range<usize>],
+        _dst: &mut OutBuf<'_>,
+    ) -> Option<Result<()>> {
+        None
+    }
+}
+
+dyn_clone::clone_trait_object!(Filter);

@@ -1,0 +1,175 @@
+//! [`Key`]: the name of one object in a map.
+
+use std::fmt::{self, Write as _};
+
+use model::{ErrorKind, Result};
+
+/// The path of an object inside a map: segments joined by `/`, relative, checked.
+///
+/// `temp/0.0` is a key; so is the empty key, the root, which holds no object but is the prefix of all.
+/// No segment is empty, `.` or `..`, and none holds a control character, so no map has to look.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// The empty key: the prefix of every other.
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// Checks `path` and makes it a key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inval`] naming the path and the segment that is not legal.
+    pub fn new(path: &str) -> Result<Self> {
+        if !path.is_empty() {
+            for segment in path.split('/') {
+                check_segment(segment).map_err(|error| error.at(format_args!("key {path:?}")))?;
+            }
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The key as text, without a leading `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the empty key.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The segments from the root on.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// This key with `path` (one or more segments) below it.
+    ///
+    /// # Errors
+    /// As [`Key::new`].
+    pub fn join(&self, path: &str) -> Result<Self> {
+        let mut key = self.clone();
+        key.push(path)?;
+        Ok(key)
+    }
+
+    /// Appends `path` (one or more segments) in place.
+    ///
+    /// # Errors
+    /// As [`Key::new`]; the key is then unchanged.
+    pub fn push(&mut self, path: &str) -> Result<()> {
+        for segment in path.split('/') {
+            check_segment(segment).map_err(|error| error.at(format_args!("key {path:?} below {:?}", self.0)))?;
+        }
+        self.separate();
+        self.0.push_str(path);
+        Ok(())
+    }
+
+    /// The key one segment up; the root has none.
+    pub fn parent(&self) -> Option<Self> {
+        match self.0.rsplit_once('/') {
+            Some((parent, _)) => Some(Self(parent.to_owned())),
+            None if self.0.is_empty() => None,
+            None => Some(Self::root()),
+        }
+    }
+
+    /// The last segment; empty for the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or("")
+    }
+
+    /// What of this key lies below `prefix`, or `None` if it does not.
+    pub fn below<'a>(&'a self, prefix: &Key) -> Option<&'a str> {
+        if prefix.is_root() {
+            return Some(&self.0);
+        }
+        self.0.strip_prefix(&prefix.0)?.strip_prefix('/')
+    }
+
+    /// Makes this key equal to `other`, keeping its memory.
+    pub fn set(&mut self, other: &Key) {
+        self.0.clear();
+        self.0.push_str(&other.0);
+    }
+
+    /// Appends one segment (or, with `/`, several) made of the numbers in `index`, joined by `separator`.
+    ///
+    /// An empty `index` appends nothing. Allocates only when the key's memory must grow.
+    pub fn push_index(&mut self, index: &[u64], separator: char) {
+        for (i, number) in index.iter().enumerate() {
+            if i == 0 {
+                self.separate();
+            } else {
+                self.0.push(separator);
+            }
+            // Writing to a `String` cannot fail.
+            let _ = write!(self.0, "{number}");
+        }
+    }
+
+    fn separate(&mut self) {
+        if !self.0.is_empty() {
+            self.0.push('/');
+        }
+    }
+}
+
+fn check_segment(segment: &str) -> Result<()> {
+    match segment {
+        "" => Err(ErrorKind::Inval.context("empty segment")),
+        "." | ".." => Err(ErrorKind::Inval.context(format!("segment {segment:?}"))),
+        _ if segment.chars().any(char::is_control) => {
+            Err(ErrorKind::Inval.context(format!("control character in segment {segment:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({:?})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_leaves_its_map() {
+        for bad in ["/a", "a/", "a//b", "..", "a/../b", ".", "a/./b", "a\nb", "a\0", "\u{85}"] {
+            assert_eq!(Key::new(bad).unwrap_err().kind(), ErrorKind::Inval, "{bad:?}");
+        }
+        for good in ["", "a", ".zarray", "a/.zattrs", "...", "a b/ü:*?", "a\\b"] {
+            assert_eq!(Key::new(good).unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn keys_are_built_in_place() {
+        let base = Key::new("g/v").unwrap();
+        let mut key = Key::root();
+        key.set(&base);
+        key.push_index(&[1, 0, 12], '.');
+        assert_eq!(key.as_str(), "g/v/1.0.12");
+        key.set(&base);
+        key.push_index(&[1, 2], '/');
+        assert_eq!(key.as_str(), "g/v/1/2");
+        assert_eq!(key.below(&base), Some("1/2"));
+        assert_eq!(key.parent().unwrap().as_str(), "g/v/1");
+        assert_eq!(key.name(), "2");
+        assert_eq!(Key::new("gv").unwrap().below(&Key::new("g").unwrap()), None);
+        assert!(Key::new("a").unwrap().parent().unwrap().is_root());
+        assert!(Key::root().parent().is_none());
+    }
+}

@@ -1,0 +1,41 @@
+//! The seams of the project: traits for formats, storage and filters, and the registry that finds them.
+//!
+//! * [`Driver`], [`Dataset`], [`VarData`]: a format. [`NcDispatch`] gives every entry of netCDF's dispatch table on top.
+//! * [`ZMap`]: a key → bytes store; [`MapFactory`] opens it.
+//! * [`Filter`]: bytes → bytes; [`FilterClass`] makes it from HDF5 parameters or a codec description.
+//!   [`ElementCodec`] stands where elements of variable length become bytes.
+//! * [`Registry`]: who is there, by name; [`open`](Registry::open) and [`create`](Registry::create) choose among them.
+//!
+//! This crate names no format, no storage and no filter.
+#![warn(unsafe_code)]
+
+mod batch;
+mod dataset;
+mod driver;
+mod element;
+mod filter;
+mod key;
+mod memory;
+mod options;
+#[allow(unsafe_code)]
+mod outbuf;
+mod registry;
+mod zmap;
+
+pub use batch::{read_parallel, write_parallel};
+pub use dataset::{CacheConfig, Dataset, DatasetInfo, VarData};
+pub use driver::{
+    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, OpenRequest,
+};
+pub use element::{ElementClass, ElementCodec};
+pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFormat};
+pub use inventory;
+pub use key::Key;
+pub use memory::{MemMut, MemRef, byte_len};
+pub use options::{Durability, Limits, MissingChunks, Options, Progress};
+pub use outbuf::OutBuf;
+pub use registry::{DriverPlugin, ElementPlugin, FilterPlugin, MapPlugin, Origin, Registry};
+pub use zmap::{
+    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
+    WriteTicket, Written, ZMap,
+};

@@ -1,0 +1,188 @@
+//! [`OutBuf`]: memory that may only be written, and that knows how much of it has been.
+//!
+//! Decoders, maps and drivers fill it; whoever made it learns from [`OutBuf::filled`] which prefix is
+//! initialised. Fresh memory needs no zeroing first, and safe code cannot claim bytes it did not write.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use model::{ErrorKind, Result};
+
+/// A write-only output of fixed capacity, in bytes; the prefix written so far counts as initialised.
+pub struct OutBuf<'a> {
+    start: *mut MaybeUninit<u8>,
+    capacity: usize,
+    filled: usize,
+    memory: PhantomData<&'a mut [MaybeUninit<u8>]>,
+}
+
+// SAFETY: an `OutBuf` is an exclusive borrow of bytes, like the `&mut` slice it was made from.
+unsafe impl Send for OutBuf<'_> {}
+// SAFETY: shared access reads only the initialised prefix, which only `&mut self` can change.
+unsafe impl Sync for OutBuf<'_> {}
+
+impl<'a> OutBuf<'a> {
+    /// An empty output over `memory`.
+    pub fn new(memory: &'a mut [MaybeUninit<u8>]) -> Self {
+        Self { start: memory.as_mut_ptr(), capacity: memory.len(), filled: 0, memory: PhantomData }
+    }
+
+    /// An empty output over memory that is initialised already.
+    pub fn over(memory: &'a mut [u8]) -> Self {
+        Self { start: memory.as_mut_ptr().cast(), capacity: memory.len(), filled: 0, memory: PhantomData }
+    }
+
+    /// The capacity in bytes: the most that may be written.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// What has been written so far.
+    pub fn filled(&self) -> &[u8] {
+        // SAFETY: the first `filled` bytes are initialised, by the contract of every method that raises it.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.filled) }
+    }
+
+    /// How many bytes may still be written.
+    pub fn room(&self) -> usize {
+        self.capacity - self.filled
+    }
+
+    /// Forgets what was written.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// A borrow of the same memory for a shorter time; starts empty and forgets what was written here.
+    pub fn reborrow(&mut self) -> OutBuf<'_> {
+        self.filled = 0;
+        OutBuf { start: self.start, capacity: self.capacity, filled: 0, memory: PhantomData }
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Filter`] if there is less room: the stream wants more than was declared.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.rest_for(bytes.len())?.write_copy_of_slice(bytes);
+        self.filled += bytes.len();
+        Ok(())
+    }
+
+    /// Appends bytes one by one.
+    ///
+    /// # Errors
+    /// As [`OutBuf::put`]; what fitted stays written.
+    pub fn extend(&mut self, bytes: impl Iterator<Item = u8>) -> Result<()> {
+        let mut bytes = bytes.fuse();
+        let rest = self.rest();
+        let mut written = 0;
+        for (place, byte) in rest.iter_mut().zip(bytes.by_ref()) {
+            place.write(byte);
+            written += 1;
+        }
+        self.filled += written;
+        match bytes.next() {
+            None => Ok(()),
+            Some(_) => Err(self.overrun()),
+        }
+    }
+
+    /// Appends `len` zero bytes and hands them out, for code that needs initialised memory.
+    ///
+    /// # Errors
+    /// As [`OutBuf::put`].
+    pub fn zeroed(&mut self, len: usize) -> Result<&mut [u8]> {
+        let from = self.filled;
+        self.rest_for(len)?.fill(MaybeUninit::new(0));
+        self.filled += len;
+        // SAFETY: the bytes from `from` to `from + len` were just initialised, and `self` is borrowed exclusively.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.start.add(from).cast(), len) })
+    }
+
+    /// Lets `fill` write into the room and takes what it returns as written.
+    ///
+    /// The closure proves what it initialised by returning it: a prefix of its argument.
+    ///
+    /// # Errors
+    /// Whatever `fill` answers, and [`ErrorKind::Internal`] if it returns other memory than a prefix of its argument.
+    pub fn fill_with(
+        &mut self,
+        fill: impl for<'x> FnOnce(&'x mut [MaybeUninit<u8>]) -> Result<&'x mut [u8]>,
+    ) -> Result<()> {
+        let rest = self.rest();
+        let (start, room) = (rest.as_mut_ptr().cast::<u8>(), rest.len());
+        let written = fill(rest)?;
+        if !std::ptr::eq(written.as_ptr(), start) || written.len() > room {
+            return Err(ErrorKind::Internal.context("fill_with: the result is not a prefix of the output"));
+        }
+        self.filled += written.len();
+        Ok(())
+    }
+
+    /// The whole memory, for code that writes it in pieces or in parallel. Forgets what was written.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.filled = 0;
+        self.start.cast()
+    }
+
+    /// Declares the first `len` bytes written.
+    ///
+    /// # Safety
+    /// The first `len` bytes of the memory are initialised, and `len` is at most [`OutBuf::capacity`].
+    pub unsafe fn set_filled(&mut self, len: usize) {
+        debug_assert!(len <= self.capacity);
+        self.filled = len;
+    }
+
+    fn rest(&mut self) -> &mut [MaybeUninit<u8>] {
+        // SAFETY: `filled <= capacity`, and `self` borrows all of the memory exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(self.filled), self.capacity - self.filled) }
+    }
+
+    fn rest_for(&mut self, len: usize) -> Result<&mut [MaybeUninit<u8>]> {
+        if len > self.room() {
+            return Err(self.overrun());
+        }
+        Ok(&mut self.rest()[..len])
+    }
+
+    fn overrun(&self) -> model::Error {
+        ErrorKind::Filter.context(format!("the stream holds more than the {} bytes declared", self.capacity))
+    }
+}
+
+impl std::fmt::Debug for OutBuf<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OutBuf({} of {} bytes)", self.filled, self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_counts() {
+        let mut memory = [MaybeUninit::uninit(); 8];
+        let mut out = OutBuf::new(&mut memory);
+        out.put(b"abc").unwrap();
+        out.extend(b"de".iter().copied()).unwrap();
+        out.zeroed(1).unwrap()[0] = b'f';
+        out.fill_with(|rest| Ok(rest[..1].write_copy_of_slice(b"g"))).unwrap();
+        assert_eq!(out.filled(), b"abcdefg");
+        assert_eq!(out.put(b"hi").unwrap_err().kind(), ErrorKind::Filter);
+        assert_eq!(out.extend(b"hi".iter().copied()).unwrap_err().kind(), ErrorKind::Filter);
+        assert_eq!(out.filled(), b"abcdefgh");
+    }
+
+    #[test]
+    fn other_memory_is_not_taken_as_written() {
+        let mut memory = [MaybeUninit::uninit(); 4];
+        let mut out = OutBuf::new(&mut memory);
+        let leaked: &'static mut [u8] = Box::leak(vec![1u8; 2].into_boxed_slice());
+        let error = out.fill_with(|_| Ok(leaked)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(out.filled().is_empty());
+    }
+}

@@ -1,0 +1,1 @@
+//! NCZarr and Zarr V2 metadata as a netCDF driver

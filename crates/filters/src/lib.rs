@@ -1,0 +1,1 @@
+//! HDF5-style filters: shuffle, deflate, fletcher32, zstd, blosc

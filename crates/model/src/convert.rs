@@ -1,0 +1,1 @@
+//! Conversion between number types, with the range rule of netCDF.

@@ -1,0 +1,82 @@
+//! [`Edit`]: one change of a model per `def_*`, `insert_*`, `rename_*`, `put_att`, `del_att` entry of the dispatch table.
+//!
+//! An edit says *what* changes. Whether a format can hold it is the driver's to say; whether the model can is
+//! checked by [`Model::apply`](crate::Model::apply).
+
+use crate::{Chunking, DimId, Endian, FillMode, FilterSpec, GroupId, NcType, Quantize, TypeId, Values, VarId};
+
+/// One change of a model.
+///
+/// Fields: the object changed, or the place of the new one; its name; and what the netCDF function of the same job takes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Edit<'a> {
+    /// A new dimension; `len` is `None` for an unlimited one.
+    DefDim { group: GroupId, name: &'a str, len: Option<u64> },
+    /// Another name for a dimension.
+    RenameDim { dim: DimId, name: &'a str },
+    /// A new variable.
+    DefVar { group: GroupId, name: &'a str, xtype: NcType, dims: &'a [DimId] },
+    /// Another name for a variable.
+    RenameVar { var: VarId, name: &'a str },
+    /// A new group.
+    DefGroup { parent: GroupId, name: &'a str },
+    /// Another name for a group; not for the root.
+    RenameGroup { group: GroupId, name: &'a str },
+    /// A new or changed attribute of `var`, or of `group` if `var` is `None`.
+    PutAtt { group: GroupId, var: Option<VarId>, name: &'a str, values: &'a Values },
+    /// Another name for an attribute.
+    RenameAtt { group: GroupId, var: Option<VarId>, name: &'a str, to: &'a str },
+    /// One attribute less.
+    DelAtt { group: GroupId, var: Option<VarId>, name: &'a str },
+    /// What new variables without a fill value do.
+    SetFill { mode: FillMode },
+    /// A variable's fill value (`None`: the default of its type), or no fill at all.
+    DefVarFill { var: VarId, no_fill: bool, value: Option<&'a Values> },
+    /// A variable's chunk shape.
+    DefVarChunking { var: VarId, chunking: &'a Chunking },
+    /// A variable's byte order.
+    DefVarEndian { var: VarId, endian: Endian },
+    /// One more filter at the end of a variable's list; a filter of the same id or name is replaced in place.
+    DefVarFilter { var: VarId, filter: &'a FilterSpec },
+    /// Rounding of a float variable; `None` takes it away.
+    DefVarQuantize { var: VarId, quantize: Option<Quantize> },
+    /// A new compound type without fields, of `size` bytes.
+    DefCompound { group: GroupId, name: &'a str, size: usize },
+    /// One more field of a compound type; an empty `shape` is a single value.
+    InsertField { ty: TypeId, name: &'a str, offset: usize, field: NcType, shape: &'a [u32] },
+    /// A new vlen type.
+    DefVlen { group: GroupId, name: &'a str, base: NcType },
+    /// A new enum type without members.
+    DefEnum { group: GroupId, name: &'a str, base: NcType },
+    /// One more member of an enum type.
+    InsertEnum { ty: TypeId, name: &'a str, value: i128 },
+    /// A new opaque type of `size` bytes.
+    DefOpaque { group: GroupId, name: &'a str, size: usize },
+}
+
+/// What an edit made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defined {
+    /// Nothing new.
+    Nothing,
+    /// A group.
+    Group(GroupId),
+    /// A dimension.
+    Dim(DimId),
+    /// A variable.
+    Var(VarId),
+    /// A type.
+    Type(TypeId),
+}
+
+impl crate::Model {
+    /// Applies one edit; on an error nothing has changed.
+    ///
+    /// # Errors
+    /// The netCDF code of the rule that is broken.
+    pub fn apply(&mut self, _edit: &Edit<'_>) -> crate::Result<Defined> {
+        Err(crate::ErrorKind::Internal.context("under construction"))
+    }
+}

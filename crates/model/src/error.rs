@@ -1,0 +1,651 @@
+//! Error kinds (one per `NC_E…` constant of `netcdf.h`) and the one error type of the project.
+//!
+//! An [`Error`] says which object failed, what was expected and what was found; it keeps a foreign
+//! error as its `source`. It does not decide what to do about a failure.
+//! Start with [`ErrorKind::context`].
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What every fallible function of the project returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, one kind per `NC_E…` constant of `netcdf.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum ErrorKind {
+    /// `NC_EBADID`: unknown dataset id.
+    BadId = -33,
+    /// `NC_ENFILE`: too many open datasets.
+    NFile = -34,
+    /// `NC_EEXIST`: exists and no-clobber was asked.
+    Exist = -35,
+    /// `NC_EINVAL`: bad argument.
+    Inval = -36,
+    /// `NC_EPERM`: write to a read-only dataset.
+    Perm = -37,
+    /// `NC_ENOTINDEFINE`: not allowed in data mode (classic).
+    NotInDefine = -38,
+    /// `NC_EINDEFINE`: not allowed in define mode (classic).
+    InDefine = -39,
+    /// `NC_EINVALCOORDS`: index beyond the dimension.
+    InvalCoords = -40,
+    /// `NC_EMAXDIMS`: too many dimensions.
+    MaxDims = -41,
+    /// `NC_ENAMEINUSE`: name already taken.
+    NameInUse = -42,
+    /// `NC_ENOTATT`: no such attribute.
+    NotAtt = -43,
+    /// `NC_EMAXATTS`: too many attributes.
+    MaxAtts = -44,
+    /// `NC_EBADTYPE`: no such type.
+    BadType = -45,
+    /// `NC_EBADDIM`: no such dimension.
+    BadDim = -46,
+    /// `NC_EUNLIMPOS`: unlimited dimension not first (classic).
+    UnlimPos = -47,
+    /// `NC_EMAXVARS`: too many variables.
+    MaxVars = -48,
+    /// `NC_ENOTVAR`: no such variable.
+    NotVar = -49,
+    /// `NC_EGLOBAL`: not allowed on the global id.
+    Global = -50,
+    /// `NC_ENOTNC`: not a netCDF dataset.
+    NotNc = -51,
+    /// `NC_ESTS`: string too short (Fortran).
+    Sts = -52,
+    /// `NC_EMAXNAME`: name too long.
+    MaxName = -53,
+    /// `NC_EUNLIMIT`: second unlimited dimension (classic).
+    Unlimit = -54,
+    /// `NC_ENORECVARS`: no record variables.
+    NoRecVars = -55,
+    /// `NC_ECHAR`: text <-> number conversion.
+    Char = -56,
+    /// `NC_EEDGE`: start + count beyond the dimension.
+    Edge = -57,
+    /// `NC_ESTRIDE`: stride < 1.
+    Stride = -58,
+    /// `NC_EBADNAME`: illegal character in a name.
+    BadName = -59,
+    /// `NC_ERANGE`: value not representable (reported after the whole transfer).
+    Range = -60,
+    /// `NC_ENOMEM`: out of memory.
+    NoMem = -61,
+    /// `NC_EVARSIZE`: variable too large for the format.
+    VarSize = -62,
+    /// `NC_EDIMSIZE`: dimension size illegal or inconsistent.
+    DimSize = -63,
+    /// `NC_ETRUNC`: file truncated.
+    Trunc = -64,
+    /// `NC_EAXISTYPE`: (DAP).
+    AxisType = -65,
+    /// `NC_EDAP`: (DAP).
+    Dap = -66,
+    /// `NC_ECURL`: transport.
+    Curl = -67,
+    /// `NC_EIO`: input/output.
+    Io = -68,
+    /// `NC_ENODATA`: variable without data.
+    NoData = -69,
+    /// `NC_EDAPSVC`: (DAP).
+    DapSvc = -70,
+    /// `NC_EDAS`: (DAP).
+    Das = -71,
+    /// `NC_EDDS`: (DAP).
+    Dds = -72,
+    /// `NC_EDATADDS`: (DAP).
+    DataDds = -73,
+    /// `NC_EURL`: malformed URL (same number as NC_EDAPURL).
+    Url = -74,
+    /// `NC_ECONSTRAINT`: malformed constraint (same number as NC_EDAPCONSTRAINT).
+    Constraint = -75,
+    /// `NC_ETRANSLATION`: construct has no equivalent.
+    Translation = -76,
+    /// `NC_EACCESS`: access failed.
+    Access = -77,
+    /// `NC_EAUTH`: not authorised.
+    Auth = -78,
+    /// `NC_ENOTFOUND`: no such file.
+    NotFound = -90,
+    /// `NC_ECANTREMOVE`: cannot delete.
+    CantRemove = -91,
+    /// `NC_EINTERNAL`: bug in the library.
+    Internal = -92,
+    /// `NC_EPNETCDF`: (PnetCDF).
+    PNetcdf = -93,
+    /// `NC_EHDFERR`: HDF5 layer.
+    HdfErr = -101,
+    /// `NC_ECANTREAD`: cannot read.
+    CantRead = -102,
+    /// `NC_ECANTWRITE`: cannot write.
+    CantWrite = -103,
+    /// `NC_ECANTCREATE`: cannot create.
+    CantCreate = -104,
+    /// `NC_EFILEMETA`: dataset metadata.
+    FileMeta = -105,
+    /// `NC_EDIMMETA`: dimension metadata.
+    DimMeta = -106,
+    /// `NC_EATTMETA`: attribute metadata.
+    AttMeta = -107,
+    /// `NC_EVARMETA`: variable metadata.
+    VarMeta = -108,
+    /// `NC_ENOCOMPOUND`: not a compound type.
+    NoCompound = -109,
+    /// `NC_EATTEXISTS`: attribute exists.
+    AttExists = -110,
+    /// `NC_ENOTNC4`: enhanced-model operation on a format without it.
+    NotNc4 = -111,
+    /// `NC_ESTRICTNC3`: enhanced-model operation on a classic-model file.
+    StrictNc3 = -112,
+    /// `NC_ENOTNC3`: classic-only operation.
+    NotNc3 = -113,
+    /// `NC_ENOPAR`: parallel operation on a serial dataset.
+    NoPar = -114,
+    /// `NC_EPARINIT`: parallel initialisation.
+    ParInit = -115,
+    /// `NC_EBADGRPID`: no such group.
+    BadGrpId = -116,
+    /// `NC_EBADTYPID`: no such type id.
+    BadTypId = -117,
+    /// `NC_ETYPDEFINED`: type is committed.
+    TypDefined = -118,
+    /// `NC_EBADFIELD`: no such field.
+    BadField = -119,
+    /// `NC_EBADCLASS`: wrong class of type.
+    BadClass = -120,
+    /// `NC_EMAPTYPE`: mapped access needs an atomic type.
+    MapType = -121,
+    /// `NC_ELATEFILL`: fill value after data.
+    LateFill = -122,
+    /// `NC_ELATEDEF`: layout property after data.
+    LateDef = -123,
+    /// `NC_EDIMSCALE`: HDF5 dimension scales.
+    DimScale = -124,
+    /// `NC_ENOGRP`: no such group name.
+    NoGrp = -125,
+    /// `NC_ESTORAGE`: contiguous and chunked at once.
+    Storage = -126,
+    /// `NC_EBADCHUNK`: bad chunk size.
+    BadChunk = -127,
+    /// `NC_ENOTBUILT`: feature not in this build.
+    NotBuilt = -128,
+    /// `NC_EDISKLESS`: in-memory mode.
+    Diskless = -129,
+    /// `NC_ECANTEXTEND`: extension during independent parallel access.
+    CantExtend = -130,
+    /// `NC_EMPI`: (MPI).
+    Mpi = -131,
+    /// `NC_EFILTER`: filter failed.
+    Filter = -132,
+    /// `NC_ERCFILE`: rc file.
+    RcFile = -133,
+    /// `NC_ENULLPAD`: header padding not zero.
+    NullPad = -134,
+    /// `NC_EINMEMORY`: in-memory file.
+    InMemory = -135,
+    /// `NC_ENOFILTER`: no such filter.
+    NoFilter = -136,
+    /// `NC_ENCZARR`: NCZarr layer.
+    NcZarr = -137,
+    /// `NC_ES3`: S3.
+    S3 = -138,
+    /// `NC_EEMPTY`: key without content was read.
+    Empty = -139,
+    /// `NC_EOBJECT`: object exists that should not.
+    Object = -140,
+    /// `NC_ENOOBJECT`: object missing that should exist.
+    NoObject = -141,
+    /// `NC_EPLUGIN`: plugin loading.
+    Plugin = -142,
+    /// `NC_ENOTZARR`: not (NC)Zarr.
+    NotZarr = -143,
+    /// `NC_EZARRMETA`: consolidated metadata invalid.
+    ZarrMeta = -144,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of the codes.
+    pub const ALL: &'static [Self] = &[
+        Self::BadId,
+        Self::NFile,
+        Self::Exist,
+        Self::Inval,
+        Self::Perm,
+        Self::NotInDefine,
+        Self::InDefine,
+        Self::InvalCoords,
+        Self::MaxDims,
+        Self::NameInUse,
+        Self::NotAtt,
+        Self::MaxAtts,
+        Self::BadType,
+        Self::BadDim,
+        Self::UnlimPos,
+        Self::MaxVars,
+        Self::NotVar,
+        Self::Global,
+        Self::NotNc,
+        Self::Sts,
+        Self::MaxName,
+        Self::Unlimit,
+        Self::NoRecVars,
+        Self::Char,
+        Self::Edge,
+        Self::Stride,
+        Self::BadName,
+        Self::Range,
+        Self::NoMem,
+        Self::VarSize,
+        Self::DimSize,
+        Self::Trunc,
+        Self::AxisType,
+        Self::Dap,
+        Self::Curl,
+        Self::Io,
+        Self::NoData,
+        Self::DapSvc,
+        Self::Das,
+        Self::Dds,
+        Self::DataDds,
+        Self::Url,
+        Self::Constraint,
+        Self::Translation,
+        Self::Access,
+        Self::Auth,
+        Self::NotFound,
+        Self::CantRemove,
+        Self::Internal,
+        Self::PNetcdf,
+        Self::HdfErr,
+        Self::CantRead,
+        Self::CantWrite,
+        Self::CantCreate,
+        Self::FileMeta,
+        Self::DimMeta,
+        Self::AttMeta,
+        Self::VarMeta,
+        Self::NoCompound,
+        Self::AttExists,
+        Self::NotNc4,
+        Self::StrictNc3,
+        Self::NotNc3,
+        Self::NoPar,
+        Self::ParInit,
+        Self::BadGrpId,
+        Self::BadTypId,
+        Self::TypDefined,
+        Self::BadField,
+        Self::BadClass,
+        Self::MapType,
+        Self::LateFill,
+        Self::LateDef,
+        Self::DimScale,
+        Self::NoGrp,
+        Self::Storage,
+        Self::BadChunk,
+        Self::NotBuilt,
+        Self::Diskless,
+        Self::CantExtend,
+        Self::Mpi,
+        Self::Filter,
+        Self::RcFile,
+        Self::NullPad,
+        Self::InMemory,
+        Self::NoFilter,
+        Self::NcZarr,
+        Self::S3,
+        Self::Empty,
+        Self::Object,
+        Self::NoObject,
+        Self::Plugin,
+        Self::NotZarr,
+        Self::ZarrMeta,
+    ];
+
+    /// The netCDF code: a negative number.
+    pub const fn code(self) -> i32 {
+        self as i32
+    }
+
+    /// The kind of a netCDF code, if there is one.
+    pub fn from_code(code: i32) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+
+    /// The name of the constant in `netcdf.h`, for instance `NC_EEDGE`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BadId => "NC_EBADID",
+            Self::NFile => "NC_ENFILE",
+            Self::Exist => "NC_EEXIST",
+            Self::Inval => "NC_EINVAL",
+            Self::Perm => "NC_EPERM",
+            Self::NotInDefine => "NC_ENOTINDEFINE",
+            Self::InDefine => "NC_EINDEFINE",
+            Self::InvalCoords => "NC_EINVALCOORDS",
+            Self::MaxDims => "NC_EMAXDIMS",
+            Self::NameInUse => "NC_ENAMEINUSE",
+            Self::NotAtt => "NC_ENOTATT",
+            Self::MaxAtts => "NC_EMAXATTS",
+            Self::BadType => "NC_EBADTYPE",
+            Self::BadDim => "NC_EBADDIM",
+            Self::UnlimPos => "NC_EUNLIMPOS",
+            Self::MaxVars => "NC_EMAXVARS",
+            Self::NotVar => "NC_ENOTVAR",
+            Self::Global => "NC_EGLOBAL",
+            Self::NotNc => "NC_ENOTNC",
+            Self::Sts => "NC_ESTS",
+            Self::MaxName => "NC_EMAXNAME",
+            Self::Unlimit => "NC_EUNLIMIT",
+            Self::NoRecVars => "NC_ENORECVARS",
+            Self::Char => "NC_ECHAR",
+            Self::Edge => "NC_EEDGE",
+            Self::Stride => "NC_ESTRIDE",
+            Self::BadName => "NC_EBADNAME",
+            Self::Range => "NC_ERANGE",
+            Self::NoMem => "NC_ENOMEM",
+            Self::VarSize => "NC_EVARSIZE",
+            Self::DimSize => "NC_EDIMSIZE",
+            Self::Trunc => "NC_ETRUNC",
+            Self::AxisType => "NC_EAXISTYPE",
+            Self::Dap => "NC_EDAP",
+            Self::Curl => "NC_ECURL",
+            Self::Io => "NC_EIO",
+            Self::NoData => "NC_ENODATA",
+            Self::DapSvc => "NC_EDAPSVC",
+            Self::Das => "NC_EDAS",
+            Self::Dds => "NC_EDDS",
+            Self::DataDds => "NC_EDATADDS",
+            Self::Url => "NC_EURL",
+            Self::Constraint => "NC_ECONSTRAINT",
+            Self::Translation => "NC_ETRANSLATION",
+            Self::Access => "NC_EACCESS",
+            Self::Auth => "NC_EAUTH",
+            Self::NotFound => "NC_ENOTFOUND",
+            Self::CantRemove => "NC_ECANTREMOVE",
+            Self::Internal => "NC_EINTERNAL",
+            Self::PNetcdf => "NC_EPNETCDF",
+            Self::HdfErr => "NC_EHDFERR",
+            Self::CantRead => "NC_ECANTREAD",
+            Self::CantWrite => "NC_ECANTWRITE",
+            Self::CantCreate => "NC_ECANTCREATE",
+            Self::FileMeta => "NC_EFILEMETA",
+            Self::DimMeta => "NC_EDIMMETA",
+            Self::AttMeta => "NC_EATTMETA",
+            Self::VarMeta => "NC_EVARMETA",
+            Self::NoCompound => "NC_ENOCOMPOUND",
+            Self::AttExists => "NC_EATTEXISTS",
+            Self::NotNc4 => "NC_ENOTNC4",
+            Self::StrictNc3 => "NC_ESTRICTNC3",
+            Self::NotNc3 => "NC_ENOTNC3",
+            Self::NoPar => "NC_ENOPAR",
+            Self::ParInit => "NC_EPARINIT",
+            Self::BadGrpId => "NC_EBADGRPID",
+            Self::BadTypId => "NC_EBADTYPID",
+            Self::TypDefined => "NC_ETYPDEFINED",
+            Self::BadField => "NC_EBADFIELD",
+            Self::BadClass => "NC_EBADCLASS",
+            Self::MapType => "NC_EMAPTYPE",
+            Self::LateFill => "NC_ELATEFILL",
+            Self::LateDef => "NC_ELATEDEF",
+            Self::DimScale => "NC_EDIMSCALE",
+            Self::NoGrp => "NC_ENOGRP",
+            Self::Storage => "NC_ESTORAGE",
+            Self::BadChunk => "NC_EBADCHUNK",
+            Self::NotBuilt => "NC_ENOTBUILT",
+            Self::Diskless => "NC_EDISKLESS",
+            Self::CantExtend => "NC_ECANTEXTEND",
+            Self::Mpi => "NC_EMPI",
+            Self::Filter => "NC_EFILTER",
+            Self::RcFile => "NC_ERCFILE",
+            Self::NullPad => "NC_ENULLPAD",
+            Self::InMemory => "NC_EINMEMORY",
+            Self::NoFilter => "NC_ENOFILTER",
+            Self::NcZarr => "NC_ENCZARR",
+            Self::S3 => "NC_ES3",
+            Self::Empty => "NC_EEMPTY",
+            Self::Object => "NC_EOBJECT",
+            Self::NoObject => "NC_ENOOBJECT",
+            Self::Plugin => "NC_EPLUGIN",
+            Self::NotZarr => "NC_ENOTZARR",
+            Self::ZarrMeta => "NC_EZARRMETA",
+        }
+    }
+
+    /// One short sentence for people, as `nc_strerror` gives it.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::BadId => "unknown dataset id",
+            Self::NFile => "too many open datasets",
+            Self::Exist => "exists and no-clobber was asked",
+            Self::Inval => "bad argument",
+            Self::Perm => "write to a read-only dataset",
+            Self::NotInDefine => "not allowed in data mode (classic)",
+            Self::InDefine => "not allowed in define mode (classic)",
+            Self::InvalCoords => "index beyond the dimension",
+            Self::MaxDims => "too many dimensions",
+            Self::NameInUse => "name already taken",
+            Self::NotAtt => "no such attribute",
+            Self::MaxAtts => "too many attributes",
+            Self::BadType => "no such type",
+            Self::BadDim => "no such dimension",
+            Self::UnlimPos => "unlimited dimension not first (classic)",
+            Self::MaxVars => "too many variables",
+            Self::NotVar => "no such variable",
+            Self::Global => "not allowed on the global id",
+            Self::NotNc => "not a netCDF dataset",
+            Self::Sts => "string too short (Fortran)",
+            Self::MaxName => "name too long",
+            Self::Unlimit => "second unlimited dimension (classic)",
+            Self::NoRecVars => "no record variables",
+            Self::Char => "text <-> number conversion",
+            Self::Edge => "start + count beyond the dimension",
+            Self::Stride => "stride < 1",
+            Self::BadName => "illegal character in a name",
+            Self::Range => "value not representable (reported after the whole transfer)",
+            Self::NoMem => "out of memory",
+            Self::VarSize => "variable too large for the format",
+            Self::DimSize => "dimension size illegal or inconsistent",
+            Self::Trunc => "file truncated",
+            Self::AxisType => "(DAP)",
+            Self::Dap => "(DAP)",
+            Self::Curl => "transport",
+            Self::Io => "input/output",
+            Self::NoData => "variable without data",
+            Self::DapSvc => "(DAP)",
+            Self::Das => "(DAP)",
+            Self::Dds => "(DAP)",
+            Self::DataDds => "(DAP)",
+            Self::Url => "malformed URL (same number as NC_EDAPURL)",
+            Self::Constraint => "malformed constraint (same number as NC_EDAPCONSTRAINT)",
+            Self::Translation => "construct has no equivalent",
+            Self::Access => "access failed",
+            Self::Auth => "not authorised",
+            Self::NotFound => "no such file",
+            Self::CantRemove => "cannot delete",
+            Self::Internal => "bug in the library",
+            Self::PNetcdf => "(PnetCDF)",
+            Self::HdfErr => "HDF5 layer",
+            Self::CantRead => "cannot read",
+            Self::CantWrite => "cannot write",
+            Self::CantCreate => "cannot create",
+            Self::FileMeta => "dataset metadata",
+            Self::DimMeta => "dimension metadata",
+            Self::AttMeta => "attribute metadata",
+            Self::VarMeta => "variable metadata",
+            Self::NoCompound => "not a compound type",
+            Self::AttExists => "attribute exists",
+            Self::NotNc4 => "enhanced-model operation on a format without it",
+            Self::StrictNc3 => "enhanced-model operation on a classic-model file",
+            Self::NotNc3 => "classic-only operation",
+            Self::NoPar => "parallel operation on a serial dataset",
+            Self::ParInit => "parallel initialisation",
+            Self::BadGrpId => "no such group",
+            Self::BadTypId => "no such type id",
+            Self::TypDefined => "type is committed",
+            Self::BadField => "no such field",
+            Self::BadClass => "wrong class of type",
+            Self::MapType => "mapped access needs an atomic type",
+            Self::LateFill => "fill value after data",
+            Self::LateDef => "layout property after data",
+            Self::DimScale => "HDF5 dimension scales",
+            Self::NoGrp => "no such group name",
+            Self::Storage => "contiguous and chunked at once",
+            Self::BadChunk => "bad chunk size",
+            Self::NotBuilt => "feature not in this build",
+            Self::Diskless => "in-memory mode",
+            Self::CantExtend => "extension during independent parallel access",
+            Self::Mpi => "(MPI)",
+            Self::Filter => "filter failed",
+            Self::RcFile => "rc file",
+            Self::NullPad => "header padding not zero",
+            Self::InMemory => "in-memory file",
+            Self::NoFilter => "no such filter",
+            Self::NcZarr => "NCZarr layer",
+            Self::S3 => "S3",
+            Self::Empty => "key without content was read",
+            Self::Object => "object exists that should not",
+            Self::NoObject => "object missing that should exist",
+            Self::Plugin => "plugin loading",
+            Self::NotZarr => "not (NC)Zarr",
+            Self::ZarrMeta => "consolidated metadata invalid",
+        }
+    }
+
+    /// An error of this kind that says what it is about.
+    #[must_use]
+    pub fn context(self, what: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind: self, what: what.into(), source: None }))
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.describe())
+    }
+}
+
+/// A failure: its kind, what it is about, and the foreign error behind it. Pointer-sized.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    what: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The netCDF code of the kind.
+    pub fn code(&self) -> i32 {
+        self.0.kind.code()
+    }
+
+    /// What the error is about, without the name of its kind.
+    pub fn what(&self) -> &str {
+        &self.0.what
+    }
+
+    /// Puts `place` (a path, a variable, a key) before what is said already.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.0.what = if self.0.what.is_empty() {
+            place.to_string()
+        } else {
+            format!("{place}: {}", self.0.what)
+        };
+        self
+    }
+
+    /// Keeps the foreign error that caused this one.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// A failure of the system while working on `what`; absence and refusal get their own kinds.
+    pub fn io(what: impl Into<String>, source: std::io::Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match source.kind() {
+            Io::NotFound => ErrorKind::NotFound,
+            Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Access,
+            Io::AlreadyExists => ErrorKind::Exist,
+            Io::OutOfMemory => ErrorKind::NoMem,
+            _ => ErrorKind::Io,
+        };
+        kind.context(what).caused_by(source)
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        kind.context("")
+    }
+}
+
+impl Clone for Error {
+    /// The copy carries the text of the foreign error, not the error itself.
+    fn clone(&self) -> Self {
+        let copy = self.0.kind.context(self.0.what.clone());
+        match &self.0.source {
+            Some(source) => copy.caused_by(source.to_string()),
+            None => copy,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.what.is_empty() {
+            write!(f, "{}", self.0.kind)?;
+        } else {
+            write!(f, "{}: {}", self.0.kind.name(), self.0.what)?;
+        }
+        match &self.0.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_negative() {
+        for (i, kind) in ErrorKind::ALL.iter().enumerate() {
+            assert!(kind.code() < 0);
+            assert_eq!(ErrorKind::from_code(kind.code()), Some(*kind), "{kind}");
+            assert!(ErrorKind::ALL[i + 1..].iter().all(|other| other.name() != kind.name()));
+        }
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn an_error_tells_where_and_why() {
+        let error = ErrorKind::Edge.context("start 10 + count 5 > length 12").at("temp[3]");
+        assert_eq!(error.to_string(), "NC_EEDGE: temp[3]: start 10 + count 5 > length 12");
+        let io = std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
+        assert_eq!(Error::io("a/b", io).to_string(), "NC_ENOTFOUND: a/b: gone");
+    }
+}

@@ -1,0 +1,66 @@
+//! Default fill values and the dataset's fill mode.
+
+use crate::{NcString, NcType, Values};
+
+/// Whether variables without a fill value of their own are filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FillMode {
+    /// Unwritten elements read as the fill value.
+    #[default]
+    Fill,
+    /// New variables are no-fill.
+    NoFill,
+}
+
+/// Default fill of `byte`.
+pub const BYTE: i8 = -127;
+/// Default fill of `char`.
+pub const CHAR: u8 = 0;
+/// Default fill of `short`.
+pub const SHORT: i16 = -32767;
+/// Default fill of `int`.
+pub const INT: i32 = -2147483647;
+/// Default fill of `float`: 15 · 2^119.
+pub const FLOAT: f32 = 9.969_21e36;
+/// Default fill of `double`: 15 · 2^119.
+pub const DOUBLE: f64 = 9.969_209_968_386_869e36;
+/// Default fill of `ubyte`.
+pub const UBYTE: u8 = 255;
+/// Default fill of `ushort`.
+pub const USHORT: u16 = 65535;
+/// Default fill of `uint`.
+pub const UINT: u32 = 4294967295;
+/// Default fill of `int64`.
+pub const INT64: i64 = -9223372036854775806;
+/// Default fill of `uint64`.
+pub const UINT64: u64 = 18446744073709551614;
+
+/// The default fill value of an atomic type, as one value; user-defined types have none.
+pub fn default(ty: NcType) -> Option<Values> {
+    Some(match ty {
+        NcType::Byte => Values::Byte(vec![BYTE]),
+        NcType::Char => Values::Char(vec![CHAR]),
+        NcType::Short => Values::Short(vec![SHORT]),
+        NcType::Int => Values::Int(vec![INT]),
+        NcType::Float => Values::Float(vec![FLOAT]),
+        NcType::Double => Values::Double(vec![DOUBLE]),
+        NcType::UByte => Values::UByte(vec![UBYTE]),
+        NcType::UShort => Values::UShort(vec![USHORT]),
+        NcType::UInt => Values::UInt(vec![UINT]),
+        NcType::Int64 => Values::Int64(vec![INT64]),
+        NcType::UInt64 => Values::UInt64(vec![UINT64]),
+        NcType::String => Values::String(vec![NcString::new()]),
+        NcType::User(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_float_fills_are_the_same_number() {
+        assert_eq!(DOUBLE, 15.0 * 2f64.powi(119));
+        assert_eq!(f64::from(FLOAT), DOUBLE);
+    }
+}

@@ -1,0 +1,32 @@
+//! The netCDF-4 enhanced data model, in memory.
+//!
+//! Groups, shared and unlimited dimensions, variables, typed attributes and user-defined types in one
+//! tree ([`Model`]); every change of it is an [`Edit`]; every failure has an [`ErrorKind`] that carries its
+//! netCDF code. Type conversion ([`convert`]) and hyperslab checks ([`Slab`]) are pure functions.
+//!
+//! This crate does no I/O and knows neither JSON, URLs nor threads.
+#![forbid(unsafe_code)]
+
+pub mod convert;
+mod cell;
+mod edit;
+mod error;
+pub mod fill;
+mod ids;
+pub mod name;
+mod slab;
+mod text;
+mod tree;
+mod types;
+mod value;
+
+pub use cell::ModelCell;
+pub use edit::{Defined, Edit};
+pub use error::{Error, ErrorKind, Result};
+pub use fill::FillMode;
+pub use ids::{DimId, GroupId, TypeId, VarId};
+pub use slab::Slab;
+pub use text::NcString;
+pub use tree::{Att, Chunking, Dim, Endian, FilterSpec, Group, Model, Quantize, Var, VarFill};
+pub use types::{EnumMember, Field, NcType, TypeClass, UserType};
+pub use value::{Scalar, Values};

@@ -1,0 +1,99 @@
+//! [`Slab`]: start, count and stride of a hyperslab, and the checks every access passes once.
+
+use crate::{ErrorKind, Result};
+
+/// A hyperslab in index space: per dimension `start`, `count` elements, every `stride`-th.
+///
+/// All slices have the variable's rank; a scalar's are empty. Mapped access (`imap`) is resolved above
+/// the drivers, so no driver sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slab<'a> {
+    /// First index per dimension.
+    pub start: &'a [u64],
+    /// Elements per dimension.
+    pub count: &'a [u64],
+    /// Step per dimension; `None` means 1 everywhere.
+    pub stride: Option<&'a [u64]>,
+}
+
+impl<'a> Slab<'a> {
+    /// A slab without stride.
+    pub const fn new(start: &'a [u64], count: &'a [u64]) -> Self {
+        Self { start, count, stride: None }
+    }
+
+    /// The rank.
+    pub fn rank(&self) -> usize {
+        self.start.len()
+    }
+
+    /// The step along dimension `dim`.
+    pub fn step(&self, dim: usize) -> u64 {
+        self.stride.map_or(1, |stride| stride[dim])
+    }
+
+    /// Whether every step along a dimension with more than one element is 1.
+    pub fn is_dense(&self) -> bool {
+        (0..self.rank()).all(|dim| self.step(dim) == 1 || self.count[dim] <= 1)
+    }
+
+    /// The number of elements; saturates.
+    pub fn len(&self) -> u64 {
+        self.count.iter().fold(1, |product: u64, &count| product.saturating_mul(count))
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.count.contains(&0)
+    }
+
+    /// One past the last index touched along `dim`; `start` if the count is 0. `None` if it does not fit 64 bits.
+    pub fn end(&self, dim: usize) -> Option<u64> {
+        match self.count[dim] {
+            0 => Some(self.start[dim]),
+            count => (count - 1).checked_mul(self.step(dim))?.checked_add(self.start[dim])?.checked_add(1),
+        }
+    }
+
+    /// Checks the slab against a shape.
+    ///
+    /// `may_grow[d]` lifts the upper limit of dimension `d`: a write along an unlimited dimension.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inval`] if a rank differs; [`ErrorKind::Stride`] if a stride is 0;
+    /// [`ErrorKind::InvalCoords`] if `start > length` (or `start == length` with elements);
+    /// [`ErrorKind::Edge`] if the last element lies beyond the length.
+    ///
+    /// Source: `NC_check_nulls`/`NCDEFAULT_get_vars` rules as the interface notes state them.
+    pub fn check(&self, shape: &[u64], may_grow: impl Fn(usize) -> bool) -> Result<()> {
+        let rank = shape.len();
+        for (what, len) in [
+            ("start", self.start.len()),
+            ("count", self.count.len()),
+            ("stride", self.stride.map_or(rank, <[u64]>::len)),
+        ] {
+            if len != rank {
+                return Err(ErrorKind::Inval.context(format!("{what} has {len} entries, the variable's rank is {rank}")));
+            }
+        }
+        for (dim, &len) in shape.iter().enumerate() {
+            let (start, count, step) = (self.start[dim], self.count[dim], self.step(dim));
+            if step == 0 {
+                return Err(ErrorKind::Stride.context(format!("stride 0 along dimension {dim}")));
+            }
+            let end = self.end(dim);
+            if may_grow(dim) && end.is_some() {
+                continue;
+            }
+            if start > len || (start == len && count > 0) {
+                return Err(ErrorKind::InvalCoords.context(format!("dimension {dim}: start {start}, length {len}")));
+            }
+            if end.is_none_or(|end| end > len) {
+                return Err(ErrorKind::Edge.context(format!(
+                    "dimension {dim}: start {start} + count {count} (stride {step}) > length {len}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,502 @@
+//! The tree: groups, dimensions, variables and types of one dataset, with lookups by name and path.
+//!
+//! [`Model`] is a value that answers every inquiry. It is changed by [`Edit`](crate::Edit)s once a dataset is
+//! open; a driver that loads one uses the `add_*` functions, which check names and references but not formats.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indexmap::IndexMap;
+
+use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill, name};
+
+/// The attributes of a group or variable, in the order of definition.
+pub type Att = IndexMap<String, Values>;
+
+/// A group.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// Its name; the root's is `/`.
+    pub name: String,
+    /// The group it lies in; `None` for the root.
+    pub parent: Option<GroupId>,
+    /// Its groups by name, in the order of definition.
+    pub groups: IndexMap<String, GroupId>,
+    /// Its dimensions by name, in the order of definition.
+    pub dims: IndexMap<String, DimId>,
+    /// Its variables by name, in the order of definition.
+    pub vars: IndexMap<String, VarId>,
+    /// Its types by name, in the order of definition.
+    pub types: IndexMap<String, TypeId>,
+    /// Its attributes.
+    pub atts: Att,
+}
+
+/// A shared dimension.
+///
+/// The length is common to all snapshots of a model and, when unlimited, only grows.
+#[derive(Debug, Clone)]
+pub struct Dim {
+    /// Its name.
+    pub name: String,
+    /// The group it is defined in.
+    pub group: GroupId,
+    /// Whether writes may make it longer.
+    pub unlimited: bool,
+    len: Arc<AtomicU64>,
+}
+
+impl Dim {
+    /// The current length.
+    pub fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether the current length is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The counter behind the length, shared with whoever reads or grows it.
+    pub fn shared_len(&self) -> &Arc<AtomicU64> {
+        &self.len
+    }
+
+    /// Raises the length of an unlimited dimension to at least `len`.
+    pub fn grow(&self, len: u64) {
+        self.len.fetch_max(len, Ordering::AcqRel);
+    }
+}
+
+/// How a variable is laid out in chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Chunking {
+    /// As the format's default rule says.
+    #[default]
+    Default,
+    /// In one piece; formats that only chunk use one chunk of the whole shape.
+    Contiguous,
+    /// In one piece beside the metadata; as [`Chunking::Contiguous`] where there is no such thing.
+    Compact,
+    /// In chunks of this shape, in elements.
+    Chunked(Vec<u64>),
+}
+
+/// The byte order in which a variable is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Endian {
+    /// Whatever the format does.
+    #[default]
+    Native,
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// What unwritten elements of a variable read as.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum VarFill {
+    /// The type's default fill value.
+    #[default]
+    Default,
+    /// This value: one element of the variable's type.
+    Value(Values),
+    /// Undefined; reads give zeros.
+    NoFill,
+}
+
+/// One filter of a variable, by its names and parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FilterSpec {
+    /// The HDF5 id, if it has one.
+    pub hdf5_id: Option<u32>,
+    /// Its name; empty when it was given by id alone.
+    pub name: String,
+    /// The visible HDF5 parameters.
+    pub params: Vec<u32>,
+    /// The codec description as the dataset stores it, as JSON text, if it came from one.
+    pub codec: Option<String>,
+}
+
+/// Rounding of floats before they are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantize {
+    /// Alternately shave and set bits; keeps this many significant decimal digits.
+    BitGroom(u32),
+    /// As many bits as each value needs for this many significant decimal digits.
+    GranularBitRound(u32),
+    /// Keeps this many significant bits.
+    BitRound(u32),
+}
+
+/// A variable.
+#[derive(Debug, Clone, Default)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// The group it is defined in.
+    pub group: GroupId,
+    /// The type it presents.
+    pub xtype: NcType,
+    /// Its dimensions, slowest first; none for a scalar.
+    pub dims: Vec<DimId>,
+    /// Its attributes.
+    pub atts: Att,
+    /// Its chunk shape.
+    pub chunking: Chunking,
+    /// Its byte order.
+    pub endian: Endian,
+    /// What unwritten elements read as.
+    pub fill: VarFill,
+    /// Its filters, in the order of encoding.
+    pub filters: Vec<FilterSpec>,
+    /// Rounding before the filters.
+    pub quantize: Option<Quantize>,
+    /// The name of its stored type where that is none of netCDF's own (`|b1`, `<U5`, `float16` …).
+    pub stored_type: Option<String>,
+    /// Why its data cannot be read, if so; its metadata can.
+    pub problem: Option<Error>,
+}
+
+impl Default for GroupId {
+    fn default() -> Self {
+        Self::ROOT
+    }
+}
+
+impl Default for NcType {
+    fn default() -> Self {
+        Self::Byte
+    }
+}
+
+impl Var {
+    /// The value unwritten elements read as: one element; `None` if the variable is no-fill or of a user type without one.
+    pub fn fill_value(&self) -> Option<Values> {
+        match &self.fill {
+            VarFill::Default => fill::default(self.xtype),
+            VarFill::Value(value) => Some(value.clone()),
+            VarFill::NoFill => None,
+        }
+    }
+}
+
+/// The metadata of one dataset.
+#[derive(Debug, Clone)]
+pub struct Model {
+    groups: Vec<Group>,
+    dims: Vec<Dim>,
+    vars: Vec<Arc<Var>>,
+    types: Vec<Arc<UserType>>,
+    /// What new variables without a fill value of their own do.
+    pub fill_mode: FillMode,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            groups: vec![Group { name: "/".to_owned(), ..Group::default() }],
+            dims: Vec::new(),
+            vars: Vec::new(),
+            types: Vec::new(),
+            fill_mode: FillMode::Fill,
+        }
+    }
+}
+
+impl Model {
+    /// An empty dataset: the root group and nothing in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The root group.
+    pub fn root(&self) -> &Group {
+        &self.groups[0]
+    }
+
+    /// A group.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadGrpId`] if there is no such group.
+    pub fn group(&self, id: GroupId) -> Result<&Group> {
+        self.groups.get(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+    }
+
+    /// A group, to change it.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn group_mut(&mut self, id: GroupId) -> Result<&mut Group> {
+        self.groups.get_mut(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+    }
+
+    /// A dimension.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadDim`] if there is no such dimension.
+    pub fn dim(&self, id: DimId) -> Result<&Dim> {
+        self.dims.get(id.index()).ok_or_else(|| ErrorKind::BadDim.context(format!("{id:?}")))
+    }
+
+    /// A dimension, to change it.
+    ///
+    /// # Errors
+    /// As [`Model::dim`].
+    pub fn dim_mut(&mut self, id: DimId) -> Result<&mut Dim> {
+        self.dims.get_mut(id.index()).ok_or_else(|| ErrorKind::BadDim.context(format!("{id:?}")))
+    }
+
+    /// A variable.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotVar`] if there is no such variable.
+    pub fn var(&self, id: VarId) -> Result<&Var> {
+        self.vars.get(id.index()).map(|var| &**var).ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
+    }
+
+    /// A variable, to change it.
+    ///
+    /// # Errors
+    /// As [`Model::var`].
+    pub fn var_mut(&mut self, id: VarId) -> Result<&mut Var> {
+        self.vars.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
+    }
+
+    /// A user-defined type.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadTypId`] if there is no such type.
+    pub fn user_type(&self, id: TypeId) -> Result<&UserType> {
+        self.types.get(id.index()).map(|ty| &**ty).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
+    }
+
+    /// A user-defined type, to change it.
+    ///
+    /// # Errors
+    /// As [`Model::user_type`].
+    pub fn user_type_mut(&mut self, id: TypeId) -> Result<&mut UserType> {
+        self.types.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
+    }
+
+    /// All groups, the root first, each after the group it lies in.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = (GroupId, &Group)> {
+        self.groups.iter().enumerate().map(|(i, group)| (GroupId(i as u32), group))
+    }
+
+    /// All dimensions, in the order of definition.
+    pub fn dims(&self) -> impl ExactSizeIterator<Item = (DimId, &Dim)> {
+        self.dims.iter().enumerate().map(|(i, dim)| (DimId(i as u32), dim))
+    }
+
+    /// All variables, in the order of definition.
+    pub fn vars(&self) -> impl ExactSizeIterator<Item = (VarId, &Var)> {
+        self.vars.iter().enumerate().map(|(i, var)| (VarId(i as u32), &**var))
+    }
+
+    /// All user-defined types, in the order of definition.
+    pub fn user_types(&self) -> impl ExactSizeIterator<Item = (TypeId, &UserType)> {
+        self.types.iter().enumerate().map(|(i, ty)| (TypeId(i as u32), &**ty))
+    }
+
+    /// The current shape of a variable, in elements.
+    ///
+    /// # Errors
+    /// As [`Model::var`] and [`Model::dim`].
+    pub fn shape(&self, id: VarId) -> Result<Vec<u64>> {
+        self.var(id)?.dims.iter().map(|&dim| Ok(self.dim(dim)?.len())).collect()
+    }
+
+    /// Bytes of one element of `ty` in memory; `None` for strings and vlens.
+    ///
+    /// # Errors
+    /// As [`Model::user_type`].
+    pub fn type_size(&self, ty: NcType) -> Result<Option<usize>> {
+        match ty {
+            NcType::User(id) => self.user_type(id)?.size(),
+            atomic => Ok(atomic.size()),
+        }
+    }
+
+    /// The dimension `name` as seen from `group`: its own, or that of the nearest group around it.
+    pub fn find_dim(&self, group: GroupId, name: &str) -> Option<DimId> {
+        self.search_up(group, |group| group.dims.get(name).copied())
+    }
+
+    /// The type `name` as seen from `group`, as for dimensions.
+    pub fn find_type(&self, group: GroupId, name: &str) -> Option<TypeId> {
+        self.search_up(group, |group| group.types.get(name).copied())
+    }
+
+    /// The variable `name` of `group` itself.
+    pub fn find_var(&self, group: GroupId, name: &str) -> Option<VarId> {
+        self.group(group).ok()?.vars.get(name).copied()
+    }
+
+    /// The group `name` of `group` itself.
+    pub fn find_group(&self, group: GroupId, name: &str) -> Option<GroupId> {
+        self.group(group).ok()?.groups.get(name).copied()
+    }
+
+    fn search_up<T>(&self, group: GroupId, find: impl Fn(&Group) -> Option<T>) -> Option<T> {
+        let mut group = Some(group);
+        while let Some(here) = group {
+            let here = self.group(here).ok()?;
+            if let Some(found) = find(here) {
+                return Some(found);
+            }
+            group = here.parent;
+        }
+        None
+    }
+
+    /// The names from the root to `group`, the root left out.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn group_names(&self, group: GroupId) -> Result<Vec<&str>> {
+        let mut names = Vec::new();
+        let mut here = self.group(group)?;
+        while let Some(parent) = here.parent {
+            names.push(here.name.as_str());
+            here = self.group(parent)?;
+        }
+        names.reverse();
+        Ok(names)
+    }
+
+    /// The stored form of a fully qualified name: plain names joined by `/`, never escaped.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn fqn(&self, group: GroupId, name: &str) -> Result<String> {
+        let mut path = String::new();
+        for segment in self.group_names(group)?.into_iter().chain((!name.is_empty()).then_some(name)) {
+            path.push('/');
+            path.push_str(segment);
+        }
+        Ok(if path.is_empty() { "/".to_owned() } else { path })
+    }
+
+    /// The fully qualified name of a variable for people: escaped as [`name::escape`] does.
+    ///
+    /// # Errors
+    /// As [`Model::var`].
+    pub fn var_path(&self, id: VarId) -> Result<String> {
+        let var = self.var(id)?;
+        let mut path = String::new();
+        for segment in self.group_names(var.group)?.into_iter().chain([var.name.as_str()]) {
+            path.push('/');
+            path.push_str(&name::escape(segment));
+        }
+        Ok(path)
+    }
+
+    /// The group at an escaped path such as `/g1/g2`, relative to `from` unless it starts with `/`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoGrp`] naming the first segment that is not there.
+    pub fn group_at(&self, from: GroupId, path: &str) -> Result<GroupId> {
+        let (mut here, names) = self.resolve(from, path);
+        for segment in names {
+            here = self
+                .find_group(here, &segment)
+                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
+        }
+        Ok(here)
+    }
+
+    /// The variable at an escaped path such as `/g1/v`, relative to `from` unless it starts with `/`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] naming the segment that is not there.
+    pub fn var_at(&self, from: GroupId, path: &str) -> Result<VarId> {
+        let (mut here, mut names) = self.resolve(from, path);
+        let last = names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
+        for segment in names {
+            here = self
+                .find_group(here, &segment)
+                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
+        }
+        self.find_var(here, &last).ok_or_else(|| {
+            let known: Vec<_> =
+                self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
+            ErrorKind::NotVar.context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
+        })
+    }
+
+    fn resolve(&self, from: GroupId, path: &str) -> (GroupId, Vec<String>) {
+        let from = if path.starts_with('/') { GroupId::ROOT } else { from };
+        (from, name::split_path(path))
+    }
+
+    /// Adds a group.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
+    pub fn add_group(&mut self, parent: GroupId, name: &str) -> Result<GroupId> {
+        self.check_object_name(parent, name)?;
+        let id = GroupId(self.groups.len() as u32);
+        self.groups.push(Group { name: name.to_owned(), parent: Some(parent), ..Group::default() });
+        self.group_mut(parent)?.groups.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    /// Adds a dimension.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
+    pub fn add_dim(&mut self, group: GroupId, name: &str, len: u64, unlimited: bool) -> Result<DimId> {
+        let id = DimId(self.dims.len() as u32);
+        let dims = &mut self.group_mut(group)?.dims;
+        if dims.contains_key(name) {
+            return Err(ErrorKind::NameInUse.context(format!("dimension {name:?}")));
+        }
+        dims.insert(name.to_owned(), id);
+        self.dims.push(Dim { name: name.to_owned(), group, unlimited, len: Arc::new(AtomicU64::new(len)) });
+        Ok(id)
+    }
+
+    /// Adds a variable; `var.group` and `var.name` say where.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`], [`ErrorKind::BadDim`].
+    pub fn add_var(&mut self, var: Var) -> Result<VarId> {
+        self.check_object_name(var.group, &var.name)?;
+        for &dim in &var.dims {
+            self.dim(dim).map_err(|error| error.at(&var.name))?;
+        }
+        let id = VarId(self.vars.len() as u32);
+        self.group_mut(var.group)?.vars.insert(var.name.clone(), id);
+        self.vars.push(Arc::new(var));
+        Ok(id)
+    }
+
+    /// Adds a user-defined type; `ty.group` and `ty.name` say where.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
+    pub fn add_type(&mut self, ty: UserType) -> Result<TypeId> {
+        self.check_object_name(ty.group, &ty.name)?;
+        let id = TypeId(self.types.len() as u32);
+        self.group_mut(ty.group)?.types.insert(ty.name.clone(), id);
+        self.types.push(Arc::new(ty));
+        Ok(id)
+    }
+
+    /// Variables, groups and types of one group share their names; dimensions have their own.
+    pub(crate) fn check_object_name(&self, group: GroupId, name: &str) -> Result<()> {
+        let here = self.group(group)?;
+        let taken = if here.vars.contains_key(name) {
+            "variable"
+        } else if here.groups.contains_key(name) {
+            "group"
+        } else if here.types.contains_key(name) {
+            "type"
+        } else {
+            return Ok(());
+        };
+        Err(ErrorKind::NameInUse.context(format!("{name:?} is a {taken} of {}", self.fqn(group, "")?)))
+    }
+}

@@ -1,0 +1,1 @@
+//! Memory as a key to bytes map
