@@ -143,6 +143,8 @@ pub struct CreateRequest<'a> {
     pub registry: &'a Arc<Registry>,
     /// The map, when somebody made it already.
     pub map: Option<Arc<dyn ZMap>>,
+    /// For a map factory: keys in the root, one of which must be there before anything is replaced. Empty: nothing is.
+    pub markers: &'a [&'a str],
 }
 
 /// One format: a unit struct and a `static` description.
