@@ -1,14 +1,16 @@
-//! From a path or URL to a [`Target`]: scheme, path, fragment, modes. Opens nothing.
+//! From a path or URL to a [`Target`]: scheme, path, fragment, modes.
+//!
+//! [`parse`] reads what was typed, without opening anything and without knowing which drivers and maps are there:
+//! words it does not know stay in [`Target::modes`], schemes it does not know become [`Scheme::Other`], and the
+//! registry decides about both. [`infer_create`] says what a new dataset at a target is to be.
 #![forbid(unsafe_code)]
 
+mod create;
+mod fragment;
+mod parse;
+mod rules;
 mod target;
 
+pub use create::{CreatePlan, infer_create};
+pub use parse::parse;
 pub use target::{Scheme, Target};
-
-/// Parses a path or URL and applies the rules of the fragment: macros, inferences, negations.
-///
-/// # Errors
-/// `NC_EURL` for a malformed URL, `NC_EINVAL` for one that means nothing here.
-pub fn parse(_path: &str) -> model::Result<Target> {
-    Err(model::ErrorKind::Internal.context("under construction"))
-}

@@ -1,4 +1,8 @@
 //! [`Target`]: what a path or URL says, before anything is looked at.
+//!
+//! User-info, query and unknown fragment values may be secrets, so neither `Debug` nor `Display` prints them.
+
+use std::fmt;
 
 /// How the place is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +20,28 @@ pub enum Scheme {
     S3,
     /// `gs3:`.
     Gs3,
-    /// Any other that is known: for instance a map plugin's own, in lower case.
+    /// Any other, in lower case: for instance a map plugin's own. Whether anybody serves it, the registry knows.
     Other(String),
+}
+
+impl Scheme {
+    /// The scheme as it is written before the colon, in lower case; `None` for a plain path.
+    pub fn name(&self) -> Option<&str> {
+        Some(match self {
+            Self::Path => return None,
+            Self::File => "file",
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::S3 => "s3",
+            Self::Gs3 => "gs3",
+            Self::Other(name) => name,
+        })
+    }
+
+    /// Whether the place is a path of the local file system.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Path | Self::File)
+    }
 }
 
 /// A parsed path or URL.
@@ -25,24 +49,31 @@ pub enum Scheme {
 pub struct Target {
     /// How the place is reached.
     pub scheme: Scheme,
-    /// For files the path as the system wants it (not percent-decoded); otherwise the path of the URL.
+    /// For files the path as the system wants it (not percent-decoded); otherwise the path of the URL, as written.
     pub path: String,
-    /// Host, with its port if one was given.
+    /// Host, with its port if one was given, as written.
     pub host: Option<String>,
-    /// User-info of the URL. Never printed.
+    /// User-info of the URL, as written. Never printed.
     pub user_info: Option<String>,
-    /// Query of the URL. Never printed.
+    /// Query of the URL, without the `?`. Never printed.
     pub query: Option<String>,
-    /// The fragment's pairs after macros, inferences and negations, keys in lower case, without `mode`, in order of appearance.
+    /// The fragment's pairs except `mode`, keys in lower case and by their main names (`aws.profile`, `aws.region`),
+    /// in order of appearance.
     pub fragment: Vec<(String, String)>,
-    /// The values of `mode` after macros, inferences and negations, each once, in order of appearance.
+    /// The values of `mode` after macros, inferences and negations, in lower case, each once: those written, in
+    /// order of appearance, then those inferred.
+    ///
+    /// A pure Zarr dataset is asked for by `zarr`; its driver's word `nczarr` is then there too.
     pub modes: Vec<String>,
     /// What was done to get here, for people: one line per rule that changed something.
     pub steps: Vec<String>,
 }
 
+/// Fragment keys whose values are harmless.
+const PRINTED: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region"];
+
 impl Target {
-    /// Whether `mode` holds `value`.
+    /// Whether `mode` holds `value`, given in lower case.
     pub fn has_mode(&self, value: &str) -> bool {
         self.modes.iter().any(|mode| mode == value)
     }
@@ -50,5 +81,80 @@ impl Target {
     /// The value of a fragment key, given in lower case; the last one wins.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fragment.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The place and the modes, for messages; without user-info, query and the rest of the fragment.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = self.scheme.name() {
+            write!(f, "{scheme}://{}", self.host.as_deref().unwrap_or_default())?;
+        }
+        f.write_str(&self.path)?;
+        if !self.modes.is_empty() {
+            write!(f, "#mode={}", self.modes.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fragment: Vec<(&str, &str)> = self
+            .fragment
+            .iter()
+            .map(|(key, value)| (key.as_str(), if PRINTED.contains(&key.as_str()) { value.as_str() } else { HIDDEN }))
+            .collect();
+        f.debug_struct("Target")
+            .field("scheme", &self.scheme)
+            .field("path", &self.path)
+            .field("host", &self.host)
+            .field("user_info", &self.user_info.as_ref().map(|_| HIDDEN))
+            .field("query", &self.query.as_ref().map(|_| HIDDEN))
+            .field("fragment", &fragment)
+            .field("modes", &self.modes)
+            .field("steps", &self.steps)
+            .finish()
+    }
+}
+
+const HIDDEN: &str = "(not shown)";
+
+#[cfg(test)]
+mod tests {
+    use crate::parse;
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let target = parse(
+            "https://me:hush1@h.example/b/k?sig=hush2#mode=zarr,s3&AWS.REGION=eu-1&endpoint=http://u:hush3@e&token=hush4",
+        )
+        .unwrap();
+        assert_eq!(target.user_info.as_deref(), Some("me:hush1"));
+        assert_eq!(target.query.as_deref(), Some("sig=hush2"));
+        for text in [format!("{target:?}"), format!("{target:#?}"), target.to_string()] {
+            assert!(!text.contains("hush"), "{text}");
+            assert!(text.contains("h.example"), "{text}");
+        }
+        assert!(format!("{target:?}").contains("eu-1"));
+        assert_eq!(target.to_string(), "https://h.example/b/k#mode=zarr,s3,nczarr");
+    }
+
+    #[test]
+    fn errors_do_not_print_secrets() {
+        for url in [
+            "https://me:hush/x@h.example/b",
+            "https://me:hush@h.example:port/b",
+            "https://me:hush@/b",
+            "https://me:hush@h.example/b?hush#=hush",
+            "https://me:hush@h.example/b?hush#mode=dap4",
+            "dods://me:hush@h.example/b?hush",
+            "[hush=hush",
+        ] {
+            match parse(url) {
+                Err(error) => assert!(!error.to_string().contains("hush"), "{error}"),
+                Ok(target) => assert_eq!(url, "[hush=hush", "{target:?}"),
+            }
+        }
     }
 }

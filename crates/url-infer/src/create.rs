@@ -1,0 +1,133 @@
+//! [`infer_create`]: what a new dataset at a target is to be.
+//!
+//! An explicit `mode` decides; else the scheme; else the ending of the path. Names are words: whether a driver or
+//! map of that name is there, the registry knows. A caller whose plugins have modes of their own asks them first.
+
+use std::path::Path;
+
+use model::{ErrorKind, Result};
+
+use crate::{Scheme, Target};
+
+/// What a new dataset is to be, by names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatePlan {
+    /// The driver's name: `nczarr`, `classic`, `hdf5`, `hdf4` or `cdl`.
+    pub driver: &'static str,
+    /// The map's name, or a scheme of its; `None` for a driver that uses none.
+    pub map: Option<String>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Values of `mode` that name a driver.
+const DRIVERS: &[(&str, &str)] = &[
+    ("nczarr", "nczarr"),
+    ("zarr", "nczarr"),
+    ("xarray", "nczarr"),
+    ("noxarray", "nczarr"),
+    ("classic", "classic"),
+    ("netcdf-3", "classic"),
+    ("64bitoffset", "classic"),
+    ("64bitdata", "classic"),
+    ("cdf1", "classic"),
+    ("cdf2", "classic"),
+    ("cdf5", "classic"),
+    ("netcdf-4", "hdf5"),
+    ("enhanced", "hdf5"),
+    ("hdf5", "hdf5"),
+    ("hdf4", "hdf4"),
+    ("cdl", "cdl"),
+];
+
+/// Values of `mode` that name a map.
+const MAPS: &[(&str, &str)] = &[
+    ("file", "file"),
+    ("zip", "zip"),
+    ("s3", "s3"),
+    ("gs3", "gs3"),
+    ("http", "http"),
+    ("mem", "mem"),
+    ("memory", "mem"),
+];
+
+/// Endings that name a driver, with the map's name.
+const ENDINGS: &[(&str, &str, Option<&str>)] =
+    &[("zarr", "nczarr", Some("file")), ("zip", "nczarr", Some("zip")), ("nc", "classic", None), ("cdl", "cdl", None)];
+
+const KNOWN: &str = ".zarr, / or no ending (a directory), .zip (an archive), .nc (a classic file), .cdl (text)";
+
+fn find<'t>(target: &'t Target, table: &[(&str, &'static str)]) -> Option<(&'t str, &'static str)> {
+    target
+        .modes
+        .iter()
+        .find_map(|mode| table.iter().find(|(word, _)| word == mode).map(|(_, name)| (mode.as_str(), *name)))
+}
+
+/// Says what a new dataset at `target` is to be.
+///
+/// # Errors
+/// `NC_EINVAL` if neither mode, scheme nor ending says it, with a list of what would.
+pub fn infer_create(target: &Target) -> Result<CreatePlan> {
+    if target.has_mode("bytes") {
+        return Err(ErrorKind::Inval.context(format!("{target}: mode bytes reads files in place; it cannot create")));
+    }
+    let map_word = find(target, MAPS);
+    if let Some((mode, driver)) = find(target, DRIVERS) {
+        let map = (driver == "nczarr").then(|| map_of(target, map_word));
+        return Ok(CreatePlan { driver, map, reason: format!("mode {mode}") });
+    }
+    match (map_word, &target.scheme) {
+        // `file` is where files of any format lie, so it leaves the format to the ending.
+        (Some((mode, map)), _) if mode != "file" => {
+            Ok(CreatePlan { driver: "nczarr", map: Some(map.to_owned()), reason: format!("mode {mode}") })
+        }
+        (_, Scheme::Other(name)) => {
+            Ok(CreatePlan { driver: "nczarr", map: Some(name.clone()), reason: format!("scheme {name}:") })
+        }
+        (file, Scheme::Path | Scheme::File) => by_ending(target, file.is_some()),
+        _ => Err(ErrorKind::Inval
+            .context(format!("{target}: nothing says what to create; name a format, for instance #mode=nczarr,s3"))),
+    }
+}
+
+/// The map of a Zarr dataset, where the mode named the driver.
+fn map_of(target: &Target, word: Option<(&str, &'static str)>) -> String {
+    match (word, &target.scheme) {
+        (Some((_, map)), _) => map,
+        (None, Scheme::Path | Scheme::File) => match ending(&target.path).as_deref() {
+            Some("zip") => "zip",
+            _ => "file",
+        },
+        (None, Scheme::Http | Scheme::Https) => "http",
+        (None, scheme) => scheme.name().unwrap_or("file"),
+    }
+    .to_owned()
+}
+
+fn by_ending(target: &Target, in_directory: bool) -> Result<CreatePlan> {
+    let ending = ending(&target.path);
+    let plan = |driver, map: Option<&str>, reason| CreatePlan { driver, map: map.map(str::to_owned), reason };
+    let Some(ending) = ending else {
+        return Ok(plan("nczarr", Some("file"), "the path has no ending".to_owned()));
+    };
+    match ENDINGS.iter().find(|(known, ..)| *known == ending) {
+        Some((_, driver, map)) => {
+            let map = map.map(|map| if in_directory { "file" } else { map });
+            Ok(plan(driver, map, format!("ending .{ending}")))
+        }
+        None if in_directory => Ok(plan("nczarr", Some("file"), "mode file".to_owned())),
+        None => Err(ErrorKind::Inval.context(format!(
+            "{target}: the ending .{ending} does not say what to create; there are {KNOWN}; or name a format, for instance #mode=nczarr"
+        ))),
+    }
+}
+
+/// The ending of the last name, in lower case; none behind a trailing `/`, or in `.name` and `name.`.
+fn ending(path: &str) -> Option<String> {
+    if path.ends_with('/') || (cfg!(windows) && path.ends_with('\\')) {
+        return None;
+    }
+    let ending = Path::new(path).extension()?.to_str()?.to_lowercase();
+    (!ending.is_empty()).then_some(ending)
+}

@@ -1,0 +1,166 @@
+//! The fragment's grammar: `key=value&key=value&word`.
+//!
+//! Keys come in any letter case; a word alone is a value of `mode`, except where it is a known key that needs no
+//! value (`log`).
+//!
+//! Source: NCZarr manual, section on URL fragments; the multi-value `mode` of netCDF-C.
+
+use model::{ErrorKind, Result};
+
+/// Words of `mode` that mean something to the project's own drivers and maps, or are refused by name.
+///
+/// Only used to tell a plain path's fragment from a file name with a `#`; in a URL any word is taken.
+const WORDS: &[&str] = &[
+    "nczarr",
+    "zarr",
+    "xarray",
+    "noxarray",
+    "consolidated",
+    "noconsolidated",
+    "v2",
+    "v3",
+    "file",
+    "zip",
+    "s3",
+    "gs3",
+    "http",
+    "mem",
+    "memory",
+    "bytes",
+    "classic",
+    "netcdf-3",
+    "64bitoffset",
+    "64bitdata",
+    "cdf1",
+    "cdf2",
+    "cdf5",
+    "netcdf-4",
+    "enhanced",
+    "hdf5",
+    "hdf4",
+    "cdl",
+    "dap2",
+    "dap4",
+    "udf0",
+    "udf1",
+    "udf2",
+    "udf3",
+    "udf4",
+    "udf5",
+    "udf6",
+    "udf7",
+    "udf8",
+    "udf9",
+];
+
+/// Keys other than `mode` that mean something, by their main names.
+const KEYS: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region", "endpoint"];
+
+/// Other spellings of keys.
+const ALIASES: &[(&str, &str)] = &[("awsprofile", "aws.profile"), ("awsregion", "aws.region")];
+
+/// What a fragment says, before any rule is applied.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    /// Pairs other than `mode`, keys in lower case by their main names.
+    pub(crate) pairs: Vec<(String, String)>,
+    /// Values of `mode` and single words, in lower case, in order, repeats included.
+    pub(crate) modes: Vec<String>,
+    /// One line per word that was taken as a mode.
+    pub(crate) steps: Vec<String>,
+}
+
+impl Fragment {
+    /// Adds what `text` (without `#` or brackets) says.
+    pub(crate) fn add(&mut self, text: &str) -> Result<()> {
+        for piece in text.split('&').map(str::trim).filter(|piece| !piece.is_empty()) {
+            match piece.split_once('=') {
+                Some((key, value)) => {
+                    let key = key.trim();
+                    if key.is_empty() {
+                        return Err(ErrorKind::Url.context("the fragment has a value without a key"));
+                    }
+                    self.pair(main_name(key), value.trim());
+                }
+                None => self.word(piece),
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, key: String, value: &str) {
+        if key == "mode" {
+            let values = value.split(',').map(str::trim).filter(|value| !value.is_empty());
+            self.modes.extend(values.map(str::to_lowercase));
+        } else {
+            self.pairs.push((key, value.to_owned()));
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        let word = main_name(word);
+        if word == "mode" || KEYS.contains(&word.as_str()) {
+            self.pair(word, "");
+        } else {
+            self.steps.push(format!("#{word} means #mode={word}"));
+            self.modes.push(word);
+        }
+    }
+}
+
+fn main_name(key: &str) -> String {
+    let key = key.to_lowercase();
+    match ALIASES.iter().find(|(alias, _)| *alias == key) {
+        Some((_, name)) => (*name).to_owned(),
+        None => key,
+    }
+}
+
+/// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.
+///
+/// It is if every piece is a known word or a `key=value` whose key looks like one. A value with a `/` counts only
+/// behind a known key: `run#a=b/x.zarr` is a path.
+pub(crate) fn looks_like_fragment(text: &str) -> bool {
+    !text.is_empty()
+        && text.split('&').all(|piece| match piece.split_once('=') {
+            Some((key, value)) => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+                let known = || key.eq_ignore_ascii_case("mode") || KEYS.contains(&main_name(key).as_str());
+                !key.is_empty() && key.chars().all(plain) && (!value.contains('/') || known())
+            }
+            None => {
+                let word = main_name(piece);
+                WORDS.contains(&word.as_str()) || KEYS.contains(&word.as_str())
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_of_plain_paths() {
+        for (text, expected) in [
+            ("mode=zarr", true),
+            ("MODE=NCZARR,FILE", true),
+            ("zarr", true),
+            ("Zarr", true),
+            ("zarr&log", true),
+            ("mode=null&colour=red", true),
+            ("endpoint=http://localhost:9000/x", true),
+            ("a=b", true),
+            ("", false),
+            ("1", false),
+            ("run", false),
+            ("run/x.zarr", false),
+            ("a=b/x.zarr", false),
+            ("a b=c", false),
+            ("=b", false),
+            ("zarr&run", false),
+            ("zarr&", false),
+        ] {
+            assert_eq!(looks_like_fragment(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! [`parse`]: path or URL to [`Target`].
+//!
+//! * A URL is `scheme://…` with a scheme of two letters or more, or `file:/path`. Everything else is a path:
+//!   `C:\x`, `a:b.nc`, `file:x`.
+//! * A URL's fragment starts at its first `#`; `\#`, as some shells leave it, is the same. Brackets before a URL,
+//!   `[key=value]`, are the older way to write a fragment.
+//! * A `file:` URL is not percent-decoded and has neither host nor query: what follows `file://` up to the `#` is
+//!   the path, relative if it does not start with `/`.
+//! * A plain path's fragment is what follows its last `#`, if it reads like one (`x.zarr#mode=zarr`, `x#zarr`);
+//!   nothing is opened to find out. A file whose own name ends like that is reached by a fragment behind it
+//!   (`x#zarr#mode=nczarr`).
+//!
+//! Source: RFC 3986 for the parts of a URL; NCZarr manual and netCDF-C for the rest.
+
+use model::{ErrorKind, Result};
+
+use crate::fragment::{Fragment, looks_like_fragment};
+use crate::{Scheme, Target, rules};
+
+/// Parses a path or URL and applies the rules of the fragment: macros, inferences, negations.
+///
+/// # Errors
+/// `NC_EURL` for a malformed URL, `NC_EINVAL` for a path with a NUL byte, `NC_ENOTBUILT` for DAP, which is not spoken here.
+///
+/// # Examples
+/// ```
+/// let target = url_infer::parse("file:///data/x.zarr#zarr&log")?;
+/// assert_eq!(target.path, "/data/x.zarr");
+/// assert_eq!(target.modes, ["zarr", "nczarr"]);
+/// assert_eq!(target.get("log"), Some(""));
+/// assert_eq!(url_infer::parse("dir/x.nc")?.path, "dir/x.nc");
+/// # Ok::<(), model::Error>(())
+/// ```
+pub fn parse(path: &str) -> Result<Target> {
+    if path.is_empty() {
+        return Err(ErrorKind::Url.context("the path is empty"));
+    }
+    if path.contains('\0') {
+        return Err(ErrorKind::Inval.context("the path has a NUL byte"));
+    }
+    let (mut target, mut fragment) = match url(path.trim())? {
+        Some(parsed) => parsed,
+        None => plain(path)?,
+    };
+    scheme_modes(&mut target, &mut fragment);
+    target.steps.append(&mut fragment.steps);
+    target.modes = fragment.modes;
+    target.fragment = fragment.pairs;
+    rules::apply(&mut target.modes, &mut target.steps);
+    match target.modes.iter().find(|mode| matches!(mode.as_str(), "dap2" | "dap4")) {
+        Some(dap) => Err(ErrorKind::NotBuilt.context(format!(
+            "{}: the protocol {dap} is not supported; ask the server for netCDF or Zarr instead",
+            place(&target)
+        ))),
+        None => Ok(target),
+    }
+}
+
+/// Scheme, host and path, for messages.
+fn place(target: &Target) -> String {
+    Target { modes: Vec::new(), ..target.clone() }.to_string()
+}
+
+fn blank(scheme: Scheme, path: &str) -> Target {
+    Target {
+        scheme,
+        path: path.to_owned(),
+        host: None,
+        user_info: None,
+        query: None,
+        fragment: Vec::new(),
+        modes: Vec::new(),
+        steps: Vec::new(),
+    }
+}
+
+/// A plain path, with the fragment it may carry.
+fn plain(text: &str) -> Result<(Target, Fragment)> {
+    let mut fragment = Fragment::default();
+    if let Some((path, tail)) = text.rsplit_once('#')
+        && looks_like_fragment(tail)
+        && let path = path.strip_suffix('\\').unwrap_or(path)
+        && !path.is_empty()
+    {
+        fragment.add(tail)?;
+        let mut target = blank(Scheme::Path, path);
+        target.steps.push(format!("a path with the fragment #{}", shown(tail)));
+        return Ok((target, fragment));
+    }
+    Ok((blank(Scheme::Path, text), fragment))
+}
+
+/// The keys and words of a fragment, for messages: values other than modes may be secrets.
+fn shown(fragment: &str) -> String {
+    let piece = |piece: &str| match piece.split_once('=') {
+        Some((key, _)) if !key.eq_ignore_ascii_case("mode") => format!("{key}=…"),
+        _ => piece.to_owned(),
+    };
+    fragment.split('&').map(piece).collect::<Vec<_>>().join("&")
+}
+
+/// A URL; `None` if `text` is none.
+fn url(text: &str) -> Result<Option<(Target, Fragment)>> {
+    let (brackets, rest) = brackets(text);
+    let Some((scheme, rest)) = scheme(rest) else { return Ok(None) };
+    let mut fragment = Fragment::default();
+    for inside in &brackets {
+        fragment.add(inside)?;
+    }
+    let (rest, tail) = match rest.split_once('#') {
+        Some((rest, tail)) => (rest.strip_suffix('\\').unwrap_or(rest), Some(tail)),
+        None => (rest, None),
+    };
+    let mut target = match &scheme {
+        Scheme::File => blank(scheme, file_path(rest)?),
+        _ => remote(scheme, rest)?,
+    };
+    if !brackets.is_empty() {
+        target.steps.push("brackets before the URL are read as its fragment".to_owned());
+    }
+    if let Some(tail) = tail {
+        fragment.add(tail).map_err(|error| error.at(place(&target)))?;
+    }
+    Ok(Some((target, fragment)))
+}
+
+/// The contents of leading brackets, and what follows them.
+fn brackets(mut text: &str) -> (Vec<&str>, &str) {
+    let mut inside = Vec::new();
+    while let Some((content, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        inside.push(content);
+        text = rest;
+    }
+    (inside, text)
+}
+
+/// The scheme, and what follows the colon; `None` if `text` is no URL.
+fn scheme(text: &str) -> Option<(Scheme, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    if name.len() < 2 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(legal) {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let has_place = rest.starts_with("//") || (name == "file" && (rest.starts_with('/') || has_drive(rest)));
+    has_place.then(|| {
+        let scheme = match name.as_str() {
+            "file" => Scheme::File,
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            "s3" => Scheme::S3,
+            "gs3" => Scheme::Gs3,
+            _ => Scheme::Other(name),
+        };
+        (scheme, rest)
+    })
+}
+
+fn has_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+/// The path of a `file:` URL, given what follows the colon.
+fn file_path(rest: &str) -> Result<&str> {
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    // `file:///C:/x` is `C:/x` where drives exist; elsewhere `/C:/x` is a path like any other.
+    let path = match path.strip_prefix('/') {
+        Some(drive) if cfg!(windows) && has_drive(drive) => drive,
+        _ => path,
+    };
+    if path.is_empty() {
+        return Err(ErrorKind::Url.context("the file: URL has no path"));
+    }
+    Ok(path)
+}
+
+/// A URL with a host, given what follows the colon.
+fn remote(scheme: Scheme, rest: &str) -> Result<Target> {
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
+    let (rest, query) = match rest.split_once('?') {
+        Some((rest, query)) => (rest, Some(query.to_owned())),
+        None => (rest, None),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // The last `@`: if a password has one in it, no part of it is taken for the host and printed.
+    let (user_info, host) = match authority.rsplit_once('@') {
+        Some((user_info, host)) => (Some(user_info.to_owned()), host),
+        None => (None, authority),
+    };
+    check_host(&scheme, host, path)?;
+    Ok(Target { host: (!host.is_empty()).then(|| host.to_owned()), user_info, query, ..blank(scheme, path) })
+}
+
+/// Refuses hosts that cannot be. What was written is not repeated: a bad host may be a bad password.
+fn check_host(scheme: &Scheme, host: &str, path: &str) -> Result<()> {
+    let bad = |what: &str| Err(ErrorKind::Url.context(format!("{}: URL: {what}", scheme.name().unwrap_or_default())));
+    let (name, port) = match host.strip_prefix('[') {
+        Some(six) => match six.split_once(']') {
+            Some((name, "")) => (name, None),
+            Some((name, port)) => match port.strip_prefix(':') {
+                Some(port) => (name, Some(port)),
+                None => return bad("text between the bracketed address and the port"),
+            },
+            None => return bad("the bracket of the host is not closed"),
+        },
+        None => match host.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (host, None),
+        },
+    };
+    if let Some(port) = port
+        && !(port.bytes().all(|c| c.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port != 0))
+    {
+        return bad("the port is not a number from 1 to 65535");
+    }
+    if name.contains(|c: char| c.is_control() || c.is_whitespace() || "\\<>\"{}|^`".contains(c)) {
+        return bad("the host has a character no host can have");
+    }
+    match scheme {
+        // A scheme of somebody else may name things without a host, but something it must name.
+        Scheme::Other(_) if name.is_empty() && (port.is_some() || path.is_empty()) => bad("it names nothing"),
+        Scheme::Other(_) => Ok(()),
+        _ if name.is_empty() => bad("it has no host"),
+        _ => Ok(()),
+    }
+}
+
+/// The mode that scheme or host brings.
+fn scheme_modes(target: &mut Target, fragment: &mut Fragment) {
+    let (mode, why) = match &target.scheme {
+        Scheme::S3 => ("s3", "scheme s3:".to_owned()),
+        Scheme::Gs3 => ("gs3", "scheme gs3:".to_owned()),
+        Scheme::Other(name) if name == "dods" => ("dap2", "scheme dods:".to_owned()),
+        Scheme::Other(name) if name == "dap4" => ("dap4", "scheme dap4:".to_owned()),
+        Scheme::Http | Scheme::Https => {
+            let host = target.host.as_deref().unwrap_or_default().to_ascii_lowercase();
+            let host = host.split(':').next().unwrap_or_default();
+            // A URL that says how it is to be reached is not guessed about.
+            let named = ["bytes", "http", "file", "zip", "s3", "gs3", "dap2", "dap4"];
+            if fragment.modes.iter().any(|mode| named.contains(&mode.as_str())) {
+                return;
+            }
+            match host {
+                "storage.googleapis.com" => ("gs3", format!("host {host}")),
+                _ if host.ends_with(".amazonaws.com") => ("s3", format!("host {host}")),
+                _ => return,
+            }
+        }
+        _ => return,
+    };
+    if !fragment.modes.iter().any(|have| have == mode) {
+        target.steps.push(format!("{why} implies mode {mode}"));
+        fragment.modes.push(mode.to_owned());
+    }
+}
