@@ -1,1 +1,63 @@
-//! facade
+//! Reads and writes netCDF datasets stored as NCZarr and Zarr.
+//!
+//! A dataset is a tree of groups with shared dimensions, variables and typed attributes. [`open`] gives a
+//! [`File`]; from there on everything is a handle: [`Group`], [`Dimension`], [`Variable`]. Handles are cheap to
+//! clone, all methods take `&self`, and everything is `Send + Sync`: any number of threads may read, and write
+//! to different places, at once.
+//!
+//! ```
+//! # fn main() -> nczarr::Result<()> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path().join("ocean.zarr").display().to_string();
+//! let file = nczarr::create(&path)?;
+//! file.add_unlimited_dimension("time")?;
+//! file.add_dimension("x", 3)?;
+//! let t = file.add_variable::<f32>("t", &["time", "x"])?;
+//! t.set_deflate(5, true)?;
+//! t.put_attribute("units", "K")?;
+//! t.put(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], ..)?;
+//! file.close()?;
+//!
+//! let file = nczarr::open(&path)?;
+//! let t = file.variable("t")?;
+//! assert_eq!(t.shape()?, [2, 3]);
+//! let row = t.get::<f64, _>((1, ..))?;
+//! assert_eq!(row.as_slice(), [4.0, 5.0, 6.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Formats, storage and filters come from a [`Registry`]: those of this crate's features, those linked in, and
+//! those an embedder adds ([`OpenOptions::registry`]).
+//!
+//! This crate holds names, features and comfort; formats are the drivers' business.
+#![forbid(unsafe_code)]
+
+mod array;
+mod attribute;
+mod builtin;
+mod dimension;
+mod extent;
+mod file;
+mod group;
+mod number;
+mod options;
+mod transfer;
+mod variable;
+
+pub use array::Array;
+pub use attribute::{Attribute, IntoValues};
+pub use builtin::registry;
+pub use dimension::Dimension;
+pub use dispatch::{
+    self, CacheConfig, DatasetInfo, Durability, Limits, MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry,
+};
+pub use extent::{Extent, Extents, IntoExtent, Selection};
+pub use file::File;
+pub use group::Group;
+pub use model::{
+    self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
+};
+pub use number::Number;
+pub use options::{CreateOptions, OpenOptions, append, create, open};
+pub use variable::Variable;

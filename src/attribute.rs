@@ -1,0 +1,180 @@
+//! [`Attribute`]: a name and typed values; [`IntoValues`]: what can become them.
+
+use model::{NcString, NcType, Values};
+
+use crate::Number;
+
+/// An attribute of a group or variable, as it was when it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribute {
+    name: String,
+    values: Values,
+}
+
+impl Attribute {
+    pub(crate) fn new(name: impl Into<String>, values: Values) -> Self {
+        Self { name: name.into(), values }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type.
+    pub fn nc_type(&self) -> NcType {
+        self.values.nc_type()
+    }
+
+    /// The values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The values, given away.
+    pub fn into_values(self) -> Values {
+        self.values
+    }
+
+    /// The text of a char attribute or of a single string; `None` if it is neither, or not UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        self.values.as_text()
+    }
+
+    /// The first value as a double; `None` if there is none or it is no number. Large 64-bit integers are rounded.
+    pub fn number(&self) -> Option<f64> {
+        self.values.scalar(0).map(|scalar| match scalar {
+            model::Scalar::Int(value) => value as f64,
+            model::Scalar::Float(value) => value,
+        })
+    }
+}
+
+/// What can be put as an attribute, or given as a fill value: numbers, slices and vectors of them, text
+/// (`&str`, `String`: type char), several texts (type string), and [`Values`] themselves.
+pub trait IntoValues {
+    /// The values.
+    fn into_values(self) -> Values;
+}
+
+impl IntoValues for Values {
+    fn into_values(self) -> Values {
+        self
+    }
+}
+
+impl IntoValues for &Values {
+    fn into_values(self) -> Values {
+        self.clone()
+    }
+}
+
+impl IntoValues for &str {
+    fn into_values(self) -> Values {
+        Values::text(self)
+    }
+}
+
+impl IntoValues for String {
+    fn into_values(self) -> Values {
+        Values::Char(self.into_bytes())
+    }
+}
+
+impl IntoValues for &String {
+    fn into_values(self) -> Values {
+        Values::text(self)
+    }
+}
+
+macro_rules! strings {
+    ($($t:ty),*) => {$(
+        impl IntoValues for Vec<$t> {
+            fn into_values(self) -> Values {
+                Values::String(self.into_iter().map(NcString::from).collect())
+            }
+        }
+
+        impl IntoValues for &[$t] {
+            fn into_values(self) -> Values {
+                Values::String(self.iter().cloned().map(NcString::from).collect())
+            }
+        }
+
+        impl<const N: usize> IntoValues for [$t; N] {
+            fn into_values(self) -> Values {
+                Values::String(self.into_iter().map(NcString::from).collect())
+            }
+        }
+    )*};
+}
+
+strings!(&str, String, NcString);
+
+impl IntoValues for NcString {
+    fn into_values(self) -> Values {
+        Values::String(vec![self])
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty => $variant:ident),* $(,)?) => {$(
+        impl IntoValues for $t {
+            fn into_values(self) -> Values {
+                Values::$variant(vec![self])
+            }
+        }
+
+        impl IntoValues for Vec<$t> {
+            fn into_values(self) -> Values {
+                Values::$variant(self)
+            }
+        }
+
+        impl IntoValues for &[$t] {
+            fn into_values(self) -> Values {
+                Values::$variant(self.to_vec())
+            }
+        }
+
+        impl<const N: usize> IntoValues for [$t; N] {
+            fn into_values(self) -> Values {
+                Values::$variant(self.to_vec())
+            }
+        }
+
+        impl<const N: usize> IntoValues for &[$t; N] {
+            fn into_values(self) -> Values {
+                Values::$variant(self.to_vec())
+            }
+        }
+    )*};
+}
+
+numbers! {
+    i8 => Byte, i16 => Short, i32 => Int, i64 => Int64, f32 => Float,
+    u8 => UByte, u16 => UShort, u32 => UInt, u64 => UInt64, f64 => Double,
+}
+
+// Every `Number` is covered above; a type added to one list and not the other fails to compile here.
+#[allow(dead_code, reason = "compiled for its types only")]
+fn every_number_is_a_value<T: Number + IntoValues>() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_values_get_the_type_they_look_like() {
+        assert_eq!("K".into_values(), Values::Char(b"K".to_vec()));
+        assert_eq!("".into_values(), Values::Char(vec![]));
+        assert_eq!(["a", "b"].into_values(), Values::String(vec!["a".into(), "b".into()]));
+        assert_eq!(NcString::from("one").into_values(), Values::String(vec!["one".into()]));
+        assert_eq!(1.5f32.into_values(), Values::Float(vec![1.5]));
+        assert_eq!([1u64, 2].into_values(), Values::UInt64(vec![1, 2]));
+        assert_eq!(vec![-1i8].into_values(), Values::Byte(vec![-1]));
+        let attribute = Attribute::new("x", 3i16.into_values());
+        assert_eq!((attribute.number(), attribute.text(), attribute.nc_type()), (Some(3.0), None, NcType::Short));
+        assert_eq!(Attribute::new("x", "hi".into_values()).text(), Some("hi"));
+    }
+}

@@ -1,0 +1,69 @@
+//! [`Dimension`]: a shared, possibly unlimited dimension.
+
+use std::fmt;
+use std::sync::Arc;
+
+use model::{DimId, Edit, Result};
+
+use crate::file::Open;
+
+/// A dimension of an open dataset.
+#[derive(Clone)]
+pub struct Dimension {
+    open: Arc<Open>,
+    id: DimId,
+}
+
+impl Dimension {
+    pub(crate) fn new(open: Arc<Open>, id: DimId) -> Self {
+        Self { open, id }
+    }
+
+    /// Its identifier in the [`Model`](model::Model).
+    pub fn id(&self) -> DimId {
+        self.id
+    }
+
+    /// The name.
+    pub fn name(&self) -> String {
+        self.dim(|dim| dim.name.clone())
+    }
+
+    /// The current length.
+    pub fn len(&self) -> u64 {
+        self.dim(model::Dim::len)
+    }
+
+    /// Whether the current length is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether writes may make it longer.
+    pub fn is_unlimited(&self) -> bool {
+        self.dim(|dim| dim.unlimited)
+    }
+
+    /// Gives it another name.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the dataset is read-only, `NC_ENAMEINUSE`, `NC_EBADNAME`.
+    pub fn rename(&self, name: &str) -> Result<()> {
+        self.open.edit(&Edit::RenameDim { dim: self.id, name }).map(drop)
+    }
+
+    /// A dimension whose definition was rolled back answers as an empty one.
+    fn dim<T: Default>(&self, ask: impl FnOnce(&model::Dim) -> T) -> T {
+        self.open.model().dim(self.id).map(ask).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dimension")
+            .field("name", &self.name())
+            .field("len", &self.len())
+            .field("unlimited", &self.is_unlimited())
+            .finish()
+    }
+}

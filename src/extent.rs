@@ -1,0 +1,353 @@
+//! [`Extents`]: what part of a variable a call is about, in the ways Rust writes it.
+//!
+//! `..` is everything; a tuple has one entry per dimension: an index, a range, a [`Extent::Strided`]. What it
+//! comes to for a given shape is a [`Selection`]. Bounds are not checked here: [`Slab::check`] does that.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use model::{ErrorKind, Result, Slab};
+
+/// What part of one dimension is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Extent {
+    /// From `start` to the end of the dimension.
+    From {
+        /// First index.
+        start: u64,
+    },
+    /// From `start` up to `end`, which is left out.
+    Range {
+        /// First index.
+        start: u64,
+        /// One past the last index.
+        end: u64,
+    },
+    /// One index; the dimension vanishes from the result's shape.
+    Index(u64),
+    /// Every `stride`-th element from `start` on.
+    Strided {
+        /// First index.
+        start: u64,
+        /// How many; `None`: as many as there are.
+        count: Option<u64>,
+        /// The step; 0 is refused when the extent is used.
+        stride: u64,
+    },
+}
+
+impl Extent {
+    /// The whole dimension.
+    pub const ALL: Self = Self::From { start: 0 };
+
+    /// `count` elements from `start` on.
+    pub const fn count(start: u64, count: u64) -> Self {
+        Self::Strided { start, count: Some(count), stride: 1 }
+    }
+
+    fn open_ended(self) -> bool {
+        matches!(self, Self::From { .. } | Self::Strided { count: None, .. })
+    }
+
+    /// Start, count and stride along a dimension of `len` elements.
+    fn along(self, len: u64) -> (u64, u64, u64) {
+        match self {
+            Self::From { start } => (start, len.saturating_sub(start), 1),
+            Self::Range { start, end } => (start, end.saturating_sub(start), 1),
+            Self::Index(index) => (index, 1, 1),
+            Self::Strided { start, count: Some(count), stride } => (start, count, stride),
+            Self::Strided { start, count: None, stride } => {
+                (start, len.saturating_sub(start).div_ceil(stride.max(1)), stride)
+            }
+        }
+    }
+}
+
+/// What can stand for an [`Extent`]: an integer, a range of integers, `..`.
+pub trait IntoExtent {
+    /// The extent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalCoords`] for a negative number.
+    fn into_extent(self) -> Result<Extent>;
+}
+
+impl IntoExtent for Extent {
+    fn into_extent(self) -> Result<Extent> {
+        Ok(self)
+    }
+}
+
+impl IntoExtent for RangeFull {
+    fn into_extent(self) -> Result<Extent> {
+        Ok(Extent::ALL)
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl IntoExtent for $t {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::Index(index(self)?))
+            }
+        }
+
+        impl IntoExtent for Range<$t> {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::Range { start: index(self.start)?, end: index(self.end)? })
+            }
+        }
+
+        impl IntoExtent for RangeInclusive<$t> {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::Range { start: index(*self.start())?, end: index(*self.end())?.saturating_add(1) })
+            }
+        }
+
+        impl IntoExtent for RangeFrom<$t> {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::From { start: index(self.start)? })
+            }
+        }
+
+        impl IntoExtent for RangeTo<$t> {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::Range { start: 0, end: index(self.end)? })
+            }
+        }
+
+        impl IntoExtent for RangeToInclusive<$t> {
+            fn into_extent(self) -> Result<Extent> {
+                Ok(Extent::Range { start: 0, end: index(self.end)?.saturating_add(1) })
+            }
+        }
+    )*};
+}
+
+integers!(usize, u64, u32, i32, i64);
+
+fn index<T: TryInto<u64> + Copy + std::fmt::Display>(number: T) -> Result<u64> {
+    number.try_into().map_err(|_| ErrorKind::InvalCoords.context(format!("index {number} is negative")))
+}
+
+/// What can say which part of a variable is meant: `..`, one extent per dimension in a tuple, array, slice or
+/// vector, or a bare extent for a variable of one dimension; `()` is the one element of a scalar.
+pub trait Extents {
+    /// One extent per dimension; `None`: all of the variable.
+    ///
+    /// # Errors
+    /// As [`IntoExtent::into_extent`].
+    fn extents(self) -> Result<Option<Vec<Extent>>>;
+}
+
+impl Extents for RangeFull {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        Ok(None)
+    }
+}
+
+impl Extents for () {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        Ok(Some(Vec::new()))
+    }
+}
+
+impl<E: IntoExtent> Extents for Vec<E> {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
+    }
+}
+
+impl<E: IntoExtent, const N: usize> Extents for [E; N] {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
+    }
+}
+
+impl<E: IntoExtent + Clone> Extents for &[E] {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        self.iter().cloned().map(E::into_extent).collect::<Result<_>>().map(Some)
+    }
+}
+
+impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
+    fn extents(self) -> Result<Option<Vec<Extent>>> {
+        self.as_slice().extents()
+    }
+}
+
+macro_rules! single {
+    ($($t:ty),* $(,)?) => {$(
+        impl Extents for $t {
+            fn extents(self) -> Result<Option<Vec<Extent>>> {
+                Ok(Some(vec![self.into_extent()?]))
+            }
+        }
+    )*};
+}
+
+macro_rules! single_ranges {
+    ($($t:ty),*) => {
+        single!($($t, Range<$t>, RangeInclusive<$t>, RangeFrom<$t>, RangeTo<$t>, RangeToInclusive<$t>),*);
+    };
+}
+
+single!(Extent);
+single_ranges!(usize, u64, u32, i32, i64);
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: IntoExtent),*> Extents for ($($name,)*) {
+            #[allow(non_snake_case)]
+            fn extents(self) -> Result<Option<Vec<Extent>>> {
+                let ($($name,)*) = self;
+                Ok(Some(vec![$($name.into_extent()?),*]))
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+
+/// Extents applied to a shape: start, count and stride per dimension, and which dimensions stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    start: Vec<u64>,
+    count: Vec<u64>,
+    stride: Option<Vec<u64>>,
+    kept: Vec<bool>,
+}
+
+impl Selection {
+    /// What `extents` come to for a variable of `shape`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inval`] if their number is not the rank; as [`IntoExtent::into_extent`].
+    pub fn new(extents: impl Extents, shape: &[u64]) -> Result<Self> {
+        Self::of(&per_dimension(extents, shape.len())?, shape)
+    }
+
+    /// As [`Selection::new`] for a write of `elements` elements: an open end (`..`, `3..`) along the one unlimited
+    /// dimension that has one reaches as far as the elements do.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Inval`] if the elements do not fill whole records; as [`Selection::new`].
+    pub fn for_write(extents: impl Extents, shape: &[u64], unlimited: &[bool], elements: u64) -> Result<Self> {
+        let extents = per_dimension(extents, shape.len())?;
+        let mut selection = Self::of(&extents, shape)?;
+        let mut open = (0..shape.len()).filter(|&dim| unlimited[dim] && extents[dim].open_ended());
+        if let (Some(dim), None) = (open.next(), open.next()) {
+            let others = selection.count.iter().enumerate().filter(|(other, _)| *other != dim);
+            let record = others.fold(1u64, |product, (_, &count)| product.saturating_mul(count));
+            if record == 0 && elements == 0 {
+                selection.count[dim] = 0;
+            } else if record == 0 || !elements.is_multiple_of(record) {
+                return Err(ErrorKind::Inval.context(format!("{elements} elements for records of {record}")));
+            } else {
+                selection.count[dim] = elements / record;
+            }
+        }
+        Ok(selection)
+    }
+
+    fn of(extents: &[Extent], shape: &[u64]) -> Result<Self> {
+        let (mut start, mut count, mut stride) = (Vec::new(), Vec::new(), Vec::new());
+        for (extent, &len) in extents.iter().zip(shape) {
+            let (first, number, step) = extent.along(len);
+            start.push(first);
+            count.push(number);
+            stride.push(step);
+        }
+        let kept = extents.iter().map(|extent| !matches!(extent, Extent::Index(_))).collect();
+        let stride = stride.iter().any(|&step| step != 1).then_some(stride);
+        Ok(Self { start, count, stride, kept })
+    }
+
+    /// As start, count and stride.
+    pub fn slab(&self) -> Slab<'_> {
+        Slab { start: &self.start, count: &self.count, stride: self.stride.as_deref() }
+    }
+
+    /// The shape of the result: the counts of the dimensions not picked by an index.
+    pub fn shape(&self) -> Vec<u64> {
+        self.count.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&count, _)| count).collect()
+    }
+}
+
+fn per_dimension(extents: impl Extents, rank: usize) -> Result<Vec<Extent>> {
+    let extents = extents.extents()?.unwrap_or_else(|| vec![Extent::ALL; rank]);
+    if extents.len() != rank {
+        return Err(ErrorKind::Inval.context(format!("{} extents, the variable's rank is {rank}", extents.len())));
+    }
+    Ok(extents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(extents: impl Extents, shape: &[u64]) -> (Vec<u64>, Vec<u64>, Vec<u64>, Vec<u64>) {
+        let selection = Selection::new(extents, shape).unwrap();
+        let slab = selection.slab();
+        let stride = (0..slab.rank()).map(|dim| slab.step(dim)).collect();
+        (slab.start.to_vec(), slab.count.to_vec(), stride, selection.shape())
+    }
+
+    #[test]
+    fn every_form_means_what_it_says() {
+        let all = (vec![0, 0], vec![4, 6], vec![1, 1], vec![4, 6]);
+        assert_eq!(parts(.., &[4, 6]), all);
+        assert_eq!(parts((.., ..), &[4, 6]), all);
+        assert_eq!(parts([0..4, 0..6], &[4, 6]), all);
+        assert_eq!(parts(vec![Extent::ALL; 2], &[4, 6]), all);
+        assert_eq!(parts((1, 2..), &[4, 6]), (vec![1, 2], vec![1, 4], vec![1, 1], vec![4]));
+        assert_eq!(parts((1u64, ..=2usize), &[4, 6]), (vec![1, 0], vec![1, 3], vec![1, 1], vec![3]));
+        assert_eq!(parts([3, 5], &[4, 6]), (vec![3, 5], vec![1, 1], vec![1, 1], vec![]));
+        assert_eq!(parts(2..3, &[4]), (vec![2], vec![1], vec![1], vec![1]));
+        assert_eq!(parts(.., &[]), (vec![], vec![], vec![], vec![]));
+        assert_eq!(parts((), &[]), (vec![], vec![], vec![], vec![]));
+        let every = |start, stride| Extent::Strided { start, count: None, stride };
+        assert_eq!(parts(every(1, 2), &[6]), (vec![1], vec![3], vec![2], vec![3]));
+        assert_eq!(parts(every(1, 2), &[7]), (vec![1], vec![3], vec![2], vec![3]));
+        assert_eq!(parts(every(9, 2), &[7]), (vec![9], vec![0], vec![2], vec![0]));
+        assert_eq!(parts(Extent::count(2, 3), &[7]), (vec![2], vec![3], vec![1], vec![3]));
+        // The other way round is empty, as in Rust; beyond the end stays beyond it, to be refused.
+        let (from, to) = (3, 1);
+        assert_eq!(parts(from..to, &[7]), (vec![3], vec![0], vec![1], vec![0]));
+        assert_eq!(parts(5..9, &[7]), (vec![5], vec![4], vec![1], vec![4]));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let kind = |result: Result<Selection>| result.unwrap_err().kind();
+        assert_eq!(kind(Selection::new((.., ..), &[4])), ErrorKind::Inval);
+        assert_eq!(kind(Selection::new((), &[4])), ErrorKind::Inval);
+        assert_eq!(kind(Selection::new(-1, &[4])), ErrorKind::InvalCoords);
+        assert_eq!(kind(Selection::new((-3..2,), &[4])), ErrorKind::InvalCoords);
+        // A stride of 0 reaches the check of the slab.
+        let zero = Selection::new(Extent::Strided { start: 0, count: None, stride: 0 }, &[4]).unwrap();
+        assert_eq!(zero.slab().check(&[4], |_| false).unwrap_err().kind(), ErrorKind::Stride);
+    }
+
+    #[test]
+    fn an_open_end_of_a_write_follows_the_data() {
+        let count = |extents: (Extent, Extent), elements| {
+            Selection::for_write(extents, &[2, 3], &[true, false], elements).map(|s| s.slab().count.to_vec())
+        };
+        assert_eq!(count((Extent::ALL, Extent::ALL), 12).unwrap(), [4, 3]);
+        assert_eq!(count((Extent::From { start: 2 }, Extent::ALL), 3).unwrap(), [1, 3]);
+        assert_eq!(count((Extent::Range { start: 0, end: 2 }, Extent::ALL), 12).unwrap(), [2, 3]);
+        assert_eq!(count((Extent::ALL, Extent::ALL), 0).unwrap(), [0, 3]);
+        assert_eq!(count((Extent::ALL, Extent::ALL), 4).unwrap_err().kind(), ErrorKind::Inval);
+        // With two open ends nobody can tell which one grows: the current lengths count.
+        let both = Selection::for_write((.., ..), &[2, 3], &[true, true], 100).unwrap();
+        assert_eq!(both.slab().count, [2, 3]);
+    }
+}

@@ -1,0 +1,148 @@
+//! [`File`]: an open dataset; and `Open`, what all its handles share.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dispatch::{Dataset, DatasetInfo, Registry};
+use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result};
+
+use crate::Group;
+
+/// An open dataset.
+///
+/// It is its root group as well: every method of [`Group`] is there. Clones are handles to the same dataset.
+/// The last handle to go closes it and can only log what goes wrong then; [`File::close`] says it.
+#[derive(Clone)]
+pub struct File {
+    root: Group,
+}
+
+/// What every handle of one dataset shares.
+pub(crate) struct Open {
+    dataset: Arc<dyn Dataset>,
+    path: String,
+    registry: Arc<Registry>,
+    closed: AtomicBool,
+}
+
+impl File {
+    pub(crate) fn new(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>) -> Self {
+        let open = Arc::new(Open { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false) });
+        Self { root: Group::new(open, GroupId::ROOT) }
+    }
+
+    fn opened(&self) -> &Arc<Open> {
+        self.root.opened()
+    }
+
+    /// The path or URL it was opened with.
+    pub fn path(&self) -> &str {
+        &self.opened().path
+    }
+
+    /// The root group.
+    pub fn root(&self) -> Group {
+        self.root.clone()
+    }
+
+    /// What the dataset says of itself: driver, map, format, flavour.
+    pub fn info(&self) -> DatasetInfo {
+        self.opened().dataset.info()
+    }
+
+    /// The metadata as it is now. It does not follow later changes, except that unlimited dimensions grow.
+    pub fn model(&self) -> Arc<Model> {
+        self.opened().model()
+    }
+
+    /// The dataset below this handle, for calls by their C names .
+    pub fn dataset(&self) -> &Arc<dyn Dataset> {
+        &self.opened().dataset
+    }
+
+    /// The registry it was opened with.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.opened().registry
+    }
+
+    /// What new variables without a fill value of their own do.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Perm`] if the dataset is read-only.
+    pub fn set_fill_mode(&self, mode: FillMode) -> Result<()> {
+        self.opened().edit(&Edit::SetFill { mode }).map(drop)
+    }
+
+    /// Writes everything out: metadata and data.
+    ///
+    /// # Errors
+    /// What the storage says; nothing is lost by trying again.
+    pub fn sync(&self) -> Result<()> {
+        self.opened().dataset()?.sync()
+    }
+
+    /// Writes everything out and closes the dataset, for all its handles.
+    ///
+    /// # Errors
+    /// What the storage says. The dataset is closed nevertheless.
+    pub fn close(self) -> Result<()> {
+        self.opened().close()
+    }
+}
+
+impl Deref for File {
+    type Target = Group;
+
+    fn deref(&self) -> &Group {
+        &self.root
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
+impl Open {
+    /// The dataset, unless it was closed.
+    pub(crate) fn dataset(&self) -> Result<&Arc<dyn Dataset>> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(ErrorKind::BadId.context(format!("{}: the dataset is closed", self.path)));
+        }
+        Ok(&self.dataset)
+    }
+
+    pub(crate) fn model(&self) -> Arc<Model> {
+        self.dataset.model().snapshot()
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
+        {
+            let dataset = self.dataset()?;
+            dataset.admit(edit)?;
+            dataset.model().apply(edit)
+        }
+    }
+
+    fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.dataset.close()
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(path = %self.path, %error, "closing failed");
+        }
+    }
+}

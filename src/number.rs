@@ -1,0 +1,27 @@
+//! [`Number`]: the ten Rust types that are netCDF number types.
+
+use model::NcType;
+
+/// A Rust type that memory of a netCDF number type is made of. Sealed: there are ten.
+pub trait Number: sealed::Sealed + bytemuck::Pod + PartialEq + std::fmt::Debug + Send + Sync {
+    /// The netCDF type.
+    const TYPE: NcType;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! numbers {
+    ($($t:ty => $ty:ident),* $(,)?) => {$(
+        impl sealed::Sealed for $t {}
+        impl Number for $t {
+            const TYPE: NcType = NcType::$ty;
+        }
+    )*};
+}
+
+numbers! {
+    i8 => Byte, i16 => Short, i32 => Int, i64 => Int64, f32 => Float,
+    u8 => UByte, u16 => UShort, u32 => UInt, u64 => UInt64, f64 => Double,
+}

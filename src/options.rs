@@ -1,0 +1,213 @@
+//! Opening and creating: the short forms ([`open`], [`create`] …) and the builders behind them.
+//!
+//! What a path or URL means is `url-infer`'s business, who is asked the registry's.
+
+use std::sync::Arc;
+
+use dispatch::{
+    Clobber, CreateRequest, Durability, Limits, MissingChunks, OpenRequest, Options, Progress, Registry, ZMap,
+};
+use model::Result;
+
+use crate::{File, builtin};
+
+/// Opens a dataset for reading.
+///
+/// A plain path is recognised by its content; a URL and its fragment (`file:///data/x.zarr#mode=zarr`) can say more.
+///
+/// # Errors
+/// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if no driver knows what is there, `NC_ENOTBUILT` naming the feature that
+/// would; what the driver says.
+pub fn open(path: &str) -> Result<File> {
+    OpenOptions::new().open(path)
+}
+
+/// Opens a dataset for reading and writing. Nothing is ever truncated by it.
+///
+/// # Errors
+/// As [`open`]; `NC_EPERM` if it cannot be written.
+pub fn append(path: &str) -> Result<File> {
+    OpenOptions::new().writable(true).open(path)
+}
+
+/// Creates a dataset where none is.
+///
+/// # Errors
+/// `NC_EEXIST` or `NC_EOBJECT` if something is there; `NC_EINVAL` if the path does not tell a format that can be written.
+pub fn create(path: &str) -> Result<File> {
+    CreateOptions::new().create(path)
+}
+
+macro_rules! shared_options {
+    () => {
+        /// Limits for sizes that come from outside.
+        #[must_use]
+        pub fn limits(mut self, limits: Limits) -> Self {
+            self.options.limits = limits;
+            self
+        }
+
+        /// Threads a transfer may use; 0: as many as the system offers.
+        #[must_use]
+        pub fn threads(mut self, threads: usize) -> Self {
+            self.options.threads = threads;
+            self
+        }
+
+        /// Bytes of decoded chunks kept per variable.
+        #[must_use]
+        pub fn cache_bytes(mut self, bytes: usize) -> Self {
+            self.options.cache_bytes = bytes;
+            self
+        }
+
+        /// When a write counts as done.
+        #[must_use]
+        pub fn durability(mut self, durability: Durability) -> Self {
+            self.options.durability = durability;
+            self
+        }
+
+        /// What an absent chunk means.
+        #[must_use]
+        pub fn missing_chunks(mut self, missing: MissingChunks) -> Self {
+            self.options.missing_chunks = missing;
+            self
+        }
+
+        /// Promises that nobody else writes the dataset meanwhile.
+        #[must_use]
+        pub fn exclusive(mut self, exclusive: bool) -> Self {
+            self.options.exclusive = exclusive;
+            self
+        }
+
+        /// Cuts strings too long for a variable of fixed length, at a character boundary, instead of refusing them.
+        #[must_use]
+        pub fn truncate_strings(mut self, truncate: bool) -> Self {
+            self.options.truncate_strings = truncate;
+            self
+        }
+
+        /// Is told of every transfer, and can stop it.
+        #[must_use]
+        pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
+            self.options.progress = Some(Arc::new(progress));
+            self
+        }
+
+        /// Takes drivers, maps and filters from here instead of from [`registry`](crate::registry).
+        #[must_use]
+        pub fn registry(mut self, registry: impl Into<Arc<Registry>>) -> Self {
+            self.registry = Some(registry.into());
+            self
+        }
+
+        /// Uses a map somebody opened already; the path then only names the dataset and says what its fragment says.
+        #[must_use]
+        pub fn map(mut self, map: Arc<dyn ZMap>) -> Self {
+            self.map = Some(map);
+            self
+        }
+    };
+}
+
+/// How a dataset is opened.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    writable: bool,
+    options: Options,
+    registry: Option<Arc<Registry>>,
+    map: Option<Arc<dyn ZMap>>,
+}
+
+impl OpenOptions {
+    /// Read only, with the defaults of everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether it will be changed.
+    #[must_use]
+    pub fn writable(mut self, writable: bool) -> Self {
+        self.writable = writable;
+        self
+    }
+
+    shared_options!();
+
+    /// Opens the dataset.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(&self, path: &str) -> Result<File> {
+        let registry = default_or(&self.registry)?;
+        let target = url_infer::parse(path)?;
+        let request = OpenRequest {
+            target: &target,
+            writable: self.writable,
+            options: &self.options,
+            registry: &registry,
+            map: self.map.clone(),
+        };
+        let dataset = registry.driver("nczarr")?.open(&request)?;
+        Ok(File::new(dataset, path, registry))
+    }
+}
+
+/// How a dataset is created.
+#[derive(Clone, Default)]
+pub struct CreateOptions {
+    clobber: Clobber,
+    classic_model: bool,
+    options: Options,
+    registry: Option<Arc<Registry>>,
+    map: Option<Arc<dyn ZMap>>,
+}
+
+impl CreateOptions {
+    /// Refusing to replace anything, with the defaults of everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a dataset that is there already is deleted first. Anything else is never touched.
+    #[must_use]
+    pub fn clobber(mut self, clobber: bool) -> Self {
+        self.clobber = if clobber { Clobber::Replace } else { Clobber::Refuse };
+        self
+    }
+
+    /// Only the classic model: no groups, user types, strings or second unlimited dimension.
+    #[must_use]
+    pub fn classic_model(mut self, classic: bool) -> Self {
+        self.classic_model = classic;
+        self
+    }
+
+    shared_options!();
+
+    /// Creates the dataset.
+    ///
+    /// # Errors
+    /// As [`create`].
+    pub fn create(&self, path: &str) -> Result<File> {
+        let registry = default_or(&self.registry)?;
+        let target = url_infer::parse(path)?;
+        let request = CreateRequest {
+            target: &target,
+            clobber: self.clobber,
+            classic_model: self.classic_model,
+            options: &self.options,
+            registry: &registry,
+            map: self.map.clone(),
+            markers: &[],
+        };
+        let dataset = registry.driver("nczarr")?.create(&request)?;
+        Ok(File::new(dataset, path, registry))
+    }
+}
+
+fn default_or(registry: &Option<Arc<Registry>>) -> Result<Arc<Registry>> {
+    registry.clone().map_or_else(builtin::registry, Ok)
+}

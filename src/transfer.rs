@@ -1,0 +1,341 @@
+//! The data of a [`Variable`]: reads and writes of any part, in any type the values fit.
+//!
+//! Every call checks its hyperslab once, here; conversion and range checks happen on the way, and `NC_ERANGE` is
+//! reported after the whole transfer. No call needs a `mut` handle.
+
+use std::sync::Arc;
+
+use dispatch::{MemMut, MemRef, OutBuf, VarData, byte_len};
+use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
+
+use crate::{Array, Extents, Number, Selection, Variable};
+
+impl Variable {
+    /// Reads a part of the variable.
+    ///
+    /// # Errors
+    /// `NC_ERANGE` if a value does not fit `T`, `NC_ECHAR` if the variable is text, `NC_EEDGE` and kin for extents beyond the
+    /// shape; what storage and filters say.
+    pub fn get<T: Number, E: Extents>(&self, extents: E) -> Result<Array<T>> {
+        let selection = self.select(extents)?;
+        let data = self.fetch::<T>(&selection, T::TYPE)?;
+        Ok(Array::new(selection.shape(), data))
+    }
+
+    /// As [`Variable::get`], the values alone.
+    ///
+    /// # Errors
+    /// As [`Variable::get`].
+    pub fn get_values<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<T>> {
+        self.fetch(&self.select(extents)?, T::TYPE)
+    }
+
+    /// Reads one element.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
+    pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
+        let selection = self.select(extents)?;
+        self.one(&selection)?;
+        Ok(self.fetch(&selection, T::TYPE)?[0])
+    }
+
+    /// Reads into memory of the caller's, whose length is the number of elements.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EINVAL` if the length differs.
+    pub fn get_into<T: Number, E: Extents>(&self, out: &mut [T], extents: E) -> Result<()> {
+        let selection = self.select(extents)?;
+        self.expect(&selection, out.len())?;
+        self.fixed_into(&selection.slab(), T::TYPE, bytemuck::must_cast_slice_mut(out))
+    }
+
+    /// Reads text, one byte per element.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type char.
+    pub fn get_chars<E: Extents>(&self, extents: E) -> Result<Array<u8>> {
+        let selection = self.select(extents)?;
+        let data = self.fetch(&selection, NcType::Char)?;
+        Ok(Array::new(selection.shape(), data))
+    }
+
+    /// Reads strings.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string, or one of them is not UTF-8.
+    pub fn get_strings<E: Extents>(&self, extents: E) -> Result<Array<String>> {
+        let strings = self.get_nc_strings(extents)?;
+        let shape = strings.shape().to_vec();
+        let texts = strings.into_vec().into_iter().enumerate().map(|(index, string)| {
+            String::from_utf8(string.into_bytes()).map_err(|error| {
+                let what = format!("{}: string {index} is not UTF-8", self.full_name());
+                ErrorKind::Char.context(what).caused_by(error.utf8_error())
+            })
+        });
+        Ok(Array::new(shape, texts.collect::<Result<_>>()?))
+    }
+
+    /// Reads strings as they are stored, UTF-8 or not.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
+    pub fn get_nc_strings<E: Extents>(&self, extents: E) -> Result<Array<NcString>> {
+        let selection = self.select(extents)?;
+        let count = byte_len(selection.slab().len(), size_of::<NcString>())? / size_of::<NcString>();
+        let mut strings = vec![NcString::new(); count];
+        self.read(&selection.slab(), MemMut::Strings(&mut strings))?;
+        Ok(Array::new(selection.shape(), strings))
+    }
+
+    /// Reads elements of the variable's own type of fixed size, in native byte order.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EINVAL` if the length differs, `NC_EBADTYPE` for strings and vlens.
+    pub fn get_raw<E: Extents>(&self, out: &mut [u8], extents: E) -> Result<()> {
+        let selection = self.select(extents)?;
+        let (ty, size) = self.fixed_type()?;
+        if byte_len(selection.slab().len(), size)? != out.len() {
+            return Err(self.wrong_length("bytes", selection.slab().len().saturating_mul(size as u64), out.len()));
+        }
+        self.fixed_into(&selection.slab(), ty, out)
+    }
+
+    /// Reads into places of the caller's: element `i` of the part goes to `out[Σ i·imap]`. A negative entry walks
+    /// backwards; the lowest place any element comes to is `out[0]`.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
+    pub fn get_mapped<T: Number, E: Extents>(&self, extents: E, imap: &[i64], out: &mut [T]) -> Result<()> {
+        let selection = self.select(extents)?;
+        self.check(&selection.slab(), false)?;
+        let places = places(&selection.slab(), imap, out.len()).map_err(|error| error.at(self.full_name()))?;
+        let values = self.fetch::<T>(&selection, T::TYPE)?;
+        for (value, place) in values.into_iter().zip(places) {
+            out[place] = value;
+        }
+        Ok(())
+    }
+
+    /// Reads a hyperslab in terms of the contract below this crate.
+    ///
+    /// # Errors
+    /// As [`Variable::get`].
+    pub fn read(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.check(slab, false)?;
+        self.data()?.get(slab, out)
+    }
+
+    /// Writes a part of the variable. Along an unlimited dimension a write grows it, and an open end (`..`) reaches
+    /// as far as the values do.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the dataset is read-only, `NC_ERANGE` if a value does not fit the variable's type, `NC_ECHAR` if it is
+    /// text, `NC_EEDGE` and kin for extents beyond the shape, `NC_EINVAL` if the number of values differs.
+    pub fn put<T: Number, E: Extents>(&self, values: &[T], extents: E) -> Result<()> {
+        let selection = self.select_for_write(extents, values.len())?;
+        self.write(&selection.slab(), MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) })
+    }
+
+    /// Writes one element.
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_EINVAL` if the extents are not one element.
+    pub fn put_value<T: Number, E: Extents>(&self, value: T, extents: E) -> Result<()> {
+        self.put(&[value], extents)
+    }
+
+    /// Writes text, one byte per element.
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type char.
+    pub fn put_chars<E: Extents>(&self, text: &[u8], extents: E) -> Result<()> {
+        let selection = self.select_for_write(extents, text.len())?;
+        self.write(&selection.slab(), MemRef::Fixed { ty: NcType::Char, bytes: text })
+    }
+
+    /// Writes strings.
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_ECHAR` if the variable is not of type string; an error naming index and lengths for a
+    /// string longer than a variable of fixed length holds.
+    pub fn put_strings<S: AsRef<[u8]>, E: Extents>(&self, strings: &[S], extents: E) -> Result<()> {
+        let selection = self.select_for_write(extents, strings.len())?;
+        let strings: Vec<NcString> = strings.iter().map(|string| string.as_ref().into()).collect();
+        self.write(&selection.slab(), MemRef::Strings(&strings))
+    }
+
+    /// Writes one string.
+    ///
+    /// # Errors
+    /// As [`Variable::put_strings`].
+    pub fn put_string<E: Extents>(&self, string: &str, extents: E) -> Result<()> {
+        self.put_strings(&[string], extents)
+    }
+
+    /// Writes elements of the variable's own type of fixed size, in native byte order.
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_EBADTYPE` for strings and vlens.
+    pub fn put_raw<E: Extents>(&self, bytes: &[u8], extents: E) -> Result<()> {
+        let (ty, size) = self.fixed_type()?;
+        if !bytes.len().is_multiple_of(size) {
+            return Err(self.wrong_length("bytes", (bytes.len() / size * size) as u64, bytes.len()));
+        }
+        let selection = self.select_for_write(extents, bytes.len() / size)?;
+        self.write(&selection.slab(), MemRef::Fixed { ty, bytes })
+    }
+
+    /// Writes from places of the caller's: element `i` of the part comes from `values[Σ i·imap]`, as in
+    /// [`Variable::get_mapped`].
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
+    pub fn put_mapped<T: Number, E: Extents>(&self, values: &[T], imap: &[i64], extents: E) -> Result<()> {
+        let selection = self.select(extents)?;
+        self.check(&selection.slab(), true)?;
+        let places = places(&selection.slab(), imap, values.len()).map_err(|error| error.at(self.full_name()))?;
+        let gathered: Vec<T> = places.into_iter().map(|place| values[place]).collect();
+        let bytes = bytemuck::must_cast_slice(&gathered);
+        self.write(&selection.slab(), MemRef::Fixed { ty: T::TYPE, bytes })
+    }
+
+    /// Writes a hyperslab in terms of the contract below this crate.
+    ///
+    /// # Errors
+    /// As [`Variable::put`].
+    pub fn write(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+        self.check(slab, true)?;
+        self.data()?.put(slab, data)
+    }
+}
+
+impl Variable {
+    pub(crate) fn data(&self) -> Result<Arc<dyn VarData>> {
+        self.open.dataset()?.data(self.id).map_err(|error| error.at(self.full_name()))
+    }
+
+    fn select(&self, extents: impl Extents) -> Result<Selection> {
+        let model = self.open.model();
+        let selection = Selection::new(extents, &model.shape(self.id)?).map_err(|error| error.at(self.full_name()))?;
+        Ok(selection)
+    }
+
+    fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
+        let model = self.open.model();
+        let selection =
+            Selection::for_write(extents, &model.shape(self.id)?, &unlimited(&model, self)?, elements as u64)
+                .map_err(|error| error.at(self.full_name()))?;
+        self.expect(&selection, elements)?;
+        Ok(selection)
+    }
+
+    fn check(&self, slab: &Slab<'_>, write: bool) -> Result<()> {
+        let model = self.open.model();
+        let unlimited = unlimited(&model, self)?;
+        slab.check(&model.shape(self.id)?, |dim| write && unlimited[dim]).map_err(|error| error.at(self.full_name()))
+    }
+
+    /// Reads into fresh memory. The slab is checked before anything is allocated.
+    fn fetch<T: bytemuck::Pod>(&self, selection: &Selection, ty: NcType) -> Result<Vec<T>> {
+        let slab = selection.slab();
+        self.check(&slab, false)?;
+        let count = byte_len(slab.len(), size_of::<T>())? / size_of::<T>();
+        let mut values: Vec<T> = Vec::new();
+        values.try_reserve_exact(count).map_err(|error| {
+            ErrorKind::NoMem.context(format!("{}: {count} elements", self.full_name())).caused_by(error)
+        })?;
+        values.resize(count, T::zeroed());
+        self.fixed_into(&slab, ty, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    fn fixed_into(&self, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+        let mut out = OutBuf::over(bytes);
+        self.read(slab, MemMut::Fixed { ty, out: &mut out })?;
+        match out.room() {
+            0 => Ok(()),
+            room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", self.full_name()))),
+        }
+    }
+
+    fn fixed_type(&self) -> Result<(NcType, usize)> {
+        let model = self.open.model();
+        let ty = model.var(self.id)?.xtype;
+        match model.type_size(ty)? {
+            Some(size) if size > 0 => Ok((ty, size)),
+            _ => Err(ErrorKind::BadType.context(format!("{}: elements of no fixed size", self.full_name()))),
+        }
+    }
+
+    fn one(&self, selection: &Selection) -> Result<()> {
+        self.expect(selection, 1)
+    }
+
+    fn expect(&self, selection: &Selection, elements: usize) -> Result<()> {
+        match selection.slab().len() {
+            len if len == elements as u64 => Ok(()),
+            len => Err(self.wrong_length("elements", len, elements)),
+        }
+    }
+
+    fn wrong_length(&self, what: &str, expected: u64, found: usize) -> model::Error {
+        ErrorKind::Inval.context(format!("{}: expected {expected} {what}, found {found}", self.full_name()))
+    }
+}
+
+fn unlimited(model: &Model, variable: &Variable) -> Result<Vec<bool>> {
+    model.var(variable.id)?.dims.iter().map(|&dim| Ok(model.dim(dim)?.unlimited)).collect()
+}
+
+/// Where each element of a slab lies in memory described by `imap`, in C order of the slab.
+fn places(slab: &Slab<'_>, imap: &[i64], len: usize) -> Result<Vec<usize>> {
+    let rank = slab.rank();
+    if imap.len() != rank {
+        return Err(ErrorKind::Inval.context(format!("imap has {} entries, the variable's rank is {rank}", imap.len())));
+    }
+    if slab.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The lowest and highest place, relative to the element at the slab's start.
+    let (mut low, mut high) = (0i128, 0i128);
+    for (&step, &count) in imap.iter().zip(slab.count) {
+        let reach = i128::from(step) * i128::from(count - 1);
+        low += reach.min(0);
+        high += reach.max(0);
+    }
+    if high - low >= len as i128 {
+        return Err(ErrorKind::Inval.context(format!("imap reaches {} places, there are {len}", high - low + 1)));
+    }
+    let mut places = vec![-low];
+    for (&step, &count) in imap.iter().zip(slab.count) {
+        let steps = 0..i128::from(count);
+        places = places.iter().flat_map(|place| steps.clone().map(move |i| place + i * i128::from(step))).collect();
+    }
+    Ok(places.into_iter().map(|place| place as usize).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imap_says_where_each_element_goes() {
+        let at = |count: &[u64], imap: &[i64], len| places(&Slab::new(&vec![0; count.len()], count), imap, len);
+        assert_eq!(at(&[2, 3], &[3, 1], 6).unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(at(&[2, 3], &[1, 2], 6).unwrap(), [0, 2, 4, 1, 3, 5]);
+        assert_eq!(at(&[3], &[-1], 3).unwrap(), [2, 1, 0]);
+        assert_eq!(at(&[2, 2], &[-2, 1], 4).unwrap(), [2, 3, 0, 1]);
+        assert_eq!(at(&[], &[], 1).unwrap(), [0]);
+        assert_eq!(at(&[0, 3], &[3, 1], 0).unwrap(), Vec::<usize>::new());
+        for (count, imap, len) in [
+            (&[2, 3][..], &[3, 1][..], 5),
+            (&[2, 3], &[3], 6),
+            (&[2], &[i64::MAX], 6),
+            (&[2, 2], &[i64::MIN, i64::MAX], 6),
+            (&[], &[], 0),
+        ] {
+            assert_eq!(at(count, imap, len).unwrap_err().kind(), ErrorKind::Inval, "{count:?} {imap:?}");
+        }
+    }
+}

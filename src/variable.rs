@@ -1,0 +1,243 @@
+//! [`Variable`]: one variable's metadata: what it is, its attributes, its layout. Its data is in `transfer`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dispatch::CacheConfig;
+use model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
+
+use crate::file::Open;
+use crate::{Attribute, Dimension, Group, IntoValues};
+
+/// A variable of an open dataset.
+#[derive(Clone)]
+pub struct Variable {
+    pub(crate) open: Arc<Open>,
+    pub(crate) id: VarId,
+}
+
+impl Variable {
+    pub(crate) fn new(open: Arc<Open>, id: VarId) -> Self {
+        Self { open, id }
+    }
+
+    /// Its identifier in the [`Model`](model::Model).
+    pub fn id(&self) -> VarId {
+        self.id
+    }
+
+    /// The name.
+    pub fn name(&self) -> String {
+        self.ask(|var| var.name.clone())
+    }
+
+    /// The path from the root, escaped.
+    pub fn full_name(&self) -> String {
+        self.open.model().var_path(self.id).unwrap_or_default()
+    }
+
+    /// The group it is defined in.
+    pub fn group(&self) -> Group {
+        Group::new(Arc::clone(&self.open), self.ask(|var| var.group))
+    }
+
+    /// The type.
+    pub fn nc_type(&self) -> NcType {
+        self.ask(|var| var.xtype)
+    }
+
+    /// The dimensions, slowest first.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        self.ask(|var| var.dims.iter().map(|&id| Dimension::new(Arc::clone(&self.open), id)).collect())
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.ask(|var| var.dims.len())
+    }
+
+    /// The current shape.
+    ///
+    /// # Errors
+    /// `NC_ENOTVAR` if its definition was rolled back.
+    pub fn shape(&self) -> Result<Vec<u64>> {
+        self.open.model().shape(self.id)
+    }
+
+    /// The current number of elements; saturates.
+    ///
+    /// # Errors
+    /// As [`Variable::shape`].
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.shape()?.iter().fold(1, |product: u64, &len| product.saturating_mul(len)))
+    }
+
+    /// Whether there are no elements.
+    ///
+    /// # Errors
+    /// As [`Variable::shape`].
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// The attributes, in the order of definition.
+    pub fn attributes(&self) -> Vec<Attribute> {
+        self.ask(|var| var.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
+    }
+
+    /// The attribute of this name, if there is one.
+    pub fn attribute(&self, name: &str) -> Option<Attribute> {
+        self.ask(|var| var.atts.get(name).map(|values| Attribute::new(name, values.clone())))
+    }
+
+    /// Adds an attribute, or gives an existing one other values.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
+    pub fn put_attribute(&self, name: &str, values: impl IntoValues) -> Result<()> {
+        let values = values.into_values();
+        let (group, var) = self.place();
+        self.open.edit(&Edit::PutAtt { group, var, name, values: &values }).map(drop)
+    }
+
+    /// Gives an attribute another name.
+    ///
+    /// # Errors
+    /// `NC_ENOTATT` if there is none, `NC_ENAMEINUSE`, `NC_EPERM`.
+    pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
+        let (group, var) = self.place();
+        self.open.edit(&Edit::RenameAtt { group, var, name, to }).map(drop)
+    }
+
+    /// Deletes an attribute.
+    ///
+    /// # Errors
+    /// `NC_ENOTATT` if there is none, `NC_EPERM`.
+    pub fn delete_attribute(&self, name: &str) -> Result<()> {
+        let (group, var) = self.place();
+        self.open.edit(&Edit::DelAtt { group, var, name }).map(drop)
+    }
+
+    /// Gives the variable another name.
+    ///
+    /// # Errors
+    /// `NC_ENAMEINUSE`, `NC_EBADNAME`, `NC_EPERM`.
+    pub fn rename(&self, name: &str) -> Result<()> {
+        self.open.edit(&Edit::RenameVar { var: self.id, name }).map(drop)
+    }
+
+    /// What its elements read as until they are written; `None` if that is undefined (no fill).
+    pub fn fill_value(&self) -> Option<Values> {
+        self.ask(Var::fill_value)
+    }
+
+    /// The filters, in the order of encoding.
+    pub fn filters(&self) -> Vec<FilterSpec> {
+        self.ask(|var| var.filters.clone())
+    }
+
+    /// The byte order it is stored in.
+    pub fn endian(&self) -> Endian {
+        self.ask(|var| var.endian)
+    }
+
+    /// The shape of the stored chunks; `None` if the variable is stored in one piece.
+    ///
+    /// # Errors
+    /// Why the data cannot be read, if it cannot.
+    pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
+        Ok(self.data()?.chunk_shape())
+    }
+
+    /// Sets the chunk shape, in elements.
+    ///
+    /// # Errors
+    /// `NC_ELATEDEF` once data was written, `NC_EBADCHUNK` for a shape that does not fit, `NC_EINVAL` for a scalar.
+    pub fn set_chunking(&self, shape: &[u64]) -> Result<()> {
+        let chunking = Chunking::Chunked(shape.to_vec());
+        self.open.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
+    }
+
+    /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if asked for.
+    ///
+    /// # Errors
+    /// `NC_ELATEDEF` once data was written, `NC_ENOFILTER` if a filter is not in this build, `NC_EINVAL` for the level.
+    pub fn set_deflate(&self, level: u32, shuffle: bool) -> Result<()> {
+        if shuffle {
+            self.set_filter("shuffle", &[])?;
+        }
+        self.set_filter("deflate", &[level])
+    }
+
+    /// Adds a filter by its name (or HDF5 id, in digits) and parameters; one that is there already is replaced.
+    ///
+    /// # Errors
+    /// As [`Variable::set_deflate`].
+    pub fn set_filter(&self, name: &str, params: &[u32]) -> Result<()> {
+        let registry = self.open.registry();
+        let class = match name.parse() {
+            Ok(id) => registry.filter_by_id(id)?,
+            Err(_) => registry.filter(name)?,
+        };
+        let info = class.info();
+        let filter = FilterSpec {
+            hdf5_id: info.hdf5_id,
+            name: info.name.to_owned(),
+            params: params.to_vec(),
+            ..FilterSpec::default()
+        };
+        self.open.edit(&Edit::DefVarFilter { var: self.id, filter: &filter }).map(drop)
+    }
+
+    /// Sets the fill value: one value of the variable's type.
+    ///
+    /// # Errors
+    /// `NC_ELATEFILL` once data was written, `NC_EBADTYPE` for a value of another type.
+    pub fn set_fill(&self, value: impl IntoValues) -> Result<()> {
+        let value = value.into_values();
+        self.open.edit(&Edit::DefVarFill { var: self.id, no_fill: false, value: Some(&value) }).map(drop)
+    }
+
+    /// Leaves unwritten elements undefined.
+    ///
+    /// # Errors
+    /// `NC_ELATEFILL` once data was written.
+    pub fn set_no_fill(&self) -> Result<()> {
+        self.open.edit(&Edit::DefVarFill { var: self.id, no_fill: true, value: None }).map(drop)
+    }
+
+    /// Sets the byte order it is stored in.
+    ///
+    /// # Errors
+    /// `NC_ELATEDEF` once data was written.
+    pub fn set_endian(&self, endian: Endian) -> Result<()> {
+        self.open.edit(&Edit::DefVarEndian { var: self.id, endian }).map(drop)
+    }
+
+    /// Sets how much of its decoded data is kept in memory.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` if the values make no sense; why the data cannot be read, if it cannot.
+    pub fn tune(&self, cache: CacheConfig) -> Result<()> {
+        self.data()?.tune(cache)
+    }
+
+    fn place(&self) -> (GroupId, Option<VarId>) {
+        (self.ask(|var| var.group), Some(self.id))
+    }
+
+    /// A variable whose definition was rolled back answers as an empty one.
+    fn ask<T: Default>(&self, ask: impl FnOnce(&Var) -> T) -> T {
+        self.open.model().var(self.id).map(ask).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variable")
+            .field("name", &self.full_name())
+            .field("type", &self.nc_type())
+            .field("shape", &self.shape().unwrap_or_default())
+            .finish()
+    }
+}
