@@ -103,7 +103,7 @@ impl Fragment {
             self.pair(word, "");
         } else {
             self.steps.push(format!("#{word} means #mode={word}"));
-            self.modes.push(word);
+            self.pair("mode".to_owned(), &word);
         }
     }
 }

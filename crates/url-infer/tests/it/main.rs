@@ -1,0 +1,6 @@
+//! Tables of paths, URLs and fragments, and properties of any string.
+
+mod create;
+mod fragments;
+mod places;
+mod properties;
