@@ -2,8 +2,8 @@
 
 use model::{ErrorKind, Result};
 
-use crate::zmap::{Change, Expect, Found, ReadJob, WriteJob, ZMap, Payload, Written, Ranges, ByteRange};
 use crate::Key;
+use crate::zmap::{ByteRange, Change, Expect, Found, Payload, Ranges, ReadJob, WriteJob, Written, ZMap};
 
 pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> {
     let mut keys = Vec::new();

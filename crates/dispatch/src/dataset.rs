@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 
-use crate::{Format, FormatX, MemMut, MemRef};
+use crate::{Format, FormatX, MemMut, MemRef, Registry};
 
 /// How much of a variable's decoded data is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +60,11 @@ pub trait Dataset: Send + Sync + fmt::Debug {
 
     /// The metadata tree. All inquiry functions are answered from it.
     fn model(&self) -> &ModelCell;
+
+    /// The registry it was opened with; `None`: the process's.
+    fn registry(&self) -> Option<&Arc<Registry>> {
+        None
+    }
 
     /// The data of a variable; kept by whoever reads or writes it often.
     ///

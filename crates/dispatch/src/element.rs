@@ -38,6 +38,11 @@ pub trait ElementClass: Send + Sync + 'static {
     /// The names it answers to.
     fn names(&self) -> &'static [&'static str];
 
+    /// One line for people: which elements, and how they are written.
+    fn about(&self) -> &'static str {
+        ""
+    }
+
     /// An instance from a codec description.
     ///
     /// # Errors

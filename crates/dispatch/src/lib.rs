@@ -34,7 +34,9 @@ pub use key::Key;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
-pub use registry::{DriverPlugin, ElementPlugin, FilterPlugin, MapPlugin, Origin, Registry};
+pub use registry::{
+    DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Table,
+};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
     WriteTicket, Written, ZMap,

@@ -3,7 +3,7 @@
 //!
 //! Elements lie one after another in C order of the slab, in native byte order.
 
-use model::{NcString, NcType, Result, ErrorKind};
+use model::{ErrorKind, NcString, NcType, Result};
 
 use crate::OutBuf;
 

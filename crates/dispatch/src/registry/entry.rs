@@ -1,0 +1,261 @@
+//! Entries of one kind of plugin: their origin, their identity, and which of them are visible.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+
+use super::{Origin, PluginKind};
+use crate::{Driver, ElementClass, FilterClass, MapFactory};
+
+/// What the four plugin traits have in common.
+pub(super) trait Named: Send + Sync + 'static {
+    const KIND: PluginKind;
+
+    /// The names it hides lower levels by; the first is *the* name.
+    fn names(&self) -> &[&'static str];
+    /// The description for people.
+    fn about(&self) -> &'static str;
+    /// Where its description lies in memory: the same for the same static, however it is reached.
+    fn described_at(&self) -> usize;
+}
+
+impl Named for dyn Driver {
+    const KIND: PluginKind = PluginKind::Driver;
+
+    fn names(&self) -> &[&'static str] {
+        std::slice::from_ref(&self.info().name)
+    }
+
+    fn about(&self) -> &'static str {
+        self.info().about
+    }
+
+    fn described_at(&self) -> usize {
+        address(self.info())
+    }
+}
+
+impl Named for dyn MapFactory {
+    const KIND: PluginKind = PluginKind::Map;
+
+    fn names(&self) -> &[&'static str] {
+        std::slice::from_ref(&self.info().name)
+    }
+
+    fn about(&self) -> &'static str {
+        self.info().about
+    }
+
+    fn described_at(&self) -> usize {
+        address(self.info())
+    }
+}
+
+impl Named for dyn FilterClass {
+    const KIND: PluginKind = PluginKind::Filter;
+
+    fn names(&self) -> &[&'static str] {
+        std::slice::from_ref(&self.info().name)
+    }
+
+    fn about(&self) -> &'static str {
+        self.info().about
+    }
+
+    fn described_at(&self) -> usize {
+        address(self.info())
+    }
+}
+
+impl Named for dyn ElementClass {
+    const KIND: PluginKind = PluginKind::Element;
+
+    fn names(&self) -> &[&'static str] {
+        ElementClass::names(self)
+    }
+
+    fn about(&self) -> &'static str {
+        ElementClass::about(self)
+    }
+
+    fn described_at(&self) -> usize {
+        address(ElementClass::names(self))
+    }
+}
+
+fn address<T: ?Sized>(place: &T) -> usize {
+    std::ptr::from_ref(place).cast::<()>().addr()
+}
+
+/// One plugin.
+pub(super) struct Entry<T: ?Sized> {
+    pub origin: Origin,
+    pub item: Arc<T>,
+    /// Address of the value, 0 if it has no size: two values of a unit struct are the same plugin.
+    value_at: usize,
+}
+
+impl<T: ?Sized> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self { origin: self.origin, item: Arc::clone(&self.item), value_at: self.value_at }
+    }
+}
+
+fn place_of<T: ?Sized>(value: &T) -> usize {
+    if size_of_val(value) == 0 { 0 } else { address(value) }
+}
+
+impl<T: ?Sized + Named> Entry<T> {
+    /// An entry that is a static. `T` is unsized here, so the reference itself is what the `Arc` holds.
+    pub fn fixed<'a>(origin: Origin, item: &'static T) -> Self
+    where
+        &'static T: IntoShared<T>,
+    {
+        Self { origin, value_at: place_of(item), item: item.into_shared() }
+    }
+
+    /// An entry added at run time; statics and shared values are recognised by what they point to.
+    pub fn added<P: 'static>(plugin: P, share: impl FnOnce(P) -> Arc<T>) -> Self {
+        let any: &dyn Any = &plugin;
+        let value_at = if let Some(item) = any.downcast_ref::<&'static T>() {
+            Some(place_of(*item))
+        } else if let Some(item) = any.downcast_ref::<Arc<T>>() {
+            Some(place_of(&**item))
+        } else if size_of::<P>() == 0 {
+            Some(0)
+        } else {
+            None
+        };
+        let item = share(plugin);
+        Self { origin: Origin::Added, value_at: value_at.unwrap_or_else(|| place_of(&*item)), item }
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.value_at == other.value_at && self.item.described_at() == other.item.described_at()
+    }
+}
+
+/// A static plugin as a shared one.
+pub(super) trait IntoShared<T: ?Sized> {
+    fn into_shared(self) -> Arc<T>;
+}
+
+macro_rules! into_shared {
+    ($($plugin:path),*) => {$(
+        impl IntoShared<dyn $plugin> for &'static dyn $plugin {
+            fn into_shared(self) -> Arc<dyn $plugin> {
+                Arc::new(self)
+            }
+        }
+    )*};
+}
+
+into_shared!(Driver, MapFactory, FilterClass, ElementClass);
+
+/// All plugins of one kind, sorted by name; of one name the highest level first.
+pub(super) struct Entries<T: ?Sized>(Vec<Entry<T>>);
+
+impl<T: ?Sized> Default for Entries<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: ?Sized> Clone for Entries<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized + Named> Entries<T> {
+    /// Adds an entry unless it is there at this level already.
+    pub fn push(&mut self, entry: Entry<T>) {
+        if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
+            self.0.push(entry);
+            self.0.sort_by(|a, b| a.item.names().first().cmp(&b.item.names().first()).then(b.origin.cmp(&a.origin)));
+        }
+    }
+
+    /// Every entry, hidden ones as well.
+    pub fn all(&self) -> &[Entry<T>] {
+        &self.0
+    }
+
+    /// Whether no entry of a higher level has the (first) name of `entry`.
+    pub fn is_visible(&self, entry: &Entry<T>) -> bool {
+        let name = entry.item.names().first();
+        !self.0.iter().any(|other| other.origin > entry.origin && other.item.names().first() == name)
+    }
+
+    /// The visible entries.
+    pub fn visible(&self) -> impl Iterator<Item = &Entry<T>> {
+        self.0.iter().filter(|entry| self.is_visible(entry))
+    }
+
+    /// The names of the visible entries, sorted, each once.
+    pub fn known_names(&self) -> String {
+        let mut names: Vec<_> = self.visible().flat_map(|entry| entry.item.names()).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    }
+
+    /// Of the visible entries that `is` picks the one of the best level, for a name or id: the highest.
+    pub fn by_name(&self, what: &dyn Fn() -> String, is: impl Fn(&T) -> bool) -> Result<Option<&Arc<T>>> {
+        self.pick(what, is, |origin| origin as u8)
+    }
+
+    /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
+    pub fn by_path(&self, what: &dyn Fn() -> String, is: impl Fn(&T) -> bool) -> Result<Option<&Arc<T>>> {
+        self.pick(what, is, path_rank)
+    }
+
+    fn pick(
+        &self,
+        what: &dyn Fn() -> String,
+        is: impl Fn(&T) -> bool,
+        rank: impl Fn(Origin) -> u8,
+    ) -> Result<Option<&Arc<T>>> {
+        let mut best: Option<&Entry<T>> = None;
+        let mut rival = None;
+        for entry in self.visible().filter(|entry| is(&entry.item)) {
+            match best {
+                Some(there) if rank(there.origin) > rank(entry.origin) => {}
+                Some(there) if rank(there.origin) == rank(entry.origin) => rival = Some(entry),
+                _ => (best, rival) = (Some(entry), None),
+            }
+        }
+        match (best, rival) {
+            (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
+            (best, _) => Ok(best.map(|entry| &entry.item)),
+        }
+    }
+}
+
+/// How far an entry of this origin comes first when a path is looked at.
+pub(super) fn path_rank(origin: Origin) -> u8 {
+    match origin {
+        Origin::Table => 2,
+        Origin::Added => 1,
+        Origin::Linked => 0,
+    }
+}
+
+/// The error for two different entries that answer to the same thing.
+pub(super) fn conflict<T: ?Sized + Named>(what: &str, one: &Entry<T>, other: &Entry<T>) -> Error {
+    let say = |entry: &Entry<T>| {
+        let name = entry.item.names().first().copied().unwrap_or_default();
+        match entry.item.about() {
+            "" => name.to_owned(),
+            about => format!("{name} ({about})"),
+        }
+    };
+    ErrorKind::Plugin.context(format!(
+        "{what}: two {}s at one level ({:?}) answer to it: {} and {}",
+        T::KIND.name(),
+        one.origin,
+        say(one),
+        say(other),
+    ))
+}

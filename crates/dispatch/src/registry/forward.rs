@@ -1,0 +1,83 @@
+//! References and shared pointers to plugins are plugins.
+//!
+//! Every method is forwarded: a provided one that was not would lose what the plugin does itself.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use model::Result;
+
+use crate::{
+    CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json,
+    MapFactory, MapInfo, OpenRequest, ZMap, ZarrFormat,
+};
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Driver + ?Sized> Driver for $pointer {
+            fn info(&self) -> &DriverInfo {
+                self.deref().info()
+            }
+
+            fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+                self.deref().open(request)
+            }
+
+            fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+                self.deref().create(request)
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: MapFactory + ?Sized> MapFactory for $pointer {
+            fn info(&self) -> &MapInfo {
+                self.deref().info()
+            }
+
+            fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+                self.deref().open(request)
+            }
+
+            fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+                self.deref().create(request)
+            }
+
+            fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+                self.deref().delete(request)
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: FilterClass + ?Sized> FilterClass for $pointer {
+            fn info(&self) -> &FilterInfo {
+                self.deref().info()
+            }
+
+            fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+                self.deref().parse_params(params)
+            }
+
+            fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+                self.deref().parse_json(codec, format)
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ElementClass + ?Sized> ElementClass for $pointer {
+            fn names(&self) -> &'static [&'static str] {
+                self.deref().names()
+            }
+
+            fn about(&self) -> &'static str {
+                self.deref().about()
+            }
+
+            fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
+                self.deref().parse(codec)
+            }
+        }
+    )*};
+}
+
+forward!(&'static T, Arc<T>);

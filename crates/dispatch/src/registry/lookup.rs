@@ -1,0 +1,218 @@
+//! Lookups by name, id, mode and scheme, and [`Registry::check`].
+
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+
+use super::entry::{Entries, Named, conflict};
+use super::{Known, PluginKind, Registry};
+use crate::{Driver, ElementClass, FilterClass, MapFactory};
+
+impl Registry {
+    /// The driver of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotBuilt`] with the feature that would bring it, or listing the known ones;
+    /// [`ErrorKind::Plugin`] if two different ones have the name.
+    pub fn driver(&self, name: &str) -> Result<&Arc<dyn Driver>> {
+        let what = || format!("driver {name:?}");
+        self.drivers
+            .by_name(&what, |driver| driver.info().name == name)?
+            .ok_or_else(|| self.absent(PluginKind::Driver, ErrorKind::NotBuilt, name))
+    }
+
+    /// The map factory of this name.
+    ///
+    /// # Errors
+    /// As [`Registry::driver`].
+    pub fn map(&self, name: &str) -> Result<&Arc<dyn MapFactory>> {
+        let what = || format!("map {name:?}");
+        self.maps
+            .by_name(&what, |map| map.info().name == name)?
+            .ok_or_else(|| self.absent(PluginKind::Map, ErrorKind::NotBuilt, name))
+    }
+
+    /// The filter class of this name or alias; at one level a name comes before an alias.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotBuilt`] with the feature that would bring it; [`ErrorKind::NoFilter`] listing the known ones;
+    /// [`ErrorKind::Plugin`] if two different ones have the name.
+    pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
+        let what = || format!("filter {name:?}");
+        let named = self.filters.by_name(&what, |filter| filter.info().name == name)?;
+        let found = match named {
+            Some(found) => Some(found),
+            None => self.filters.by_name(&what, |filter| filter.info().aliases.contains(&name))?,
+        };
+        found.ok_or_else(|| self.absent(PluginKind::Filter, ErrorKind::NoFilter, name))
+    }
+
+    /// The filter class of this HDF5 id.
+    ///
+    /// # Errors
+    /// As [`Registry::filter`].
+    pub fn filter_by_id(&self, id: u32) -> Result<&Arc<dyn FilterClass>> {
+        let what = || format!("HDF5 filter id {id}");
+        self.filters.by_name(&what, |filter| filter.info().hdf5_id == Some(id))?.ok_or_else(|| {
+            match self.known.iter().find(|known| known.hdf5_id == Some(id)) {
+                Some(known) => not_built(&format!("filter {id} ({})", known.name), known),
+                None => ErrorKind::NoFilter
+                    .context(format!("no filter {id} in this build; there are: {}", self.filters.known_names())),
+            }
+        })
+    }
+
+    /// The element codec class of this name.
+    ///
+    /// # Errors
+    /// As [`Registry::filter`].
+    pub fn element(&self, name: &str) -> Result<&Arc<dyn ElementClass>> {
+        let what = || format!("element codec {name:?}");
+        self.elements
+            .by_name(&what, |element| element.names().contains(&name))?
+            .ok_or_else(|| self.absent(PluginKind::Element, ErrorKind::NoFilter, name))
+    }
+
+    /// The driver that this value of `mode=` chooses, if one does.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Plugin`] if two different ones do.
+    pub fn driver_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn Driver>>> {
+        let what = || format!("mode={mode}");
+        self.drivers.by_path(&what, |driver| driver.info().name == mode || driver.info().modes.contains(&mode))
+    }
+
+    /// The map factory that this value of `mode=` chooses, if one does: by its name, else by a scheme of its.
+    ///
+    /// # Errors
+    /// As [`Registry::driver_by_mode`].
+    pub fn map_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn MapFactory>>> {
+        let what = || format!("mode={mode}");
+        match self.maps.by_name(&what, |map| map.info().name == mode)? {
+            Some(map) => Ok(Some(map)),
+            None => self.maps.by_path(&what, |map| map.info().schemes.contains(&mode)),
+        }
+    }
+
+    /// The map factory that serves a URL scheme.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotBuilt`] with the feature that would bring one, or listing the schemes that are served;
+    /// [`ErrorKind::Plugin`] if two different ones serve it.
+    pub fn map_by_scheme(&self, scheme: &str) -> Result<&Arc<dyn MapFactory>> {
+        let what = || format!("scheme {scheme}:");
+        self.maps.by_path(&what, |map| map.info().schemes.contains(&scheme))?.ok_or_else(|| {
+            match self.known_as(PluginKind::Map, scheme) {
+                Some(known) => not_built(&format!("scheme {scheme}: needs map {:?}, which", known.name), known),
+                None => {
+                    let mut schemes: Vec<_> =
+                        self.maps.visible().flat_map(|map| map.item.info().schemes).copied().collect();
+                    schemes.sort_unstable();
+                    schemes.dedup();
+                    ErrorKind::NotBuilt
+                        .context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", ")))
+                }
+            }
+        })
+    }
+
+    /// Every visible driver, sorted by name.
+    pub fn drivers(&self) -> impl Iterator<Item = &Arc<dyn Driver>> {
+        self.drivers.visible().map(|entry| &entry.item)
+    }
+
+    /// Every visible map factory, sorted by name.
+    pub fn maps(&self) -> impl Iterator<Item = &Arc<dyn MapFactory>> {
+        self.maps.visible().map(|entry| &entry.item)
+    }
+
+    /// Every visible filter class, sorted by name.
+    pub fn filters(&self) -> impl Iterator<Item = &Arc<dyn FilterClass>> {
+        self.filters.visible().map(|entry| &entry.item)
+    }
+
+    /// Every visible element codec class, sorted by name.
+    pub fn elements(&self) -> impl Iterator<Item = &Arc<dyn ElementClass>> {
+        self.elements.visible().map(|entry| &entry.item)
+    }
+
+    /// What the project knows, built or not.
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// The known thing of this kind that answers to `word`.
+    pub(crate) fn known_as(&self, kind: PluginKind, word: &str) -> Option<&Known> {
+        self.known.iter().find(|known| known.kind == kind && (known.name == word || known.aliases.contains(&word)))
+    }
+
+    /// Looks for two different entries that answer to the same name, HDF5 id, mode or scheme at one level.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Plugin`] naming both.
+    pub fn check(&self) -> Result<()> {
+        for name in self
+            .drivers
+            .all()
+            .iter()
+            .flat_map(|entry| [entry.item.info().name].into_iter().chain(entry.item.info().modes.iter().copied()))
+        {
+            self.driver_by_mode(name)?;
+        }
+        for entry in self.maps.all() {
+            for word in entry.item.info().schemes {
+                self.maps.by_path(&|| format!("scheme {word}:"), |map| map.info().schemes.contains(word))?;
+            }
+        }
+        for entry in self.filters.all() {
+            for word in [entry.item.info().name].iter().chain(entry.item.info().aliases) {
+                self.filter(word)?;
+            }
+            if let Some(id) = entry.item.info().hdf5_id {
+                self.filter_by_id(id)?;
+            }
+        }
+        for entry in self.elements.all() {
+            for word in entry.item.names() {
+                self.element(word)?;
+            }
+        }
+        unique(&self.drivers)?;
+        unique(&self.maps)?;
+        unique(&self.filters)?;
+        unique(&self.elements)
+    }
+
+    fn absent(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {
+        let what = format!("{} {name:?}", kind.name());
+        if let Some(known) = self.known_as(kind, name) {
+            return not_built(&what, known);
+        }
+        let known = match kind {
+            PluginKind::Driver => self.drivers.known_names(),
+            PluginKind::Map => self.maps.known_names(),
+            PluginKind::Filter => self.filters.known_names(),
+            PluginKind::Element => self.elements.known_names(),
+        };
+        unknown.context(format!("no {what} in this build; there are: {known}"))
+    }
+}
+
+/// The error for something that the project has and this build has not.
+pub(crate) fn not_built(what: &str, known: &Known) -> Error {
+    ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {:?}", known.feature))
+}
+
+/// Every name at every level belongs to one entry; hidden levels are looked at as well.
+fn unique<T: ?Sized + Named>(entries: &Entries<T>) -> Result<()> {
+    for (i, one) in entries.all().iter().enumerate() {
+        for other in &entries.all()[i + 1..] {
+            if one.origin == other.origin
+                && let Some(name) = one.item.names().iter().find(|name| other.item.names().contains(name))
+            {
+                return Err(conflict(&format!("{} {name:?}", T::KIND.name()), one, other));
+            }
+        }
+    }
+    Ok(())
+}
