@@ -45,6 +45,11 @@ impl ModelCell {
         *self.saved.write().unwrap_or_else(PoisonError::into_inner) = Some(self.snapshot());
     }
 
+    /// Whether a state is remembered: the dataset is in define mode.
+    pub fn is_defining(&self) -> bool {
+        self.saved.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Forgets the remembered state (`enddef`); answers whether there was one.
     pub fn end(&self) -> bool {
         self.saved.write().unwrap_or_else(PoisonError::into_inner).take().is_some()

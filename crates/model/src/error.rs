@@ -555,11 +555,7 @@ impl Error {
     /// Puts `place` (a path, a variable, a key) before what is said already.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.0.what = if self.0.what.is_empty() {
-            place.to_string()
-        } else {
-            format!("{place}: {}", self.0.what)
-        };
+        self.0.what = if self.0.what.is_empty() { place.to_string() } else { format!("{place}: {}", self.0.what) };
         self
     }
 

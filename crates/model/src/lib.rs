@@ -7,8 +7,8 @@
 //! This crate does no I/O and knows neither JSON, URLs nor threads.
 #![forbid(unsafe_code)]
 
-pub mod convert;
 mod cell;
+pub mod convert;
 mod edit;
 mod error;
 pub mod fill;

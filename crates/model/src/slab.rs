@@ -73,7 +73,9 @@ impl<'a> Slab<'a> {
             ("stride", self.stride.map_or(rank, <[u64]>::len)),
         ] {
             if len != rank {
-                return Err(ErrorKind::Inval.context(format!("{what} has {len} entries, the variable's rank is {rank}")));
+                return Err(
+                    ErrorKind::Inval.context(format!("{what} has {len} entries, the variable's rank is {rank}"))
+                );
             }
         }
         for (dim, &len) in shape.iter().enumerate() {

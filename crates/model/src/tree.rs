@@ -165,12 +165,6 @@ impl Default for GroupId {
     }
 }
 
-impl Default for NcType {
-    fn default() -> Self {
-        Self::Byte
-    }
-}
-
 impl Var {
     /// The value unwritten elements read as: one element; `None` if the variable is no-fill or of a user type without one.
     pub fn fill_value(&self) -> Option<Values> {
@@ -420,8 +414,7 @@ impl Model {
                 .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
         }
         self.find_var(here, &last).ok_or_else(|| {
-            let known: Vec<_> =
-                self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
+            let known: Vec<_> = self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
             ErrorKind::NotVar.context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
         })
     }

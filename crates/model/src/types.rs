@@ -3,9 +3,10 @@
 use crate::{ErrorKind, GroupId, Result, TypeId};
 
 /// The type of a variable, an attribute or memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum NcType {
     /// Signed 8-bit integer.
+    #[default]
     Byte,
     /// One byte of text.
     Char,
@@ -208,4 +209,3 @@ impl UserType {
         }
     }
 }
-

@@ -1,1 +1,0 @@
-//! Conversion between number types, with the range rule of netCDF.

@@ -1,0 +1,231 @@
+//! Conversion between number types, with the range rule of netCDF.
+//!
+//! A value out of range is stored wrapped and reported by a flag; the caller answers `NC_ERANGE` after the whole
+//! transfer. Integers keep their low bits; floats lose their fraction, and beyond the range give the low bits of the
+//! 64-bit integer; a double beyond the range of a float becomes infinite. NaN as an integer is 0 and out of range;
+//! infinities as floats and integers as floats are always in range. Text converts to nothing else.
+//!
+//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for attributes.
+//! Source: netCDF-C's conversion rules; it differs in calling an infinite double out of a float's range.
+
+mod number;
+
+use std::mem::MaybeUninit;
+
+use number::{Number, To, ToAll};
+
+use crate::{ErrorKind, NcType, Result, Values};
+
+/// Converts elements that lie one after another; answers whether some value was out of range.
+///
+/// Both sides are unaligned and hold the same number of elements; then all of the destination is initialised. Of
+/// sides that differ, the elements that both have are converted.
+pub type Row = fn(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool;
+
+/// Whether values of type `from` can be had as `to` at all.
+///
+/// # Errors
+/// `NC_ECHAR` between text or strings and anything else; `NC_EBADTYPE` between a user-defined type and anything else.
+pub fn check(from: NcType, to: NcType) -> Result<()> {
+    if from == to || (from.is_numeric() && to.is_numeric()) {
+        return Ok(());
+    }
+    let kind = match (from, to) {
+        (NcType::User(_), _) | (_, NcType::User(_)) => ErrorKind::BadType,
+        _ => ErrorKind::Char,
+    };
+    Err(kind.context(format!("{} does not convert to {}", from.name(), to.name())))
+}
+
+/// The conversion for reading: from stored elements, byte-swapped if `swap`, to native ones.
+///
+/// # Errors
+/// As [`check`]; `NC_EBADTYPE` for strings and user-defined types, which are no rows of bytes.
+pub fn read_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
+    match swap {
+        false => row::<false, false>(from, to),
+        true => row::<true, false>(from, to),
+    }
+}
+
+/// The conversion for writing: from native elements to stored ones, byte-swapped if `swap`.
+///
+/// # Errors
+/// As [`read_row`].
+pub fn write_row(from: NcType, to: NcType, swap: bool) -> Result<Row> {
+    match swap {
+        false => row::<false, false>(from, to),
+        true => row::<false, true>(from, to),
+    }
+}
+
+/// Runs `$body` with `$T` standing for the Rust type of the number type `$ty`.
+macro_rules! with_number {
+    ($ty:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $ty {
+            NcType::Byte => {
+                type $T = i8;
+                $body
+            }
+            NcType::UByte => {
+                type $T = u8;
+                $body
+            }
+            NcType::Short => {
+                type $T = i16;
+                $body
+            }
+            NcType::UShort => {
+                type $T = u16;
+                $body
+            }
+            NcType::Int => {
+                type $T = i32;
+                $body
+            }
+            NcType::UInt => {
+                type $T = u32;
+                $body
+            }
+            NcType::Int64 => {
+                type $T = i64;
+                $body
+            }
+            NcType::UInt64 => {
+                type $T = u64;
+                $body
+            }
+            NcType::Float => {
+                type $T = f32;
+                $body
+            }
+            NcType::Double => {
+                type $T = f64;
+                $body
+            }
+            NcType::Char | NcType::String | NcType::User(_) => $other,
+        }
+    };
+}
+
+fn row<const IN: bool, const OUT: bool>(from: NcType, to: NcType) -> Result<Row> {
+    check(from, to)?;
+    if from == to {
+        // Bits are copied, so that no NaN changes.
+        return match (from.size(), IN || OUT) {
+            (Some(_), false) | (Some(1), true) => Ok(copy),
+            (Some(2), true) => Ok(swap::<2>),
+            (Some(4), true) => Ok(swap::<4>),
+            (Some(8), true) => Ok(swap::<8>),
+            _ => Err(no_row(from)),
+        };
+    }
+    with_number!(from, S => row_from::<S, IN, OUT>(to), else Err(no_row(from)))
+}
+
+fn row_from<S: ToAll, const IN: bool, const OUT: bool>(to: NcType) -> Result<Row> {
+    with_number!(to, T => Ok(each::<S, T, IN, OUT>), else Err(no_row(to)))
+}
+
+fn no_row(ty: NcType) -> crate::Error {
+    ErrorKind::BadType.context(format!("elements of type {} are no rows of bytes", ty.name()))
+}
+
+/// Elements per pass: what a second pass over a block reads is still in the first cache.
+const BLOCK: usize = 1024;
+
+fn each<S: To<T>, T: Number, const IN: bool, const OUT: bool>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
+    let mut out_of_range = false;
+    for (items, slots) in S::items(src).chunks(BLOCK).zip(T::slots(dst).chunks_mut(BLOCK)) {
+        let mut all_fit = true;
+        for (item, slot) in items.iter().zip(&mut *slots) {
+            let value = S::load::<IN>(item);
+            all_fit &= value.fits();
+            value.fast().store::<OUT>(slot);
+        }
+        if S::WRAPS && !all_fit {
+            for (item, slot) in items.iter().zip(slots) {
+                S::load::<IN>(item).wrapped().store::<OUT>(slot);
+            }
+        }
+        out_of_range |= !all_fit;
+    }
+    out_of_range
+}
+
+fn copy(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
+    let len = src.len().min(dst.len());
+    dst[..len].write_copy_of_slice(&src[..len]);
+    false
+}
+
+fn swap<const N: usize>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
+    for (item, slot) in src.as_chunks::<N>().0.iter().zip(dst.as_chunks_mut::<N>().0) {
+        let mut bytes = *item;
+        bytes.reverse();
+        slot.write_copy_of_slice(&bytes);
+    }
+    false
+}
+
+/// The values as another type, and whether some value was out of range.
+///
+/// # Errors
+/// As [`check`].
+///
+/// # Examples
+/// ```
+/// use model::{NcType, Values, convert};
+///
+/// let (values, out_of_range) = convert::convert_values(&Values::Int(vec![1, 300]), NcType::UByte)?;
+/// assert_eq!(values, Values::UByte(vec![1, 44]));
+/// assert!(out_of_range);
+/// # Ok::<(), model::Error>(())
+/// ```
+pub fn convert_values(values: &Values, to: NcType) -> Result<(Values, bool)> {
+    check(values.nc_type(), to)?;
+    Ok(match values {
+        _ if values.nc_type() == to => (values.clone(), false),
+        Values::Byte(v) => values_from(v, to)?,
+        Values::UByte(v) => values_from(v, to)?,
+        Values::Short(v) => values_from(v, to)?,
+        Values::UShort(v) => values_from(v, to)?,
+        Values::Int(v) => values_from(v, to)?,
+        Values::UInt(v) => values_from(v, to)?,
+        Values::Int64(v) => values_from(v, to)?,
+        Values::UInt64(v) => values_from(v, to)?,
+        Values::Float(v) => values_from(v, to)?,
+        Values::Double(v) => values_from(v, to)?,
+        Values::Char(_) | Values::String(_) | Values::User(..) => return Err(no_row(values.nc_type())),
+    })
+}
+
+fn values_from<S: ToAll>(values: &[S], to: NcType) -> Result<(Values, bool)> {
+    fn all<S: To<T>, T>(values: &[S]) -> (Vec<T>, bool) {
+        let mut out_of_range = false;
+        let converted = values.iter().map(|value| {
+            out_of_range |= !value.fits();
+            value.wrapped()
+        });
+        (converted.collect(), out_of_range)
+    }
+    macro_rules! wrap {
+        ($variant:ident) => {{
+            let (values, out_of_range) = all(values);
+            (Values::$variant(values), out_of_range)
+        }};
+    }
+    Ok(match to {
+        NcType::Byte => wrap!(Byte),
+        NcType::UByte => wrap!(UByte),
+        NcType::Short => wrap!(Short),
+        NcType::UShort => wrap!(UShort),
+        NcType::Int => wrap!(Int),
+        NcType::UInt => wrap!(UInt),
+        NcType::Int64 => wrap!(Int64),
+        NcType::UInt64 => wrap!(UInt64),
+        NcType::Float => wrap!(Float),
+        NcType::Double => wrap!(Double),
+        NcType::Char | NcType::String | NcType::User(_) => return Err(no_row(to)),
+    })
+}

@@ -1,0 +1,3 @@
+//! Tables and properties of the model's pure functions, against slow and obvious versions of the same.
+
+mod convert;
