@@ -10,6 +10,7 @@
 #![warn(unsafe_code)]
 
 mod batch;
+mod choose;
 mod dataset;
 mod driver;
 mod element;
@@ -19,10 +20,13 @@ mod memory;
 mod options;
 #[allow(unsafe_code)]
 mod outbuf;
+mod pool;
 mod registry;
+pub mod trace;
 mod zmap;
 
 pub use batch::{read_parallel, write_parallel};
+pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, VarData};
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, OpenRequest,
@@ -34,6 +38,7 @@ pub use key::Key;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
+pub use pool::pull_parallel;
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Table,
 };
