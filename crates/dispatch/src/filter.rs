@@ -97,6 +97,11 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// The visible HDF5 parameters.
     fn params(&self) -> Cow<'_, [u32]>;
 
+    /// The parameters as HDF5 stores them: the visible ones and what was learnt in [`Filter::bind`] (blosc, shuffle, szip).
+    fn working_params(&self) -> Cow<'_, [u32]> {
+        self.params()
+    }
+
     /// The codec description of the given generation.
     fn to_json(&self, format: ZarrFormat) -> Json;
 
