@@ -40,7 +40,7 @@ pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use pool::pull_parallel;
 pub use registry::{
-    DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Table,
+    DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{Error, ErrorKind, Result};
 
-use super::{Origin, PluginKind};
+use super::{Origin, PluginKind, Static};
 use crate::{Driver, ElementClass, FilterClass, MapFactory};
 
 /// What the four plugin traits have in common.
@@ -107,7 +107,7 @@ fn place_of<T: ?Sized>(value: &T) -> usize {
 }
 
 impl<T: ?Sized + Named> Entry<T> {
-    /// An entry that is a static. `T` is unsized here, so the reference itself is what the `Arc` holds.
+    /// An entry that is a static.
     pub fn fixed<'a>(origin: Origin, item: &'static T) -> Self
     where
         &'static T: IntoShared<T>,
@@ -118,8 +118,8 @@ impl<T: ?Sized + Named> Entry<T> {
     /// An entry added at run time; statics and shared values are recognised by what they point to.
     pub fn added<P: 'static>(plugin: P, share: impl FnOnce(P) -> Arc<T>) -> Self {
         let any: &dyn Any = &plugin;
-        let value_at = if let Some(item) = any.downcast_ref::<&'static T>() {
-            Some(place_of(*item))
+        let value_at = if let Some(item) = any.downcast_ref::<Static<T>>() {
+            Some(place_of(item.0))
         } else if let Some(item) = any.downcast_ref::<Arc<T>>() {
             Some(place_of(&**item))
         } else if size_of::<P>() == 0 {
@@ -145,7 +145,7 @@ macro_rules! into_shared {
     ($($plugin:path),*) => {$(
         impl IntoShared<dyn $plugin> for &'static dyn $plugin {
             fn into_shared(self) -> Arc<dyn $plugin> {
-                Arc::new(self)
+                Arc::new(Static(self))
             }
         }
     )*};
@@ -201,44 +201,44 @@ impl<T: ?Sized + Named> Entries<T> {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
-    /// Of the visible entries that `is` picks the one of the best level, for a name or id: the highest.
-    pub fn by_name(&self, what: &dyn Fn() -> String, is: impl Fn(&T) -> bool) -> Result<Option<&Arc<T>>> {
-        self.pick(what, is, |origin| origin as u8)
+    /// Of the visible entries that `is` picks, the one of the highest level: for a name or id.
+    pub fn by_name(&self, what: &dyn Fn() -> String, is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
+        let found = self.pick([Origin::Added, Origin::Table, Origin::Linked], what, is)?;
+        Ok(found.map(|entry| &entry.item))
     }
 
     /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
-    pub fn by_path(&self, what: &dyn Fn() -> String, is: impl Fn(&T) -> bool) -> Result<Option<&Arc<T>>> {
-        self.pick(what, is, path_rank)
+    pub fn by_path(&self, what: &dyn Fn() -> String, is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
+        self.pick(PATH_ORDER, what, is)
     }
 
     fn pick(
         &self,
+        order: [Origin; 3],
         what: &dyn Fn() -> String,
-        is: impl Fn(&T) -> bool,
-        rank: impl Fn(Origin) -> u8,
-    ) -> Result<Option<&Arc<T>>> {
-        let mut best: Option<&Entry<T>> = None;
-        let mut rival = None;
-        for entry in self.visible().filter(|entry| is(&entry.item)) {
-            match best {
-                Some(there) if rank(there.origin) > rank(entry.origin) => {}
-                Some(there) if rank(there.origin) == rank(entry.origin) => rival = Some(entry),
-                _ => (best, rival) = (Some(entry), None),
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<Option<&Entry<T>>> {
+        for origin in order {
+            let mut found = self.visible().filter(|entry| entry.origin == origin).filter(|entry| is(&entry.item));
+            if let Some(one) = found.next() {
+                return match found.next() {
+                    None => Ok(Some(one)),
+                    Some(other) => Err(conflict(&what(), one, other)),
+                };
             }
         }
-        match (best, rival) {
-            (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
-            (best, _) => Ok(best.map(|entry| &entry.item)),
-        }
+        Ok(None)
     }
 }
 
-/// How far an entry of this origin comes first when a path is looked at.
-pub(super) fn path_rank(origin: Origin) -> u8 {
-    match origin {
-        Origin::Table => 2,
-        Origin::Added => 1,
-        Origin::Linked => 0,
+/// Whose word about a path comes first.
+const PATH_ORDER: [Origin; 3] = [Origin::Table, Origin::Added, Origin::Linked];
+
+impl Origin {
+    /// Whether an entry of this origin has its say about a path before one of the `other`.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        let place = |origin| PATH_ORDER.iter().position(|here| *here == origin);
+        place(self) < place(other)
     }
 }
 

@@ -1,6 +1,7 @@
-//! References and shared pointers to plugins are plugins.
+//! Shared pointers to plugins, and [`Static`] ones, are plugins.
 //!
-//! Every method is forwarded: a provided one that was not would lose what the plugin does itself.
+//! Every method is forwarded: a provided one that was not would lose what the plugin does itself. Plain references
+//! are no plugins: a method called on a short reference to a reference would then ask for one that lives forever.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,6 +12,17 @@ use crate::{
     CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json,
     MapFactory, MapInfo, OpenRequest, ZMap, ZarrFormat,
 };
+
+/// A plugin that is a `static`, as a value.
+pub struct Static<T: ?Sized + 'static>(pub &'static T);
+
+impl<T: ?Sized> Deref for Static<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
@@ -80,4 +92,4 @@ macro_rules! forward {
     )*};
 }
 
-forward!(&'static T, Arc<T>);
+forward!(Static<T>, Arc<T>);

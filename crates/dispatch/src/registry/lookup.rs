@@ -5,8 +5,8 @@ use std::sync::Arc;
 use model::{Error, ErrorKind, Result};
 
 use super::entry::{Entries, Named, conflict};
-use super::{Known, PluginKind, Registry};
-use crate::{Driver, ElementClass, FilterClass, MapFactory};
+use super::{Known, Origin, PluginKind, Registry};
+use crate::{Driver, DriverInfo, ElementClass, FilterClass, MapFactory, MapInfo};
 
 impl Registry {
     /// The driver of this name.
@@ -79,7 +79,8 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones do.
     pub fn driver_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn Driver>>> {
         let what = || format!("mode={mode}");
-        self.drivers.by_path(&what, |driver| driver.info().name == mode || driver.info().modes.contains(&mode))
+        let is = |driver: &dyn Driver| driver.info().name == mode || driver.info().modes.contains(&mode);
+        Ok(self.drivers.by_path(&what, is)?.map(|entry| &entry.item))
     }
 
     /// The map factory that this value of `mode=` chooses, if one does: by its name, else by a scheme of its.
@@ -90,7 +91,7 @@ impl Registry {
         let what = || format!("mode={mode}");
         match self.maps.by_name(&what, |map| map.info().name == mode)? {
             Some(map) => Ok(Some(map)),
-            None => self.maps.by_path(&what, |map| map.info().schemes.contains(&mode)),
+            None => Ok(self.maps.by_path(&what, |map| map.info().schemes.contains(&mode))?.map(|entry| &entry.item)),
         }
     }
 
@@ -101,19 +102,36 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones serve it.
     pub fn map_by_scheme(&self, scheme: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("scheme {scheme}:");
-        self.maps.by_path(&what, |map| map.info().schemes.contains(&scheme))?.ok_or_else(|| {
-            match self.known_as(PluginKind::Map, scheme) {
-                Some(known) => not_built(&format!("scheme {scheme}: needs map {:?}, which", known.name), known),
-                None => {
-                    let mut schemes: Vec<_> =
-                        self.maps.visible().flat_map(|map| map.item.info().schemes).copied().collect();
-                    schemes.sort_unstable();
-                    schemes.dedup();
-                    ErrorKind::NotBuilt
-                        .context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", ")))
-                }
-            }
-        })
+        if let Some(entry) = self.maps.by_path(&what, |map| map.info().schemes.contains(&scheme))? {
+            return Ok(&entry.item);
+        }
+        if let Some(known) = self.known_as(PluginKind::Map, scheme) {
+            return Err(not_built(&format!("scheme {scheme}: needs map {:?}, which", known.name), known));
+        }
+        let mut schemes: Vec<_> = self.maps.visible().flat_map(|map| map.item.info().schemes).copied().collect();
+        schemes.sort_unstable();
+        schemes.dedup();
+        Err(ErrorKind::NotBuilt.context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", "))))
+    }
+
+    /// The driver that recognises what is at a path, if one does; `what` names the evidence, for a conflict.
+    pub(crate) fn driver_by_content(
+        &self,
+        what: &str,
+        mut is: impl FnMut(&DriverInfo) -> bool,
+    ) -> Result<Option<(&Arc<dyn Driver>, Origin)>> {
+        let found = self.drivers.by_path(&|| what.to_owned(), |driver| is(driver.info()))?;
+        Ok(found.map(|entry| (&entry.item, entry.origin)))
+    }
+
+    /// As [`Registry::driver_by_content`], for maps.
+    pub(crate) fn map_by_content(
+        &self,
+        what: &str,
+        mut is: impl FnMut(&MapInfo) -> bool,
+    ) -> Result<Option<(&Arc<dyn MapFactory>, Origin)>> {
+        let found = self.maps.by_path(&|| what.to_owned(), |map| is(map.info()))?;
+        Ok(found.map(|entry| (&entry.item, entry.origin)))
     }
 
     /// Every visible driver, sorted by name.

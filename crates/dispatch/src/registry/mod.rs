@@ -21,7 +21,9 @@ use model::Result;
 use crate::{Driver, ElementClass, FilterClass, Magic, MapFactory};
 use entry::{Entries, Entry};
 
+pub use forward::Static;
 pub use list::Plugin;
+pub(crate) use lookup::not_built;
 
 /// A driver linked through `inventory`.
 pub struct DriverPlugin(pub &'static dyn Driver);
@@ -152,7 +154,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// With one more driver: a unit struct, a `&'static` one or an `Arc`.
+    /// With one more driver: a unit struct, a [`Static`] one or an `Arc`.
     #[must_use]
     pub fn with_driver(mut self, driver: impl Driver) -> Self {
         self.drivers.push(Entry::<dyn Driver>::added(driver, |driver| Arc::new(driver)));

@@ -1,0 +1,325 @@
+//! Which driver and map a path means: [`Registry::open`], [`Registry::create`], [`Registry::delete`],
+//! [`Registry::explain`], and [`Registry::open_map`] / [`Registry::create_map`] for drivers.
+//!
+//! Rule: content, then `mode=`, then scheme, then a default. Content is the first bytes of a regular file and the
+//! markers in the root of a map. It is not looked at when `mode=` names a driver without first bytes of its own: that
+//! driver decides itself. Nothing but regular files is ever opened to be recognised, so nothing blocks.
+//!
+//! It names no format, storage or filter: who answers to what, the plugins say. Read `site` next.
+
+mod explain;
+mod remove;
+mod site;
+
+use std::sync::Arc;
+
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+use crate::registry::not_built;
+use crate::trace;
+use crate::{
+    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Key, MapFactory, OpenRequest, Options, PluginKind, Registry,
+    ZMap,
+};
+use site::{Content, Site};
+
+pub use explain::{Explanation, Look};
+
+/// What was looked at on the way to a choice, for messages and [`Registry::explain`].
+type Looks = Vec<Look>;
+
+/// The driver for a dataset, and the map if it had to be opened to find out.
+struct Choice<'r> {
+    driver: &'r Arc<dyn Driver>,
+    why: String,
+    map: Option<Arc<dyn ZMap>>,
+}
+
+impl Registry {
+    /// Opens the dataset that `path`, a path or URL, means.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no dataset anybody here knows, with what was tried;
+    /// `NC_ENOTBUILT` naming the feature that would know it; what the driver says.
+    pub fn open(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
+        self.open_in(None, path, writable, options)
+    }
+
+    /// As [`Registry::open`], in a map somebody opened already (if given): the path then only names the dataset and
+    /// says what its fragment says.
+    ///
+    /// # Errors
+    /// As [`Registry::open`].
+    pub fn open_in(
+        self: &Arc<Self>,
+        map: Option<Arc<dyn ZMap>>,
+        path: &str,
+        writable: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = target_of(path)?;
+        let request = OpenRequest { target: &target, writable, options, registry: self, map };
+        trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
+    }
+
+    /// Creates a dataset where `path`, a path or URL, says; it starts in define mode.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` if nothing says what to create; `NC_ENOTBUILT` naming the feature that could; `NC_EEXIST` or
+    /// `NC_EOBJECT` if something is there; what the driver says.
+    pub fn create(
+        self: &Arc<Self>,
+        path: &str,
+        clobber: Clobber,
+        classic_model: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        self.create_in(None, path, clobber, classic_model, options)
+    }
+
+    /// As [`Registry::create`], in a map somebody made already (if given).
+    ///
+    /// # Errors
+    /// As [`Registry::create`].
+    pub fn create_in(
+        self: &Arc<Self>,
+        map: Option<Arc<dyn ZMap>>,
+        path: &str,
+        clobber: Clobber,
+        classic_model: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = url_infer::parse(path)?;
+        trace::call("create", &target, || {
+            let (driver, _) = self.creator(&target)?;
+            let markers = self.markers();
+            let request = CreateRequest {
+                target: &target,
+                clobber,
+                classic_model,
+                options,
+                registry: self,
+                map,
+                markers: &markers,
+            };
+            let dataset = driver.create(&request)?;
+            if !dataset.model().is_defining() {
+                dataset.model().begin();
+            }
+            Ok(dataset)
+        })
+    }
+
+    /// Opens the map of a dataset: the one in the request, else by mode, scheme, or what is on disk.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if no map holds what is there; `NC_ENOTBUILT` naming the
+    /// feature that would; what the map says.
+    pub fn open_map(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        if let Some(map) = &request.map {
+            return Ok(Arc::clone(map));
+        }
+        let target = request.target;
+        match self.site(target, true, &mut Looks::new())? {
+            Site::Map(factory, _) => open_with(factory, request),
+            Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
+                "{target}: a file in which no map lies; it is one of driver {} ({why})",
+                driver.info().name
+            ))),
+            Site::File(Content::Nothing(error)) => Err(error),
+        }
+    }
+
+    /// Makes the map of a new dataset: the one in the request, else by mode, scheme, or as what is to be created says.
+    ///
+    /// # Errors
+    /// `NC_EOBJECT` or `NC_EEXIST` if something is there that may not be replaced; `NC_ENOTBUILT` naming the feature
+    /// that would bring the map; what the map says.
+    pub fn create_map(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        if let Some(map) = &request.map {
+            return Ok(Arc::clone(map));
+        }
+        let target = request.target;
+        let (factory, _) = self.map_to_create(target)?;
+        if target.scheme.is_local() && site::is_local(factory) {
+            self.clear_for(factory, request)?;
+        }
+        let markers = self.markers();
+        let request = CreateRequest {
+            markers: if request.markers.is_empty() { &markers } else { request.markers },
+            ..request.clone()
+        };
+        Ok(trace::watch(factory.create(&request).map_err(|error| error.at(target))?))
+    }
+
+    fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
+        let choice = self.choose(&request, looks)?;
+        if let Some(map) = choice.map {
+            request.map = Some(map);
+        }
+        choice.driver.open(&request)
+    }
+
+    fn choose(&self, request: &OpenRequest<'_>, looks: &mut Looks) -> Result<Choice<'_>> {
+        let target = request.target;
+        let named = self.driver_of(target)?;
+        if let Some((driver, mode)) = named
+            && driver.info().magic.is_empty()
+        {
+            return Ok(Choice { driver, why: format!("mode={mode}"), map: request.map.clone() });
+        }
+        let (map, how) = match &request.map {
+            Some(map) => (Arc::clone(map), "the map that was handed in".to_owned()),
+            None => match self.site(target, false, looks)? {
+                Site::Map(factory, how) => (open_with(factory, request)?, how),
+                Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
+                Site::File(Content::Nothing(error)) => {
+                    return match named {
+                        Some((driver, mode)) => Ok(Choice { driver, why: format!("mode={mode}"), map: None }),
+                        None => Err(error),
+                    };
+                }
+            },
+        };
+        if let Some((driver, why)) = self.driver_by_markers(&*map, looks).map_err(|error| error.at(target))? {
+            return Ok(Choice { driver, why, map: Some(map) });
+        }
+        if let Some((driver, mode)) = named {
+            return Ok(Choice { driver, why: format!("mode={mode}"), map: Some(map) });
+        }
+        Err(self.nothing_in_map(target, &how))
+    }
+
+    /// The first driver that a value of `mode=` names.
+    fn driver_of<'t>(&self, target: &'t Target) -> Result<Option<(&Arc<dyn Driver>, &'t str)>> {
+        for mode in &target.modes {
+            if let Some(driver) = self.driver_by_mode(mode)? {
+                return Ok(Some((driver, mode)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The driver one of whose markers the map holds, the table's drivers before all others.
+    fn driver_by_markers(&self, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+        let mut error = None;
+        let mut found_by = String::new();
+        let driver = self.driver_by_content("the markers in the map's root", |driver| {
+            if error.is_some() {
+                return false;
+            }
+            match first_marker(driver, map, looks) {
+                Ok(None) => false,
+                Ok(Some(marker)) => {
+                    found_by = format!("the map holds {marker}");
+                    true
+                }
+                Err(failure) => {
+                    error = Some(failure);
+                    false
+                }
+            }
+        })?;
+        match error {
+            Some(error) => Err(error),
+            None => Ok(driver.map(|(driver, _)| (driver, found_by))),
+        }
+    }
+
+    /// The driver of a new dataset, and why.
+    fn creator(&self, target: &Target) -> Result<(&Arc<dyn Driver>, String)> {
+        if let Some((driver, mode)) = self.driver_of(target)? {
+            return Ok((driver, format!("mode={mode}")));
+        }
+        let plan = url_infer::infer_create(target)?;
+        let driver = self.driver(plan.driver).map_err(|error| error.at(format_args!("{target}: {}", plan.reason)))?;
+        Ok((driver, plan.reason))
+    }
+
+    /// The map factory of a new dataset, and why.
+    fn map_to_create(&self, target: &Target) -> Result<(&Arc<dyn MapFactory>, String)> {
+        if let Some(found) = self.map_of(target)? {
+            return Ok(found);
+        }
+        if !target.scheme.is_local() {
+            let scheme = target.scheme.name().unwrap_or_default();
+            return Ok((self.map_by_scheme(scheme).map_err(|error| error.at(target))?, format!("scheme {scheme}:")));
+        }
+        match url_infer::infer_create(target) {
+            Ok(url_infer::CreatePlan { map: Some(name), reason, .. }) => match self.map_by_mode(&name)? {
+                Some(factory) => Ok((factory, reason)),
+                None => Ok((self.map(&name).map_err(|error| error.at(target))?, reason)),
+            },
+            _ => Ok((self.map_by_scheme("file")?, "a plain path".to_owned())),
+        }
+    }
+
+    /// The first map that a value of `mode=` names. One that the project knows and this build lacks is an error:
+    /// another map would look in the wrong place.
+    fn map_of(&self, target: &Target) -> Result<Option<(&Arc<dyn MapFactory>, String)>> {
+        for mode in &target.modes {
+            if let Some(factory) = self.map_by_mode(mode)? {
+                return Ok(Some((factory, format!("mode={mode}"))));
+            }
+            if let Some(known) = self.known_as(PluginKind::Map, mode) {
+                return Err(not_built(&format!("{target}: map {:?}", known.name), known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The markers of all drivers, each once.
+    fn markers(&self) -> Vec<&'static str> {
+        let mut markers: Vec<_> = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
+        markers.sort_unstable();
+        markers.dedup();
+        markers
+    }
+
+    fn nothing_in_map(&self, target: &Target, how: &str) -> model::Error {
+        let markers = self.markers();
+        let tried = if markers.is_empty() { "nothing: no driver here has any".to_owned() } else { markers.join(", ") };
+        ErrorKind::NotNc.context(format!(
+            "{target}: no dataset: its root (map chosen by {how}) holds none of the markers looked for ({tried}); \
+             if it is one all the same, name its driver with #mode="
+        ))
+    }
+}
+
+/// The first of a driver's markers that the root of the map holds.
+fn first_marker(driver: &DriverInfo, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<&'static str>> {
+    for marker in driver.markers {
+        let key = Key::new(marker).map_err(|error| {
+            ErrorKind::Plugin.context(format!("driver {}: marker {marker:?}", driver.name)).caused_by(error)
+        })?;
+        let there = map.exists(&key)?;
+        looks.push(Look::new(format!("key {marker} (driver {})", driver.name), if there { "there" } else { "absent" }));
+        if there {
+            return Ok(Some(marker));
+        }
+    }
+    Ok(None)
+}
+
+fn open_with(factory: &Arc<dyn MapFactory>, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    let map = factory.open(request).map_err(|error| error.at(format_args!("map {}", factory.info().name)))?;
+    Ok(trace::watch(map))
+}
+
+/// What a path or URL says; a plain path with a `#` that exists as it is written is just that.
+fn target_of(path: &str) -> Result<Target> {
+    if path.contains('#') && std::fs::symlink_metadata(path).is_ok() {
+        return Ok(Target {
+            scheme: url_infer::Scheme::Path,
+            path: path.to_owned(),
+            host: None,
+            user_info: None,
+            query: None,
+            fragment: Vec::new(),
+            modes: Vec::new(),
+            steps: vec![format!("{path:?} exists as it is written, so # starts no fragment")],
+        });
+    }
+    url_infer::parse(path)
+}

@@ -1,0 +1,61 @@
+//! Deleting a dataset, and making room for a new one: only what is recognised is ever removed.
+
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+
+use super::site::{Content, Place, Site};
+use super::{Looks, open_with, target_of};
+use crate::trace;
+use crate::{Clobber, CreateRequest, MapFactory, OpenRequest, Options, Registry};
+
+impl Registry {
+    /// Deletes the dataset that `path`, a path or URL, means. Anything that is not recognised as one is left alone,
+    /// whatever `mode=` says.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no dataset; what the storage says.
+    pub fn delete(self: &Arc<Self>, path: &str) -> Result<()> {
+        let (target, options) = (target_of(path)?, Options::default());
+        let request = OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None };
+        trace::call("delete", &target, || match self.site(&target, false, &mut Looks::new())? {
+            Site::Map(factory, how) => {
+                let map = open_with(factory, &request)?;
+                let known = self.driver_by_markers(&*map, &mut Looks::new());
+                let closed = map.close();
+                if known.map_err(|error| error.at(&target))?.is_none() {
+                    return Err(self.nothing_in_map(&target, &how));
+                }
+                closed?;
+                factory.delete(&request).map_err(|error| error.at(&target))
+            }
+            Site::File(Content::Driver(..)) => remove_file(&target.path),
+            Site::File(Content::Nothing(error)) => Err(error),
+        })
+    }
+
+    /// A regular file stands where a map is to be made: it goes if it is a dataset of a driver and may be replaced.
+    /// Everything else is the factory's business, which knows what is its own.
+    pub(super) fn clear_for(&self, factory: &Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Result<()> {
+        let path = &request.target.path;
+        match Place::of(path)? {
+            Place::Special(name) => Err(ErrorKind::Exist.context(format!("{path}: {name} is there"))),
+            Place::File if factory.info().magic.is_empty() => match (self.driver_of_file(path)?, request.clobber) {
+                (Some(_), Clobber::Replace) => remove_file(path),
+                (Some(driver), Clobber::Refuse) => {
+                    Err(ErrorKind::Exist
+                        .context(format!("{path}: a dataset of driver {} is there", driver.info().name)))
+                }
+                (None, _) => Err(ErrorKind::Exist.context(format!("{path}: a file is there that is not a dataset"))),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+fn remove_file(path: &str) -> Result<()> {
+    std::fs::remove_file(path).map_err(|error| match Error::io(path, error) {
+        error if error.kind() == ErrorKind::NotFound => error,
+        error => ErrorKind::CantRemove.context(path).caused_by(error),
+    })
+}

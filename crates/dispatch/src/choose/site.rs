@@ -1,0 +1,260 @@
+//! What lies at a target: which map factory serves it, or which driver's first bytes a plain file has.
+
+use std::fs::{self, File, FileType};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+use url_infer::Target;
+
+use super::{Look, Looks};
+use crate::registry::not_built;
+use crate::{Driver, Magic, MapFactory, Registry};
+
+/// Where a dataset lies.
+pub(super) enum Site<'r> {
+    /// In the map that this factory opens; and why it is that one.
+    Map(&'r Arc<dyn MapFactory>, String),
+    /// In a regular file without a map.
+    File(Content<'r>),
+}
+
+/// What the first bytes of a regular file say.
+pub(super) enum Content<'r> {
+    /// They are this driver's; and which ones.
+    Driver(&'r Arc<dyn Driver>, String),
+    /// They are nobody's; the error says what was tried.
+    Nothing(Error),
+}
+
+/// What the file system says of a path.
+pub(super) enum Place {
+    Missing,
+    File,
+    Directory,
+    /// A pipe, socket or device: never opened.
+    Special(&'static str),
+}
+
+impl Place {
+    pub fn of(path: &str) -> Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_file() => Ok(Self::File),
+            Ok(found) if found.is_dir() => Ok(Self::Directory),
+            Ok(found) => Ok(Self::Special(special(found.file_type()))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Missing),
+            Err(error) => Err(Error::io(path, error)),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Missing => "nothing",
+            Self::File => "a regular file",
+            Self::Directory => "a directory",
+            Self::Special(name) => name,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn special(ty: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if ty.is_fifo() {
+        "a named pipe"
+    } else if ty.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: FileType) -> &'static str {
+    "a special file"
+}
+
+/// Whether a map of this factory lies in the local file system.
+pub(super) fn is_local(factory: &Arc<dyn MapFactory>) -> bool {
+    let info = factory.info();
+    info.schemes.contains(&"file") || !info.magic.is_empty()
+}
+
+impl Registry {
+    /// Finds out where the dataset lies. With `maps_only` a map's first bytes come before a driver's.
+    pub(super) fn site(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+        if let Some((factory, why)) = self.map_of(target)? {
+            if target.scheme.is_local() && is_local(factory) {
+                self.look(target, looks)?;
+            }
+            return Ok(Site::Map(factory, why));
+        }
+        if !target.scheme.is_local() {
+            let scheme = target.scheme.name().unwrap_or_default();
+            let factory = self.map_by_scheme(scheme).map_err(|error| error.at(target))?;
+            return Ok(Site::Map(factory, format!("scheme {scheme}:")));
+        }
+        match self.look(target, looks)? {
+            Place::Directory => {
+                let factory = self.map_by_scheme("file").map_err(|error| error.at(target))?;
+                Ok(Site::Map(factory, "a directory".to_owned()))
+            }
+            _ => self.by_first_bytes(target, maps_only, looks),
+        }
+    }
+
+    /// What is at a local target; nothing and special files are errors.
+    fn look(&self, target: &Target, looks: &mut Looks) -> Result<Place> {
+        let place = Place::of(&target.path)?;
+        looks.push(Look::new(format!("path {}", target.path), place.name()));
+        match place {
+            Place::Missing => Err(ErrorKind::NotFound.context(format!("{}: nothing is there", target.path))),
+            Place::Special(name) => {
+                Err(ErrorKind::NotNc.context(format!("{}: {name}, not a regular file or a directory", target.path)))
+            }
+            place => Ok(place),
+        }
+    }
+
+    fn by_first_bytes(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+        let mut file = Head::open(&target.path)?;
+        let mut failure = None;
+        let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic) {
+            Ok(found) => {
+                if !magic.is_empty() {
+                    looks.push(Look::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" }));
+                }
+                found
+            }
+            Err(error) => {
+                failure.get_or_insert(error);
+                false
+            }
+        };
+        const BYTES: &str = "the first bytes of the file";
+        let driver = self.driver_by_content(BYTES, |info| has(info.magic, &|| format!("driver {}", info.name)));
+        let map = self.map_by_content(BYTES, |info| has(info.magic, &|| format!("map {}", info.name)));
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        match (driver?, map?) {
+            (None, None) => {}
+            (Some((driver, origin)), map) if !maps_only && map.is_none_or(|(_, other)| !other.is_before(origin)) => {
+                return Ok(Site::File(Content::Driver(
+                    driver,
+                    format!("first bytes of driver {}", driver.info().name),
+                )));
+            }
+            (_, Some((factory, _))) => {
+                return Ok(Site::Map(factory, format!("first bytes of map {}", factory.info().name)));
+            }
+            (Some((driver, _)), None) => {
+                return Ok(Site::File(Content::Driver(
+                    driver,
+                    format!("first bytes of driver {}", driver.info().name),
+                )));
+            }
+        }
+        for known in self.known() {
+            if !known.magic.is_empty() && file.first_of(known.magic)? {
+                let what = format!(
+                    "{}: by its first bytes this needs {} {:?}, which",
+                    target.path,
+                    known.kind.name(),
+                    known.name
+                );
+                return Ok(Site::File(Content::Nothing(not_built(&what, known))));
+            }
+        }
+        Ok(Site::File(Content::Nothing(self.unrecognised(&target.path, &mut file)?)))
+    }
+
+    fn unrecognised(&self, path: &str, file: &mut Head) -> Result<Error> {
+        let head = file.bytes(0, 8)?;
+        let head = if head.is_empty() {
+            "it is empty".to_owned()
+        } else {
+            format!("it starts with {}", head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "))
+        };
+        let mut tried: Vec<_> = self
+            .drivers()
+            .filter(|driver| !driver.info().magic.is_empty())
+            .map(|driver| format!("driver {}", driver.info().name))
+            .collect();
+        tried.extend(
+            self.maps().filter(|map| !map.info().magic.is_empty()).map(|map| format!("map {}", map.info().name)),
+        );
+        let tried = if tried.is_empty() {
+            "nobody here recognises single files".to_owned()
+        } else {
+            format!("looked for the first bytes of {}", tried.join(", "))
+        };
+        Ok(ErrorKind::NotNc.context(format!("{path}: a regular file, but not a dataset: {head}; {tried}")))
+    }
+
+    /// The driver whose first bytes a regular file has, if there is one.
+    pub(super) fn driver_of_file(&self, path: &str) -> Result<Option<&Arc<dyn Driver>>> {
+        let mut file = Head::open(path)?;
+        let mut failure = None;
+        let driver = self.driver_by_content("the first bytes of the file", |info| {
+            file.first_of(info.magic).unwrap_or_else(|error| {
+                failure.get_or_insert(error);
+                false
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(driver?.map(|(driver, _)| driver)),
+        }
+    }
+}
+
+/// A regular file, of which a few bytes are looked at.
+struct Head {
+    file: File,
+    path: String,
+}
+
+impl Head {
+    /// The caller has seen that it is a regular file; that is checked again once it is open.
+    fn open(path: &str) -> Result<Self> {
+        let file = open_without_waiting(Path::new(path)).map_err(|error| Error::io(path, error))?;
+        let found = file.metadata().map_err(|error| Error::io(path, error))?;
+        if !found.is_file() {
+            return Err(ErrorKind::NotNc.context(format!("{path}: no longer a regular file")));
+        }
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    fn first_of(&mut self, magic: &[Magic]) -> Result<bool> {
+        for magic in magic {
+            if !magic.bytes.is_empty() && self.bytes(magic.offset, magic.bytes.len())? == magic.bytes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Up to `len` bytes at `offset`; fewer at the end of the file.
+    fn bytes(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(len);
+        self.file
+            .seek(SeekFrom::Start(offset))
+            .and_then(|_| (&mut self.file).take(len as u64).read_to_end(&mut bytes))
+            .map_err(|error| Error::io(format!("{}: byte {offset}", self.path), error))?;
+        Ok(bytes)
+    }
+}
+
+/// Opens for reading; what became a pipe since it was looked at does not block.
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    Ok(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}

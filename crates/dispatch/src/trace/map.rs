@@ -1,0 +1,135 @@
+//! [`TracedMap`]: a map that tells every operation.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use model::Result;
+
+use super::job::{TracedReads, TracedWrites};
+use super::{MAPS, micros};
+use crate::zmap::Change;
+use crate::{ByteRange, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+
+/// A map around a map that emits one event per operation: its name, key, bytes moved, microseconds, failure.
+#[derive(Debug)]
+pub struct TracedMap {
+    inner: Arc<dyn ZMap>,
+}
+
+impl TracedMap {
+    /// Wraps a map.
+    pub fn new(inner: Arc<dyn ZMap>) -> Self {
+        Self { inner }
+    }
+
+    fn tell<T>(
+        &self,
+        op: &'static str,
+        key: &Key,
+        run: impl FnOnce() -> Result<T>,
+        bytes: impl FnOnce(&T) -> u64,
+    ) -> Result<T> {
+        let started = Instant::now();
+        let outcome = run();
+        tell(op, key, outcome.as_ref().map(bytes), started);
+        outcome
+    }
+}
+
+/// One event: what was done to which key, how many bytes it moved (or how it failed), how long it took.
+pub(super) fn tell(op: &'static str, key: &Key, outcome: Result<u64, &model::Error>, started: Instant) {
+    let us = micros(started);
+    match outcome {
+        Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),
+        Err(error) => tracing::trace!(target: MAPS, op, %key, us, %error),
+    }
+}
+
+fn none<T>(_: &T) -> u64 {
+    0
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for TracedMap {
+    fn caps(&self) -> MapCaps {
+        self.inner.caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.tell("len", key, || self.inner.len(key), none)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let started = Instant::now();
+        let outcome = self.inner.read(key, range, out);
+        tell("read", key, outcome.as_ref().map(|&found| if found { out.len() as u64 } else { 0 }), started);
+        outcome
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("search", prefix, || self.inner.search(prefix), none)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.tell("write", key, || self.inner.write(key, value), |()| value.len() as u64)
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.tell("delete", key, || self.inner.delete(key), none)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.tell("sync", &Key::root(), || self.inner.sync(), none)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.tell("close", &Key::root(), || self.inner.close(), none)
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        self.tell("exists", key, || self.inner.exists(key), none)
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.tell("list", prefix, || self.inner.list(prefix), none)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.tell("rename", from, || self.inner.rename(from, to), none)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        let started = Instant::now();
+        let outcome = self.inner.read_into(key, offset, out);
+        tell("read_into", key, outcome.as_ref().map(|_| out.filled().len() as u64), started);
+        outcome
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        let started = Instant::now();
+        let outcome = self.inner.read_versioned(key, limit, out);
+        let bytes = outcome.as_ref().map(|version| if version.is_some() { out.len() as u64 } else { 0 });
+        tell("read_versioned", key, bytes, started);
+        outcome
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let written = |outcome: &Written| match outcome {
+            Written::Done(_) => value.len() as u64,
+            Written::Lost => 0,
+        };
+        self.tell("write_if", key, || self.inner.write_if(key, value, expect), written)
+    }
+
+    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+        self.tell("update", key, || self.inner.update(key, change), none)
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.inner.read_batch(&TracedReads::new(job));
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.inner.write_batch(&TracedWrites::new(job));
+    }
+}
