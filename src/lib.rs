@@ -6,6 +6,9 @@
 //! to different places, at once.
 //!
 //! ```
+//! # #[cfg(not(all(feature = "nczarr", feature = "file", feature = "shuffle", feature = "deflate")))]
+//! # fn main() {}
+//! # #[cfg(all(feature = "nczarr", feature = "file", feature = "shuffle", feature = "deflate"))]
 //! # fn main() -> nczarr::Result<()> {
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("ocean.zarr").display().to_string();
@@ -59,5 +62,5 @@ pub use model::{
     self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
 };
 pub use number::Number;
-pub use options::{CreateOptions, OpenOptions, append, create, open};
+pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open};
 pub use variable::Variable;

@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{
-    Clobber, CreateRequest, Durability, Limits, MissingChunks, OpenRequest, Options, Progress, Registry, ZMap,
-};
+use dispatch::{Clobber, Durability, Explanation, Limits, MissingChunks, Options, Progress, Registry, ZMap};
 use model::Result;
 
 use crate::{File, builtin};
@@ -36,6 +34,22 @@ pub fn append(path: &str) -> Result<File> {
 /// `NC_EEXIST` or `NC_EOBJECT` if something is there; `NC_EINVAL` if the path does not tell a format that can be written.
 pub fn create(path: &str) -> Result<File> {
     CreateOptions::new().create(path)
+}
+
+/// Deletes a dataset. Anything that is not recognised as one is left alone.
+///
+/// # Errors
+/// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no dataset, `NC_EPERM` if the storage cannot delete.
+pub fn delete(path: &str) -> Result<()> {
+    builtin::registry()?.delete(path)
+}
+
+/// Says what a path or URL means and why: which driver, map and flavour, and what was looked at.
+///
+/// # Errors
+/// `NC_EURL` if it is malformed. That the dataset cannot be opened is part of the answer.
+pub fn explain(path: &str) -> Result<Explanation> {
+    builtin::registry()?.explain(path)
 }
 
 macro_rules! shared_options {
@@ -142,15 +156,7 @@ impl OpenOptions {
     /// As [`open`].
     pub fn open(&self, path: &str) -> Result<File> {
         let registry = default_or(&self.registry)?;
-        let target = url_infer::parse(path)?;
-        let request = OpenRequest {
-            target: &target,
-            writable: self.writable,
-            options: &self.options,
-            registry: &registry,
-            map: self.map.clone(),
-        };
-        let dataset = registry.driver("nczarr")?.open(&request)?;
+        let dataset = registry.open_in(self.map.clone(), path, self.writable, &self.options)?;
         Ok(File::new(dataset, path, registry))
     }
 }
@@ -193,17 +199,8 @@ impl CreateOptions {
     /// As [`create`].
     pub fn create(&self, path: &str) -> Result<File> {
         let registry = default_or(&self.registry)?;
-        let target = url_infer::parse(path)?;
-        let request = CreateRequest {
-            target: &target,
-            clobber: self.clobber,
-            classic_model: self.classic_model,
-            options: &self.options,
-            registry: &registry,
-            map: self.map.clone(),
-            markers: &[],
-        };
-        let dataset = registry.driver("nczarr")?.create(&request)?;
+        let map = self.map.clone();
+        let dataset = registry.create_in(map, path, self.clobber, self.classic_model, &self.options)?;
         Ok(File::new(dataset, path, registry))
     }
 }

@@ -1,1 +1,8 @@
+//! What the cross-crate tests share: reading `.npy` files and lenient JSON, unpacking archives, counting outcomes.
+#![forbid(unsafe_code)]
 
+pub mod json;
+pub mod npy;
+pub mod plan;
+pub mod report;
+pub mod unpack;

@@ -1,0 +1,1 @@
+//! Corrupt and hostile stores: a typed error, no panic, no memory beyond the declared chunk.

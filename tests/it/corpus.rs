@@ -1,0 +1,22 @@
+//! The corpus: datasets of other implementations with the values a reader must get.
+//!
+//! A part of it lies beside the tests, in the same layout; `NCZ_CORPUS` names the whole of it.
+
+use std::path::{Path, PathBuf};
+
+/// Where the corpus is: the part in the repository, and the whole if `NCZ_CORPUS` says so.
+pub fn roots() -> Vec<PathBuf> {
+    let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")];
+    match std::env::var_os("NCZ_CORPUS") {
+        Some(root) => roots.push(root.into()),
+        None => eprintln!("NCZ_CORPUS is not set: only the part of the corpus in the repository is tested"),
+    }
+    roots
+}
+
+/// The rows of a `MANIFEST.tsv`, the header left out.
+pub fn manifest(folder: &Path) -> Vec<Vec<String>> {
+    let path = folder.join("MANIFEST.tsv");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}

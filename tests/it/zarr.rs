@@ -1,0 +1,313 @@
+//! Zarr V2 stores of other writers: every array of every directory store, and every store's hierarchy.
+//!
+//! What a row needs and this build has not (a codec, a type, a format version) is read off the metadata, and then
+//! the dataset must still open and say of that array what is missing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use nczarr::model::{Scalar, name};
+use nczarr::{File, Group, NcType, Values, Variable};
+use nczarr_tests::npy::Npy;
+use nczarr_tests::report::{Outcome, Report};
+use nczarr_tests::json;
+use serde_json::Value;
+
+use crate::corpus;
+
+struct Row {
+    store: String,
+    array: String,
+    format: String,
+    expected: String,
+    compare: String,
+}
+
+fn rows(folder: &Path) -> Vec<Row> {
+    let rows = corpus::manifest(folder).into_iter().map(|mut row| Row {
+        compare: row.swap_remove(11),
+        expected: row.swap_remove(10),
+        format: row.swap_remove(4),
+        array: row.swap_remove(1),
+        store: row.swap_remove(0),
+    });
+    rows.collect()
+}
+
+#[test]
+fn arrays_of_other_writers_have_their_values() {
+    for root in corpus::roots() {
+        let folder = root.join("zarr");
+        let mut report = Report::default();
+        for row in rows(&folder) {
+            let outcome = match not_this_kind(&row) {
+                Some(why) => Outcome::Skipped(why),
+                None if row.compare == "error" => must_fail(&folder, &row).into(),
+                // Looked at by the other test.
+                None if row.compare == "tree" => continue,
+                None => has_values(&folder, &row),
+            };
+            report.add(format_args!("{} {}", row.store, row.array), outcome);
+        }
+        report.finish(&format!("Zarr arrays in {}", folder.display()));
+    }
+}
+
+#[test]
+fn hierarchies_of_other_writers_are_found() {
+    for root in corpus::roots() {
+        let folder = root.join("zarr");
+        let mut report = Report::default();
+        let mut seen = BTreeSet::new();
+        for row in rows(&folder) {
+            if row.compare == "error" || !seen.insert(row.store.clone()) {
+                continue;
+            }
+            let outcome = match not_this_kind(&row) {
+                Some(why) => Outcome::Skipped(why),
+                None => has_tree(&folder, &row.store).into(),
+            };
+            report.add(row.store, outcome);
+        }
+        report.finish(&format!("Zarr hierarchies in {}", folder.display()));
+    }
+}
+
+fn not_this_kind(row: &Row) -> Option<String> {
+    if row.format != "2" {
+        return Some(format!("Zarr format {}", row.format));
+    }
+    row.store.ends_with(".zip").then(|| "a zip store".to_owned())
+}
+
+fn open(folder: &Path, store: &str) -> Result<File, String> {
+    nczarr::open(&folder.join(store).display().to_string()).map_err(|error| format!("open: {error}"))
+}
+
+/// The variable of an array; one at the root of a store is named after the store.
+fn variable(file: &File, store: &str, array: &str) -> Result<Variable, String> {
+    let path = if array == "/" {
+        let stem = Path::new(store).file_stem().expect("a store has a name").to_string_lossy();
+        format!("/{}", name::escape(&stem))
+    } else {
+        array.split('/').filter(|segment| !segment.is_empty()).map(|segment| format!("/{}", name::escape(segment))).collect()
+    };
+    file.variable(&path).map_err(|error| format!("variable: {error}"))
+}
+
+fn must_fail(folder: &Path, row: &Row) -> Result<(), String> {
+    let Ok(file) = open(folder, &row.store) else { return Ok(()) };
+    let Ok(variable) = variable(&file, &row.store, &row.array) else { return Ok(()) };
+    let read = match variable.nc_type() {
+        NcType::String => variable.get_nc_strings(..).map(|strings| format!("{:?}", strings.as_slice())),
+        _ => variable.get::<f64, _>(..).map(|values| format!("{:?}", values.as_slice())),
+    };
+    match read {
+        Err(_) => Ok(()),
+        Ok(values) => Err(format!("it was read: {values}")),
+    }
+}
+
+fn has_values(folder: &Path, row: &Row) -> Outcome {
+    let file = match open(folder, &row.store) {
+        Ok(file) => file,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let variable = match variable(&file, &row.store, &row.array) {
+        Ok(variable) => variable,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let document = folder.join(&row.store).join(row.array.trim_matches('/')).join(".zarray");
+    let missing = fs::read_to_string(document).map_err(|error| error.to_string()).and_then(|text| missing(&text));
+    match missing {
+        Err(why) => Outcome::Failed(why),
+        Ok(None) => compare(folder, row, &variable).into(),
+        Ok(Some(missing)) => match compare(folder, row, &variable) {
+            Err(why) if why.contains(&missing.0) => Outcome::Skipped(format!("{} {}", missing.1, missing.0)),
+            other => other.into(),
+        },
+    }
+}
+
+/// What an array needs and this build has not: its name, and what kind of thing it is.
+fn missing(document: &str) -> Result<Option<(String, &'static str)>, String> {
+    let document = json::parse(document)?;
+    let codecs = document["filters"].as_array().into_iter().flatten().chain([&document["compressor"]]);
+    for codec in codecs.filter(|codec| !codec.is_null()) {
+        let id = codec["id"].as_str().ok_or("a codec without id")?;
+        if !["shuffle", "zlib", "gzip", "fletcher32", "zstd", "blosc", "vlen-utf8"].contains(&id) {
+            return Ok(Some((id.to_owned(), "the codec")));
+        }
+    }
+    let dtype = match &document["dtype"] {
+        Value::String(dtype) => dtype.clone(),
+        other => return Ok(Some((other.to_string(), "the type"))),
+    };
+    let kind = dtype.trim_start_matches(['<', '>', '|', '=']);
+    let known = ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "O"].contains(&kind)
+        || kind.starts_with('S')
+        || kind.starts_with('U');
+    Ok((!known).then_some((dtype, "the type")))
+}
+
+fn compare(folder: &Path, row: &Row, variable: &Variable) -> Result<(), String> {
+    let path = folder.join(&row.expected);
+    let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if row.expected.ends_with(".json") {
+        return compare_json(&bytes, variable);
+    }
+    let expected = Npy::parse(&bytes)?;
+    same_shape(variable, &expected.shape)?;
+    let Some((order, kind, size)) = expected.plain() else {
+        return readable(variable).and(Err(format!("the type {} is not compared", expected.descr)));
+    };
+    let big = order == '>';
+    macro_rules! numbers {
+        ($t:ty) => {{
+            let values = variable.get_values::<$t, _>(..).map_err(|error| error.to_string())?;
+            let stored = expected.data.as_chunks().0.iter();
+            let stored: Vec<$t> =
+                stored.map(|item| if big { <$t>::from_be_bytes(*item) } else { <$t>::from_le_bytes(*item) }).collect();
+            #[allow(clippy::eq_op, reason = "of floats a NaN equals nothing but a NaN here")]
+            let equal = |a: &$t, b: &$t| a.to_ne_bytes() == b.to_ne_bytes() || (a != a && b != b);
+            same(&values, &stored, equal)
+        }};
+    }
+    match (kind, size) {
+        ('i', 1) => numbers!(i8),
+        ('i', 2) => numbers!(i16),
+        ('i', 4) => numbers!(i32),
+        ('i', 8) => numbers!(i64),
+        ('u' | 'b', 1) => numbers!(u8),
+        ('u', 2) => numbers!(u16),
+        ('u', 4) => numbers!(u32),
+        ('u', 8) => numbers!(u64),
+        ('f', 4) => numbers!(f32),
+        ('f', 8) => numbers!(f64),
+        ('S' | 'U', _) => same_strings(variable, &expected.texts()?),
+        _ => readable(variable).and(Err(format!("the type {} is not compared", expected.descr))),
+    }
+}
+
+fn readable(variable: &Variable) -> Result<(), String> {
+    let read = match variable.nc_type() {
+        NcType::String => variable.get_nc_strings(..).map(drop),
+        _ => variable.get::<f64, _>(..).map(drop),
+    };
+    read.map_err(|error| error.to_string())
+}
+
+fn compare_json(expected: &[u8], variable: &Variable) -> Result<(), String> {
+    let expected = json::parse(std::str::from_utf8(expected).map_err(|error| error.to_string())?)?;
+    let shape = expected["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect::<Vec<_>>();
+    same_shape(variable, &shape)?;
+    readable(variable)?;
+    let values = expected["values"].as_array().ok_or("no values")?;
+    let texts = values.iter().map(|value| match value {
+        Value::String(text) => Ok(text.as_bytes().to_vec()),
+        // Unwritten, with a fill value of null or 0: no text.
+        Value::Null => Ok(Vec::new()),
+        Value::Number(number) if number.as_u64() == Some(0) => Ok(Vec::new()),
+        other => Err(format!("expected value {other} is no string")),
+    });
+    same_strings(variable, &texts.collect::<Result<Vec<_>, _>>()?)
+}
+
+fn same_strings(variable: &Variable, expected: &[Vec<u8>]) -> Result<(), String> {
+    let strings = variable.get_nc_strings(..).map_err(|error| error.to_string())?;
+    let found: Vec<_> = strings.iter().map(|string| string.as_bytes().to_vec()).collect();
+    same(&found, expected, |a, b| a == b)
+}
+
+fn same_shape(variable: &Variable, expected: &[u64]) -> Result<(), String> {
+    let shape = variable.shape().map_err(|error| error.to_string())?;
+    if shape == expected { Ok(()) } else { Err(format!("shape {shape:?}, expected {expected:?}")) }
+}
+
+fn same<T: std::fmt::Debug>(found: &[T], expected: &[T], equal: impl Fn(&T, &T) -> bool) -> Result<(), String> {
+    if found.len() != expected.len() {
+        return Err(format!("{} values, expected {}", found.len(), expected.len()));
+    }
+    match found.iter().zip(expected).position(|(a, b)| !equal(a, b)) {
+        None => Ok(()),
+        Some(at) => Err(format!("value {at} is {:?}, expected {:?}", found[at], expected[at])),
+    }
+}
+
+fn has_tree(folder: &Path, store: &str) -> Result<(), String> {
+    let path = folder.join(store.replacen("stores", "expected", 1)).join("_tree.json");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let expected = json::parse(&text)?;
+    let file = open(folder, store)?;
+    let nodes = expected.as_object().ok_or("the tree is no object")?;
+    for (path, node) in nodes {
+        let found = if node["kind"] == "array" { array(&file, store, path, node) } else { group(&file, path, node) };
+        found.map_err(|why| format!("{path}: {why}"))?;
+    }
+    let arrays = nodes.values().filter(|node| node["kind"] == "array").count();
+    let found = file.model().vars().len();
+    if arrays == found { Ok(()) } else { Err(format!("{found} variables, expected {arrays}")) }
+}
+
+fn array(file: &File, store: &str, path: &str, node: &Value) -> Result<(), String> {
+    let variable = variable(file, store, path)?;
+    let shape: Vec<u64> = node["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    same_shape(&variable, &shape)?;
+    attributes(node, |name| variable.attribute(name).map(nczarr::Attribute::into_values))
+}
+
+fn group(file: &File, path: &str, node: &Value) -> Result<(), String> {
+    let mut group: Group = file.root();
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        group = group.group(&name::escape(segment)).map_err(|error| error.to_string())?;
+    }
+    attributes(node, |name| group.attribute(name).map(nczarr::Attribute::into_values))
+}
+
+/// Attributes that are metadata of a convention, not attributes.
+const HIDDEN: [&str; 1] = ["_ARRAY_DIMENSIONS"];
+
+fn attributes(node: &Value, find: impl Fn(&str) -> Option<Values>) -> Result<(), String> {
+    for (name, expected) in node["attributes"].as_object().into_iter().flatten() {
+        match find(name) {
+            Some(found) if means(&found, expected) => {}
+            None if HIDDEN.contains(&name.as_str()) => {}
+            found => return Err(format!("attribute {name:?} is {found:?}, expected {expected}")),
+        }
+    }
+    Ok(())
+}
+
+/// Whether an attribute says what the stored JSON says.
+fn means(found: &Values, expected: &Value) -> bool {
+    let number = |index: usize, expected: &Value| match (found.scalar(index), expected) {
+        (Some(Scalar::Int(found)), Value::Bool(expected)) => found == i128::from(*expected),
+        (Some(Scalar::Int(found)), Value::Number(expected)) => expected.to_string() == found.to_string(),
+        (Some(Scalar::Float(found)), Value::Number(expected)) => expected.as_f64() == Some(found),
+        (Some(Scalar::Float(found)), Value::String(expected)) => {
+            expected.parse::<f64>().is_ok_and(|expected| expected.to_bits() == found.to_bits())
+        }
+        _ => false,
+    };
+    let as_json = || found.as_text().and_then(|text| json::parse(text).ok()).is_some_and(|found| found == *expected);
+    match expected {
+        Value::String(text) if found.as_text() == Some(text) => true,
+        Value::Array(items) if found.len() == items.len() && !matches!(found, Values::Char(_)) => match found {
+            Values::String(found) => found.iter().zip(items).all(|(a, b)| b.as_str().is_some_and(|b| a == b)),
+            _ => items.iter().enumerate().all(|(index, item)| number(index, item)),
+        },
+        Value::Array(_) | Value::Object(_) | Value::Null => as_json(),
+        scalar => found.len() == 1 && number(0, scalar),
+    }
+}
+
+#[test]
+fn what_a_build_has_not_is_found_in_the_metadata() {
+    let of = |text| missing(text).unwrap().map(|(name, _)| name);
+    assert_eq!(of(r#"{"dtype": "<f8", "filters": null, "compressor": {"id": "zlib"}}"#), None);
+    assert_eq!(of(r#"{"dtype": "<f8", "filters": [{"id": "delta"}], "compressor": null}"#).as_deref(), Some("delta"));
+    assert_eq!(of(r#"{"dtype": "<M8[s]"}"#).as_deref(), Some("<M8[s]"));
+    assert_eq!(of(r#"{"dtype": [["a", "<i4"]]}"#).as_deref(), Some(r#"[["a","<i4"]]"#));
+    assert!(missing(r#"{"dtype": "<f8", "compressor": {}}"#).is_err());
+}

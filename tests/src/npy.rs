@@ -1,0 +1,114 @@
+//! The `.npy` file format, versions 1 to 3, C order: just enough to read expected values.
+//!
+//! Source: NumPy's `numpy.lib.format`.
+
+/// An array as a `.npy` file holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Npy {
+    /// The type, as NumPy writes it: `<f8`, `|S5`, or a list for a record.
+    pub descr: String,
+    /// The shape.
+    pub shape: Vec<u64>,
+    /// The elements, in C order, as stored.
+    pub data: Vec<u8>,
+}
+
+impl Npy {
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or("no magic")?;
+        let (&[major, _minor], rest) = rest.split_first_chunk().ok_or("no version")?;
+        let (len, rest) = if major == 1 {
+            let (len, rest) = rest.split_first_chunk().ok_or("no header length")?;
+            (usize::from(u16::from_le_bytes(*len)), rest)
+        } else {
+            let (len, rest) = rest.split_first_chunk().ok_or("no header length")?;
+            (u32::from_le_bytes(*len) as usize, rest)
+        };
+        let (header, data) = rest.split_at_checked(len).ok_or("header cut short")?;
+        let header = std::str::from_utf8(header).map_err(|error| error.to_string())?;
+        if !member(header, "fortran_order")?.starts_with("False") {
+            return Err("not in C order".to_owned());
+        }
+        let descr = member(header, "descr")?;
+        let descr = match descr.strip_prefix('\'') {
+            Some(text) => text.split_once('\'').ok_or("descr is not closed")?.0,
+            None => descr.split_once("], 'fortran_order'").map_or(descr, |(list, _)| list),
+        };
+        let (shape, _) = member(header, "shape")?
+            .strip_prefix('(')
+            .and_then(|shape| shape.split_once(')'))
+            .ok_or("shape is no tuple")?;
+        let shape = shape
+            .split(',')
+            .map(str::trim)
+            .filter(|len| !len.is_empty())
+            .map(|len| len.parse::<u64>().map_err(|error| error.to_string()))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { descr: descr.to_owned(), shape, data: data.to_vec() })
+    }
+
+    /// Byte order, kind and size of a plain type such as `<f8`.
+    pub fn plain(&self) -> Option<(char, char, usize)> {
+        let mut chars = self.descr.chars();
+        let (order, kind) = (chars.next()?, chars.next()?);
+        Some((order, kind, chars.as_str().parse().ok()?))
+    }
+
+    /// The elements of a text type (`S` or `U`), without the zeros they are padded with.
+    ///
+    /// # Errors
+    /// If it is no text type, or a code point is none.
+    pub fn texts(&self) -> Result<Vec<Vec<u8>>, String> {
+        let width_of = |size| usize::max(size, 1);
+        match self.plain() {
+            Some((_, 'S', size)) => Ok(self.data.chunks(width_of(size)).map(|item| trimmed(item).to_vec()).collect()),
+            Some((order, 'U', size)) => self.data.chunks(width_of(size) * 4).map(|item| utf8(item, order == '>')).collect(),
+            _ => Err(format!("{} is no text type", self.descr)),
+        }
+    }
+}
+
+fn trimmed(item: &[u8]) -> &[u8] {
+    &item[..item.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
+}
+
+fn utf8(item: &[u8], big_endian: bool) -> Result<Vec<u8>, String> {
+    let points = item.as_chunks().0.iter().map(|&point| if big_endian { u32::from_be_bytes(point) } else { u32::from_le_bytes(point) });
+    let text: Option<String> = points.map(char::from_u32).collect();
+    Ok(trimmed(text.ok_or("not a code point")?.as_bytes()).to_vec())
+}
+
+fn member<'h>(header: &'h str, name: &str) -> Result<&'h str, String> {
+    let (_, value) = header.split_once(&format!("'{name}':")).ok_or_else(|| format!("no {name}"))?;
+    Ok(value.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn a_file_is_its_header_and_the_bytes_behind() {
+        let header = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 1), }\n";
+        let npy = Npy::parse(&file(header, &[1, 0, 2, 0])).unwrap();
+        assert_eq!((npy.plain(), npy.shape, npy.data), (Some(('<', 'i', 2)), vec![2, 1], vec![1, 0, 2, 0]));
+        let scalar = Npy::parse(&file("{'descr': '|S3', 'fortran_order': False, 'shape': (), }", b"ab\0")).unwrap();
+        assert_eq!((scalar.texts().unwrap(), scalar.shape), (vec![b"ab".to_vec()], vec![]));
+        let text = Npy::parse(&file("{'descr': '>U2', 'fortran_order': False, 'shape': (1,), }", &[0, 0, 0, 65, 0, 0, 0, 0]));
+        assert_eq!(text.unwrap().texts().unwrap(), [b"A".to_vec()]);
+        assert!(Npy::parse(b"\x93NUMPY\x01").is_err());
+        assert!(Npy::parse(&file("{'descr': '<i2', 'fortran_order': True, 'shape': (2,), }", &[])).is_err());
+    }
+}
