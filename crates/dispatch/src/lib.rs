@@ -10,6 +10,8 @@
 #![warn(unsafe_code)]
 
 mod batch;
+#[allow(unsafe_code)]
+mod buffer;
 mod choose;
 mod dataset;
 mod driver;
@@ -26,6 +28,7 @@ pub mod trace;
 mod zmap;
 
 pub use batch::{read_parallel, write_parallel};
+pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, VarData};
 pub use driver::{

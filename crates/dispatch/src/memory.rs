@@ -1,5 +1,5 @@
-//! The caller's side of a transfer: [`MemMut`] to read into, [`MemRef`] to write from, and [`Buffer`],
-//! memory for results.
+//! The caller's side of a transfer: [`MemMut`] to read into and [`MemRef`] to write from. Memory for results is a
+//! [`Buffer`](crate::Buffer).
 //!
 //! Elements lie one after another in C order of the slab, in native byte order.
 

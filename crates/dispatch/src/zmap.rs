@@ -97,6 +97,9 @@ pub enum Written {
 }
 
 /// Which parts of an object a ticket wants.
+///
+/// Of `All`, `One` and `Last` what lies beyond the end of the object is left out. Of `Every` and `List` each range
+/// must be there as a whole: one that is not is an error (`NC_EIO`), since what follows would stand in the wrong place.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Ranges {
@@ -128,11 +131,18 @@ pub struct ReadTicket<'j> {
     pub ranges: Ranges,
     /// How many bytes are expected; a guess that sizes the first read.
     pub hint: usize,
-    /// More bytes than this are an error, not an allocation.
+    /// More bytes than this are an error ([`ReadTicket::check_len`]), not an allocation: a map reads at most one more.
     pub limit: usize,
     /// Whether [`ReadJob::done`] wants the object's version.
     pub versioned: bool,
-    /// Where the bytes may go straight away. The map either fills it and reports [`Found::InPlace`], or ignores it.
+    /// Where the bytes may go straight away, for [`Ranges::All`] and [`Ranges::One`] without a version; the map may
+    /// ignore it.
+    ///
+    /// A map that reports [`Found::InPlace`] says: `into` holds all that was asked for. So it has seen that the object
+    /// (or the part up to its end, when `One` has no length) does not go on beyond the capacity, for instance by
+    /// reading one more byte into a place of its own; if it does go on, that is an error (`NC_EIO`), as beyond
+    /// `limit`. An object that is shorter fills less; the job compares with what was declared. `One` with a length
+    /// other than the capacity is not read in place.
     pub into: Option<OutBuf<'j>>,
 }
 
@@ -301,7 +311,8 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// The default copies all of them, then deletes; a map that can do better (one rename) does.
     ///
     /// # Errors
-    /// `NC_EPERM` if the map cannot delete, `NC_EOBJECT` if there is something at `to`; then nothing has changed.
+    /// `NC_EPERM` if the map cannot delete, `NC_EOBJECT` if there is something at `to` or one lies in the other,
+    /// `NC_EINVAL` for the root; then nothing has changed. If nothing is at `from` nothing happens.
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         batch::copy_then_delete(self, from, to)
     }

@@ -1,0 +1,72 @@
+//! Walking and moving keys, made of a map's single operations.
+
+use model::{ErrorKind, Result};
+
+use crate::Key;
+use crate::zmap::{ByteRange, ZMap};
+
+/// All keys of objects at or below `prefix`, sorted.
+pub(crate) fn walk<M: ZMap + ?Sized>(map: &M, prefix: &Key) -> Result<Vec<Key>> {
+    let mut keys = Vec::new();
+    let mut open = vec![prefix.clone()];
+    while let Some(here) = open.pop() {
+        // The key of an object is no prefix of another.
+        if !here.is_root() && map.exists(&here)? {
+            keys.push(here);
+            continue;
+        }
+        for name in map.search(&here)? {
+            open.push(here.join(&name)?);
+        }
+    }
+    keys.sort_unstable();
+    Ok(keys)
+}
+
+/// Moves every object at or below `from` to the same place below `to`: all copies first, then all deletions.
+pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) -> Result<()> {
+    let caps = map.caps();
+    if !(caps.write && caps.delete && caps.list) {
+        return Err(ErrorKind::Perm.context(format!("this map cannot move keys: {from} to {to}")));
+    }
+    if from.is_root() || to.is_root() {
+        return Err(ErrorKind::Inval.context(format!("the root cannot be moved: {from:?} to {to:?}")));
+    }
+    if from == to || to.below(from).is_some() || from.below(to).is_some() {
+        return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: one lies in the other")));
+    }
+    if let Some(there) = map.list(to)?.first() {
+        return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: {there} is there")));
+    }
+    let old = map.list(from)?;
+    let mut new = Vec::with_capacity(old.len());
+    let mut bytes = Vec::new();
+    for key in &old {
+        let copied = (|| {
+            let copy = match key.below(from) {
+                Some(rest) => to.join(rest)?,
+                None => to.clone(),
+            };
+            if !map.read(key, ByteRange::ALL, &mut bytes)? {
+                return Err(ErrorKind::NoObject.context(format!("{key}: vanished while {from} moved to {to}")));
+            }
+            map.write(&copy, &bytes)?;
+            Ok(copy)
+        })();
+        match copied {
+            Ok(copy) => new.push(copy),
+            Err(error) => {
+                // Nothing was there before, so what is there now are copies. A copy that cannot be removed is not
+                // worth hiding the first failure for.
+                for copy in &new {
+                    let _ = map.delete(copy);
+                }
+                return Err(error);
+            }
+        }
+    }
+    for key in &old {
+        map.delete(key)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The loop of a conditional update: read, change, write if nobody came between, else again.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use model::{ErrorKind, Result};
+
+use crate::Key;
+use crate::zmap::{Change, Expect, Written, ZMap};
+
+/// Lost races before giving up. With four writers on one key up to half of the tries lose.
+const TRIES: u32 = 32;
+
+/// The first pause is at most this long; each further one twice as long, up to 2^`DOUBLINGS` times.
+const PAUSE: Duration = Duration::from_micros(20);
+const DOUBLINGS: u32 = 10;
+
+pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(map: &M, key: &Key, change: &mut Change<'_>) -> Result<()> {
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for lost in 0..TRIES {
+        old.clear();
+        let version = map.read_versioned(key, usize::MAX, &mut old)?;
+        new.clear();
+        change(version.is_some().then_some(old.as_slice()), &mut new)?;
+        let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+        match map.write_if(key, &new, expect)? {
+            Written::Done(_) => return Ok(()),
+            Written::Lost => std::thread::sleep(pause(lost)),
+        }
+    }
+    Err(ErrorKind::CantWrite.context(format!("{key}: others wrote it in between {TRIES} times")))
+}
+
+/// A random pause, longer the more races were lost: writers that met are not to meet again.
+fn pause(lost: u32) -> Duration {
+    let most = PAUSE * (1 << lost.min(DOUBLINGS));
+    // Every `RandomState` has keys of its own.
+    let random = RandomState::new().build_hasher().finish();
+    most.mul_f64(random as f64 / u64::MAX as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_stay_bounded() {
+        assert!(pause(0) <= PAUSE);
+        assert!((0..200).all(|lost| pause(lost) <= PAUSE * (1 << DOUBLINGS)));
+        assert!((0..50).any(|_| pause(TRIES) > PAUSE), "pauses are random up to a growing bound");
+    }
+}

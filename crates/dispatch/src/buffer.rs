@@ -1,0 +1,230 @@
+//! [`Buffer`]: memory for results.
+//!
+//! 64-byte aligned, never zeroed first, and from 4 MiB on in huge pages where the system has them: fresh small pages
+//! cost a large unfiltered read as much again as the read itself. It is filled once, as bytes, through an
+//! [`OutBuf`], and is a slice of numbers from then on.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use model::{ErrorKind, Result};
+
+use crate::OutBuf;
+
+/// A type of which any bytes are a value: the ten number types. Sealed.
+///
+/// # Safety
+/// Every pattern of bytes is a value, and there is no padding.
+pub unsafe trait Plain: sealed::Sealed + Copy + Send + Sync + fmt::Debug + PartialEq + 'static {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! plain {
+    ($($t:ty),*) => {$(
+        impl sealed::Sealed for $t {}
+        // SAFETY: an integer or float without invalid bit patterns or padding.
+        unsafe impl Plain for $t {}
+    )*};
+}
+
+plain!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+/// A boxed slice of numbers for results: aligned, and filled without being zeroed first.
+pub struct Buffer<T: Plain> {
+    start: NonNull<T>,
+    len: usize,
+    items: PhantomData<T>,
+}
+
+// SAFETY: a `Buffer` owns its memory as a `Box<[T]>` does, and `T` is `Send + Sync`.
+unsafe impl<T: Plain> Send for Buffer<T> {}
+// SAFETY: as above; shared access only reads.
+unsafe impl<T: Plain> Sync for Buffer<T> {}
+
+/// One line of the processor's cache: streaming stores need whole ones.
+const LINE: usize = 64;
+/// From this many bytes on huge pages are asked for.
+const LARGE: usize = 4 << 20;
+/// The usual size of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+
+impl<T: Plain> Buffer<T> {
+    /// Makes a buffer of `len` numbers and lets `fill` write all of them.
+    ///
+    /// # Errors
+    /// What `fill` answers; [`ErrorKind::NoMem`] if there is no such memory; [`ErrorKind::Internal`] if `fill` wrote
+    /// less than all of it.
+    ///
+    /// # Examples
+    /// ```
+    /// use dispatch::Buffer;
+    ///
+    /// let buffer = Buffer::<u16>::fill(2, |out| out.put(&[1, 1, 2, 2]))?;
+    /// assert_eq!(*buffer, [0x0101, 0x0202]);
+    /// # Ok::<(), model::Error>(())
+    /// ```
+    pub fn fill(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Self> {
+        let buffer = Self::uninit(len)?;
+        let bytes = len * size_of::<T>();
+        // SAFETY: the allocation has `bytes` bytes and is borrowed here alone; `buffer` is not read before they are
+        // known to be initialised.
+        let memory = unsafe { std::slice::from_raw_parts_mut(buffer.start.as_ptr().cast::<MaybeUninit<u8>>(), bytes) };
+        let start = memory.as_ptr().cast::<u8>();
+        let mut out = OutBuf::new(memory);
+        fill(&mut out)?;
+        // `fill` could have put another output in the place of this one.
+        let filled = out.filled();
+        if filled.len() != bytes || !std::ptr::eq(filled.as_ptr(), start) {
+            return Err(
+                ErrorKind::Internal.context(format!("{} of {bytes} bytes of a result were written", filled.len()))
+            );
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer with these numbers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoMem`] if there is no such memory.
+    pub fn copy_of(items: &[T]) -> Result<Self> {
+        let buffer = Self::uninit(items.len())?;
+        // SAFETY: the allocation has room for `items.len()` items and overlaps nothing.
+        unsafe { buffer.start.as_ptr().copy_from_nonoverlapping(items.as_ptr(), items.len()) };
+        Ok(buffer)
+    }
+
+    /// The numbers, copied to a vector.
+    pub fn into_vec(self) -> Vec<T> {
+        self.to_vec()
+    }
+
+    /// Memory for `len` numbers, not initialised: nobody outside may see it before it is.
+    fn uninit(len: usize) -> Result<Self> {
+        let too_much = || ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>()));
+        if len == 0 {
+            return Ok(Self { start: NonNull::dangling(), len, items: PhantomData });
+        }
+        let layout = layout::<T>(len).ok_or_else(too_much)?;
+        // SAFETY: the layout has a size other than 0.
+        let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(too_much)?;
+        advise(start, layout.size());
+        Ok(Self { start: start.cast(), len, items: PhantomData })
+    }
+}
+
+fn layout<T>(len: usize) -> Option<Layout> {
+    let bytes = len.checked_mul(size_of::<T>())?;
+    Layout::from_size_align(bytes, if bytes >= LARGE { HUGE_PAGE } else { LINE }).ok()
+}
+
+/// Asks for huge pages. A system without them is no worse off.
+#[cfg(target_os = "linux")]
+fn advise(start: NonNull<u8>, bytes: usize) {
+    if bytes >= LARGE {
+        // SAFETY: whole huge pages of an allocation of ours; the advice changes no contents.
+        let _ = unsafe {
+            rustix::mm::madvise(start.as_ptr().cast(), bytes / HUGE_PAGE * HUGE_PAGE, rustix::mm::Advice::LinuxHugepage)
+        };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_: NonNull<u8>, _: usize) {}
+
+impl<T: Plain> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if self.len > 0
+            && let Some(layout) = layout::<T>(self.len)
+        {
+            // SAFETY: allocated in `uninit` with this very layout.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+impl<T: Plain> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` items, initialised since `fill` or `copy_of` gave the buffer away.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Plain> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Plain> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: Plain> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Plain> From<Buffer<T>> for Vec<T> {
+    fn from(buffer: Buffer<T>) -> Self {
+        buffer.into_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_it_must_be_written() {
+        for short in [0, 7] {
+            let error = Buffer::<u64>::fill(1, |out| out.put(&vec![1; short])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Internal);
+        }
+        let error = Buffer::<u64>::fill(1, |out| out.put(&[1; 9])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Filter);
+        let error = Buffer::<u64>::fill(1, |_| Err(ErrorKind::Io.context("no"))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+    }
+
+    #[test]
+    fn another_output_does_not_count() {
+        let leaked: &'static mut [u8] = Box::leak(vec![1u8; 8].into_boxed_slice());
+        let error = Buffer::<u64>::fill(1, |out| {
+            *out = OutBuf::over(leaked);
+            out.zeroed(8).map(|_| ())
+        })
+        .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+    }
+
+    #[test]
+    fn small_large_and_empty_ones_are_aligned() {
+        for len in [0usize, 1, 15, 1 << 17, (4 << 20) / 8, (4 << 20) / 8 + 3] {
+            let buffer = Buffer::<f64>::fill(len, |out| out.zeroed(len * 8).map(|_| ())).unwrap();
+            assert_eq!(buffer.len(), len);
+            assert!(buffer.iter().all(|&x| x == 0.0));
+            assert!(len == 0 || buffer.as_ptr().addr().is_multiple_of(64));
+            assert_eq!(Buffer::copy_of(&buffer).unwrap(), buffer);
+            assert_eq!(buffer.into_vec(), vec![0.0; len]);
+        }
+    }
+
+    #[test]
+    fn what_no_memory_has_is_an_error() {
+        for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
+            assert_eq!(Buffer::<u64>::fill(len, |_| Ok(())).unwrap_err().kind(), ErrorKind::NoMem);
+        }
+    }
+}
