@@ -1,0 +1,265 @@
+"""Opens the datasets of `interop write` with other readers and compares values, types, dimensions and attributes.
+
+usage: check.py DIR
+"""
+
+import fnmatch
+import json
+import math
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy
+import tensorstore
+import xarray
+import zarr
+
+DTYPES = {
+    "byte": "i1", "ubyte": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
+    "int64": "i8", "uint64": "u8", "float": "f4", "double": "f8", "char": "S1", "string": "O",
+}
+
+# What a reader is known to do otherwise, and why: (reader, dataset, object) patterns.
+# An entry that matches no difference is reported, so that the list does not outlive its reasons.
+KNOWN = {
+}
+
+
+class Report:
+    def __init__(self):
+        self.passed, self.failed, self.used = 0, [], {}
+
+    def check(self, reader, dataset, what, found, expected):
+        if same(found, expected):
+            self.passed += 1
+            return
+        for pattern, why in KNOWN.items():
+            if all(fnmatch.fnmatchcase(a, b) for a, b in zip((reader, dataset, what), pattern)):
+                self.used.setdefault((pattern, why), 0)
+                self.used[(pattern, why)] += 1
+                return
+        self.failed.append(f"{reader} {dataset} {what}: {found!r}, expected {expected!r}")
+
+    def finish(self):
+        known = sum(self.used.values())
+        print(f"others read what nczarr wrote: {self.passed} passed, {len(self.failed)} failed, {known} skipped")
+        for (pattern, why), count in self.used.items():
+            print(f"  skipped {count}: known difference of {' '.join(pattern)}: {why}")
+        for pattern in KNOWN.keys() - {pattern for pattern, _ in self.used}:
+            self.failed.append(f"the known difference {pattern} was not met: take it off the list")
+        for line in self.failed:
+            print("  FAILED", line)
+        return 1 if self.failed else 0
+
+
+def same(found, expected):
+    """Equal in type and bit for bit, except that a NaN equals every NaN."""
+    if isinstance(expected, numpy.ndarray):
+        if not isinstance(found, numpy.ndarray) or found.shape != expected.shape or found.dtype != expected.dtype:
+            return False
+        if expected.dtype.kind == "f":
+            both_nan = numpy.isnan(found) & numpy.isnan(expected)
+            equal = (found == expected) & (numpy.signbit(found) == numpy.signbit(expected))
+            return bool(numpy.all(both_nan | equal))
+        return bool(numpy.all(found == expected))
+    if isinstance(expected, float):
+        return isinstance(found, float) and (found == expected or math.isnan(found) and math.isnan(expected))
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(same, found, expected))
+    return type(found) is type(expected) and found == expected
+
+
+def numbers(items, dtype):
+    """A list of JSON numbers, with NaN and infinities as text, as an array."""
+    return numpy.array([float(item) if isinstance(item, str) else item for item in items], dtype=dtype)
+
+
+class Var:
+    """A variable as it is expected, with the path of its group."""
+
+    def __init__(self, group, var, lengths, scalar_as_vector):
+        self.group, self.name, self.type = group, var["name"], var["type"]
+        self.path = f"{group}/{self.name}"
+        self.dims = list(var["dims"])
+        self.shape = tuple(lengths[dim] for dim in self.dims)
+        # Without a dimension NCZarr stores a vector of one element, over a dimension of this name.
+        self.stored_dims = ["_scalar_"] if scalar_as_vector and not self.dims else self.dims
+        self.stored_shape = (1,) if scalar_as_vector and not self.dims else self.shape
+        self.atts = var["atts"]
+        values = var["values"]
+        if self.type == "char":
+            self.values = numpy.frombuffer(values.encode(), "S1").reshape(self.shape)
+        elif self.type == "string":
+            self.values = numpy.array(values, object).reshape(self.shape)
+        else:
+            self.values = numbers(values, DTYPES[self.type]).reshape(self.shape)
+
+
+def walk(content, scalar_as_vector, path="", lengths=None):
+    """Every group as (path, content, variables); dimensions are seen from the groups below theirs."""
+    lengths = dict(lengths or {}) | {dim["name"]: dim["len"] for dim in content["dims"]}
+    yield path, content, [Var(path, var, lengths, scalar_as_vector) for var in content["vars"]]
+    for group in content["groups"]:
+        yield from walk(group["content"], scalar_as_vector, f"{path}/{group['name']}", lengths)
+
+
+def native(array):
+    """The array with the byte order of the machine; fixed bytes and other objects become text."""
+    array = numpy.asarray(array)
+    if array.dtype.kind == "T":
+        array = array.astype(object)
+    return array.astype(array.dtype.newbyteorder("=")) if array.dtype.kind not in "SO" else array
+
+
+def as_text(array):
+    """An array of fixed bytes as an array of text."""
+    texts = [bytes(item).rstrip(b"\0").decode() for item in numpy.asarray(array).ravel()]
+    return numpy.array(texts, object).reshape(numpy.shape(array))
+
+
+def netcdf_c(report, folder, dataset):
+    flavour = "zarr" if dataset["flavour"] == "zarr" else "nczarr"
+    url = f"file://{folder / dataset['path']}#mode={flavour},file"
+    check = lambda what, found, expected: report.check("netcdf-c", dataset["path"], what, found, expected)
+    try:
+        root = netCDF4.Dataset(url)
+    except OSError as error:
+        return check("open", str(error), None)
+    root.set_auto_maskandscale(False)
+    root.set_auto_chartostring(False)
+    for path, content, variables in walk(dataset["content"], False):
+        group = root if not path else root[path[1:]]
+        if flavour == "nczarr":
+            dims = [(dim.name, len(dim), dim.isunlimited()) for dim in group.dimensions.values()]
+            check(f"{path}/ dimensions", dims, [(d["name"], d["len"], d["unlimited"]) for d in content["dims"]])
+        check(f"{path}/ variables", sorted(group.variables), sorted(var.name for var in variables))
+        check(f"{path}/ groups", sorted(group.groups), sorted(group["name"] for group in content["groups"]))
+        netcdf_c_atts(check, path + "/", group, content["atts"])
+        for expected in variables:
+            var = group.variables.get(expected.name)
+            if var is None:
+                continue
+            dtype = "O" if var.dtype is str else numpy.dtype(var.dtype).newbyteorder("=").str.lstrip("<>|=")
+            if flavour == "nczarr":
+                check(f"{expected.path} type", dtype, DTYPES[expected.type])
+                check(f"{expected.path} dimensions", list(var.dimensions), expected.dims)
+            values = native(numpy.array(var[...]))
+            if flavour == "zarr" and expected.type == "char":
+                values = numpy.array([str(item).encode() for item in values.ravel()], "S1").reshape(values.shape)
+            check(f"{expected.path} values", values.reshape(expected.shape), expected.values)
+            if flavour == "nczarr":
+                netcdf_c_atts(check, expected.path, var, expected.atts)
+    root.close()
+
+
+def netcdf_c_atts(check, place, owner, atts):
+    check(f"{place} attributes", sorted(owner.ncattrs()), sorted(att["name"] for att in atts))
+    for att in atts:
+        if att["name"] not in owner.ncattrs():
+            continue
+        found, values = owner.getncattr(att["name"]), att["values"]
+        if att["type"] in ("char", "string"):
+            expected = values[0] if isinstance(values, list) and len(values) == 1 else values
+        else:
+            expected = numbers(values, DTYPES[att["type"]])
+            found = numpy.atleast_1d(numpy.asarray(found))
+        check(f"{place}@{att['name']}", found, expected)
+
+
+def stored_values(expected):
+    """The values in the shape they are stored in; text of fixed length as text."""
+    return expected.values.reshape(expected.stored_shape)
+
+
+def hidden(name):
+    return name.startswith("_nczarr_") or name in ("_ARRAY_DIMENSIONS", "_NCProperties")
+
+
+def json_atts(check, place, found, atts):
+    """Attributes as a reader of the JSON sees them: numbers have no type there."""
+    found = {name: value for name, value in found.items() if not hidden(name)}
+    expected = {att["name"]: att for att in atts if not hidden(att["name"])}
+    check(f"{place} attributes", sorted(found), sorted(expected))
+    for name in found.keys() & expected.keys():
+        att, value = expected[name], found[name]
+        values = att["values"]
+        if att["type"] == "char" or att["type"] == "string":
+            wanted = values[0] if isinstance(values, list) and len(values) == 1 else values
+        else:
+            items = value if isinstance(value, list) else [value]
+            value = numbers(items, DTYPES[att["type"]])
+            wanted = numbers(values, DTYPES[att["type"]])
+        check(f"{place}@{name}", value, wanted)
+
+
+def zarr_python(report, folder, dataset):
+    check = lambda what, found, expected: report.check("zarr-python", dataset["path"], what, found, expected)
+    consolidated = dataset["flavour"] == "consolidated"
+    root = zarr.open_group(folder / dataset["path"], mode="r", zarr_format=2, use_consolidated=consolidated)
+    for path, content, variables in walk(dataset["content"], dataset["flavour"] != "zarr"):
+        group = root if not path else root[path[1:]]
+        check(f"{path}/ variables", sorted(group.array_keys()), sorted(var.name for var in variables))
+        check(f"{path}/ groups", sorted(group.group_keys()), sorted(group["name"] for group in content["groups"]))
+        json_atts(check, path + "/", dict(group.attrs), content["atts"])
+        for expected in variables:
+            array = group[expected.name]
+            values = native(array[...])
+            if expected.type == "string":
+                values = as_text(values)
+            check(f"{expected.path} values", values, stored_values(expected))
+            check(f"{expected.path} dimensions", array.attrs.get("_ARRAY_DIMENSIONS"), expected.stored_dims)
+            atts = {name: value for name, value in array.attrs.items() if name != "_FillValue"}
+            json_atts(check, expected.path, atts, [att for att in expected.atts if att["name"] != "_FillValue"])
+
+
+def with_xarray(report, folder, dataset):
+    check = lambda what, found, expected: report.check("xarray", dataset["path"], what, found, expected)
+    for path, content, variables in walk(dataset["content"], dataset["flavour"] != "zarr"):
+        group = xarray.open_dataset(
+            folder / dataset["path"], group=path or None, engine="zarr", decode_cf=False,
+            consolidated=dataset["flavour"] == "consolidated", zarr_format=2,
+        )
+        check(f"{path}/ variables", sorted(map(str, group.variables)), sorted(var.name for var in variables))
+        json_atts(check, path + "/", dict(group.attrs), content["atts"])
+        for expected in variables:
+            array = group.variables[expected.name]
+            check(f"{expected.path} dimensions", list(array.dims), expected.stored_dims)
+            values = native(array.values)
+            if expected.type == "string":
+                values = as_text(values)
+            check(f"{expected.path} values", values, stored_values(expected))
+            atts = {name: value for name, value in array.attrs.items() if name != "_FillValue"}
+            json_atts(check, expected.path, atts, [att for att in expected.atts if att["name"] != "_FillValue"])
+
+
+def with_tensorstore(report, folder, dataset):
+    check = lambda what, found, expected: report.check("tensorstore", dataset["path"], what, found, expected)
+    for _, _, variables in walk(dataset["content"], dataset["flavour"] != "zarr"):
+        for expected in variables:
+            kvstore = {"driver": "file", "path": f"{folder / dataset['path']}{expected.path}/"}
+            try:
+                store = tensorstore.open({"driver": "zarr", "kvstore": kvstore}, open=True, read=True).result()
+                values = native(store.read().result())
+            except ValueError as error:
+                check(f"{expected.path} values", str(error), None)
+                continue
+            if expected.type in ("string", "char"):
+                # Its characters are one more dimension.
+                width = values.shape[-1] if values.ndim > len(expected.stored_shape) else 1
+                values = numpy.ascontiguousarray(values).view(f"S{width}").reshape(expected.stored_shape)
+                values = as_text(values) if expected.type == "string" else values
+            check(f"{expected.path} values", values, stored_values(expected))
+
+
+def main():
+    folder = Path(sys.argv[1]).resolve()
+    report = Report()
+    for dataset in json.loads((folder / "expected.json").read_text()):
+        for reader in (netcdf_c, zarr_python, with_xarray, with_tensorstore):
+            reader(report, folder, dataset)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
