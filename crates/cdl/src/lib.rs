@@ -1,1 +1,26 @@
-//! CDL text of a netCDF dataset
+//! CDL text of a netCDF dataset: the printer.
+//!
+//! [`print()`] writes what netCDF's own dump tool writes, byte for byte, from a [`Model`](model::Model), a few
+//! [`Facts`] and a [`DataSource`] that hands out the data block by block, so a large variable never lies in memory
+//! as a whole. This crate knows no storage and no format; it reads nothing but what the caller hands it.
+//!
+//! Two differences are on purpose: an empty string prints `""` (never `NIL`, which says that a pointer was null), and a
+//! scalar has no `_ChunkSizes`.
+#![forbid(unsafe_code)]
+
+mod atts;
+mod cformat;
+mod data;
+mod header;
+mod item;
+mod number;
+mod options;
+mod out;
+mod special;
+mod text;
+mod value;
+
+pub use header::print;
+pub use item::Item;
+pub use options::{Block, DataSource, Facts, NoData, Options, Part};
+pub use text::dataset_name;

@@ -1,0 +1,87 @@
+//! Attributes of variables and groups.
+
+use model::{Att, GroupId, NcType, Result, Values, VarId};
+
+use crate::header::Printer;
+use crate::item;
+use crate::text::{Feed, push_name, push_quoted, without_nuls};
+use crate::value::{push_att_value, push_item};
+
+impl Printer<'_> {
+    pub(crate) fn var_atts(&mut self, id: VarId) -> Result<()> {
+        let var = self.model.var(id)?;
+        self.atts(var.group, &var.name, &var.atts)?;
+        if self.options.special { self.var_specials(id) } else { Ok(()) }
+    }
+
+    pub(crate) fn group_atts(&mut self, id: GroupId) -> Result<()> {
+        let group = self.model.group(id)?;
+        if group.atts.is_empty() && !self.options.special {
+            return Ok(());
+        }
+        self.out.raw("\n")?;
+        self.out.margin()?;
+        self.out.raw(if id == GroupId::ROOT { "// global attributes:\n" } else { "// group attributes:\n" })?;
+        self.atts(id, "", &group.atts)?;
+        if self.options.special && id == GroupId::ROOT { self.root_specials() } else { Ok(()) }
+    }
+
+    fn atts(&mut self, group: GroupId, owner: &str, atts: &Att) -> Result<()> {
+        for (name, values) in atts {
+            let mut line = Vec::new();
+            // An attribute without values is shown as empty text, whatever its type.
+            if !values.is_empty() && matches!(values.nc_type(), NcType::String | NcType::User(_)) {
+                self.push_type(&mut line, group, values.nc_type())?;
+                line.push(b' ');
+            }
+            push_name(&mut line, owner);
+            line.push(b':');
+            push_name(&mut line, name);
+            line.extend_from_slice(b" = ");
+            self.push_values(&mut line, values).map_err(|error| error.at(format!("{owner}:{name}")))?;
+            line.extend_from_slice(b" ;\n");
+            self.att_line(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Writes one line of an attribute, whatever it says.
+    pub(crate) fn att_line(&mut self, line: &[u8]) -> Result<()> {
+        self.out.margin()?;
+        self.out.raw("\t\t")?;
+        self.out.raw(line)
+    }
+
+    fn push_values(&self, line: &mut Vec<u8>, values: &Values) -> Result<()> {
+        match values {
+            _ if values.is_empty() => line.extend_from_slice(b"\"\""),
+            Values::Char(text) => {
+                // The classic formats have no string attributes: there, lines of text are written as lines.
+                let feed = if self.facts.classic { Feed::Break("\t\t\t") } else { Feed::Escape };
+                push_quoted(line, without_nuls(text), feed);
+            }
+            Values::User(id, bytes) => {
+                let ty = NcType::User(*id);
+                for (i, item) in item::from_bytes(self.model, ty, bytes)?.iter().enumerate() {
+                    line.extend_from_slice(if i == 0 { b"" } else { b", " });
+                    push_item(line, self.model, ty, item, self.digits);
+                }
+            }
+            values => {
+                for i in 0..values.len() {
+                    line.extend_from_slice(if i == 0 { b"" } else { b", " });
+                    push_att_value(line, values, i, self.digits);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends `owner:name = "text" ;`.
+pub(crate) fn push_text_att(line: &mut Vec<u8>, owner: &str, name: &str, text: &str) {
+    push_name(line, owner);
+    line.extend_from_slice(format!(":{name} = ").as_bytes());
+    push_quoted(line, text.as_bytes(), Feed::Escape);
+    line.extend_from_slice(b" ;\n");
+}

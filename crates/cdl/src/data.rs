@@ -1,0 +1,392 @@
+//! The data section: blocks of a variable from the source, and their elements as rows of text.
+//!
+//! The last dimension is a row. Rows stand on lines of their own if there is more than one dimension; an unlimited
+//! dimension that is not the first is put in braces, since its length stands nowhere else in CDL.
+
+use model::{NcType, Result, Values, Var, VarId};
+
+use crate::cformat::{CFormat, Number};
+use crate::header::Printer;
+use crate::item::{self, same};
+use crate::text::{Feed, push_char, push_name};
+use crate::value::{push_item, push_value};
+use crate::{Block, Item, Part};
+
+/// About so many bytes are asked of the source at a time.
+const BLOCK_BYTES: u64 = 4 << 20;
+/// What a string is reckoned as.
+const STRING_BYTES: u64 = 64;
+
+impl Printer<'_> {
+    /// Prints one variable's data, if it was asked for and has any.
+    pub(crate) fn var_data(&mut self, id: VarId) -> Result<()> {
+        let var = self.model.var(id)?;
+        let wanted = self.options.vars.is_empty() || self.options.vars.contains(&id);
+        if !wanted || (self.options.part == Part::Coordinates && !self.is_coordinate(var)) {
+            return Ok(());
+        }
+        let shape = self.model.shape(id)?;
+        if shape.contains(&0) {
+            return Ok(());
+        }
+        let place = |error: model::Error| error.at(self.model.var_path(id).unwrap_or_default());
+        let chunks = self.source.chunk_shape(id);
+        let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
+        let mut blocks = Blocks::new(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1));
+        let Some((start, count)) = blocks.next() else { return Ok(()) };
+        let first = match self.source.read(id, &start, &count) {
+            Ok(block) => block,
+            Err(error) => {
+                let error = place(error);
+                self.failed.get_or_insert(error);
+                return Ok(());
+            }
+        };
+        let mut rows = Rows::new(self, id, shape)?;
+        rows.begin(self)?;
+        rows.block(self, first, &count).map_err(place)?;
+        for (start, count) in blocks {
+            let block = self.source.read(id, &start, &count).map_err(place)?;
+            rows.block(self, block, &count).map_err(place)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the variable is a coordinate variable: one-dimensional, and named like a dimension seen from its group.
+    fn is_coordinate(&self, var: &Var) -> bool {
+        var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some()
+    }
+}
+
+/// The blocks of a variable in C order: whole rows of as many trailing dimensions as fit, and a range of the one before.
+struct Blocks {
+    shape: Vec<u64>,
+    /// The dimension along which a block is a range; trailing ones are whole, leading ones are single.
+    split: usize,
+    step: u64,
+    next: Option<Vec<u64>>,
+}
+
+impl Blocks {
+    fn new(shape: &[u64], chunks: Option<&[u64]>, limit: u64) -> Self {
+        let mut inner = 1u64;
+        let mut split = shape.len();
+        while split > 0 && inner.saturating_mul(shape[split - 1]) <= limit {
+            split -= 1;
+            inner = inner.saturating_mul(shape[split]);
+        }
+        if split == 0 {
+            let step = shape.first().copied().unwrap_or(1);
+            return Self { shape: shape.to_vec(), split, step, next: Some(vec![0; shape.len()]) };
+        }
+        split -= 1;
+        let mut step = (limit / inner.max(1)).max(1);
+        if let Some(&chunk) = chunks.and_then(|chunks| chunks.get(split))
+            && chunk > 0
+            && step > chunk
+        {
+            step -= step % chunk;
+        }
+        Self { shape: shape.to_vec(), split, step, next: Some(vec![0; shape.len()]) }
+    }
+}
+
+impl Iterator for Blocks {
+    type Item = (Vec<u64>, Vec<u64>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.next.take()?;
+        let mut count = vec![1; start.len()];
+        if start.is_empty() {
+            return Some((start, count));
+        }
+        let split = self.split;
+        count[split] = self.step.min(self.shape[split] - start[split]);
+        count[split + 1..].copy_from_slice(&self.shape[split + 1..]);
+        let mut next = start.clone();
+        next[split] += count[split];
+        for dim in (0..=split).rev() {
+            if next[dim] < self.shape[dim] {
+                self.next = Some(next);
+                break;
+            }
+            if dim > 0 {
+                next[dim] = 0;
+                next[dim - 1] += 1;
+            }
+        }
+        Some((start, count))
+    }
+}
+
+/// What prints as `_`.
+enum Fill {
+    /// Nothing.
+    None,
+    /// An element of an atomic type.
+    Value(Values),
+    /// An element of a user-defined type.
+    Item(Item),
+}
+
+/// One variable being printed: knows the index of the next element.
+struct Rows {
+    ty: NcType,
+    name: String,
+    shape: Vec<u64>,
+    unlimited: Vec<bool>,
+    index: Vec<u64>,
+    fill: Fill,
+    format: Option<CFormat>,
+    /// NULs of a character row that are printed only if something else follows.
+    nuls: u64,
+    piece: Vec<u8>,
+}
+
+impl Rows {
+    fn new(printer: &Printer<'_>, id: VarId, shape: Vec<u64>) -> Result<Self> {
+        let model = printer.model;
+        let var = model.var(id)?;
+        let unlimited: Result<_> = var.dims.iter().map(|&dim| Ok(model.dim(dim)?.unlimited)).collect();
+        Ok(Self {
+            ty: var.xtype,
+            name: var.name.clone(),
+            unlimited: unlimited?,
+            index: vec![0; shape.len()],
+            shape,
+            fill: fill_of(printer, var)?,
+            format: format_of(printer, var),
+            nuls: 0,
+            piece: Vec::new(),
+        })
+    }
+
+    fn begin(&mut self, printer: &mut Printer<'_>) -> Result<()> {
+        let out = &mut printer.out;
+        let mut line = b" ".to_vec();
+        push_name(&mut line, &self.name);
+        line.extend_from_slice(if self.shape.len() < 2 { b" = " } else { b" =\n  " });
+        out.raw("\n")?;
+        out.margin()?;
+        out.raw(&line)?;
+        // The name counts without its escapes.
+        out.set_column(out.indent() + if self.shape.len() < 2 { self.name.len() + 4 } else { 2 });
+        Ok(())
+    }
+
+    fn block(&mut self, printer: &mut Printer<'_>, block: Block, count: &[u64]) -> Result<()> {
+        let expected: u64 = count.iter().product();
+        let (found, ty) = match &block {
+            Block::Values(Values::User(ty, bytes)) => {
+                let items = item::from_bytes(printer.model, NcType::User(*ty), bytes)?;
+                return self.block(printer, Block::Items(items), count);
+            }
+            Block::Values(values) => (values.len() as u64, values.nc_type()),
+            Block::Items(items) => (items.len() as u64, self.ty),
+        };
+        if found != expected || ty != self.ty {
+            return Err(model::ErrorKind::Internal.context(format!(
+                "the data source answered {found} elements of {ty:?} in place of {expected} of {:?}",
+                self.ty
+            )));
+        }
+        match &block {
+            Block::Values(Values::Char(text)) => text.iter().try_for_each(|&byte| self.char(printer, byte)),
+            Block::Values(values) => (0..values.len()).try_for_each(|at| {
+                self.piece.clear();
+                if self.is_fill(values, at) {
+                    self.piece.push(b'_');
+                } else {
+                    self.value(printer, values, at);
+                }
+                self.element(printer)
+            }),
+            Block::Items(items) => items.iter().try_for_each(|item| {
+                self.piece.clear();
+                match &self.fill {
+                    Fill::Item(fill) if same(fill, item) => self.piece.push(b'_'),
+                    _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
+                }
+                self.element(printer)
+            }),
+        }
+    }
+
+    fn is_fill(&self, values: &Values, at: usize) -> bool {
+        let Fill::Value(fill) = &self.fill else { return false };
+        match (fill, values) {
+            (Values::Float(fill), Values::Float(v)) => fill[0] == v[at] || (fill[0].is_nan() && v[at].is_nan()),
+            (Values::Double(fill), Values::Double(v)) => fill[0] == v[at] || (fill[0].is_nan() && v[at].is_nan()),
+            (Values::String(fill), Values::String(v)) => fill[0] == v[at],
+            (fill, values) => fill.scalar(0) == values.scalar(at),
+        }
+    }
+
+    fn value(&mut self, printer: &Printer<'_>, values: &Values, at: usize) {
+        let number = match (&self.format, values.scalar(at)) {
+            (None, _) | (_, None) => None,
+            (_, Some(model::Scalar::Float(value))) => value.is_finite().then_some(Number::Float(value)),
+            (_, Some(model::Scalar::Int(value))) => {
+                Some(Number::Int { value, wide: matches!(self.ty, NcType::Int64 | NcType::UInt64) })
+            }
+        };
+        match (&self.format, number) {
+            (Some(format), Some(number)) => format.push(&mut self.piece, number),
+            _ => push_value(&mut self.piece, values, at, printer.digits),
+        }
+    }
+
+    /// Writes the piece as the next element.
+    fn element(&mut self, printer: &mut Printer<'_>) -> Result<()> {
+        for _ in 0..self.opened() {
+            printer.out.fold(b"{")?;
+        }
+        let closed = self.advance();
+        match closed {
+            None => {
+                self.piece.extend_from_slice(b", ");
+                printer.out.fold(&self.piece)
+            }
+            Some(braces) => {
+                // What ends a row has no part in the folding.
+                printer.out.fold(&self.piece)?;
+                self.end_row(printer, braces)
+            }
+        }
+    }
+
+    /// Writes one element of a character array: a row is one text.
+    fn char(&mut self, printer: &mut Printer<'_>, byte: u8) -> Result<()> {
+        self.piece.clear();
+        if self.index.last().is_none_or(|&column| column == 0) {
+            self.piece.resize(self.opened(), b'{');
+            self.piece.push(b'"');
+        }
+        if byte == 0 {
+            self.nuls += 1;
+        } else {
+            for _ in 0..std::mem::take(&mut self.nuls) {
+                self.piece.extend_from_slice(b"\\000");
+            }
+            push_char(&mut self.piece, byte, Feed::Break("    "));
+        }
+        match self.advance() {
+            None => printer.out.raw(&self.piece),
+            Some(braces) => {
+                self.nuls = 0;
+                self.piece.push(b'"');
+                printer.out.raw(&self.piece)?;
+                self.end_row(printer, braces)
+            }
+        }
+    }
+
+    fn end_row(&mut self, printer: &mut Printer<'_>, braces: usize) -> Result<()> {
+        let last = self.index.iter().all(|&index| index == 0);
+        self.piece.clear();
+        self.piece.resize(braces, b'}');
+        self.piece.extend_from_slice(if last { b" ;\n" } else { b",\n  " });
+        printer.out.raw(&self.piece)?;
+        if !last {
+            printer.out.set_column(printer.out.indent() + 2);
+        }
+        Ok(())
+    }
+
+    /// How many braces open before the next element.
+    fn opened(&self) -> usize {
+        let zeros = self.index.iter().rev().take_while(|&&index| index == 0).count();
+        let first = self.index.len() - zeros;
+        (first.max(1)..self.index.len()).filter(|&dim| self.unlimited[dim]).count()
+    }
+
+    /// Goes to the next element. `Some` at the end of a row, with the number of braces that close there; after the last
+    /// element of all the index is zero again.
+    fn advance(&mut self) -> Option<usize> {
+        let mut braces = 0;
+        let mut row = self.index.is_empty();
+        for dim in (0..self.index.len()).rev() {
+            self.index[dim] += 1;
+            if self.index[dim] < self.shape[dim] {
+                break;
+            }
+            self.index[dim] = 0;
+            row = true;
+            if dim > 0 && self.unlimited[dim] {
+                braces += 1;
+            }
+        }
+        row.then_some(braces)
+    }
+}
+
+/// The value that prints as `_`: the variable's `_FillValue`, or its type's default. Bytes and text have no default here:
+/// every value of theirs may be meant.
+fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
+    if let Some(values) = var.atts.get("_FillValue").filter(|values| values.nc_type() == var.xtype) {
+        if let Values::User(ty, bytes) = values {
+            let mut items = item::from_bytes(printer.model, NcType::User(*ty), bytes)?;
+            if items.len() == 1 {
+                return Ok(items.pop().map_or(Fill::None, Fill::Item));
+            }
+        } else if values.len() == 1 {
+            return Ok(Fill::Value(values.clone()));
+        }
+    }
+    Ok(match var.xtype {
+        NcType::Byte | NcType::UByte | NcType::Char | NcType::String => Fill::None,
+        ty => model::fill::default(ty).map_or(Fill::None, Fill::Value),
+    })
+}
+
+/// The variable's `C_format`, unless digits were asked for.
+fn format_of(printer: &Printer<'_>, var: &Var) -> Option<CFormat> {
+    let float = match var.xtype {
+        NcType::Float if printer.options.float_digits.is_some() => return None,
+        NcType::Double if printer.options.double_digits.is_some() => return None,
+        ty if !ty.is_numeric() => return None,
+        ty => !ty.is_integer(),
+    };
+    match var.atts.get("C_format")? {
+        Values::Char(text) => CFormat::parse(text, float),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever the shape, chunks and limit: the blocks, one after another, are all elements in C order, and none is
+        /// larger than the limit allows.
+        #[test]
+        fn blocks_are_all_elements_in_order(
+            dims in prop::collection::vec((1u64..6, 1u64..4), 0..5),
+            limit in 1u64..40,
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();
+            let chunks: Vec<u64> = dims.iter().map(|dim| dim.1).collect();
+            let mut seen = Vec::new();
+            for (start, count) in Blocks::new(&shape, Some(&chunks), limit) {
+                let len: u64 = count.iter().product();
+                prop_assert!(len <= limit);
+                prop_assert!(shape.iter().product::<u64>() > limit || seen.is_empty(), "all fits in one block");
+                for at in 0..len {
+                    let mut rest = at;
+                    let mut flat = 0;
+                    let mut scale = 1;
+                    for dim in (0..shape.len()).rev() {
+                        flat += (start[dim] + rest % count[dim]) * scale;
+                        rest /= count[dim];
+                        scale *= shape[dim];
+                    }
+                    seen.push(flat);
+                }
+            }
+            prop_assert_eq!(seen, (0..shape.iter().product()).collect::<Vec<u64>>());
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The header: types, dimensions, variables and attributes of each group, and the walk over the groups.
+
+use std::io::Write;
+
+use model::{DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, VarId};
+
+use crate::out::Out;
+use crate::text::push_name;
+use crate::value::Digits;
+use crate::{DataSource, Facts, Options, Part};
+
+/// Writes the CDL text of a dataset.
+///
+/// If the data of a variable cannot be read at all, the variable is left out of the data section, the rest is printed,
+/// and the first such failure is the answer in the end.
+///
+/// # Errors
+/// What the data source and the output say.
+pub fn print(
+    model: &Model,
+    facts: &Facts,
+    options: &Options,
+    source: &mut dyn DataSource,
+    sink: &mut dyn Write,
+) -> Result<()> {
+    let digits = Digits::of(options);
+    let mut printer = Printer { model, facts, options, digits, source, out: Out::new(sink), failed: None };
+    printer.dataset()?;
+    printer.failed.map_or(Ok(()), Err)
+}
+
+pub(crate) struct Printer<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) facts: &'a Facts,
+    pub(crate) options: &'a Options,
+    pub(crate) digits: Digits,
+    pub(crate) source: &'a mut dyn DataSource,
+    pub(crate) out: Out<'a>,
+    pub(crate) failed: Option<Error>,
+}
+
+impl Printer<'_> {
+    fn dataset(&mut self) -> Result<()> {
+        let mut line = b"netcdf ".to_vec();
+        push_name(&mut line, &self.options.name);
+        line.extend_from_slice(b" {\n");
+        self.out.raw(&line)?;
+        self.groups()?;
+        self.out.raw("}\n")
+    }
+
+    /// All groups, each after the contents of the one around it. A list of open groups instead of recursion: the depth
+    /// of the tree is the dataset's to choose.
+    fn groups(&mut self) -> Result<()> {
+        let mut open = vec![(GroupId::ROOT, 0)];
+        self.contents(GroupId::ROOT)?;
+        while let Some((group, next)) = open.last_mut() {
+            let here = self.model.group(*group)?;
+            if let Some((_, &child)) = here.groups.get_index(*next) {
+                *next += 1;
+                self.out.raw("\n")?;
+                self.group_line("group: ", self.model.group(child)?, " {\n")?;
+                self.out.more();
+                self.contents(child)?;
+                open.push((child, 0));
+            } else {
+                open.pop();
+                if !open.is_empty() {
+                    self.group_line("} // group ", here, "\n")?;
+                    self.out.less();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn group_line(&mut self, before: &str, group: &Group, after: &str) -> Result<()> {
+        let mut line = before.as_bytes().to_vec();
+        push_name(&mut line, &group.name);
+        line.extend_from_slice(after.as_bytes());
+        self.out.margin()?;
+        self.out.raw(&line)
+    }
+
+    fn contents(&mut self, id: GroupId) -> Result<()> {
+        let group = self.model.group(id)?;
+        if !group.types.is_empty() {
+            self.title("types:\n")?;
+            self.out.more();
+            for &ty in group.types.values() {
+                self.user_type(ty)?;
+            }
+            self.out.less();
+        }
+        if !group.dims.is_empty() {
+            self.title("dimensions:\n")?;
+            for &dim in group.dims.values() {
+                self.dim(dim)?;
+            }
+        }
+        if !group.vars.is_empty() {
+            self.title("variables:\n")?;
+            for &var in group.vars.values() {
+                self.var(var)?;
+            }
+        }
+        self.group_atts(id)?;
+        if self.options.part != Part::Header && !group.vars.is_empty() {
+            self.title("data:\n")?;
+            for &var in group.vars.values() {
+                self.var_data(var)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn title(&mut self, title: &str) -> Result<()> {
+        self.out.margin()?;
+        self.out.raw(title)
+    }
+
+    fn dim(&mut self, id: DimId) -> Result<()> {
+        let dim = self.model.dim(id)?;
+        let mut line = b"\t".to_vec();
+        push_name(&mut line, &dim.name);
+        let len = dim.len();
+        let rest = match dim.unlimited {
+            true => format!(" = UNLIMITED ; // ({len} currently)\n"),
+            false => format!(" = {len} ;\n"),
+        };
+        line.extend_from_slice(rest.as_bytes());
+        self.out.margin()?;
+        self.out.raw(&line)
+    }
+
+    fn var(&mut self, id: VarId) -> Result<()> {
+        let var = self.model.var(id)?;
+        let mut line = b"\t".to_vec();
+        self.push_type(&mut line, var.group, var.xtype)?;
+        line.push(b' ');
+        push_name(&mut line, &var.name);
+        for (i, &dim) in var.dims.iter().enumerate() {
+            line.extend_from_slice(if i == 0 { b"(" } else { b", " });
+            self.push_dim(&mut line, var.group, dim)?;
+        }
+        line.extend_from_slice(if var.dims.is_empty() { b" ;\n" } else { b") ;\n" });
+        self.out.margin()?;
+        self.out.raw(&line)?;
+        self.var_atts(id)
+    }
+
+    /// The simple name of a dimension, or its path where the simple name means another one.
+    fn push_dim(&self, line: &mut Vec<u8>, group: GroupId, id: DimId) -> Result<()> {
+        let dim = self.model.dim(id)?;
+        if self.model.find_dim(group, &dim.name) != Some(id) {
+            self.push_path(line, dim.group)?;
+        }
+        push_name(line, &dim.name);
+        Ok(())
+    }
+
+    /// The name of a type, with its path if it is defined neither in `group` nor around it.
+    pub(crate) fn push_type(&self, line: &mut Vec<u8>, group: GroupId, ty: NcType) -> Result<()> {
+        let NcType::User(id) = ty else {
+            line.extend_from_slice(ty.name().as_bytes());
+            return Ok(());
+        };
+        let ty = self.model.user_type(id)?;
+        let mut around = Some(group);
+        while let Some(here) = around.filter(|&here| here != ty.group) {
+            around = self.model.group(here)?.parent;
+        }
+        if around.is_none() {
+            self.push_path(line, ty.group)?;
+        }
+        push_name(line, &ty.name);
+        Ok(())
+    }
+
+    fn push_path(&self, line: &mut Vec<u8>, group: GroupId) -> Result<()> {
+        line.push(b'/');
+        for name in self.model.group_names(group)? {
+            push_name(line, name);
+            line.push(b'/');
+        }
+        Ok(())
+    }
+
+    fn user_type(&mut self, id: TypeId) -> Result<()> {
+        let user = self.model.user_type(id)?;
+        let mut line = Vec::new();
+        match &user.class {
+            TypeClass::Opaque { size } => {
+                line.extend_from_slice(format!("opaque({size}) ").as_bytes());
+                push_name(&mut line, &user.name);
+                line.extend_from_slice(b" ;\n");
+            }
+            TypeClass::Vlen { base } => {
+                self.push_type(&mut line, user.group, *base)?;
+                line.extend_from_slice(b"(*) ");
+                push_name(&mut line, &user.name);
+                line.extend_from_slice(b" ;\n");
+            }
+            TypeClass::Enum { .. } => return self.enum_type(user),
+            TypeClass::Compound { .. } => return self.compound_type(user),
+        }
+        self.out.margin()?;
+        self.out.raw(&line)
+    }
+
+    fn enum_type(&mut self, user: &UserType) -> Result<()> {
+        let TypeClass::Enum { base, members } = &user.class else { return Ok(()) };
+        let mut piece = base.name().as_bytes().to_vec();
+        piece.extend_from_slice(b" enum ");
+        push_name(&mut piece, &user.name);
+        piece.extend_from_slice(b" {");
+        self.out.margin()?;
+        self.out.set_column(self.out.indent());
+        self.out.fold(&piece)?;
+        for (i, member) in members.iter().enumerate() {
+            piece.clear();
+            push_name(&mut piece, &member.name);
+            piece.extend_from_slice(format!(" = {}", member.value).as_bytes());
+            piece.extend_from_slice(if i + 1 == members.len() { b"" } else { b", " });
+            self.out.fold(&piece)?;
+        }
+        self.out.raw("} ;\n")
+    }
+
+    fn compound_type(&mut self, user: &UserType) -> Result<()> {
+        let TypeClass::Compound { fields, .. } = &user.class else { return Ok(()) };
+        let mut line = b"compound ".to_vec();
+        push_name(&mut line, &user.name);
+        line.extend_from_slice(b" {\n");
+        self.out.margin()?;
+        self.out.raw(&line)?;
+        for field in fields {
+            line.clear();
+            line.extend_from_slice(b"  ");
+            self.push_type(&mut line, user.group, field.ty)?;
+            line.push(b' ');
+            push_name(&mut line, &field.name);
+            for (i, len) in field.shape.iter().enumerate() {
+                line.extend_from_slice(if i == 0 { b"(" } else { b", " });
+                line.extend_from_slice(len.to_string().as_bytes());
+            }
+            line.extend_from_slice(if field.shape.is_empty() { b" ;\n" } else { b") ;\n" });
+            self.out.margin()?;
+            self.out.raw(&line)?;
+        }
+        line.clear();
+        line.extend_from_slice(b"}; // ");
+        push_name(&mut line, &user.name);
+        line.push(b'\n');
+        self.out.margin()?;
+        self.out.raw(&line)
+    }
+}

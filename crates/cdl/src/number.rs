@@ -1,0 +1,208 @@
+//! Numbers as C's `printf` writes them.
+//!
+//! The standard library's `{:.*e}` rounds exactly (ties to even), so its digits are those of C; what is left is the
+//! choice between plain and exponent form.
+//! Source: ISO C, `fprintf`, conversions `e`, `f`, `g`.
+
+use std::io::Write as _;
+
+/// The decimal digits of a finite number, `digits` of them, and its decimal exponent.
+fn digits(value: f64, digits: usize) -> (Vec<u8>, i32) {
+    let text = format!("{:.*e}", digits - 1, value.abs());
+    let (mantissa, exponent) = text.split_once('e').expect("this form always has an exponent");
+    let exponent = exponent.parse().expect("a decimal exponent is a small integer");
+    (mantissa.bytes().filter(u8::is_ascii_digit).collect(), exponent)
+}
+
+/// `%.{precision}g`, or `%#.{precision}g`, which keeps the point and trailing zeros. `value` is finite.
+pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
+    let precision = precision.max(1);
+    let (mut digits, exponent) = digits(value, precision);
+    let plain = exponent >= -4 && usize::try_from(exponent).map_or(true, |exponent| exponent < precision);
+    // At least the digits before the point stay.
+    let least = if plain { usize::try_from(exponent).map_or(1, |exponent| exponent + 1) } else { 1 };
+    if !keep {
+        while digits.len() > least && digits.last() == Some(&b'0') {
+            digits.pop();
+        }
+    }
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    if !plain {
+        out.push(digits[0]);
+        if digits.len() > 1 || keep {
+            out.push(b'.');
+        }
+        out.extend_from_slice(&digits[1..]);
+        push_exponent(out, exponent, b'e');
+    } else if exponent < 0 {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + (-exponent - 1) as usize, b'0');
+        out.extend_from_slice(&digits);
+    } else {
+        let (whole, fraction) = digits.split_at(least);
+        out.extend_from_slice(whole);
+        if !fraction.is_empty() || keep {
+            out.push(b'.');
+        }
+        out.extend_from_slice(fraction);
+    }
+}
+
+/// `%.{precision}e`, or `%#.{precision}e`.
+pub(crate) fn exponential(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
+    let (digits, exponent) = digits(value, precision.saturating_add(1));
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    out.push(digits[0]);
+    if precision > 0 || keep {
+        out.push(b'.');
+    }
+    out.extend_from_slice(&digits[1..]);
+    push_exponent(out, exponent, b'e');
+}
+
+/// `%.{precision}f`, or `%#.{precision}f`.
+pub(crate) fn fixed(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
+    write!(out, "{value:.precision$}").expect("a vector takes everything");
+    if precision == 0 && keep {
+        out.push(b'.');
+    }
+}
+
+fn push_exponent(out: &mut Vec<u8>, exponent: i32, letter: u8) {
+    let sign = if exponent < 0 { '-' } else { '+' };
+    out.push(letter);
+    write!(out, "{sign}{:02}", exponent.unsigned_abs()).expect("a vector takes everything");
+}
+
+/// `%.{precision}g` with a point in any case: how a float attribute is written (`347.`, `1.e+20`).
+pub(crate) fn with_point(out: &mut Vec<u8>, value: f64, precision: usize) {
+    let from = out.len();
+    general(out, value, precision, false);
+    if !out[from..].contains(&b'.') {
+        let at = out[from..].iter().position(|&byte| byte == b'e').map_or(out.len(), |at| from + at);
+        out.insert(at, b'.');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn g(value: f64, precision: usize) -> String {
+        let mut out = Vec::new();
+        general(&mut out, value, precision, false);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn point(value: f64, precision: usize) -> String {
+        let mut out = Vec::new();
+        with_point(&mut out, value, precision);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn general_form_is_that_of_c() {
+        for (value, precision, want) in [
+            (0.0, 7, "0"),
+            (-0.0, 7, "-0"),
+            (1.0, 1, "1"),
+            (0.5, 1, "0.5"),
+            (2.5, 1, "2"),
+            (3.5, 1, "4"),
+            (9.5, 1, "1e+01"),
+            (99.5, 2, "1e+02"),
+            (100.0, 3, "100"),
+            (100.0, 2, "1e+02"),
+            (123456.0, 6, "123456"),
+            (1234567.0, 6, "1.23457e+06"),
+            (999999.5, 6, "1e+06"),
+            (0.0001, 7, "0.0001"),
+            (0.00001, 7, "1e-05"),
+            (0.00009999999, 3, "0.0001"),
+            (1e100, 7, "1e+100"),
+            (f64::MAX, 15, "1.79769313486232e+308"),
+            (f64::MAX, 17, "1.7976931348623157e+308"),
+            (5e-324, 15, "4.94065645841247e-324"),
+            (0.1, 17, "0.10000000000000001"),
+            (1.0 / 3.0, 15, "0.333333333333333"),
+            (f64::from(0.1f32), 9, "0.100000001"),
+            (f64::from(f32::MIN_POSITIVE), 7, "1.175494e-38"),
+            (f64::from(31415926535.897932f32), 7, "3.141593e+10"),
+            (-999.0, 15, "-999"),
+            (12.0, 0, "1e+01"),
+        ] {
+            assert_eq!(g(value, precision), want, "{value:e} with {precision} digits");
+        }
+    }
+
+    #[test]
+    fn attributes_always_have_a_point() {
+        for (value, precision, want) in [
+            (347.0, 7, "347."),
+            (0.0, 7, "0."),
+            (-0.0, 15, "-0."),
+            (1e20, 15, "1.e+20"),
+            (3.14159e10, 7, "3.14159e+10"),
+            (31415900000.0, 15, "31415900000."),
+            (0.25, 7, "0.25"),
+        ] {
+            assert_eq!(point(value, precision), want);
+        }
+    }
+
+    #[test]
+    fn kept_zeros() {
+        for (value, precision, want) in [(1.0, 3, "1.00"), (0.0, 3, "0.00"), (1e10, 3, "1.00e+10"), (100.0, 3, "100.")]
+        {
+            let mut out = Vec::new();
+            general(&mut out, value, precision, true);
+            assert_eq!(String::from_utf8(out).unwrap(), want);
+        }
+    }
+
+    /// The rule of the C standard, word for word: format with `%e` to learn the exponent X; use `%f` with
+    /// P - 1 - X decimals if P > X >= -4, else `%e` with P - 1; then drop trailing zeros and a bare point.
+    fn oracle(value: f64, precision: usize) -> String {
+        let probe = format!("{:.*e}", precision - 1, value);
+        let exponent: i32 = probe.split_once('e').unwrap().1.parse().unwrap();
+        let trim = |text: &str| match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text.to_owned(),
+        };
+        if (precision as i32) > exponent && exponent >= -4 {
+            trim(&format!("{:.*}", (precision as i32 - 1 - exponent) as usize, value))
+        } else {
+            let (mantissa, _) = probe.split_once('e').unwrap();
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_double_is_written_by_the_rule(bits: u64, precision in 1usize..=20) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(g(value, precision), oracle(value, precision));
+        }
+
+        #[test]
+        fn plain_numbers_are_written_by_the_rule(value in -1e18f64..1e18, scale in -20i32..20, precision in 1usize..=17) {
+            let value = value * 10f64.powi(scale);
+            prop_assert_eq!(g(value, precision), oracle(value, precision));
+        }
+
+        #[test]
+        fn enough_digits_read_back(bits: u64) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(g(value, 17).parse::<f64>().unwrap().to_bits(), bits);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What to print ([`Options`]), what the model does not say of the dataset ([`Facts`]), and where the data comes from
+//! ([`DataSource`]).
+
+use model::{ErrorKind, Result, Values, VarId};
+
+use crate::Item;
+
+/// How much is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// The header and the data of all variables.
+    #[default]
+    All,
+    /// The header only.
+    Header,
+    /// The header and the data of coordinate variables.
+    Coordinates,
+}
+
+/// What to print, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The name after `netcdf`, as it is; it is escaped on the way.
+    pub name: String,
+    /// How much.
+    pub part: Part,
+    /// The variables whose data is printed; empty: all that `part` says.
+    pub vars: Vec<VarId>,
+    /// Significant digits of floats, in place of 7 and of any `C_format`.
+    pub float_digits: Option<usize>,
+    /// Significant digits of doubles, in place of 15 and of any `C_format`.
+    pub double_digits: Option<usize>,
+    /// Whether the special attributes (`_Storage`, `_ChunkSizes` …) are printed.
+    pub special: bool,
+}
+
+/// What is printed of the dataset as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The value of `_Format`, for instance `netCDF-4`.
+    pub format: String,
+    /// Whether it is one of the classic formats: they have no special attributes but `_Format`.
+    pub classic: bool,
+    /// The value of `_NCProperties`, if there is one.
+    pub properties: Option<String>,
+    /// The value of `_SuperblockVersion`, if there is one.
+    pub superblock: Option<i32>,
+}
+
+/// Elements of a variable, in C order.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// Elements of an atomic type, or of a user-defined type whose memory form is fixed.
+    Values(Values),
+    /// Elements of any type, taken apart.
+    Items(Vec<Item>),
+}
+
+/// Where the data comes from.
+pub trait DataSource {
+    /// The elements of a hyperslab, in the variable's own type. The printer asks in C order and for a few MiB at a time.
+    ///
+    /// # Errors
+    /// Whatever keeps the data from being read.
+    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block>;
+
+    /// The shape of the stored chunks, where the model leaves it to the format's default; `None`: stored in one piece.
+    fn chunk_shape(&mut self, _var: VarId) -> Option<Vec<u64>> {
+        None
+    }
+}
+
+/// A source without data, for headers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoData;
+
+impl DataSource for NoData {
+    fn read(&mut self, var: VarId, _start: &[u64], _count: &[u64]) -> Result<Block> {
+        Err(ErrorKind::NoData.context(format!("{var:?}: no data was given to print")))
+    }
+}
