@@ -1,18 +1,44 @@
 //! [`Array`]: values with a shape, as a read returns them.
 
-use std::ops::Deref;
+use std::fmt::Debug;
+use std::ops::{Deref, DerefMut};
+
+use dispatch::Buffer;
+use model::NcString;
+
+/// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
+pub trait Item: sealed::Sealed + Sized {
+    /// What holds the values.
+    type Data: Deref<Target = [Self]> + DerefMut + Into<Vec<Self>> + Debug;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! items {
+    ($data:ident: $($t:ty),*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Item for $t {
+            type Data = $data<$t>;
+        }
+    )*};
+}
+
+items!(Buffer: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+items!(Vec: String, NcString);
 
 /// Values in C order (last dimension fastest) with their shape.
 ///
 /// Dimensions picked by a single index are not in the shape, so reading one element gives an array of rank 0.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Array<T> {
+#[derive(Debug)]
+pub struct Array<T: Item> {
     shape: Vec<u64>,
-    data: Vec<T>,
+    data: T::Data,
 }
 
-impl<T> Array<T> {
-    pub(crate) fn new(shape: Vec<u64>, data: Vec<T>) -> Self {
+impl<T: Item> Array<T> {
+    pub(crate) fn new(shape: Vec<u64>, data: T::Data) -> Self {
         debug_assert_eq!(shape.iter().product::<u64>(), data.len() as u64);
         Self { shape, data }
     }
@@ -27,8 +53,18 @@ impl<T> Array<T> {
         &self.data
     }
 
-    /// The values in C order, given away.
+    /// The values in C order, to change.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The values in C order as a vector. Numbers are copied.
     pub fn into_vec(self) -> Vec<T> {
+        self.data.into()
+    }
+
+    /// What holds the values, given away.
+    pub fn into_data(self) -> T::Data {
         self.data
     }
 
@@ -48,7 +84,7 @@ impl<T> Array<T> {
     }
 }
 
-impl<T> Deref for Array<T> {
+impl<T: Item> Deref for Array<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -62,13 +98,13 @@ mod tests {
 
     #[test]
     fn elements_are_found_by_index() {
-        let array = Array::new(vec![2, 3], vec![0, 1, 2, 10, 11, 12]);
+        let array = Array::new(vec![2, 3], Buffer::copy_of(&[0, 1, 2, 10, 11, 12]).unwrap());
         assert_eq!(array.at(&[1, 2]), Some(&12));
         assert_eq!(array.at(&[0, 1]), Some(&1));
         for outside in [&[2, 0][..], &[0, 3], &[1], &[0, 0, 0], &[]] {
             assert_eq!(array.at(outside), None, "{outside:?}");
         }
-        assert_eq!(Array::new(vec![], vec![7]).at(&[]), Some(&7));
+        assert_eq!(Array::new(vec![], vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
         assert_eq!(array.len(), 6);
     }
 }

@@ -48,12 +48,13 @@ mod options;
 mod transfer;
 mod variable;
 
-pub use array::Array;
+pub use array::{Array, Item};
 pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
 pub use dimension::Dimension;
 pub use dispatch::{
-    self, CacheConfig, DatasetInfo, Durability, Limits, MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry,
+    self, Buffer, CacheConfig, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks, OutBuf,
+    Progress, Registry,
 };
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;

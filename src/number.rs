@@ -1,9 +1,12 @@
 //! [`Number`]: the ten Rust types that are netCDF number types.
 
+use dispatch::Buffer;
 use model::NcType;
 
+use crate::Item;
+
 /// A Rust type that memory of a netCDF number type is made of. Sealed: there are ten.
-pub trait Number: sealed::Sealed + bytemuck::Pod + PartialEq + std::fmt::Debug + Send + Sync {
+pub trait Number: sealed::Sealed + dispatch::Plain + bytemuck::Pod + Item<Data = Buffer<Self>> {
     /// The netCDF type.
     const TYPE: NcType;
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{MemMut, MemRef, OutBuf, VarData, byte_len};
+use dispatch::{Buffer, MemMut, MemRef, OutBuf, Plain, VarData, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::{Array, Extents, Number, Selection, Variable};
@@ -22,12 +22,12 @@ impl Variable {
         Ok(Array::new(selection.shape(), data))
     }
 
-    /// As [`Variable::get`], the values alone.
+    /// As [`Variable::get`], the values alone, copied to a vector.
     ///
     /// # Errors
     /// As [`Variable::get`].
     pub fn get_values<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<T>> {
-        self.fetch(&self.select(extents)?, T::TYPE)
+        Ok(self.fetch(&self.select(extents)?, T::TYPE)?.into_vec())
     }
 
     /// Reads one element.
@@ -111,8 +111,8 @@ impl Variable {
         self.check(&selection.slab(), false)?;
         let places = places(&selection.slab(), imap, out.len()).map_err(|error| error.at(self.full_name()))?;
         let values = self.fetch::<T>(&selection, T::TYPE)?;
-        for (value, place) in values.into_iter().zip(places) {
-            out[place] = value;
+        for (value, place) in values.iter().zip(places) {
+            out[place] = *value;
         }
         Ok(())
     }
@@ -237,17 +237,15 @@ impl Variable {
     }
 
     /// Reads into fresh memory. The slab is checked before anything is allocated.
-    fn fetch<T: bytemuck::Pod>(&self, selection: &Selection, ty: NcType) -> Result<Vec<T>> {
+    fn fetch<T: Plain>(&self, selection: &Selection, ty: NcType) -> Result<Buffer<T>> {
         let slab = selection.slab();
         self.check(&slab, false)?;
+        let data = self.data()?;
         let count = byte_len(slab.len(), size_of::<T>())? / size_of::<T>();
-        let mut values: Vec<T> = Vec::new();
-        values.try_reserve_exact(count).map_err(|error| {
-            ErrorKind::NoMem.context(format!("{}: {count} elements", self.full_name())).caused_by(error)
-        })?;
-        values.resize(count, T::zeroed());
-        self.fixed_into(&slab, ty, bytemuck::cast_slice_mut(&mut values))?;
-        Ok(values)
+        Buffer::fill(count, |out| data.get(&slab, MemMut::Fixed { ty, out })).map_err(|error| match error.kind() {
+            ErrorKind::NoMem => error.at(self.full_name()),
+            _ => error,
+        })
     }
 
     fn fixed_into(&self, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
