@@ -12,7 +12,7 @@ use crate::{Chunking, DimId, Endian, FillMode, FilterSpec, GroupId, NcType, Quan
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Edit<'a> {
-    /// A new dimension; `len` is `None` for an unlimited one.
+    /// A new dimension; `len` is `None` (or 0, as `NC_UNLIMITED` is) for an unlimited one.
     DefDim { group: GroupId, name: &'a str, len: Option<u64> },
     /// Another name for a dimension.
     RenameDim { dim: DimId, name: &'a str },
@@ -69,14 +69,4 @@ pub enum Defined {
     Var(VarId),
     /// A type.
     Type(TypeId),
-}
-
-impl crate::Model {
-    /// Applies one edit; on an error nothing has changed.
-    ///
-    /// # Errors
-    /// The netCDF code of the rule that is broken.
-    pub fn apply(&mut self, _edit: &Edit<'_>) -> crate::Result<Defined> {
-        Err(crate::ErrorKind::Internal.context("under construction"))
-    }
 }

@@ -7,12 +7,16 @@
 //! This crate does no I/O and knows neither JSON, URLs nor threads.
 #![forbid(unsafe_code)]
 
+mod apply;
+mod apply_types;
 mod cell;
 pub mod convert;
 mod edit;
 mod error;
 pub mod fill;
 mod ids;
+mod lookup;
+mod mapped;
 pub mod name;
 mod slab;
 mod text;
@@ -20,11 +24,13 @@ mod tree;
 mod types;
 mod value;
 
+pub use apply::{FILL_VALUE, MAX_VAR_DIMS};
 pub use cell::ModelCell;
 pub use edit::{Defined, Edit};
 pub use error::{Error, ErrorKind, Result};
 pub use fill::FillMode;
 pub use ids::{DimId, GroupId, TypeId, VarId};
+pub use mapped::{check_imap, gather_items, gather_mapped, scatter_items, scatter_mapped};
 pub use slab::Slab;
 pub use text::NcString;
 pub use tree::{Att, Chunking, Dim, Endian, FilterSpec, Group, Model, Quantize, Var, VarFill};

@@ -2,6 +2,78 @@
 //!
 //! On disk a fully qualified name is plain names joined by `/`. In paths people type, `\/`, `\\` and `\ `
 //! stand for the character after the backslash.
+//!
+//! Source: netCDF User's Guide, "Permitted characters in names"; `NC_check_name`.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::{ErrorKind, Result};
+
+/// The most bytes a name may have (`NC_MAX_NAME`).
+pub const MAX_LEN: usize = 256;
+
+/// The name in NFC, if it is legal for something new.
+///
+/// A name starts with a letter, a digit, `_` or a character beyond ASCII, goes on with anything but `/` and control
+/// characters, does not end with white space, and has at most [`MAX_LEN`] bytes in NFC.
+///
+/// # Errors
+/// [`ErrorKind::BadName`], [`ErrorKind::MaxName`].
+pub fn normalize(name: &str) -> Result<Cow<'_, str>> {
+    let bad = |what: &str| {
+        let start: String = name.chars().take(MAX_LEN).collect();
+        Err(ErrorKind::BadName.context(format!("{start:?}: {what}")))
+    };
+    match name.bytes().next() {
+        None => return bad("a name is never empty"),
+        Some(c) if !(c.is_ascii_alphanumeric() || c == b'_' || !c.is_ascii()) => {
+            return bad("a name starts with a letter, a digit or _");
+        }
+        Some(_) => {}
+    }
+    if let Some(c) = name.chars().find(|c| *c == '/' || c.is_ascii_control()) {
+        return bad(&format!("{c:?} cannot be in a name"));
+    }
+    if name.ends_with(|c: char| c.is_ascii_whitespace()) {
+        return bad("a name does not end with white space");
+    }
+    let too_long = |start: &str| {
+        let start: String = start.chars().take(40).collect();
+        ErrorKind::MaxName.context(format!("{start:?}…: a name has at most {MAX_LEN} bytes"))
+    };
+    if name.is_ascii() || (name.len() <= MAX_LEN && is_nfc(name)) {
+        return if name.len() <= MAX_LEN { Ok(Cow::Borrowed(name)) } else { Err(too_long(name)) };
+    }
+    let mut normal = String::with_capacity(name.len().min(MAX_LEN));
+    for c in name.nfc() {
+        if normal.len() + c.len_utf8() > MAX_LEN {
+            return Err(too_long(&normal));
+        }
+        normal.push(c);
+    }
+    Ok(Cow::Owned(normal))
+}
+
+/// The name in NFC, legal or not: for looking something up.
+pub fn nfc(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() || is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+}
+
+/// What a table has under a name as given, or else under its NFC form.
+pub fn find<'t, T>(table: &'t IndexMap<String, T>, name: &str) -> Option<&'t T> {
+    position(table, name).and_then(|at| table.get_index(at)).map(|(_, value)| value)
+}
+
+/// Where [`find`] finds it.
+pub(crate) fn position<T>(table: &IndexMap<String, T>, name: &str) -> Option<usize> {
+    table.get_index_of(name).or_else(|| match nfc(name) {
+        Cow::Owned(normal) => table.get_index_of(&normal),
+        Cow::Borrowed(_) => None,
+    })
+}
 
 /// A name with `/`, `\` and blanks escaped, for a path people read.
 pub fn escape(name: &str) -> String {
@@ -29,4 +101,90 @@ pub fn split_path(path: &str) -> Vec<String> {
     }
     names.retain(|name| !name.is_empty());
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules() {
+        let long = "a".repeat(256);
+        let too_long = "a".repeat(257);
+        // 200 bytes each that become 300 and 100 in NFC: U+0958 grows from 3 to 6 bytes, e + U+0301 shrinks from 3 to 2.
+        let grows = "\u{958}".repeat(50);
+        let shrinks = "e\u{301}".repeat(120);
+        let ok = None;
+        let (bad, max) = (Some(ErrorKind::BadName), Some(ErrorKind::MaxName));
+        for (name, expected, normal) in [
+            ("t", ok, "t"),
+            ("_x", ok, "_x"),
+            ("2m temperature", ok, "2m temperature"),
+            ("a.b-c+d@e#f\\g", ok, "a.b-c+d@e#f\\g"),
+            ("ä", ok, "ä"),
+            ("a\u{308}", ok, "ä"),
+            ("\u{212b}", ok, "Å"),
+            ("日本", ok, "日本"),
+            ("😀", ok, "😀"),
+            ("a\u{85}", ok, "a\u{85}"),
+            (&long, ok, &long),
+            (&shrinks, ok, &"é".repeat(120)),
+            ("", bad, ""),
+            (" a", bad, ""),
+            ("a ", bad, ""),
+            ("a/b", bad, ""),
+            ("/", bad, ""),
+            (".", bad, ""),
+            ("..", bad, ""),
+            ("-a", bad, ""),
+            ("\\a", bad, ""),
+            ("a\tb", bad, ""),
+            ("a\n", bad, ""),
+            ("a\0b", bad, ""),
+            ("a\u{7f}", bad, ""),
+            (&too_long, max, ""),
+            (&grows, max, ""),
+            (&"ä".repeat(129), max, ""),
+        ] {
+            let found = normalize(name);
+            assert_eq!(found.as_ref().err().map(|error| error.kind()), expected, "{name:?}");
+            if let Ok(found) = found {
+                assert_eq!(found, normal, "{name:?}");
+                assert_eq!(nfc(name), normal, "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_as_given_and_in_nfc() {
+        let mut table = IndexMap::new();
+        for (name, value) in [("ä", 1), ("b\u{308}", 2), ("o\u{308}", 3)] {
+            table.insert(name.to_owned(), value);
+        }
+        for (name, expected) in [
+            ("ä", Some(1)),
+            ("a\u{308}", Some(1)),
+            ("b\u{308}", Some(2)),
+            ("o\u{308}", Some(3)),
+            ("ö", None),
+            ("c", None),
+        ] {
+            assert_eq!(find(&table, name).copied(), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, names) in [
+            ("", &[][..]),
+            ("/", &[]),
+            ("//a//b/", &["a", "b"]),
+            ("a\\/b/c", &["a/b", "c"]),
+            ("a\\ b\\\\", &["a b\\"]),
+            ("a\\", &["a\\"]),
+            ("a b", &["a b"]),
+        ] {
+            assert_eq!(split_path(path), names, "{path:?}");
+        }
+    }
 }

@@ -1,14 +1,15 @@
-//! The tree: groups, dimensions, variables and types of one dataset, with lookups by name and path.
+//! The tree: groups, dimensions, variables and types of one dataset.
 //!
 //! [`Model`] is a value that answers every inquiry. It is changed by [`Edit`](crate::Edit)s once a dataset is
-//! open; a driver that loads one uses the `add_*` functions, which check names and references but not formats.
+//! open; a driver that loads one uses the `add_*` functions, which check that names are free and references exist,
+//! but neither the legality of names nor what a format can hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use indexmap::IndexMap;
 
-use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill, name};
+use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill};
 
 /// The attributes of a group or variable, in the order of definition.
 pub type Att = IndexMap<String, Values>;
@@ -313,117 +314,6 @@ impl Model {
         }
     }
 
-    /// The dimension `name` as seen from `group`: its own, or that of the nearest group around it.
-    pub fn find_dim(&self, group: GroupId, name: &str) -> Option<DimId> {
-        self.search_up(group, |group| group.dims.get(name).copied())
-    }
-
-    /// The type `name` as seen from `group`, as for dimensions.
-    pub fn find_type(&self, group: GroupId, name: &str) -> Option<TypeId> {
-        self.search_up(group, |group| group.types.get(name).copied())
-    }
-
-    /// The variable `name` of `group` itself.
-    pub fn find_var(&self, group: GroupId, name: &str) -> Option<VarId> {
-        self.group(group).ok()?.vars.get(name).copied()
-    }
-
-    /// The group `name` of `group` itself.
-    pub fn find_group(&self, group: GroupId, name: &str) -> Option<GroupId> {
-        self.group(group).ok()?.groups.get(name).copied()
-    }
-
-    fn search_up<T>(&self, group: GroupId, find: impl Fn(&Group) -> Option<T>) -> Option<T> {
-        let mut group = Some(group);
-        while let Some(here) = group {
-            let here = self.group(here).ok()?;
-            if let Some(found) = find(here) {
-                return Some(found);
-            }
-            group = here.parent;
-        }
-        None
-    }
-
-    /// The names from the root to `group`, the root left out.
-    ///
-    /// # Errors
-    /// As [`Model::group`].
-    pub fn group_names(&self, group: GroupId) -> Result<Vec<&str>> {
-        let mut names = Vec::new();
-        let mut here = self.group(group)?;
-        while let Some(parent) = here.parent {
-            names.push(here.name.as_str());
-            here = self.group(parent)?;
-        }
-        names.reverse();
-        Ok(names)
-    }
-
-    /// The stored form of a fully qualified name: plain names joined by `/`, never escaped.
-    ///
-    /// # Errors
-    /// As [`Model::group`].
-    pub fn fqn(&self, group: GroupId, name: &str) -> Result<String> {
-        let mut path = String::new();
-        for segment in self.group_names(group)?.into_iter().chain((!name.is_empty()).then_some(name)) {
-            path.push('/');
-            path.push_str(segment);
-        }
-        Ok(if path.is_empty() { "/".to_owned() } else { path })
-    }
-
-    /// The fully qualified name of a variable for people: escaped as [`name::escape`] does.
-    ///
-    /// # Errors
-    /// As [`Model::var`].
-    pub fn var_path(&self, id: VarId) -> Result<String> {
-        let var = self.var(id)?;
-        let mut path = String::new();
-        for segment in self.group_names(var.group)?.into_iter().chain([var.name.as_str()]) {
-            path.push('/');
-            path.push_str(&name::escape(segment));
-        }
-        Ok(path)
-    }
-
-    /// The group at an escaped path such as `/g1/g2`, relative to `from` unless it starts with `/`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoGrp`] naming the first segment that is not there.
-    pub fn group_at(&self, from: GroupId, path: &str) -> Result<GroupId> {
-        let (mut here, names) = self.resolve(from, path);
-        for segment in names {
-            here = self
-                .find_group(here, &segment)
-                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
-        }
-        Ok(here)
-    }
-
-    /// The variable at an escaped path such as `/g1/v`, relative to `from` unless it starts with `/`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] naming the segment that is not there.
-    pub fn var_at(&self, from: GroupId, path: &str) -> Result<VarId> {
-        let (mut here, mut names) = self.resolve(from, path);
-        let last = names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
-        for segment in names {
-            here = self
-                .find_group(here, &segment)
-                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
-        }
-        self.find_var(here, &last).ok_or_else(|| {
-            let known: Vec<_> = self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
-            ErrorKind::NotVar.context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
-        })
-    }
-
-    fn resolve(&self, from: GroupId, path: &str) -> (GroupId, Vec<String>) {
-        let from = if path.starts_with('/') { GroupId::ROOT } else { from };
-        (from, name::split_path(path))
-    }
-
     /// Adds a group.
     ///
     /// # Errors
@@ -476,6 +366,17 @@ impl Model {
         self.group_mut(ty.group)?.types.insert(ty.name.clone(), id);
         self.types.push(Arc::new(ty));
         Ok(id)
+    }
+
+    /// The attributes of `var`, or of `group` if it is `None`.
+    ///
+    /// # Errors
+    /// As [`Model::var`] and [`Model::group`].
+    pub fn atts(&self, group: GroupId, var: Option<VarId>) -> Result<&Att> {
+        match var {
+            Some(var) => Ok(&self.var(var)?.atts),
+            None => Ok(&self.group(group)?.atts),
+        }
     }
 
     /// Variables, groups and types of one group share their names; dimensions have their own.

@@ -1,0 +1,361 @@
+//! [`Model::apply`]: the rules of the data model for every [`Edit`] of dimensions, variables, groups and attributes.
+//!
+//! Each edit checks all it needs before it changes anything. What only a format forbids is not known here, nor
+//! whether data exist already. `_FillValue` and the variable's fill are two views of one thing and change together.
+//!
+//! Source: netCDF-4 rules as the interface notes state them; the codes are those of netCDF-C.
+
+use indexmap::IndexMap;
+
+use crate::name::{normalize, position};
+use crate::{
+    Att, Chunking, Defined, DimId, Edit, Error, ErrorKind, FillMode, FilterSpec, GroupId, Model, NcType, Quantize,
+    Result, Values, Var, VarFill, VarId,
+};
+
+/// The attribute that holds a variable's fill value.
+pub const FILL_VALUE: &str = "_FillValue";
+
+/// The most dimensions a variable may have (`NC_MAX_VAR_DIMS`).
+pub const MAX_VAR_DIMS: usize = 1024;
+
+impl Model {
+    /// Applies one edit; on an error nothing has changed.
+    ///
+    /// Names are brought to NFC. A rename keeps the place in the order of definition.
+    ///
+    /// # Errors
+    /// The netCDF code of the rule that is broken.
+    pub fn apply(&mut self, edit: &Edit<'_>) -> Result<Defined> {
+        match *edit {
+            Edit::DefDim { group, name, len } => self.def_dim(group, name, len),
+            Edit::RenameDim { dim, name } => self.rename_dim(dim, name),
+            Edit::DefVar { group, name, xtype, dims } => self.def_var(group, name, xtype, dims),
+            Edit::RenameVar { var, name } => self.rename_var(var, name),
+            Edit::DefGroup { parent, name } => Ok(Defined::Group(self.add_group(parent, &normalize(name)?)?)),
+            Edit::RenameGroup { group, name } => self.rename_group(group, name),
+            Edit::PutAtt { group, var, name, values } => self.put_att(group, var, name, values),
+            Edit::RenameAtt { group, var, name, to } => self.rename_att(group, var, name, to),
+            Edit::DelAtt { group, var, name } => self.del_att(group, var, name),
+            Edit::SetFill { mode } => {
+                self.fill_mode = mode;
+                Ok(Defined::Nothing)
+            }
+            Edit::DefVarFill { var, no_fill, value } => self.def_var_fill(var, no_fill, value),
+            Edit::DefVarChunking { var, chunking } => self.def_var_chunking(var, chunking),
+            Edit::DefVarEndian { var, endian } => {
+                self.var_mut(var)?.endian = endian;
+                Ok(Defined::Nothing)
+            }
+            Edit::DefVarFilter { var, filter } => self.def_var_filter(var, filter),
+            Edit::DefVarQuantize { var, quantize } => self.def_var_quantize(var, quantize),
+            Edit::DefCompound { group, name, size } => self.def_compound(group, name, size),
+            Edit::InsertField { ty, name, offset, field, shape } => self.insert_field(ty, name, offset, field, shape),
+            Edit::DefVlen { group, name, base } => self.def_vlen(group, name, base),
+            Edit::DefEnum { group, name, base } => self.def_enum(group, name, base),
+            Edit::InsertEnum { ty, name, value } => self.insert_enum(ty, name, value),
+            Edit::DefOpaque { group, name, size } => self.def_opaque(group, name, size),
+        }
+    }
+
+    fn def_dim(&mut self, group: GroupId, name: &str, len: Option<u64>) -> Result<Defined> {
+        let name = normalize(name)?;
+        let len = len.unwrap_or(0);
+        if i64::try_from(len).is_err() {
+            return Err(ErrorKind::DimSize.context(format!("dimension {name:?}: length {len}")));
+        }
+        Ok(Defined::Dim(self.add_dim(group, &name, len, len == 0)?))
+    }
+
+    fn rename_dim(&mut self, id: DimId, name: &str) -> Result<Defined> {
+        let name = normalize(name)?;
+        let dim = self.dim(id)?;
+        let (group, old) = (dim.group, dim.name.clone());
+        let dims = &mut self.group_mut(group)?.dims;
+        if old != name && dims.contains_key(&*name) {
+            return Err(ErrorKind::NameInUse.context(format!("dimension {old:?}: there is a {name:?}")));
+        }
+        rename_key(dims, &old, &name);
+        self.dim_mut(id)?.name = name.into_owned();
+        Ok(Defined::Nothing)
+    }
+
+    fn def_var(&mut self, group: GroupId, name: &str, xtype: NcType, dims: &[DimId]) -> Result<Defined> {
+        let name = normalize(name)?;
+        self.check_type(xtype)?;
+        if dims.len() > MAX_VAR_DIMS {
+            let what = format!("variable {name:?}: {} dimensions, at most {MAX_VAR_DIMS} are possible", dims.len());
+            return Err(ErrorKind::MaxDims.context(what));
+        }
+        for &dim in dims {
+            let dim = self.dim(dim).map_err(|error| error.at(&name))?;
+            if !self.is_around(dim.group, group)? {
+                let what = format!("variable {name:?}: dimension {} is not visible", self.fqn(dim.group, &dim.name)?);
+                return Err(ErrorKind::BadDim.context(what));
+            }
+        }
+        let fill = match self.fill_mode {
+            FillMode::Fill => VarFill::Default,
+            FillMode::NoFill => VarFill::NoFill,
+        };
+        let var = Var { name: name.into_owned(), group, xtype, dims: dims.to_vec(), fill, ..Var::default() };
+        Ok(Defined::Var(self.add_var(var)?))
+    }
+
+    /// Whether `outer` is `inner` or lies around it.
+    fn is_around(&self, outer: GroupId, inner: GroupId) -> Result<bool> {
+        let mut here = Some(inner);
+        while let Some(group) = here {
+            if group == outer {
+                return Ok(true);
+            }
+            here = self.group(group)?.parent;
+        }
+        Ok(false)
+    }
+
+    fn rename_var(&mut self, id: VarId, name: &str) -> Result<Defined> {
+        let name = normalize(name)?;
+        let var = self.var(id)?;
+        let (group, old) = (var.group, var.name.clone());
+        if old != name {
+            self.check_object_name(group, &name)?;
+        }
+        rename_key(&mut self.group_mut(group)?.vars, &old, &name);
+        self.var_mut(id)?.name = name.into_owned();
+        Ok(Defined::Nothing)
+    }
+
+    fn rename_group(&mut self, id: GroupId, name: &str) -> Result<Defined> {
+        let name = normalize(name)?;
+        let group = self.group(id)?;
+        let Some(parent) = group.parent else {
+            return Err(ErrorKind::BadGrpId.context("the root group has no other name"));
+        };
+        let old = group.name.clone();
+        if old != name {
+            self.check_object_name(parent, &name)?;
+        }
+        rename_key(&mut self.group_mut(parent)?.groups, &old, &name);
+        self.group_mut(id)?.name = name.into_owned();
+        Ok(Defined::Nothing)
+    }
+
+    fn atts_mut(&mut self, group: GroupId, var: Option<VarId>) -> Result<&mut Att> {
+        match var {
+            Some(var) => Ok(&mut self.var_mut(var)?.atts),
+            None => Ok(&mut self.group_mut(group)?.atts),
+        }
+    }
+
+    /// Keeps the fill of `var` the same as its attribute `_FillValue`.
+    fn attribute_to_fill(&mut self, var: Option<VarId>) -> Result<()> {
+        if let Some(var) = var {
+            let var = self.var_mut(var)?;
+            var.fill = match var.atts.get(FILL_VALUE) {
+                Some(value) => VarFill::Value(value.clone()),
+                None => VarFill::Default,
+            };
+        }
+        Ok(())
+    }
+
+    fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<Defined> {
+        let name = normalize(name)?;
+        self.atts(group, var)?;
+        self.check_values(values).map_err(|error| error.at(&name))?;
+        let fills = name == FILL_VALUE;
+        if let (true, Some(var)) = (fills, var) {
+            self.check_fill(var, values)?;
+        }
+        self.atts_mut(group, var)?.insert(name.into_owned(), values.clone());
+        if fills {
+            self.attribute_to_fill(var)?;
+        }
+        Ok(Defined::Nothing)
+    }
+
+    fn rename_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, to: &str) -> Result<Defined> {
+        let to = normalize(to)?;
+        let atts = self.atts(group, var)?;
+        let Some((old, values)) = position(atts, name).and_then(|at| atts.get_index(at)) else {
+            return Err(self.no_att(group, var, name));
+        };
+        if *old == to {
+            return Ok(Defined::Nothing);
+        }
+        if atts.contains_key(&*to) {
+            return Err(ErrorKind::NameInUse.context(format!("attribute {old:?}: there is a {to:?}")));
+        }
+        let old = old.clone();
+        let fills = old == FILL_VALUE || to == FILL_VALUE;
+        if let (true, Some(var)) = (to == FILL_VALUE, var) {
+            self.check_fill(var, values)?;
+        }
+        rename_key(self.atts_mut(group, var)?, &old, &to);
+        if fills {
+            self.attribute_to_fill(var)?;
+        }
+        Ok(Defined::Nothing)
+    }
+
+    fn del_att(&mut self, group: GroupId, var: Option<VarId>, name: &str) -> Result<Defined> {
+        let Some(at) = position(self.atts(group, var)?, name) else {
+            return Err(self.no_att(group, var, name));
+        };
+        let removed = self.atts_mut(group, var)?.shift_remove_index(at);
+        if removed.is_some_and(|(name, _)| name == FILL_VALUE) {
+            self.attribute_to_fill(var)?;
+        }
+        Ok(Defined::Nothing)
+    }
+
+    /// A fill value has the variable's type and is one element.
+    fn check_fill(&self, id: VarId, value: &Values) -> Result<()> {
+        let var = self.var(id)?;
+        let bad = |kind: ErrorKind, what: String| Err(self.about(id, kind, &format!("fill value: {what}")));
+        if value.nc_type() != var.xtype {
+            let (found, wanted) = (value.nc_type().name(), var.xtype.name());
+            return bad(ErrorKind::BadType, format!("its type is {found}, the variable's is {wanted}"));
+        }
+        // A user-defined value's length is in bytes; that of a vlen nobody can tell.
+        let (len, one) = match value {
+            Values::User(_, bytes) => (bytes.len(), self.type_size(var.xtype)?),
+            _ => (value.len(), Some(1)),
+        };
+        match one {
+            Some(one) if len != one => bad(ErrorKind::Inval, format!("{len} long, one value is {one}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Values of a user-defined type are whole elements of a type that exists.
+    fn check_values(&self, values: &Values) -> Result<()> {
+        if let Values::User(_, bytes) = values {
+            self.check_type(values.nc_type())?;
+            if let Some(size) = self.type_size(values.nc_type())?
+                && !bytes.len().is_multiple_of(size)
+            {
+                let what = format!("{} bytes are no whole number of elements of {size}", bytes.len());
+                return Err(ErrorKind::Inval.context(what));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about a variable.
+    fn about(&self, id: VarId, kind: ErrorKind, what: &str) -> Error {
+        kind.context(what).at(self.var_path(id).unwrap_or_default())
+    }
+
+    fn def_var_fill(&mut self, id: VarId, no_fill: bool, value: Option<&Values>) -> Result<Defined> {
+        match value.filter(|_| !no_fill) {
+            Some(value) => {
+                self.check_fill(id, value)?;
+                let var = self.var_mut(id)?;
+                var.fill = VarFill::Value(value.clone());
+                var.atts.insert(FILL_VALUE.to_owned(), value.clone());
+            }
+            None => {
+                let var = self.var_mut(id)?;
+                var.fill = if no_fill { VarFill::NoFill } else { VarFill::Default };
+                var.atts.shift_remove(FILL_VALUE);
+            }
+        }
+        Ok(Defined::Nothing)
+    }
+
+    fn def_var_chunking(&mut self, id: VarId, chunking: &Chunking) -> Result<Defined> {
+        let var = self.var(id)?;
+        match chunking {
+            Chunking::Default => {}
+            Chunking::Chunked(_) if var.dims.is_empty() => {
+                return Err(self.about(id, ErrorKind::Inval, "a scalar has no chunks"));
+            }
+            Chunking::Chunked(shape) => self.check_chunks(id, shape)?,
+            Chunking::Contiguous | Chunking::Compact => {
+                for &dim in &var.dims {
+                    let dim = self.dim(dim)?;
+                    if dim.unlimited {
+                        let what = format!("not in one piece along the unlimited dimension {}", dim.name);
+                        return Err(self.about(id, ErrorKind::Inval, &what));
+                    }
+                }
+            }
+        }
+        self.var_mut(id)?.chunking = chunking.clone();
+        Ok(Defined::Nothing)
+    }
+
+    fn check_chunks(&self, id: VarId, shape: &[u64]) -> Result<()> {
+        let var = self.var(id)?;
+        let bad = |what: String| Err(self.about(id, ErrorKind::BadChunk, &what));
+        if shape.len() != var.dims.len() {
+            return bad(format!("chunk shape {shape:?} for {} dimensions", var.dims.len()));
+        }
+        for (&chunk, &dim) in shape.iter().zip(&var.dims) {
+            let dim = self.dim(dim)?;
+            // A fixed dimension of length 0 has no chunk that fits; any does no harm.
+            if chunk == 0 || (!dim.unlimited && !dim.is_empty() && chunk > dim.len()) {
+                return bad(format!("chunks of {chunk} along dimension {} of length {}", dim.name, dim.len()));
+            }
+        }
+        let item = self.type_size(var.xtype)?.unwrap_or(1) as u64;
+        match shape.iter().try_fold(item, |product, &chunk| product.checked_mul(chunk)) {
+            Some(bytes) if i64::try_from(bytes).is_ok() => Ok(()),
+            _ => bad(format!("chunk shape {shape:?} has too many bytes")),
+        }
+    }
+
+    fn def_var_filter(&mut self, id: VarId, filter: &FilterSpec) -> Result<Defined> {
+        let var = self.var(id)?;
+        if var.dims.is_empty() {
+            return Err(self.about(id, ErrorKind::Inval, "a scalar has no filters"));
+        }
+        if filter.hdf5_id.is_none() && filter.name.is_empty() {
+            return Err(self.about(id, ErrorKind::Inval, "a filter without id and name"));
+        }
+        let same = |have: &FilterSpec| {
+            (have.hdf5_id.is_some() && have.hdf5_id == filter.hdf5_id)
+                || (!have.name.is_empty() && have.name == filter.name)
+        };
+        let place = var.filters.iter().position(same);
+        let filters = &mut self.var_mut(id)?.filters;
+        match place.and_then(|place| filters.get_mut(place)) {
+            Some(have) => *have = filter.clone(),
+            None => filters.push(filter.clone()),
+        }
+        Ok(Defined::Nothing)
+    }
+
+    fn def_var_quantize(&mut self, id: VarId, quantize: Option<Quantize>) -> Result<Defined> {
+        let var = self.var(id)?;
+        if let Some(quantize) = quantize {
+            let (digits, bits) = match var.xtype {
+                NcType::Float => (6, 23),
+                NcType::Double => (15, 52),
+                other => {
+                    let what = format!("type {} cannot be rounded, only float and double", other.name());
+                    return Err(self.about(id, ErrorKind::Inval, &what));
+                }
+            };
+            let (given, limit, unit) = match quantize {
+                Quantize::BitGroom(given) | Quantize::GranularBitRound(given) => (given, digits, "digits"),
+                Quantize::BitRound(given) => (given, bits, "bits"),
+            };
+            if given == 0 || given > limit {
+                let what = format!("{given} significant {unit}; 1 to {limit} are possible");
+                return Err(self.about(id, ErrorKind::Inval, &what));
+            }
+        }
+        self.var_mut(id)?.quantize = quantize;
+        Ok(Defined::Nothing)
+    }
+}
+
+/// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
+fn rename_key<T>(table: &mut IndexMap<String, T>, from: &str, to: &str) {
+    if let Some((place, _, value)) = table.shift_remove_full(from) {
+        table.shift_insert(place, to.to_owned(), value);
+    }
+}

@@ -1,0 +1,146 @@
+//! Lookups in the tree by name and by path, and the paths of what is in it.
+//!
+//! Every lookup finds a name as it is stored, and its NFC form.
+
+use crate::{DimId, Error, ErrorKind, Group, GroupId, Model, Result, TypeId, Values, VarId, name};
+
+impl Model {
+    /// The dimension `name` as seen from `group`: its own, or that of the nearest group around it.
+    pub fn find_dim(&self, group: GroupId, name: &str) -> Option<DimId> {
+        self.search_up(group, |group| name::find(&group.dims, name).copied())
+    }
+
+    /// The type `name` as seen from `group`, as for dimensions.
+    pub fn find_type(&self, group: GroupId, name: &str) -> Option<TypeId> {
+        self.search_up(group, |group| name::find(&group.types, name).copied())
+    }
+
+    /// The variable `name` of `group` itself.
+    pub fn find_var(&self, group: GroupId, name: &str) -> Option<VarId> {
+        name::find(&self.group(group).ok()?.vars, name).copied()
+    }
+
+    /// The group `name` of `group` itself.
+    pub fn find_group(&self, group: GroupId, name: &str) -> Option<GroupId> {
+        name::find(&self.group(group).ok()?.groups, name).copied()
+    }
+
+    /// The attribute `name` of `var`, or of `group` if that is `None`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotAtt`] if there is none, [`ErrorKind::NotVar`], [`ErrorKind::BadGrpId`].
+    pub fn find_att(&self, group: GroupId, var: Option<VarId>, name: &str) -> Result<&Values> {
+        name::find(self.atts(group, var)?, name).ok_or_else(|| self.no_att(group, var, name))
+    }
+
+    pub(crate) fn no_att(&self, group: GroupId, var: Option<VarId>, name: &str) -> Error {
+        let owner = match var {
+            Some(var) => self.var_path(var),
+            None => self.group_path(group),
+        };
+        ErrorKind::NotAtt.context(format!("{}: no attribute {name:?}", owner.unwrap_or_default()))
+    }
+
+    fn search_up<T>(&self, group: GroupId, find: impl Fn(&Group) -> Option<T>) -> Option<T> {
+        let mut group = Some(group);
+        while let Some(here) = group {
+            let here = self.group(here).ok()?;
+            if let Some(found) = find(here) {
+                return Some(found);
+            }
+            group = here.parent;
+        }
+        None
+    }
+
+    /// The names from the root to `group`, the root left out.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn group_names(&self, group: GroupId) -> Result<Vec<&str>> {
+        let mut names = Vec::new();
+        let mut here = self.group(group)?;
+        while let Some(parent) = here.parent {
+            names.push(here.name.as_str());
+            here = self.group(parent)?;
+        }
+        names.reverse();
+        Ok(names)
+    }
+
+    /// The stored form of a fully qualified name: plain names joined by `/`, never escaped.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn fqn(&self, group: GroupId, name: &str) -> Result<String> {
+        let mut path = String::new();
+        for segment in self.group_names(group)?.into_iter().chain((!name.is_empty()).then_some(name)) {
+            path.push('/');
+            path.push_str(segment);
+        }
+        Ok(if path.is_empty() { "/".to_owned() } else { path })
+    }
+
+    /// The fully qualified name of a variable for people: escaped as [`name::escape`] does.
+    ///
+    /// # Errors
+    /// As [`Model::var`].
+    pub fn var_path(&self, id: VarId) -> Result<String> {
+        let var = self.var(id)?;
+        self.path(var.group, &var.name)
+    }
+
+    /// The fully qualified name of a group for people, as for variables.
+    ///
+    /// # Errors
+    /// As [`Model::group`].
+    pub fn group_path(&self, id: GroupId) -> Result<String> {
+        self.path(id, "")
+    }
+
+    fn path(&self, group: GroupId, name: &str) -> Result<String> {
+        let mut path = String::new();
+        for segment in self.group_names(group)?.into_iter().chain((!name.is_empty()).then_some(name)) {
+            path.push('/');
+            path.push_str(&name::escape(segment));
+        }
+        Ok(if path.is_empty() { "/".to_owned() } else { path })
+    }
+
+    /// The group at an escaped path such as `/g1/g2`, relative to `from` unless it starts with `/`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoGrp`] naming the first segment that is not there.
+    pub fn group_at(&self, from: GroupId, path: &str) -> Result<GroupId> {
+        let (mut here, names) = self.resolve(from, path);
+        for segment in names {
+            here = self
+                .find_group(here, &segment)
+                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
+        }
+        Ok(here)
+    }
+
+    /// The variable at an escaped path such as `/g1/v`, relative to `from` unless it starts with `/`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] naming the segment that is not there.
+    pub fn var_at(&self, from: GroupId, path: &str) -> Result<VarId> {
+        let (mut here, mut names) = self.resolve(from, path);
+        let last = names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
+        for segment in names {
+            here = self
+                .find_group(here, &segment)
+                .ok_or_else(|| ErrorKind::NoGrp.context(format!("{path:?}: no group {segment:?}")))?;
+        }
+        self.find_var(here, &last).ok_or_else(|| {
+            let known: Vec<_> = self.group(here).map(|group| group.vars.keys().cloned().collect()).unwrap_or_default();
+            ErrorKind::NotVar.context(format!("{path:?}: no variable {last:?}; there are: {}", known.join(", ")))
+        })
+    }
+
+    fn resolve(&self, from: GroupId, path: &str) -> (GroupId, Vec<String>) {
+        let from = if path.starts_with('/') { GroupId::ROOT } else { from };
+        (from, name::split_path(path))
+    }
+}
