@@ -1,0 +1,264 @@
+//! The blosc filter: its parameters, and what they are in HDF5 and in Zarr.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use model::{ErrorKind, Result};
+use serde_json::json;
+
+use super::frame::{Frame, OVERHEAD};
+use super::{decode, ffi};
+use crate::json::{Members, describe};
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(32001),
+    name: "blosc",
+    aliases: &["numcodecs.blosc"],
+    about: "Blosc compression; seven parameters: 0, 0, 0, block size, level 0 to 9, shuffle (0 none, 1 bytes, 2 bits), \
+            compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 snappy, 4 zlib, 5 zstd)",
+};
+
+/// The class of the blosc filter.
+pub struct BloscClass;
+
+inventory::submit! { FilterPlugin(&BloscClass) }
+
+impl FilterClass for BloscClass {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Blosc::of_params(params)?))
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Blosc::of_json(codec, format)?))
+    }
+}
+
+/// Who compresses the blocks, in the order of the HDF5 parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compressor {
+    BloscLz,
+    Lz4,
+    Lz4Hc,
+    Snappy,
+    Zlib,
+    Zstd,
+}
+
+impl Compressor {
+    const ALL: [Self; 6] = [Self::BloscLz, Self::Lz4, Self::Lz4Hc, Self::Snappy, Self::Zlib, Self::Zstd];
+
+    /// The name, as the C library wants it.
+    pub(super) const fn c_name(self) -> &'static std::ffi::CStr {
+        match self {
+            Self::BloscLz => c"blosclz",
+            Self::Lz4 => c"lz4",
+            Self::Lz4Hc => c"lz4hc",
+            Self::Snappy => c"snappy",
+            Self::Zlib => c"zlib",
+            Self::Zstd => c"zstd",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        self.c_name().to_str().unwrap_or_default()
+    }
+}
+
+/// What is done to the bytes of a block before it is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shuffle {
+    None,
+    Bytes,
+    Bits,
+    /// Bits for elements of one byte, otherwise bytes.
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blosc {
+    compressor: Compressor,
+    /// 0 to 9.
+    level: u32,
+    shuffle: Shuffle,
+    /// Bytes of a block; 0: the library chooses.
+    blocksize: u32,
+    /// Bytes of an element; 0: not known yet.
+    typesize: u32,
+    /// Bytes of a chunk; 0: not known yet.
+    chunk_bytes: u32,
+}
+
+impl Blosc {
+    fn of_params(params: &[u32]) -> Result<Self> {
+        let wrong = |what: String| Err(ErrorKind::Inval.context(format!("blosc: {what}, found {params:?}")));
+        let &[revision, _, typesize, size, ref rest @ ..] = params else {
+            return wrong("expected seven parameters".into());
+        };
+        if rest.len() > 3 {
+            return wrong("expected seven parameters".into());
+        }
+        // What HDF5 takes where a parameter is missing.
+        let at = |index: usize, default: u32| rest.get(index).copied().unwrap_or(default);
+        let (level, shuffle, compressor) = (at(0, 5), at(1, 1), at(2, 0));
+        if level > 9 {
+            return wrong(format!("expected parameter 4, the level, to be 0 to 9, not {level}"));
+        }
+        let Some(shuffle) = [Shuffle::None, Shuffle::Bytes, Shuffle::Bits].get(shuffle as usize) else {
+            return wrong(format!("expected parameter 5, the shuffle, to be 0 to 2, not {shuffle}"));
+        };
+        let Some(compressor) = Compressor::ALL.get(compressor as usize) else {
+            return wrong(format!("expected parameter 6, the compressor, to be 0 to 5, not {compressor}"));
+        };
+        // A filter revision says that these are the parameters as HDF5 stores them.
+        let (typesize, blocksize, chunk_bytes) = if revision == 0 { (0, size, 0) } else { (typesize, 0, size) };
+        Ok(Self { compressor: *compressor, level, shuffle: *shuffle, blocksize, typesize, chunk_bytes })
+    }
+
+    fn of_json(codec: &Json, format: ZarrFormat) -> Result<Self> {
+        let members = Members::of(INFO.name, codec, format)?;
+        let compressor = match members.get("cname") {
+            None => Compressor::Lz4,
+            Some(value) => {
+                let named = value.as_str().and_then(|name| Compressor::ALL.into_iter().find(|c| c.name() == name));
+                named.ok_or_else(|| members.wrong("cname", "one of blosclz, lz4, lz4hc, snappy, zlib, zstd", value))?
+            }
+        };
+        let shuffle = match members.get("shuffle") {
+            None if format == ZarrFormat::V2 => Shuffle::Bytes,
+            None => Shuffle::Auto,
+            Some(value) => match value.as_str() {
+                Some("noshuffle") => Shuffle::None,
+                Some("shuffle") => Shuffle::Bytes,
+                Some("bitshuffle") => Shuffle::Bits,
+                _ => match members.int("shuffle") {
+                    Ok(Some(0)) => Shuffle::None,
+                    Ok(Some(1)) => Shuffle::Bytes,
+                    Ok(Some(2)) => Shuffle::Bits,
+                    Ok(Some(-1)) => Shuffle::Auto,
+                    _ => {
+                        let expected = "0, 1, 2, -1, \"noshuffle\", \"shuffle\" or \"bitshuffle\"";
+                        return Err(members.wrong("shuffle", expected, value));
+                    }
+                },
+            },
+        };
+        let size = |member: &str| match members.int(member)? {
+            None => Ok(0),
+            Some(size) => u32::try_from(size).map_err(|_| members.wrong(member, "a size in bytes", &json!(size))),
+        };
+        Ok(Self {
+            compressor,
+            // Reading does not need the level: what the library has not becomes the nearest it has.
+            level: members.int("clevel")?.unwrap_or(5).clamp(0, 9) as u32,
+            shuffle,
+            blocksize: size("blocksize")?,
+            typesize: size("typesize")?,
+            chunk_bytes: 0,
+        })
+    }
+
+    /// The shuffle as a number: 0 none, 1 bytes, 2 bits.
+    fn shuffle_code(&self) -> u32 {
+        match self.shuffle {
+            Shuffle::None => 0,
+            Shuffle::Bytes => 1,
+            Shuffle::Bits => 2,
+            Shuffle::Auto if self.typesize == 1 => 2,
+            Shuffle::Auto => 1,
+        }
+    }
+}
+
+impl Filter for Blosc {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Owned(vec![0, 0, 0, self.blocksize, self.level, self.shuffle_code(), self.compressor as u32])
+    }
+
+    fn working_params(&self) -> Cow<'_, [u32]> {
+        let format = u32::from(super::frame::VERSION);
+        let (level, shuffle, compressor) = (self.level, self.shuffle_code(), self.compressor as u32);
+        Cow::Owned(vec![2, format, self.typesize, self.chunk_bytes, level, shuffle, compressor])
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        let (cname, clevel, blocksize) = (self.compressor.name(), self.level, self.blocksize);
+        let code = self.shuffle_code();
+        let members = match format {
+            ZarrFormat::V2 => {
+                let shuffle = if self.shuffle == Shuffle::Auto { -1 } else { i64::from(code) };
+                json!({"cname": cname, "clevel": clevel, "shuffle": shuffle, "blocksize": blocksize})
+            }
+            ZarrFormat::V3 => {
+                let shuffle = ["noshuffle", "shuffle", "bitshuffle"][code as usize];
+                let typesize = self.typesize.max(1);
+                json!({"cname": cname, "clevel": clevel, "shuffle": shuffle, "typesize": typesize, "blocksize": blocksize})
+            }
+        };
+        describe(format, "blosc", "blosc", members)
+    }
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        if self.typesize == 0 {
+            self.typesize = match u8::try_from(chunk.item_size) {
+                Ok(size) => u32::from(size.max(1)),
+                // The header has one byte for it; what is larger counts as bytes, as in HDF5.
+                Err(_) => 1,
+            };
+        }
+        self.chunk_bytes = u32::try_from(chunk.chunk_bytes).unwrap_or(u32::MAX);
+        Ok(())
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        decoded.checked_add(OVERHEAD)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let how = ffi::How {
+            compressor: self.compressor,
+            level: self.level,
+            shuffle: self.shuffle_code(),
+            typesize: self.typesize,
+            blocksize: self.blocksize,
+        };
+        ffi::compress(&how, src, dst)
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let frame = Frame::parse(src)?;
+        if frame.nbytes() > dst.room() {
+            let (nbytes, room) = (frame.nbytes(), dst.room());
+            return Err(ErrorKind::Filter
+                .context(format!("blosc: the frame holds {nbytes} bytes, more than the {room} expected")));
+        }
+        decode::all(&frame, dst)
+    }
+
+    fn decode_ranges(
+        &self,
+        src: &[u8],
+        decoded: usize,
+        wanted: &[Range<usize>],
+        dst: &mut OutBuf<'_>,
+    ) -> Option<Result<()>> {
+        let frame = match Frame::parse(src) {
+            Ok(frame) => frame,
+            Err(error) => return Some(Err(error)),
+        };
+        if frame.nbytes() != decoded {
+            return Some(Err(ErrorKind::Filter
+                .context(format!("blosc: the frame holds {} bytes, expected {decoded}", frame.nbytes()))));
+        }
+        // One block is the whole chunk: let the engine decode it and keep it.
+        frame.has_parts().then(|| decode::ranges(&frame, wanted, dst))
+    }
+}

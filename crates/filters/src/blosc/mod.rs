@@ -1,0 +1,22 @@
+//! Blosc 1 (HDF5 filter 32001, codec id `blosc`).
+//!
+//! * HDF5 parameters: `[0, 0, 0, blocksize, level, shuffle, compressor]`; HDF5 itself stores the filter and
+//!   format versions, the element size and the chunk's bytes in the first four
+//! * Zarr V2: `{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`
+//! * Zarr V3: the shuffle by name, and the element size: `"shuffle": "bitshuffle", "typesize": 4`
+//!
+//! Reading uses nothing but the frame's own header. The frame is parsed here ([`frame`]), block by block, so that a
+//! part can be decoded alone, nothing reaches a decompressor unchecked, and contexts and memory are kept per
+//! thread. Writing is the C library's; bytes that do not shrink become a valid frame that holds a copy.
+//!
+//! Source: c-blosc 1.21 (format version 2); HDF5 registered filter 32001; numcodecs `blosc`.
+
+#[allow(unsafe_code)]
+mod bits;
+mod decode;
+#[allow(unsafe_code)]
+mod ffi;
+mod filter;
+mod frame;
+
+pub use filter::BloscClass;

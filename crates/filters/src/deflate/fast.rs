@@ -1,0 +1,151 @@
+//! libdeflate: whole buffers, in one call, straight into the caller's memory. (C; `unsafe`.)
+//!
+//! One decompressor and one compressor per level are kept per thread.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use dispatch::OutBuf;
+use libdeflate_sys as sys;
+use model::{ErrorKind, Result};
+
+use super::Wrap;
+use crate::{local, raw};
+
+struct Decompressor(NonNull<sys::libdeflate_decompressor>);
+
+impl Decompressor {
+    fn new() -> Result<Self> {
+        // SAFETY: allocates, and answers null if it cannot.
+        let made = unsafe { sys::libdeflate_alloc_decompressor() };
+        NonNull::new(made).map(Self).ok_or_else(|| ErrorKind::NoMem.context("a deflate decompressor"))
+    }
+}
+
+impl Drop for Decompressor {
+    fn drop(&mut self) {
+        // SAFETY: it came from `libdeflate_alloc_decompressor` and is freed once.
+        unsafe { sys::libdeflate_free_decompressor(self.0.as_ptr()) }
+    }
+}
+
+thread_local! {
+    static DECOMPRESSOR: Cell<Option<Decompressor>> = const { Cell::new(None) };
+}
+
+/// Appends one stream and answers how many bytes of `src` it took.
+#[cfg(feature = "fast-deflate")]
+pub(crate) fn decode(wrap: Wrap, src: &[u8], dst: &mut OutBuf<'_>) -> Result<usize> {
+    decode_at_most(wrap, src, usize::MAX, dst)
+}
+
+/// As [`decode`]; the stream may yield `limit` bytes at most.
+pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<usize> {
+    let decompress = match wrap {
+        Wrap::Zlib => sys::libdeflate_zlib_decompress_ex,
+        #[cfg(feature = "deflate")]
+        Wrap::Gzip => sys::libdeflate_gzip_decompress_ex,
+    };
+    let mut taken = 0;
+    local::with(&DECOMPRESSOR, Decompressor::new, |context| {
+        // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of them.
+        unsafe {
+            raw::append(dst, limit, |start, room| {
+                let mut made = 0;
+                // SAFETY: the context is alive and ours alone; lengths are those of the memory.
+                let result = decompress(
+                    context.0.as_ptr(),
+                    src.as_ptr().cast(),
+                    src.len(),
+                    start.cast(),
+                    room,
+                    &raw mut taken,
+                    &raw mut made,
+                );
+                match result {
+                    sys::libdeflate_result_LIBDEFLATE_SUCCESS => Ok(made),
+                    sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Err(wrap.overrun(room)),
+                    _ => Err(wrap.damaged()),
+                }
+            })
+        }
+    })?;
+    Ok(taken)
+}
+
+#[cfg(feature = "fast-deflate")]
+mod encode {
+    use super::*;
+
+    struct Compressor(NonNull<sys::libdeflate_compressor>);
+
+    impl Compressor {
+        fn new(level: usize) -> Result<Self> {
+            // SAFETY: allocates, and answers null if it cannot or knows no such level.
+            let made = unsafe { sys::libdeflate_alloc_compressor(level as i32) };
+            NonNull::new(made).map(Self).ok_or_else(|| ErrorKind::NoMem.context("a deflate compressor"))
+        }
+    }
+
+    impl Drop for Compressor {
+        fn drop(&mut self) {
+            // SAFETY: it came from `libdeflate_alloc_compressor` and is freed once.
+            unsafe { sys::libdeflate_free_compressor(self.0.as_ptr()) }
+        }
+    }
+
+    /// One per level.
+    type Compressors = [Option<Compressor>; 10];
+
+    thread_local! {
+        static COMPRESSORS: Cell<Option<Compressors>> = const { Cell::new(None) };
+    }
+
+    /// The most bytes that `decoded` bytes become.
+    pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
+        // Beyond this the library's own arithmetic could wrap.
+        if decoded > isize::MAX as usize / 2 {
+            return None;
+        }
+        let none = std::ptr::null_mut();
+        // SAFETY: without a compressor these are arithmetic that holds for every level.
+        Some(unsafe {
+            match wrap {
+                Wrap::Zlib => sys::libdeflate_zlib_compress_bound(none, decoded),
+                Wrap::Gzip => sys::libdeflate_gzip_compress_bound(none, decoded),
+            }
+        })
+    }
+
+    /// Appends the stream of `src`.
+    pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let compress = match wrap {
+            Wrap::Zlib => sys::libdeflate_zlib_compress,
+            Wrap::Gzip => sys::libdeflate_gzip_compress,
+        };
+        let level = level.min(9) as usize;
+        local::with(
+            &COMPRESSORS,
+            || Ok(Compressors::default()),
+            |compressors| {
+                let context = match &mut compressors[level] {
+                    Some(context) => context,
+                    empty => empty.insert(Compressor::new(level)?),
+                };
+                // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of them.
+                unsafe {
+                    raw::append(dst, usize::MAX, |start, room| {
+                        // SAFETY: the context is alive and ours alone; lengths are those of the memory.
+                        match compress(context.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room) {
+                            0 => Err(wrap.no_room(room)),
+                            made => Ok(made),
+                        }
+                    })
+                }
+            },
+        )
+    }
+}
+
+#[cfg(feature = "fast-deflate")]
+pub(crate) use encode::{bound, encode};

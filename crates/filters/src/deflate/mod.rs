@@ -1,0 +1,56 @@
+//! Deflate in two wrappings: zlib (HDF5 filter 1, codec id `zlib`) and gzip (codec id `gzip`).
+//!
+//! * HDF5 parameters: `[level]`, 0 to 9; gzip has no HDF5 id
+//! * Zarr V2: `{"id": "zlib", "level": 5}`, `{"id": "gzip", "level": 5}`
+//! * Zarr V3: `{"name": "numcodecs.zlib", …}`, `{"name": "gzip", "configuration": {"level": 5}}`
+//!
+//! Reading, as numcodecs does: bytes after a zlib stream are ignored; a gzip stream may have several members,
+//! and zeros after the last. Anything else that is odd is damage. With `fast-deflate` libdeflate does the work,
+//! without it flate2's pure Rust backend; both accept and refuse the same streams.
+//!
+//! Source: RFC 1950, RFC 1952; numcodecs `zlib` and `gzip`; HDF5 `H5Z_FILTER_DEFLATE`.
+
+#[cfg(any(feature = "fast-deflate", feature = "blosc"))]
+#[allow(unsafe_code)]
+pub(crate) mod fast;
+#[cfg(feature = "deflate")]
+mod filter;
+#[cfg(all(feature = "deflate", any(not(feature = "fast-deflate"), test)))]
+#[allow(unsafe_code)]
+mod pure;
+
+#[cfg(feature = "deflate")]
+pub use filter::{GzipClass, ZlibClass};
+
+use model::{Error, ErrorKind};
+
+/// What is round the deflate stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wrap {
+    Zlib,
+    #[cfg(feature = "deflate")]
+    Gzip,
+}
+
+impl Wrap {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Zlib => "zlib",
+            #[cfg(feature = "deflate")]
+            Self::Gzip => "gzip",
+        }
+    }
+
+    fn damaged(self) -> Error {
+        ErrorKind::Filter.context(format!("{}: the stream is damaged or cut short", self.name()))
+    }
+
+    fn overrun(self, room: usize) -> Error {
+        ErrorKind::Filter.context(format!("{}: the stream holds more than the {room} bytes expected", self.name()))
+    }
+
+    #[cfg(feature = "deflate")]
+    fn no_room(self, room: usize) -> Error {
+        ErrorKind::Filter.context(format!("{}: the encoded bytes do not fit {room} bytes", self.name()))
+    }
+}

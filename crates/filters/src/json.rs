@@ -1,0 +1,180 @@
+//! Codec descriptions, read leniently: integers may be strings or floats, members may be missing.
+//!
+//! Knows no filter. Where the leniency comes from: netCDF-C 4.9.2 and 4.9.3 wrote integers as strings, other
+//! writers write them as floats, and decoding needs hardly any of them.
+
+use dispatch::{Json, ZarrFormat};
+use model::{Error, ErrorKind, Result};
+use serde_json::{Map, json};
+
+/// The members of one codec description.
+#[derive(Clone, Copy)]
+pub(crate) struct Members<'a> {
+    filter: &'static str,
+    map: Option<&'a Map<String, Json>>,
+}
+
+impl<'a> Members<'a> {
+    /// The members of `codec`; errors will name `filter`.
+    pub fn of(filter: &'static str, codec: &'a Json, format: ZarrFormat) -> Result<Self> {
+        let wrong = |what: &str, found: &Json| {
+            ErrorKind::Filter.context(format!("{filter}: expected {what} to be an object, found {}", short(found)))
+        };
+        let map = match (format, codec) {
+            (ZarrFormat::V2, Json::Object(map)) => Some(map),
+            (ZarrFormat::V3, Json::Object(map)) => match map.get("configuration") {
+                Some(Json::Object(configuration)) => Some(configuration),
+                None | Some(Json::Null) => None,
+                Some(other) => return Err(wrong("\"configuration\"", other)),
+            },
+            // The short form of a codec without configuration.
+            (_, Json::String(_)) => None,
+            (_, other) => return Err(wrong("the codec description", other)),
+        };
+        Ok(Self { filter, map })
+    }
+
+    /// A member that is there and not null.
+    pub fn get(&self, member: &str) -> Option<&'a Json> {
+        self.map?.get(member).filter(|value| !value.is_null())
+    }
+
+    /// An integer: `5`, `5.0` or `"5"`.
+    pub fn int(&self, member: &str) -> Result<Option<i64>> {
+        let Some(value) = self.get(member) else { return Ok(None) };
+        let found = match value {
+            Json::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
+            Json::String(text) => {
+                let text = text.trim();
+                text.parse().ok().or_else(|| text.parse().ok().and_then(whole))
+            }
+            _ => None,
+        };
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => Err(self.wrong(member, "an integer", value)),
+        }
+    }
+
+    /// A level as it is stored in an HDF5 parameter: a signed number, or its two's complement as unsigned 32 bits.
+    pub fn level(&self, member: &str) -> Result<Option<i32>> {
+        let Some(level) = self.int(member)? else { return Ok(None) };
+        match i32::try_from(level).or_else(|_| u32::try_from(level).map(u32::cast_signed)) {
+            Ok(level) => Ok(Some(level)),
+            Err(_) => Err(self.wrong(member, "a 32-bit integer", &json!(level))),
+        }
+    }
+
+    /// A truth value: `true`, `1` or `"true"`.
+    #[cfg(feature = "zstd")]
+    pub fn flag(&self, member: &str) -> Result<Option<bool>> {
+        let Some(value) = self.get(member) else { return Ok(None) };
+        match value {
+            Json::Bool(flag) => Ok(Some(*flag)),
+            Json::String(text) if text == "true" => Ok(Some(true)),
+            Json::String(text) if text == "false" => Ok(Some(false)),
+            _ => match self.int(member) {
+                Ok(Some(0)) => Ok(Some(false)),
+                Ok(Some(1)) => Ok(Some(true)),
+                _ => Err(self.wrong(member, "true or false", value)),
+            },
+        }
+    }
+
+    /// The error about a member that is not as it should be.
+    pub fn wrong(&self, member: &str, expected: &str, found: &Json) -> Error {
+        ErrorKind::Filter.context(format!(
+            "{}: expected {member:?} to be {expected}, found {}",
+            self.filter,
+            short(found)
+        ))
+    }
+}
+
+/// A codec description of either generation; `v2` and `v3` are the names it goes by.
+pub(crate) fn describe(format: ZarrFormat, v2: &str, v3: &str, members: Json) -> Json {
+    match format {
+        ZarrFormat::V2 => {
+            let mut codec = Map::new();
+            codec.insert("id".into(), v2.into());
+            if let Json::Object(members) = members {
+                codec.extend(members);
+            }
+            Json::Object(codec)
+        }
+        ZarrFormat::V3 => json!({"name": v3, "configuration": members}),
+    }
+}
+
+fn whole(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() <= 9.0e15).then_some(number as i64)
+}
+
+/// A JSON value for an error message.
+fn short(value: &Json) -> String {
+    let mut text = value.to_string();
+    if let Some((end, _)) = text.char_indices().nth(60) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(codec: Json) -> Result<Option<i32>> {
+        Members::of("test", &codec, ZarrFormat::V2)?.level("level")
+    }
+
+    #[test]
+    fn integers_come_in_many_spellings() {
+        for (json, expected) in [
+            (json!({"level": 5}), Some(5)),
+            (json!({"level": 5.0}), Some(5)),
+            (json!({"level": "5"}), Some(5)),
+            (json!({"level": " 5.0 "}), Some(5)),
+            (json!({"level": "-5"}), Some(-5)),
+            (json!({"level": 4294967291u32}), Some(-5)),
+            (json!({"level": null}), None),
+            (json!({}), None),
+            (json!("zlib"), None),
+        ] {
+            assert_eq!(level(json.clone()).unwrap(), expected, "{json}");
+        }
+        for json in [
+            json!({"level": 5.5}),
+            json!({"level": "five"}),
+            json!({"level": "NaN"}),
+            json!({"level": [5]}),
+            json!({"level": true}),
+            json!({"level": 1e300}),
+            json!({"level": 4294967296u64}),
+            json!({"level": u64::MAX}),
+            json!({"level": -2147483649i64}),
+        ] {
+            let error = level(json.clone()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Filter, "{json}");
+            assert!(error.to_string().contains("\"level\""), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_members_are_where_the_generation_has_them() {
+        for (json, expected) in [
+            (json!({"name": "x", "configuration": {"level": 3}}), Some(3)),
+            (json!({"name": "x", "configuration": {}}), None),
+            (json!({"name": "x", "configuration": null}), None),
+            (json!({"name": "x", "level": 3}), None),
+            (json!("x"), None),
+        ] {
+            assert_eq!(Members::of("x", &json, ZarrFormat::V3).unwrap().int("level").unwrap(), expected, "{json}");
+        }
+        for json in [json!({"name": "x", "configuration": [3]}), json!(3), json!(null)] {
+            assert!(Members::of("x", &json, ZarrFormat::V3).is_err(), "{json}");
+        }
+        let long = Json::String("ü".repeat(1000));
+        assert!(short(&long).len() < 200);
+    }
+}

@@ -1,0 +1,229 @@
+//! Elements of variable length as bytes (codecs `vlen-utf8` and `vlen-bytes`).
+//!
+//! * Zarr V2: `{"id": "vlen-utf8"}`; Zarr V3: `{"name": "vlen-utf8", "configuration": {}}`
+//! * Stored: the number of elements, then for each its length and its bytes; numbers are 32 bits, little-endian
+//!
+//! Both codecs store the same bytes; `vlen-utf8` refuses to write what is not UTF-8. Reading keeps any bytes.
+//! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
+
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use model::{ErrorKind, NcString, Result};
+use serde_json::json;
+
+/// The class of `vlen-utf8`.
+pub struct VlenUtf8Class;
+
+/// The class of `vlen-bytes`.
+pub struct VlenBytesClass;
+
+inventory::submit! { ElementPlugin(&VlenUtf8Class) }
+inventory::submit! { ElementPlugin(&VlenBytesClass) }
+
+impl ElementClass for VlenUtf8Class {
+    fn names(&self) -> &'static [&'static str] {
+        &["vlen-utf8", "numcodecs.vlen-utf8"]
+    }
+
+    fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
+        Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, v3: is_v3(codec) }))
+    }
+}
+
+impl ElementClass for VlenBytesClass {
+    fn names(&self) -> &'static [&'static str] {
+        &["vlen-bytes", "numcodecs.vlen-bytes"]
+    }
+
+    fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
+        Ok(Box::new(Vlen { name: "vlen-bytes", utf8: false, v3: is_v3(codec) }))
+    }
+}
+
+/// A codec description of V3 has a name, one of V2 an id.
+fn is_v3(codec: &Json) -> bool {
+    codec.get("id").is_none() && (codec.is_string() || codec.get("name").is_some())
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Vlen {
+    name: &'static str,
+    utf8: bool,
+    v3: bool,
+}
+
+impl ElementCodec for Vlen {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn to_json(&self) -> Json {
+        match self.v3 {
+            false => json!({"id": self.name}),
+            true => json!({"name": self.name, "configuration": {}}),
+        }
+    }
+
+    fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        let number = |n: usize, what: &str| {
+            u32::try_from(n)
+                .map_err(|_| ErrorKind::Filter.context(format!("{}: {n} {what} do not fit 32 bits", self.name)))
+        };
+        out.extend_from_slice(&number(elements.len(), "elements")?.to_le_bytes());
+        for (index, element) in elements.iter().enumerate() {
+            let bytes = element.as_bytes();
+            if self.utf8
+                && let Err(error) = std::str::from_utf8(bytes)
+            {
+                let at = error.valid_up_to();
+                return Err(ErrorKind::Filter
+                    .context(format!("{}: element {index} is not UTF-8 at byte {at}", self.name))
+                    .caused_by(error));
+            }
+            out.extend_from_slice(&number(bytes.len(), "bytes of one element")?.to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
+        let name = self.name;
+        let failed = |what: String| ErrorKind::Filter.context(format!("{name}: {what}"));
+        let Some((found, mut rest)) = number(src) else {
+            return Err(failed(format!("expected a count in the first 4 bytes, found {} bytes", src.len())));
+        };
+        if found != count {
+            return Err(failed(format!("expected {count} elements, found {found}")));
+        }
+        // Every element takes 4 bytes at least, so this bounds the allocation below by the input.
+        if rest.len() / 4 < count {
+            return Err(failed(format!("{} bytes are too few for {count} elements", src.len())));
+        }
+        // All the memory the elements will take is known before any is allocated.
+        let text = rest.len() - count * 4;
+        let memory = count.checked_mul(size_of::<NcString>()).and_then(|bytes| bytes.checked_add(text));
+        if memory.is_none_or(|memory| memory > limit) {
+            return Err(failed(format!(
+                "{count} elements with {text} bytes of text exceed the limit of {limit} bytes"
+            )));
+        }
+        let mut elements = Vec::with_capacity(count);
+        for index in 0..count {
+            let element = number(rest).and_then(|(len, after)| after.split_at_checked(len));
+            let Some((bytes, after)) = element else {
+                let at = src.len() - rest.len();
+                return Err(failed(format!("element {index} at byte {at} reaches beyond the {} bytes", src.len())));
+            };
+            elements.push(NcString::from(bytes));
+            rest = after;
+        }
+        match rest.len() {
+            0 => Ok(elements),
+            extra => Err(failed(format!("{extra} bytes are left over after {count} elements"))),
+        }
+    }
+}
+
+fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk::<4>()?;
+    Some((usize::try_from(u32::from_le_bytes(*number)).ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 1 << 20;
+
+    fn utf8() -> Box<dyn ElementCodec> {
+        VlenUtf8Class.parse(&json!({"id": "vlen-utf8"})).unwrap()
+    }
+
+    fn strings(texts: &[&str]) -> Vec<NcString> {
+        texts.iter().map(|&text| NcString::from(text)).collect()
+    }
+
+    /// `numcodecs.VLenUTF8().encode(["", "a", "héllo", "日本"])`.
+    const FOREIGN: &[u8] = b"\x04\0\0\0\0\0\0\0\x01\0\0\0a\x06\0\0\0h\xc3\xa9llo\x06\0\0\0\xe6\x97\xa5\xe6\x9c\xac";
+
+    #[test]
+    fn the_bytes_are_those_of_numcodecs() {
+        let elements = strings(&["", "a", "héllo", "日本"]);
+        let mut out = b"old".to_vec();
+        utf8().encode(&elements, &mut out).unwrap();
+        assert_eq!(out, FOREIGN);
+        assert_eq!(utf8().decode(FOREIGN, 4, LIMIT).unwrap(), elements);
+        utf8().encode(&[], &mut out).unwrap();
+        assert_eq!(out, [0; 4]);
+        assert!(utf8().decode(&[0; 4], 0, 0).unwrap().is_empty());
+    }
+
+    #[test]
+    fn text_that_is_no_text_is_kept_but_not_written_as_text() {
+        let elements = vec![NcString::from("fine"), NcString::from(vec![b'a', 0xff])];
+        let bytes = VlenBytesClass.parse(&json!({"name": "vlen-bytes"})).unwrap();
+        let mut out = Vec::new();
+        bytes.encode(&elements, &mut out).unwrap();
+        assert_eq!(utf8().decode(&out, 2, LIMIT).unwrap(), elements);
+        let error = utf8().encode(&elements, &mut out).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Filter);
+        assert!(error.to_string().contains("element 1 is not UTF-8 at byte 1"), "{error}");
+    }
+
+    #[test]
+    fn every_wrong_length_is_an_error() {
+        for end in 0..FOREIGN.len() {
+            assert!(utf8().decode(&FOREIGN[..end], 4, LIMIT).is_err(), "cut at {end}");
+        }
+        let longer = [FOREIGN, b"\0"].concat();
+        assert!(utf8().decode(&longer, 4, LIMIT).unwrap_err().to_string().contains("1 bytes are left over"));
+        for count in [0, 3, 5, usize::MAX] {
+            assert!(utf8().decode(FOREIGN, count, LIMIT).is_err(), "{count} elements");
+        }
+        for at in 0..FOREIGN.len() {
+            for bit in 0..8 {
+                let mut damaged = FOREIGN.to_vec();
+                damaged[at] ^= 1 << bit;
+                if let Ok(elements) = utf8().decode(&damaged, 4, LIMIT) {
+                    assert_eq!(elements.len(), 4);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_holds_before_anything_is_allocated() {
+        let mut bomb = u32::MAX.to_le_bytes().to_vec();
+        assert!(utf8().decode(&bomb, u32::MAX as usize, usize::MAX).is_err());
+        bomb = vec![0; 4 + 4 * 1000];
+        bomb[..4].copy_from_slice(&1000u32.to_le_bytes());
+        let need = 1000 * size_of::<NcString>();
+        assert_eq!(utf8().decode(&bomb, 1000, need).unwrap().len(), 1000);
+        assert!(utf8().decode(&bomb, 1000, need - 1).unwrap_err().to_string().contains("limit"));
+    }
+
+    #[test]
+    fn the_description_keeps_its_generation() {
+        for json in [json!({"id": "vlen-utf8"}), json!({"name": "vlen-utf8", "configuration": {}})] {
+            assert_eq!(VlenUtf8Class.parse(&json).unwrap().to_json(), json);
+        }
+        let short = VlenBytesClass.parse(&json!("vlen-bytes")).unwrap();
+        assert_eq!(short.to_json(), json!({"name": "vlen-bytes", "configuration": {}}));
+        assert_eq!(short.name(), "vlen-bytes");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read(texts in proptest::collection::vec(".*", 0..40)) {
+            let elements: Vec<NcString> = texts.into_iter().map(NcString::from).collect();
+            let mut out = Vec::new();
+            utf8().encode(&elements, &mut out).unwrap();
+            proptest::prop_assert_eq!(utf8().decode(&out, elements.len(), LIMIT).unwrap(), elements);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(src in proptest::collection::vec(proptest::num::u8::ANY, 0..64), count in 0usize..8) {
+            let _ = utf8().decode(&src, count, LIMIT);
+        }
+    }
+}

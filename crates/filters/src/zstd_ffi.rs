@@ -1,0 +1,134 @@
+//! Zstandard contexts that write straight into the caller's memory. (C; `unsafe`.)
+//!
+//! Used by the zstd filter and by blosc. One context of each kind is kept per thread.
+//!
+//! Frames are walked here one by one, so that only zstd frames and skippable frames (RFC 8878 §3) ever reach the
+//! library: not the forms from before the standard, which a damaged first byte would turn a frame into.
+
+use std::cell::Cell;
+
+use dispatch::OutBuf;
+use model::{Error, ErrorKind, Result};
+use zstd_safe::DCtx;
+
+use crate::{local, raw};
+
+thread_local! {
+    static DECODER: Cell<Option<DCtx<'static>>> = const { Cell::new(None) };
+}
+
+/// The free memory of an output, as the library wants it.
+struct Room {
+    start: *mut u8,
+    size: usize,
+}
+
+// SAFETY: `start` points to `size` writable bytes as long as a `Room` lives: it is made inside `raw::append` only.
+unsafe impl zstd_safe::WriteBuf for Room {
+    fn as_slice(&self) -> &[u8] {
+        &[]
+    }
+
+    fn capacity(&self) -> usize {
+        self.size
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.start
+    }
+
+    unsafe fn filled_until(&mut self, _: usize) {}
+}
+
+fn failed(what: &str, code: usize) -> Error {
+    ErrorKind::Filter.context(format!("zstd: {what}: {}", zstd_safe::get_error_name(code)))
+}
+
+/// Appends what all frames of `src` hold, `limit` bytes at most.
+pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<()> {
+    if src.is_empty() {
+        return Err(ErrorKind::Filter.context("zstd: expected a frame, found no bytes"));
+    }
+    let end = dst.filled().len().saturating_add(limit);
+    let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
+    local::with(&DECODER, make, |context| {
+        let mut rest = src;
+        while !rest.is_empty() {
+            let at = src.len() - rest.len();
+            let (frame, after) = match rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic)) {
+                Some(0xfd2f_b528) => {
+                    let len = zstd_safe::find_frame_compressed_size(rest)
+                        .map_err(|code| failed(&format!("the frame at byte {at} is damaged or cut short"), code))?;
+                    rest.split_at_checked(len).ok_or_else(|| cut(at))?
+                }
+                Some(0x184d_2a50..=0x184d_2a5f) => {
+                    let len = rest.get(4..).and_then(|rest| rest.first_chunk()).map(|len| u32::from_le_bytes(*len));
+                    let len = len.and_then(|len| usize::try_from(len).ok()?.checked_add(8)).ok_or_else(|| cut(at))?;
+                    rest = rest.get(len..).ok_or_else(|| cut(at))?;
+                    continue;
+                }
+                _ => return Err(ErrorKind::Filter.context(format!("zstd: there is no frame at byte {at}"))),
+            };
+            let room = dst.room().min(end - dst.filled().len());
+            if let Ok(Some(declared)) = zstd_safe::get_frame_content_size(frame)
+                && declared > room as u64
+            {
+                return Err(ErrorKind::Filter.context(format!(
+                    "zstd: the frame at byte {at} holds {declared} bytes, more than the {room} expected"
+                )));
+            }
+            // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
+            unsafe {
+                raw::append(dst, room, |start, size| {
+                    context
+                        .decompress(&mut Room { start, size }, frame)
+                        .map_err(|code| failed(&format!("the frame at byte {at} is damaged or too long"), code))
+                })
+            }?;
+            rest = after;
+        }
+        Ok(())
+    })
+}
+
+fn cut(at: usize) -> Error {
+    ErrorKind::Filter.context(format!("zstd: the frame at byte {at} is cut short"))
+}
+
+#[cfg(feature = "zstd")]
+mod encode {
+    use super::*;
+    use zstd_safe::{CCtx, CParameter};
+
+    thread_local! {
+        static ENCODER: Cell<Option<CCtx<'static>>> = const { Cell::new(None) };
+    }
+
+    /// Appends one frame that holds `src`. A level beyond the library's becomes the nearest it has.
+    pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<()> {
+        let make = || CCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd compressor"));
+        local::with(&ENCODER, make, |context| {
+            let level = level.clamp(zstd_safe::min_c_level(), zstd_safe::max_c_level());
+            for parameter in [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(checksum)] {
+                context.set_parameter(parameter).map_err(|code| failed("a parameter was refused", code))?;
+            }
+            // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
+            unsafe {
+                raw::append(dst, usize::MAX, |start, size| {
+                    context
+                        .compress2(&mut Room { start, size }, src)
+                        .map_err(|code| failed(&format!("{} bytes into {size}", src.len()), code))
+                })
+            }
+        })
+    }
+
+    /// The most bytes that `decoded` bytes become.
+    pub(crate) fn bound(decoded: usize) -> Option<usize> {
+        // The library answers an error code beyond its largest input.
+        (decoded <= isize::MAX as usize / 2).then(|| zstd_safe::compress_bound(decoded))
+    }
+}
+
+#[cfg(feature = "zstd")]
+pub(crate) use encode::{bound, encode};

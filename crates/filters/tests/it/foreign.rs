@@ -1,0 +1,205 @@
+//! Streams that numcodecs made (vectors/make.py) are read, and say what they should.
+
+use serde_json::json;
+
+use crate::{decode, encode, sample, v2};
+
+macro_rules! vector {
+    ($name:literal) => {
+        include_bytes!(concat!("../vectors/", $name, ".bin")).as_slice()
+    };
+}
+
+#[test]
+#[cfg(feature = "deflate")]
+fn zlib_and_gzip() {
+    let data = sample(250);
+    let gzip = v2(json!({"id": "gzip"}), 4);
+    assert_eq!(decode(&*v2(json!({"id": "zlib"}), 4), vector!("zlib"), data.len()).unwrap(), data);
+    assert_eq!(decode(&*gzip, vector!("gzip"), data.len()).unwrap(), data);
+    assert_eq!(decode(&*gzip, vector!("gzip-members"), data.len()).unwrap(), data);
+    assert!(decode(&*gzip, vector!("zlib"), data.len()).is_err());
+}
+
+#[test]
+#[cfg(feature = "deflate")]
+fn what_may_follow_a_deflate_stream() {
+    let data = sample(250);
+    let (zlib, gzip) = (v2(json!({"id": "zlib"}), 4), v2(json!({"id": "gzip"}), 4));
+    for tail in [&b"\0"[..], b"\0\0\0\0", b"garbage"] {
+        let stream = [vector!("zlib"), tail].concat();
+        assert_eq!(decode(&*zlib, &stream, data.len()).unwrap(), data, "zlib and {tail:?}");
+        let stream = [vector!("gzip"), tail].concat();
+        assert_eq!(decode(&*gzip, &stream, data.len()).is_ok(), tail.iter().all(|&b| b == 0), "gzip and {tail:?}");
+    }
+    // A member more than was declared is too much, not ignored.
+    let twice = [vector!("gzip"), vector!("gzip")].concat();
+    assert!(decode(&*gzip, &twice, data.len()).unwrap_err().to_string().contains("more than"));
+    assert_eq!(decode(&*gzip, &twice, 2 * data.len()).unwrap(), [&data[..], &data].concat());
+}
+
+#[test]
+#[cfg(feature = "zstd")]
+fn zstd() {
+    let data = sample(250);
+    let zstd = v2(json!({"id": "zstd"}), 4);
+    for stream in [vector!("zstd"), vector!("zstd-checksum"), vector!("zstd-frames")] {
+        assert_eq!(decode(&*zstd, stream, data.len()).unwrap(), data);
+        assert_eq!(decode(&*zstd, stream, data.len() + 5).unwrap(), data);
+        assert!(decode(&*zstd, stream, data.len() - 1).is_err());
+    }
+    for tail in [&b"\0"[..], b"\0\0\0\0\0", b"\x1e\xb5\x2f\xfd", b"\x53\x2a\x4d\x18\x09\0\0\0short"] {
+        assert!(decode(&*zstd, &[vector!("zstd"), tail].concat(), data.len() + 99).is_err(), "{tail:?}");
+    }
+    // A frame without content size: magic, no flags, a window, one raw block that is the last.
+    let frame = b"\x28\xb5\x2f\xfd\x00\x00\x29\x00\x00hello";
+    assert_eq!(decode(&*zstd, frame, 5).unwrap(), b"hello");
+    assert_eq!(decode(&*zstd, &[&frame[..], frame].concat(), 10).unwrap(), b"hellohello");
+    assert!(decode(&*zstd, frame, 4).is_err());
+    // No frame that holds data holds no bytes; but no frame at all is damage.
+    assert_eq!(decode(&*zstd, b"\x53\x2a\x4d\x18\x02\0\0\0ab", 9).unwrap(), b"");
+    assert!(decode(&*zstd, b"", 0).is_err());
+}
+
+#[test]
+#[cfg(feature = "shuffle")]
+fn shuffle() {
+    let data = sample(250);
+    for (size, stream) in
+        [(2, vector!("shuffle-2")), (4, vector!("shuffle-4")), (8, vector!("shuffle-8")), (10, vector!("shuffle-10"))]
+    {
+        // The size in the description, or that of the element where it says 0.
+        for filter in [v2(json!({"id": "shuffle", "elementsize": size}), 3), v2(json!({"id": "shuffle"}), size)] {
+            assert_eq!(encode(&*filter, &data).unwrap(), stream, "{size}");
+            assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data, "{size}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "fletcher32")]
+fn fletcher32() {
+    let data = sample(250);
+    let filter = v2(json!({"id": "fletcher32"}), 4);
+    for (data, stream) in [(&data[..], vector!("fletcher32")), (&data[..999], vector!("fletcher32-odd"))] {
+        assert_eq!(encode(&*filter, data).unwrap(), stream);
+        assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data);
+        let mut damaged = stream.to_vec();
+        damaged[17] ^= 4;
+        let error = decode(&*filter, &damaged, data.len()).unwrap_err();
+        assert_eq!(error.kind(), model::ErrorKind::Filter);
+        assert!(error.to_string().contains("expected checksum 0x"), "{error}");
+    }
+}
+
+#[cfg(feature = "blosc")]
+mod blosc {
+    use super::*;
+
+    /// Name, element size, stream.
+    macro_rules! frames {
+        ($($name:literal),* $(,)?) => {
+            [$(($name, vector!($name))),*]
+        };
+    }
+
+    const FRAMES: &[(&str, &[u8])] = &frames![
+        "blosc-blosclz-0-4",
+        "blosc-blosclz-1-1",
+        "blosc-blosclz-1-4",
+        "blosc-blosclz-1-8",
+        "blosc-blosclz-2-1",
+        "blosc-blosclz-2-4",
+        "blosc-blosclz-2-8",
+        "blosc-lz4-0-4",
+        "blosc-lz4-1-1",
+        "blosc-lz4-1-4",
+        "blosc-lz4-1-8",
+        "blosc-lz4-2-1",
+        "blosc-lz4-2-4",
+        "blosc-lz4-2-8",
+        "blosc-lz4hc-0-4",
+        "blosc-lz4hc-1-1",
+        "blosc-lz4hc-1-4",
+        "blosc-lz4hc-1-8",
+        "blosc-lz4hc-2-1",
+        "blosc-lz4hc-2-4",
+        "blosc-lz4hc-2-8",
+        "blosc-zlib-0-4",
+        "blosc-zlib-1-1",
+        "blosc-zlib-1-4",
+        "blosc-zlib-1-8",
+        "blosc-zlib-2-1",
+        "blosc-zlib-2-4",
+        "blosc-zlib-2-8",
+        "blosc-zstd-0-4",
+        "blosc-zstd-1-1",
+        "blosc-zstd-1-4",
+        "blosc-zstd-1-8",
+        "blosc-zstd-2-1",
+        "blosc-zstd-2-4",
+        "blosc-zstd-2-8",
+        "blosc-auto",
+    ];
+
+    #[test]
+    fn frames_of_every_kind() {
+        let all = sample(20_001);
+        // What the description says must not matter.
+        let filter = v2(json!({"id": "blosc", "cname": "zlib", "shuffle": 0}), 2);
+        for (name, frame) in FRAMES {
+            let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
+            assert_eq!(decode(&*filter, frame, len).unwrap(), all[..len], "{name}");
+            assert_eq!(decode(&*filter, frame, len + 7).unwrap(), all[..len], "{name}");
+            let error = decode(&*filter, frame, len - 1).unwrap_err().to_string();
+            assert!(error.contains(&format!("{len} bytes, more than the {}", len - 1)), "{error}");
+            let longer = [frame, &b"beyond the frame"[..]].concat();
+            assert_eq!(decode(&*filter, &longer, len).unwrap(), all[..len], "{name}");
+        }
+        assert_eq!(decode(&*filter, vector!("blosc-copy"), 200).unwrap(), all[..200]);
+        assert_eq!(decode(&*filter, vector!("blosc-noise"), 300).unwrap().len(), 300);
+        assert_eq!(decode(&*filter, vector!("blosc-empty"), 0).unwrap(), b"");
+    }
+
+    #[test]
+    fn parts_of_frames_are_parts_of_the_whole() {
+        let all = sample(20_001);
+        let filter = v2(json!({"id": "blosc"}), 4);
+        let wanted =
+            [0..4, 0..0, 10..5000, 8191..8193, 65_535..65_537, 0..70_000, 80_000..80_000, 79_990..80_000, 4..8];
+        let expected: Vec<u8> = wanted.iter().flat_map(|range| all[range.clone()].iter().copied()).collect();
+        let mut several = 0;
+        for (name, frame) in FRAMES {
+            let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
+            let mut memory = vec![0; expected.len()];
+            let mut out = dispatch::OutBuf::over(&mut memory);
+            match filter.decode_ranges(frame, len, &wanted, &mut out) {
+                Some(outcome) => {
+                    outcome.unwrap();
+                    assert_eq!(out.filled(), expected, "{name}");
+                    several += 1;
+                }
+                None => assert_eq!(*name, "blosc-auto"),
+            }
+            for (decoded, wrong) in [(len + 1, 0..1), (len, len..len + 1), (len, 0..usize::MAX)] {
+                let mut out = dispatch::OutBuf::over(&mut memory);
+                let outcome = filter.decode_ranges(frame, decoded, std::slice::from_ref(&wrong), &mut out);
+                assert!(outcome.is_none() || outcome.unwrap().is_err(), "{name} {decoded} {wrong:?}");
+            }
+        }
+        assert_eq!(several, FRAMES.len() - 1, "frames of several blocks");
+    }
+
+    #[test]
+    #[cfg(not(feature = "blosc-snappy"))]
+    fn a_frame_with_snappy_says_what_is_missing() {
+        // The lz4 frame with another compressor in its flags.
+        let mut frame = vector!("blosc-lz4-1-4").to_vec();
+        frame[2] = frame[2] & 0x1f | 2 << 5;
+        let filter = v2(json!({"id": "blosc", "cname": "snappy"}), 4);
+        for error in [decode(&*filter, &frame, 80_004).unwrap_err(), encode(&*filter, &sample(99)).unwrap_err()] {
+            assert_eq!(error.kind(), model::ErrorKind::NoFilter);
+            assert!(error.to_string().contains("blosc-snappy"), "{error}");
+        }
+    }
+}

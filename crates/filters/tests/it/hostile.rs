@@ -1,0 +1,131 @@
+//! Damaged streams: never a panic, never a write beyond the output, never more than declared; and what has a
+//! checksum never gives wrong data.
+
+use dispatch::{Filter, OutBuf};
+use serde_json::json;
+
+use crate::round_trip::all_filters;
+use crate::{decode, encode, noise, sample};
+
+/// Whether the stream tells of every change of a byte.
+fn checked(filter: &dyn Filter) -> bool {
+    match filter.info().name {
+        "fletcher32" | "deflate" => true,
+        "zstd" => filter.to_json(dispatch::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
+        _ => false,
+    }
+}
+
+/// Decodes whole and in parts; wrong data counts as wrong only where a checksum could tell.
+fn attack(filter: &dyn Filter, stream: &[u8], data: &[u8], what: &str) {
+    match decode(filter, stream, data.len()) {
+        Ok(found) => {
+            assert!(found.len() <= data.len());
+            let noticed = found == data || found.len() < data.len();
+            assert!(!checked(filter) || noticed, "{filter:?} {what} is not noticed");
+        }
+        Err(error) => assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?} {what}: {error}"),
+    }
+    let mut memory = [0xa5; 40];
+    let (inside, guard) = memory.split_at_mut(30);
+    let _ = filter.decode_ranges(stream, data.len(), &[10..20, 5..25], &mut OutBuf::over(inside));
+    assert!(guard.iter().all(|&byte| byte == 0xa5));
+}
+
+#[test]
+fn every_truncation_and_every_changed_byte() {
+    let data = sample(150);
+    for filter in all_filters(4) {
+        if filter.info().name == "shuffle" {
+            continue;
+        }
+        let stream = encode(&*filter, &data).unwrap();
+        for end in 0..stream.len() {
+            // What a cut leaves may be a stream by itself, but never one of the declared length.
+            let found = decode(&*filter, &stream[..end], data.len());
+            assert!(found.is_err() || found.is_ok_and(|found| found.len() < data.len()), "{filter:?} cut at {end}");
+            attack(&*filter, &stream[..end], &data, "cut");
+        }
+        let mut damaged = stream.clone();
+        for at in 0..stream.len() {
+            for change in [0x01, 0x80, 0xff] {
+                damaged[at] ^= change;
+                attack(&*filter, &damaged, &data, &format!("byte {at} ^ {change:#x}"));
+                damaged[at] = stream[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn several_blocks_with_changed_bytes() {
+    let data = sample(20_000);
+    for filter in all_filters(4).iter().filter(|filter| filter.info().name == "blosc").step_by(3) {
+        let stream = encode(&**filter, &data).unwrap();
+        let places = (0..80).chain((80..stream.len()).step_by(stream.len() / 60 + 1));
+        let mut damaged = stream.clone();
+        for at in places {
+            for change in [0x01, 0x10, 0xff] {
+                damaged[at] ^= change;
+                attack(&**filter, &damaged, &data, &format!("byte {at} ^ {change:#x}"));
+                damaged[at] = stream[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_is_no_stream() {
+    for filter in all_filters(4) {
+        if filter.info().name == "shuffle" {
+            continue;
+        }
+        for len in [0, 1, 3, 4, 15, 16, 17, 100, 1000] {
+            assert!(decode(&*filter, &noise(len), 5000).is_err(), "{filter:?} {len}");
+        }
+    }
+}
+
+#[test]
+fn bombs_stop_at_the_capacity() {
+    let zeros = vec![0; 4 << 20];
+    for filter in all_filters(4) {
+        let stream = encode(&*filter, &zeros).unwrap();
+        for capacity in [0, 1, 1000] {
+            let error = decode(&*filter, &stream, capacity).unwrap_err();
+            assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?}");
+        }
+    }
+}
+
+/// Headers that lie: every field of a blosc header, set to what hurts.
+#[test]
+#[cfg(feature = "blosc")]
+fn blosc_headers_that_lie() {
+    let data = sample(20_000);
+    let filters = all_filters(4);
+    for filter in filters.iter().filter(|filter| filter.info().name == "blosc").step_by(5) {
+        let stream = encode(&**filter, &data).unwrap();
+        let numbers =
+            [0, 1, 2, 3, 5, 15, 16, 17, 127, 1 << 16, 79_999, 80_001, 1 << 30, (1 << 31) - 1, 1 << 31, u32::MAX];
+        // Decoded bytes, block bytes, frame bytes, and the first positions of blocks.
+        for field in [4, 8, 12, 16, 20, 24] {
+            for number in numbers {
+                let mut lying = stream.clone();
+                lying[field..field + 4].copy_from_slice(&number.to_le_bytes());
+                attack(&**filter, &lying, &data, &format!("{number} at byte {field}"));
+                for typesize in [0, 1, 3, 5, 16, 17, 255] {
+                    lying[3] = typesize;
+                    attack(&**filter, &lying, &data, &format!("{number} at byte {field}, elements of {typesize}"));
+                }
+            }
+        }
+        for flags in 0..=255 {
+            let mut lying = stream.clone();
+            lying[2] = flags;
+            if cfg!(feature = "blosc-snappy") || flags >> 5 != 2 {
+                attack(&**filter, &lying, &data, &format!("flags {flags:#x}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The filters of this build, from outside: foreign streams, round trips, damage, and the registry.
+
+mod foreign;
+mod hostile;
+mod json;
+mod registry;
+mod round_trip;
+
+use dispatch::{ChunkInfo, Filter, FilterClass, Json, OutBuf, ZarrFormat};
+use model::Result;
+
+/// The built-in class of this name.
+fn class(name: &str) -> &'static dyn FilterClass {
+    let is = |class: &&&dyn FilterClass| class.info().name == name || class.info().aliases.contains(&name);
+    *filters::BUILTIN.iter().find(is).unwrap_or_else(|| panic!("no filter {name}"))
+}
+
+/// The filter of a V2 codec description, bound to chunks of such elements.
+fn v2(codec: Json, item_size: usize) -> Box<dyn Filter> {
+    let name = codec["id"].as_str().expect("an id").to_owned();
+    bound(class(&name).parse_json(&codec, ZarrFormat::V2).expect("a good description"), item_size)
+}
+
+fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
+    filter.bind(&ChunkInfo { item_size, chunk_bytes: 1000 * item_size, row: 1000, big_endian: false }).expect("bound");
+    filter
+}
+
+fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
+    let bound = filter.encode_bound(src.len()).expect("a bound");
+    let mut memory = Vec::with_capacity(bound);
+    let mut out = OutBuf::new(memory.spare_capacity_mut());
+    filter.encode(src, &mut out)?;
+    assert!(out.filled().len() <= bound, "{filter:?}: {} bytes, bound {bound}", out.filled().len());
+    Ok(out.filled().to_vec())
+}
+
+fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
+    // A guard behind the capacity shows writes beyond it.
+    let mut memory = vec![0xa5; capacity + 64];
+    let (inside, guard) = memory.split_at_mut(capacity);
+    let mut out = OutBuf::over(inside);
+    let outcome = filter.decode(src, &mut out).map(|()| out.filled().to_vec());
+    assert!(guard.iter().all(|&byte| byte == 0xa5), "{filter:?} wrote beyond {capacity} bytes");
+    outcome
+}
+
+/// The same bytes as `sample` in vectors/make.py makes.
+fn sample(words: u64) -> Vec<u8> {
+    (0..words)
+        .flat_map(|i| {
+            let noise = if i % 61 == 0 { (i * 2_654_435_761 % (1 << 32)) >> 29 } else { 0 };
+            ((i / 100 + noise) as u32).to_le_bytes()
+        })
+        .collect()
+}
+
+/// Bytes that do not compress.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let bytes = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    });
+    bytes.take(len).collect()
+}

@@ -1,0 +1,43 @@
+//! What is built is named in the table, linked through `inventory`, and nothing else is.
+
+use dispatch::{ElementPlugin, FilterPlugin, inventory};
+
+#[test]
+fn the_table_names_what_the_features_say() {
+    let mut expected: Vec<(&str, Option<u32>)> = Vec::new();
+    let mut add = |built: bool, name, id| {
+        if built {
+            expected.push((name, id));
+        }
+    };
+    add(cfg!(feature = "shuffle"), "shuffle", Some(2));
+    add(cfg!(feature = "deflate"), "deflate", Some(1));
+    add(cfg!(feature = "deflate"), "gzip", None);
+    add(cfg!(feature = "fletcher32"), "fletcher32", Some(3));
+    add(cfg!(feature = "zstd"), "zstd", Some(32015));
+    add(cfg!(feature = "blosc"), "blosc", Some(32001));
+    let table: Vec<_> = filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
+    assert_eq!(table, expected);
+
+    let mut linked: Vec<_> = inventory::iter::<FilterPlugin>().map(|plugin| plugin.0.info().name).collect();
+    linked.sort_unstable();
+    let mut names: Vec<_> = expected.iter().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    assert_eq!(linked, names);
+}
+
+#[test]
+fn the_element_codecs_are_there() {
+    let names: Vec<_> = filters::BUILTIN_ELEMENTS.iter().map(|class| class.names()[0]).collect();
+    assert_eq!(names, ["vlen-utf8", "vlen-bytes"]);
+    assert_eq!(inventory::iter::<ElementPlugin>().count(), names.len());
+}
+
+#[test]
+fn a_filter_has_the_names_of_its_class() {
+    for class in filters::BUILTIN {
+        let filter = class.parse_json(&serde_json::json!({}), dispatch::ZarrFormat::V2).unwrap();
+        assert_eq!(filter.info().name, class.info().name);
+        assert_eq!(filter.info().hdf5_id, class.info().hdf5_id);
+    }
+}
