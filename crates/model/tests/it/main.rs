@@ -1,3 +1,11 @@
-//! Tables and properties of the model's pure functions, against slow and obvious versions of the same.
+//! Tables and properties of the model: edits, names, slabs, mapped access and conversion, against slow and obvious
+//! versions of the same.
 
+mod apply;
 mod convert;
+mod lookup;
+mod mapped;
+mod names;
+mod renames;
+mod sample;
+mod slab;
