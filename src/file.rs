@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dispatch::{Dataset, DatasetInfo, Registry};
-use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result};
+use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, VarId};
 
-use crate::Group;
+use crate::{Group, Variable};
 
 /// An open dataset.
 ///
@@ -55,6 +55,15 @@ impl File {
     /// The metadata as it is now. It does not follow later changes, except that unlimited dimensions grow.
     pub fn model(&self) -> Arc<Model> {
         self.opened().model()
+    }
+
+    /// The variable of this identifier in the [`Model`].
+    ///
+    /// # Errors
+    /// `NC_ENOTVAR` if there is none.
+    pub fn variable_by_id(&self, id: VarId) -> Result<Variable> {
+        self.model().var(id)?;
+        Ok(Variable::new(Arc::clone(self.opened()), id))
     }
 
     /// The dataset below this handle, for calls by their C names .

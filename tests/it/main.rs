@@ -1,4 +1,5 @@
 //! Tests across crates, through the facade as an embedder uses it.
 
 mod corpus;
+mod netcdf_c;
 mod zarr;

@@ -1,6 +1,7 @@
 //! What the cross-crate tests share: reading `.npy` files and lenient JSON, unpacking archives, counting outcomes.
 #![forbid(unsafe_code)]
 
+pub mod dump;
 pub mod json;
 pub mod npy;
 pub mod plan;

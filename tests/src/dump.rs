@@ -1,0 +1,44 @@
+//! The CDL text of an open dataset.
+
+use cdl::{Block, DataSource, Facts, Options};
+use nczarr::model::Slab;
+use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
+
+struct Source<'f>(&'f File);
+
+impl DataSource for Source<'_> {
+    fn read(&mut self, var: nczarr::model::VarId, start: &[u64], count: &[u64]) -> Result<Block> {
+        let variable = self.0.variable_by_id(var)?;
+        let slab = Slab::new(start, count);
+        let (ty, len) = (variable.nc_type(), slab.len() as usize);
+        if ty == NcType::String {
+            let mut strings = vec![NcString::new(); len];
+            variable.read(&slab, MemMut::Strings(&mut strings))?;
+            return Ok(Block::Values(Values::String(strings)));
+        }
+        let mut bytes = vec![0; len * ty.size().unwrap_or(1)];
+        variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+        Ok(Block::Values(Values::from_native_bytes(ty, &bytes).expect("whole elements")))
+    }
+
+    fn chunk_shape(&mut self, var: nczarr::model::VarId) -> Option<Vec<u64>> {
+        self.0.variable_by_id(var).ok()?.chunk_shape().ok()?
+    }
+}
+
+/// The CDL text of `file`.
+///
+/// # Errors
+/// What the library says.
+pub fn dump(file: &File, options: &Options) -> Result<String> {
+    let info = file.info();
+    let facts = Facts {
+        format: info.format.name().to_owned(),
+        classic: false,
+        properties: info.properties,
+        superblock: info.superblock,
+    };
+    let mut text = Vec::new();
+    cdl::print(&file.model(), &facts, options, &mut Source(file), &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
