@@ -101,20 +101,17 @@ impl Variable {
         self.fixed_into(&selection.slab(), ty, out)
     }
 
-    /// Reads into places of the caller's: element `i` of the part goes to `out[Σ i·imap]`. A negative entry walks
-    /// backwards; the lowest place any element comes to is `out[0]`.
+    /// Reads into places of the caller's: element `i` of the part goes to `out[Σ i·imap]`; what lies between is left alone.
     ///
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
     pub fn get_mapped<T: Number, E: Extents>(&self, extents: E, imap: &[i64], out: &mut [T]) -> Result<()> {
         let selection = self.select(extents)?;
-        self.check(&selection.slab(), false)?;
-        let places = places(&selection.slab(), imap, out.len()).map_err(|error| error.at(self.full_name()))?;
+        let slab = selection.slab();
+        self.check(&slab, false)?;
+        model::check_imap(slab.count, imap, out.len()).map_err(|error| error.at(self.full_name()))?;
         let values = self.fetch::<T>(&selection, T::TYPE)?;
-        for (value, place) in values.iter().zip(places) {
-            out[place] = *value;
-        }
-        Ok(())
+        model::scatter_items(slab.count, imap, out, &values)
     }
 
     /// Reads a hyperslab in terms of the contract below this crate.
@@ -193,11 +190,13 @@ impl Variable {
     /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
     pub fn put_mapped<T: Number, E: Extents>(&self, values: &[T], imap: &[i64], extents: E) -> Result<()> {
         let selection = self.select(extents)?;
-        self.check(&selection.slab(), true)?;
-        let places = places(&selection.slab(), imap, values.len()).map_err(|error| error.at(self.full_name()))?;
-        let gathered: Vec<T> = places.into_iter().map(|place| values[place]).collect();
-        let bytes = bytemuck::must_cast_slice(&gathered);
-        self.write(&selection.slab(), MemRef::Fixed { ty: T::TYPE, bytes })
+        let slab = selection.slab();
+        self.check(&slab, true)?;
+        model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
+        let mut dense = vec![T::zeroed(); byte_len(slab.len(), size_of::<T>())? / size_of::<T>()];
+        model::gather_items(slab.count, imap, values, &mut dense)?;
+        let bytes = bytemuck::must_cast_slice(&dense);
+        self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes })
     }
 
     /// Writes a hyperslab in terms of the contract below this crate.
@@ -284,56 +283,4 @@ impl Variable {
 
 fn unlimited(model: &Model, variable: &Variable) -> Result<Vec<bool>> {
     model.var(variable.id)?.dims.iter().map(|&dim| Ok(model.dim(dim)?.unlimited)).collect()
-}
-
-/// Where each element of a slab lies in memory described by `imap`, in C order of the slab.
-fn places(slab: &Slab<'_>, imap: &[i64], len: usize) -> Result<Vec<usize>> {
-    let rank = slab.rank();
-    if imap.len() != rank {
-        return Err(ErrorKind::Inval.context(format!("imap has {} entries, the variable's rank is {rank}", imap.len())));
-    }
-    if slab.is_empty() {
-        return Ok(Vec::new());
-    }
-    // The lowest and highest place, relative to the element at the slab's start.
-    let (mut low, mut high) = (0i128, 0i128);
-    for (&step, &count) in imap.iter().zip(slab.count) {
-        let reach = i128::from(step) * i128::from(count - 1);
-        low += reach.min(0);
-        high += reach.max(0);
-    }
-    if high - low >= len as i128 {
-        return Err(ErrorKind::Inval.context(format!("imap reaches {} places, there are {len}", high - low + 1)));
-    }
-    let mut places = vec![-low];
-    for (&step, &count) in imap.iter().zip(slab.count) {
-        let steps = 0..i128::from(count);
-        places = places.iter().flat_map(|place| steps.clone().map(move |i| place + i * i128::from(step))).collect();
-    }
-    Ok(places.into_iter().map(|place| place as usize).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imap_says_where_each_element_goes() {
-        let at = |count: &[u64], imap: &[i64], len| places(&Slab::new(&vec![0; count.len()], count), imap, len);
-        assert_eq!(at(&[2, 3], &[3, 1], 6).unwrap(), [0, 1, 2, 3, 4, 5]);
-        assert_eq!(at(&[2, 3], &[1, 2], 6).unwrap(), [0, 2, 4, 1, 3, 5]);
-        assert_eq!(at(&[3], &[-1], 3).unwrap(), [2, 1, 0]);
-        assert_eq!(at(&[2, 2], &[-2, 1], 4).unwrap(), [2, 3, 0, 1]);
-        assert_eq!(at(&[], &[], 1).unwrap(), [0]);
-        assert_eq!(at(&[0, 3], &[3, 1], 0).unwrap(), Vec::<usize>::new());
-        for (count, imap, len) in [
-            (&[2, 3][..], &[3, 1][..], 5),
-            (&[2, 3], &[3], 6),
-            (&[2], &[i64::MAX], 6),
-            (&[2, 2], &[i64::MIN, i64::MAX], 6),
-            (&[], &[], 0),
-        ] {
-            assert_eq!(at(count, imap, len).unwrap_err().kind(), ErrorKind::Inval, "{count:?} {imap:?}");
-        }
-    }
 }
