@@ -20,7 +20,7 @@ mod fletcher32;
 mod json;
 #[cfg(any(feature = "deflate", feature = "zstd", feature = "blosc"))]
 mod local;
-#[cfg(any(feature = "deflate", feature = "blosc"))]
+#[cfg(any(feature = "deflate", feature = "zstd", feature = "blosc"))]
 #[allow(unsafe_code)]
 mod raw;
 #[cfg(feature = "shuffle")]

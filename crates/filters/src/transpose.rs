@@ -58,6 +58,7 @@ macro_rules! for_avx2_too {
         }
     };
 }
+#[cfg(feature = "blosc")]
 pub(crate) use for_avx2_too;
 
 for_avx2_too!(unshuffle_all, unshuffle_body);

@@ -142,7 +142,7 @@ fn decode(
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "fast-deflate"))]
 mod tests {
     use super::super::{fast, pure};
     use super::*;
