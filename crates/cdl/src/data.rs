@@ -248,9 +248,10 @@ impl Rows {
                 printer.out.fold(&self.piece)
             }
             Some(braces) => {
-                // What ends a row has no part in the folding.
+                // What ends a row has no part in the folding, but the braces have.
+                self.piece.resize(self.piece.len() + braces, b'}');
                 printer.out.fold(&self.piece)?;
-                self.end_row(printer, braces)
+                self.end_row(printer)
             }
         }
     }
@@ -275,21 +276,17 @@ impl Rows {
             Some(braces) => {
                 self.nuls = 0;
                 self.piece.push(b'"');
+                self.piece.resize(self.piece.len() + braces, b'}');
                 printer.out.raw(&self.piece)?;
-                self.end_row(printer, braces)
+                self.end_row(printer)
             }
         }
     }
 
-    fn end_row(&mut self, printer: &mut Printer<'_>, braces: usize) -> Result<()> {
+    fn end_row(&mut self, printer: &mut Printer<'_>) -> Result<()> {
         let last = self.index.iter().all(|&index| index == 0);
-        self.piece.clear();
-        self.piece.resize(braces, b'}');
-        self.piece.extend_from_slice(if last { b" ;\n" } else { b",\n  " });
-        printer.out.raw(&self.piece)?;
-        if !last {
-            printer.out.set_column(printer.out.indent() + 2);
-        }
+        printer.out.raw(if last { " ;\n" } else { ",\n  " })?;
+        printer.out.set_column(if last { 0 } else { printer.out.indent() + 2 });
         Ok(())
     }
 

@@ -215,16 +215,20 @@ impl Printer<'_> {
         push_name(&mut piece, &user.name);
         piece.extend_from_slice(b" {");
         self.out.margin()?;
-        self.out.set_column(self.out.indent());
         self.out.fold(&piece)?;
         for (i, member) in members.iter().enumerate() {
             piece.clear();
             push_name(&mut piece, &member.name);
             piece.extend_from_slice(format!(" = {}", member.value).as_bytes());
-            piece.extend_from_slice(if i + 1 == members.len() { b"" } else { b", " });
+            piece.extend_from_slice(if i + 1 == members.len() { b"} ;\n" } else { b", " });
             self.out.fold(&piece)?;
         }
-        self.out.raw("} ;\n")
+        if members.is_empty() {
+            self.out.raw("} ;\n")?;
+        }
+        // The next enum stands in the right column; the first one of all, and one after data, is taken to stand in column 0.
+        self.out.set_column(self.out.indent());
+        Ok(())
     }
 
     fn compound_type(&mut self, user: &UserType) -> Result<()> {

@@ -315,7 +315,7 @@ impl Parser<'_> {
 
     fn contents(&mut self, group: GroupId) {
         if self.section("types") {
-            while !self.at_end_of_section() {
+            while !self.at_end_of_section() && !self.at_attribute() {
                 self.user_type(group);
             }
         }
