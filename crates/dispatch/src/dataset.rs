@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 
-use crate::{Format, FormatX, MemMut, MemRef, Registry};
+use crate::{DriverInfo, Format, FormatX, MemMut, MemRef, Registry};
 
 /// How much of a variable's decoded data is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,9 +22,15 @@ pub struct CacheConfig {
     pub preemption: f32,
 }
 
+impl CacheConfig {
+    /// What a process starts with.
+    pub(crate) const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
+}
+
 impl Default for CacheConfig {
+    /// The process's setting ([`chunk_cache`](crate::settings::chunk_cache)).
     fn default() -> Self {
-        Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 }
+        crate::settings::chunk_cache()
     }
 }
 
@@ -53,6 +59,24 @@ pub struct DatasetInfo {
     pub superblock: Option<i32>,
 }
 
+impl DatasetInfo {
+    /// What a read-only dataset without map, flavour and version says; the rest is filled in with `..`.
+    pub fn of(driver: &DriverInfo, format: Format) -> Self {
+        Self {
+            driver: driver.name,
+            map: None,
+            format,
+            formatx: driver.formatx,
+            flavour: String::new(),
+            version: String::new(),
+            writable: false,
+            notes: Vec::new(),
+            properties: None,
+            superblock: None,
+        }
+    }
+}
+
 /// One open dataset: what a storage format must be able to do.
 pub trait Dataset: Send + Sync + fmt::Debug {
     /// What it is.
@@ -72,7 +96,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// The variable's `problem` if its data cannot be read; `NC_ENOTVAR`.
     fn data(&self, var: VarId) -> Result<Arc<dyn VarData>>;
 
-    /// Flushes and releases everything. Idempotent.
+    /// Ends define mode, flushes and releases everything. Idempotent.
     ///
     /// # Errors
     /// What the storage says.
@@ -94,7 +118,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Writes everything out.
+    /// Ends define mode ([`ModelCell::end`]) and writes everything out, metadata and data.
     ///
     /// # Errors
     /// What the storage says.

@@ -19,11 +19,13 @@ mod element;
 mod filter;
 mod key;
 mod memory;
+mod nc_dispatch;
 mod options;
 #[allow(unsafe_code)]
 mod outbuf;
 mod pool;
 mod registry;
+pub mod settings;
 pub mod trace;
 mod zmap;
 
@@ -39,6 +41,9 @@ pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFo
 pub use inventory;
 pub use key::Key;
 pub use memory::{MemMut, MemRef, byte_len};
+pub use nc_dispatch::{
+    AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarInquiry, copy_att, copy_var,
+};
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use pool::pull_parallel;

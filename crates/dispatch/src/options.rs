@@ -63,7 +63,7 @@ pub struct Options {
     pub limits: Limits,
     /// Threads a transfer may use; 0: as many as the system offers.
     pub threads: usize,
-    /// Bytes of decoded chunks kept per variable. Default 64 MiB.
+    /// Bytes of decoded chunks kept per variable. Default: the process's setting, 64 MiB at first.
     pub cache_bytes: usize,
     /// When a write counts as done.
     pub durability: Durability,
@@ -82,7 +82,7 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             threads: 0,
-            cache_bytes: 64 << 20,
+            cache_bytes: crate::settings::chunk_cache().bytes,
             durability: Durability::default(),
             missing_chunks: MissingChunks::default(),
             exclusive: false,

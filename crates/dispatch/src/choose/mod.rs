@@ -17,11 +17,11 @@ use model::{ErrorKind, Result};
 use url_infer::Target;
 
 use crate::registry::not_built;
-use crate::trace;
 use crate::{
-    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Key, MapFactory, OpenRequest, Options, PluginKind, Registry,
-    ZMap,
+    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, OpenRequest, Options, PluginKind,
+    Registry, ZMap,
 };
+use crate::{settings, trace};
 use site::{Content, Site};
 
 pub use explain::{Explanation, Look};
@@ -97,7 +97,7 @@ impl Registry {
             let request = CreateRequest {
                 target: &target,
                 clobber,
-                classic_model,
+                classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
                 options,
                 registry: self,
                 map,

@@ -1,0 +1,114 @@
+//! Attributes, and the three of the root that no dataset stores as such: `_NCProperties`, `_IsNetcdf4`,
+//! `_SuperblockVersion`. They are read by name, are not counted or listed, and cannot be changed.
+
+use model::name::nfc;
+use model::{Att, Edit, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, convert};
+
+use super::NcDispatch;
+use super::inquire::AttInquiry;
+use crate::{Dataset, Format};
+
+const PROPERTIES: &str = "_NCProperties";
+const IS_NETCDF4: &str = "_IsNetcdf4";
+const SUPERBLOCK: &str = "_SuperblockVersion";
+
+pub(super) fn check_reserved(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
+    if group == GroupId::ROOT && var.is_none() && [PROPERTIES, IS_NETCDF4, SUPERBLOCK].contains(&name) {
+        return Err(ErrorKind::NameInUse.context(format!("attribute {name} is reserved and cannot be changed")));
+    }
+    Ok(())
+}
+
+/// The value of a reserved attribute, if this is one and the dataset has it.
+fn reserved<D: Dataset + ?Sized>(dataset: &D, group: GroupId, var: Option<VarId>, name: &str) -> Option<Values> {
+    check_reserved(group, var, name).err()?;
+    let info = dataset.info();
+    match name {
+        PROPERTIES => info.properties.as_deref().map(Values::text),
+        SUPERBLOCK => info.superblock.map(|version| Values::Int(vec![version])),
+        IS_NETCDF4 => Some(Values::Int(vec![matches!(info.format, Format::NetCdf4 | Format::NetCdf4Classic).into()])),
+        _ => None,
+    }
+}
+
+fn find<D: Dataset + ?Sized>(dataset: &D, group: GroupId, var: Option<VarId>, name: &str) -> Result<Values> {
+    match reserved(dataset, group, var, name) {
+        Some(values) => Ok(values),
+        None => dataset.model().snapshot().find_att(group, var, name).cloned(),
+    }
+}
+
+pub(super) fn inquire<D: Dataset + ?Sized>(
+    dataset: &D,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+) -> Result<AttInquiry> {
+    let values = find(dataset, group, var, name)?;
+    let ty = values.nc_type();
+    let len = match &values {
+        // A vlen's bytes are handles of no fixed size: they count as one value each byte.
+        Values::User(..) => match dataset.model().snapshot().type_size(ty)? {
+            Some(size) if size > 0 => values.len() / size,
+            _ => values.len(),
+        },
+        _ => values.len(),
+    };
+    Ok(AttInquiry { ty, len })
+}
+
+fn owner(model: &Model, group: GroupId, var: Option<VarId>) -> Result<&Att> {
+    model.atts(group, var)
+}
+
+pub(super) fn place(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> Result<usize> {
+    let atts = owner(model, group, var)?;
+    atts.get_index_of(name).or_else(|| atts.get_index_of(&*nfc(name))).ok_or_else(|| no_att(model, group, var, name))
+}
+
+pub(super) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: usize) -> Result<String> {
+    let atts = owner(model, group, var)?;
+    atts.get_index(place)
+        .map(|(name, _)| name.clone())
+        .ok_or_else(|| ErrorKind::NotAtt.context(format!("no attribute {place}; there are {}", atts.len())))
+}
+
+fn no_att(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> model::Error {
+    match model.find_att(group, var, name) {
+        Err(error) => error,
+        Ok(_) => ErrorKind::Internal.context(format!("attribute {name:?} has no place")),
+    }
+}
+
+pub(super) fn get<D: Dataset + ?Sized>(
+    dataset: &D,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+    memtype: Option<NcType>,
+) -> Result<(Values, bool)> {
+    let values = find(dataset, group, var, name)?;
+    match memtype {
+        None => Ok((values, false)),
+        Some(ty) => convert::convert_values(&values, ty).map_err(|error| error.at(format_args!("attribute {name:?}"))),
+    }
+}
+
+pub(super) fn put<D: Dataset + ?Sized>(
+    dataset: &D,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+    filetype: NcType,
+    values: &Values,
+) -> Result<()> {
+    check_reserved(group, var, name)?;
+    let (values, out_of_range) =
+        convert::convert_values(values, filetype).map_err(|error| error.at(format_args!("attribute {name:?}")))?;
+    dataset.edit(&Edit::PutAtt { group, var, name, values: &values })?;
+    if out_of_range {
+        let what = format!("attribute {name:?}: a value does not fit type {}; it was stored wrapped", filetype.name());
+        return Err(ErrorKind::Range.context(what));
+    }
+    Ok(())
+}

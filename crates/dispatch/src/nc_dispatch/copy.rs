@@ -1,0 +1,257 @@
+//! [`copy_att`] and [`copy_var`]: within a dataset or from one to another.
+
+use model::{
+    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Result, Slab,
+    Values, VarFill, VarId,
+};
+
+use super::data::zeroed;
+use super::{NcDispatch, types};
+use crate::{Dataset, Format, MemMut, MemRef, OutBuf};
+
+/// Memory that copying a variable's data takes at most, in bytes.
+const BUDGET: u64 = 16 << 20;
+
+/// What a string counts for, before anybody knows how long it is.
+const STRING: u64 = 64;
+
+/// Copies an attribute (of a variable, or of the group if that is `None`) as it is, also to where it has a namesake.
+///
+/// # Errors
+/// `NC_ENOTATT`; `NC_EBADTYPE` if its type is user-defined and the target has no equal one; what `put_att` says.
+pub fn copy_att(
+    from: &dyn Dataset,
+    (from_group, from_var): (GroupId, Option<VarId>),
+    name: &str,
+    to: &dyn Dataset,
+    (to_group, to_var): (GroupId, Option<VarId>),
+) -> Result<()> {
+    let (values, _) = from.get_att(from_group, from_var, name, None)?;
+    let values = carry(&from.model().snapshot(), values, &to.model().snapshot(), to_group)
+        .map_err(|error| error.at(format_args!("attribute {name:?}")))?;
+    to.put_att(to_group, to_var, name, values.nc_type(), &values)
+}
+
+/// Copies a variable: its definition, layout (where the target's format has one), attributes and data. Its dimensions
+/// are those of the same names as seen from the target group. Memory stays bounded, whatever the size of the data.
+///
+/// # Errors
+/// `NC_EBADDIM` if the target lacks a dimension, `NC_EDIMSIZE` if one has another length, `NC_ENAMEINUSE` if the group has
+/// a variable of the name, `NC_EBADTYPE` as for [`copy_att`]; what reading and writing say. What was defined by then stays.
+pub fn copy_var(from: &dyn Dataset, var: VarId, to: &dyn Dataset, group: GroupId) -> Result<VarId> {
+    let source = from.model().snapshot();
+    let path = source.var_path(var)?;
+    let at = |error: Error| error.at(format_args!("copy of {path}"));
+    let new = define(from, &source, var, to, group).map_err(at)?;
+    copy_data(from, &source, var, to, new).map_err(at)?;
+    Ok(new)
+}
+
+fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group: GroupId) -> Result<VarId> {
+    let var = source.var(id)?;
+    let target = to.model().snapshot();
+    let xtype = carry_type(source, var.xtype, &target, group)?;
+    let mut dims = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
+        dims.push(matching_dim(source, dim, &target, group)?);
+    }
+    let new = to.def_var(group, &var.name, xtype, &dims)?;
+    if matches!(to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
+        if !dims.is_empty() {
+            match &var.chunking {
+                Chunking::Chunked(shape) => to.def_var_chunking(new, &Chunking::Chunked(shape.clone()))?,
+                Chunking::Default => {
+                    if let Some(shape) = from.data(id)?.chunk_shape().filter(|shape| shape.len() == dims.len()) {
+                        to.def_var_chunking(new, &Chunking::Chunked(fitting(source, &var.dims, shape)?))?;
+                    }
+                }
+                Chunking::Contiguous | Chunking::Compact => to.def_var_chunking(new, &var.chunking)?,
+            }
+            for filter in &var.filters {
+                to.def_var_filter_spec(new, filter)?;
+            }
+        }
+        if var.endian != Endian::Native {
+            to.def_var_endian(new, var.endian)?;
+        }
+        if var.quantize.is_some() {
+            to.def_var_quantize(new, var.quantize)?;
+        }
+    }
+    for (name, values) in &var.atts {
+        let values = carry(source, values.clone(), &target, group)?;
+        to.edit(&Edit::PutAtt { group, var: Some(new), name, values: &values })?;
+    }
+    match &var.fill {
+        VarFill::Value(value) if !var.atts.contains_key(FILL_VALUE) => {
+            let value = carry(source, value.clone(), &target, group)?;
+            to.def_var_fill(new, false, Some(&value))?;
+        }
+        VarFill::NoFill => to.def_var_fill(new, true, None)?,
+        VarFill::Value(_) | VarFill::Default => {}
+    }
+    Ok(new)
+}
+
+/// A chunk shape that no fixed dimension is shorter than.
+fn fitting(model: &Model, dims: &[DimId], mut shape: Vec<u64>) -> Result<Vec<u64>> {
+    for (chunk, &dim) in shape.iter_mut().zip(dims) {
+        let dim = model.dim(dim)?;
+        if !dim.unlimited && !dim.is_empty() {
+            *chunk = (*chunk).min(dim.len());
+        }
+    }
+    Ok(shape)
+}
+
+fn matching_dim(source: &Model, id: DimId, target: &Model, group: GroupId) -> Result<DimId> {
+    let dim = source.dim(id)?;
+    let missing = || ErrorKind::BadDim.context(format!("the target has no dimension {:?}", dim.name));
+    let found = target.find_dim(group, &dim.name).ok_or_else(missing)?;
+    let there = target.dim(found)?;
+    if !there.unlimited && there.len() != dim.len() {
+        let (len, wanted) = (there.len(), dim.len());
+        return Err(
+            ErrorKind::DimSize.context(format!("dimension {:?} has length {len} there, {wanted} here", dim.name))
+        );
+    }
+    Ok(found)
+}
+
+/// The type of the target that is equal to one of the source.
+fn carry_type(source: &Model, ty: NcType, target: &Model, group: GroupId) -> Result<NcType> {
+    let NcType::User(id) = ty else { return Ok(ty) };
+    let name = &source.user_type(id)?.name;
+    let near = target.find_type(group, name);
+    for candidate in near.into_iter().chain(target.user_types().map(|(id, _)| id)) {
+        if types::equal(source, ty, target, NcType::User(candidate))? {
+            return Ok(NcType::User(candidate));
+        }
+    }
+    Err(ErrorKind::BadType.context(format!("the target has no type equal to {name:?}")))
+}
+
+fn carry(source: &Model, values: Values, target: &Model, group: GroupId) -> Result<Values> {
+    let ty = carry_type(source, values.nc_type(), target, group)?;
+    Ok(match (values, ty) {
+        (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes),
+        (values, _) => values,
+    })
+}
+
+fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, new: VarId) -> Result<()> {
+    let shape = source.shape(var)?;
+    if shape.contains(&0) {
+        return Ok(());
+    }
+    let (ty, new_ty) = (source.var(var)?.xtype, to.model().snapshot().var(new)?.xtype);
+    let item = match ty {
+        NcType::String => None,
+        ty => Some(
+            source
+                .type_size(ty)?
+                .ok_or_else(|| ErrorKind::BadType.context(format!("data of type {} cannot be copied", ty.name())))?,
+        ),
+    };
+    let chunk = from.data(var)?.chunk_shape().filter(|chunk| chunk.len() == shape.len());
+    let block = block_shape(&shape, chunk, item.map_or(STRING, |item| item as u64));
+    let mut bytes = Vec::new();
+    let mut strings = Vec::new();
+    let mut start = vec![0; shape.len()];
+    loop {
+        let count: Vec<u64> = (0..shape.len()).map(|dim| block[dim].min(shape[dim] - start[dim])).collect();
+        let slab = Slab::new(&start, &count);
+        match item {
+            Some(item) => {
+                let len = crate::byte_len(slab.len(), item)?;
+                if bytes.len() < len {
+                    bytes = zeroed(len)?;
+                }
+                let bytes = &mut bytes[..len];
+                from.get_vara(var, &start, &count, MemMut::Fixed { ty, out: &mut OutBuf::over(bytes) })?;
+                to.put_vara(new, &start, &count, MemRef::Fixed { ty: new_ty, bytes })?;
+            }
+            None => {
+                strings.resize(crate::byte_len(slab.len(), 1)?, NcString::new());
+                from.get_vara(var, &start, &count, MemMut::Strings(&mut strings))?;
+                to.put_vara(new, &start, &count, MemRef::Strings(&strings))?;
+            }
+        }
+        if !step(&mut start, &block, &shape) {
+            return Ok(());
+        }
+    }
+}
+
+/// Goes to the next block in C order; `false` after the last.
+fn step(start: &mut [u64], block: &[u64], shape: &[u64]) -> bool {
+    for dim in (0..shape.len()).rev() {
+        start[dim] = start[dim].saturating_add(block[dim]);
+        if start[dim] < shape[dim] {
+            return true;
+        }
+        start[dim] = 0;
+    }
+    false
+}
+
+/// The largest block of whole chunks within the budget, grown along the fastest dimensions first; a part of a chunk
+/// if one is more than the budget.
+fn block_shape(shape: &[u64], chunk: Option<Vec<u64>>, item: u64) -> Vec<u64> {
+    let mut block: Vec<u64> = match chunk {
+        Some(chunk) => chunk.iter().zip(shape).map(|(&chunk, &len)| chunk.clamp(1, len)).collect(),
+        None => vec![1; shape.len()],
+    };
+    let bytes = |block: &[u64]| block.iter().fold(item, |product, &len| product.saturating_mul(len));
+    for dim in 0..block.len() {
+        while bytes(&block) > BUDGET && block[dim] > 1 {
+            block[dim] = block[dim].div_ceil(2);
+        }
+    }
+    for dim in (0..block.len()).rev() {
+        let times = (BUDGET / bytes(&block).max(1)).max(1);
+        block[dim] = block[dim].saturating_mul(times).min(shape[dim]);
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_chunks_within_the_budget() {
+        for (shape, chunk, item, block) in [
+            (vec![10, 10], Some(vec![3, 4]), 8, vec![10, 10]),
+            (vec![1 << 20, 1 << 12], Some(vec![16, 1 << 12]), 8, vec![512, 1 << 12]),
+            (vec![1 << 12, 1 << 20], Some(vec![16, 1 << 10]), 4, vec![16, 1 << 18]),
+            (vec![1 << 20, 1 << 20], Some(vec![1 << 20, 1 << 20]), 8, vec![2, 1 << 20]),
+            (vec![1 << 40], None, 1, vec![BUDGET]),
+            (vec![], Some(vec![]), 8, vec![]),
+            (vec![5], Some(vec![100]), 8, vec![5]),
+        ] {
+            assert_eq!(block_shape(&shape, chunk.clone(), item), block, "{shape:?} {chunk:?} {item}");
+        }
+    }
+
+    #[test]
+    fn blocks_cover_every_element_once() {
+        let (shape, block) = ([5u64, 3, 4], [2u64, 3, 3]);
+        let mut seen = vec![0; 60];
+        let mut start = vec![0; 3];
+        loop {
+            for i in start[0]..(start[0] + block[0]).min(shape[0]) {
+                for j in start[1]..(start[1] + block[1]).min(shape[1]) {
+                    for k in start[2]..(start[2] + block[2]).min(shape[2]) {
+                        seen[((i * 3 + j) * 4 + k) as usize] += 1;
+                    }
+                }
+            }
+            if !step(&mut start, &block, &shape) {
+                break;
+            }
+        }
+        assert!(seen.iter().all(|&times| times == 1));
+        assert!(!step(&mut [], &[], &[]), "a scalar is one block");
+    }
+}

@@ -1,0 +1,143 @@
+//! Define mode, and the one way every edit takes.
+//!
+//! A new dataset is in define mode, an opened one in data mode. In the enhanced model an edit enters define mode and a
+//! write leaves it by itself; in the classic model only `redef` and `_enddef` do. What `redef` (or the first edit)
+//! found is what `abort` goes back to.
+
+use std::sync::Arc;
+
+use model::{Defined, Edit, Error, ErrorKind, FillMode, Model, Result, TypeId};
+
+use crate::{Dataset, Format, Registry, trace};
+
+pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+    if dataset.model().is_defining() {
+        return Err(ErrorKind::InDefine.context("redef: the dataset is in define mode"));
+    }
+    if !dataset.info().writable {
+        return Err(ErrorKind::Perm.context("redef: the dataset is read-only"));
+    }
+    dataset.model().begin();
+    Ok(())
+}
+
+pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+    if !dataset.model().is_defining() {
+        return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
+    }
+    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit())?;
+    dataset.model().end();
+    Ok(())
+}
+
+/// Leaves define mode before data are written.
+pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+    if !dataset.model().is_defining() {
+        return Ok(());
+    }
+    if is_classic(dataset) {
+        return Err(ErrorKind::InDefine.context("the classic-model dataset is in define mode"));
+    }
+    enddef(dataset)
+}
+
+pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
+    let edit = Edit::SetFill { mode };
+    dataset.admit(&edit)?;
+    let old = dataset.model().snapshot().fill_mode;
+    dataset.model().apply(&edit)?;
+    Ok(old)
+}
+
+pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
+    trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
+        let was_defining = dataset.model().is_defining();
+        if !was_defining && is_classic(dataset) && !fits_data_mode(&dataset.model().snapshot(), edit) {
+            return Err(ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"));
+        }
+        if moves_storage(edit) {
+            // The format moves what is stored before the model changes: the model must not refuse afterwards.
+            Model::clone(&dataset.model().snapshot()).apply(edit)?;
+        }
+        dataset.admit(edit)?;
+        if !was_defining {
+            dataset.model().begin();
+        }
+        let defined = dataset.model().apply(edit);
+        if defined.is_err() && !was_defining {
+            dataset.model().end();
+        }
+        defined
+    })
+}
+
+/// Whether the dataset has the classic model: then define mode is the caller's business alone.
+fn is_classic<D: Dataset + ?Sized>(dataset: &D) -> bool {
+    !matches!(dataset.info().format, Format::NetCdf4)
+}
+
+/// What the classic model allows in data mode: changes that take no more room.
+fn fits_data_mode(model: &Model, edit: &Edit<'_>) -> bool {
+    match *edit {
+        Edit::PutAtt { group, var, name, values } => model
+            .find_att(group, var, name)
+            .is_ok_and(|old| old.nc_type() == values.nc_type() && values.len() <= old.len()),
+        Edit::RenameDim { dim, name } => model.dim(dim).is_ok_and(|old| name.len() <= old.name.len()),
+        Edit::RenameVar { var, name } => model.var(var).is_ok_and(|old| name.len() <= old.name.len()),
+        Edit::RenameAtt { name, to, .. } => to.len() <= name.len(),
+        _ => false,
+    }
+}
+
+fn moves_storage(edit: &Edit<'_>) -> bool {
+    matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. })
+}
+
+/// The name of the dispatch table's entry that makes an edit.
+fn name_of(edit: &Edit<'_>) -> &'static str {
+    match edit {
+        Edit::DefDim { .. } => "def_dim",
+        Edit::RenameDim { .. } => "rename_dim",
+        Edit::DefVar { .. } => "def_var",
+        Edit::RenameVar { .. } => "rename_var",
+        Edit::DefGroup { .. } => "def_grp",
+        Edit::RenameGroup { .. } => "rename_grp",
+        Edit::PutAtt { .. } => "put_att",
+        Edit::RenameAtt { .. } => "rename_att",
+        Edit::DelAtt { .. } => "del_att",
+        Edit::SetFill { .. } => "set_fill",
+        Edit::DefVarFill { .. } => "def_var_fill",
+        Edit::DefVarChunking { .. } => "def_var_chunking",
+        Edit::DefVarEndian { .. } => "def_var_endian",
+        Edit::DefVarFilter { .. } => "def_var_filter",
+        Edit::DefVarQuantize { .. } => "def_var_quantize",
+        Edit::DefCompound { .. } => "def_compound",
+        Edit::InsertField { .. } => "insert_compound",
+        Edit::DefVlen { .. } => "def_vlen",
+        Edit::DefEnum { .. } => "def_enum",
+        Edit::InsertEnum { .. } => "insert_enum",
+        Edit::DefOpaque { .. } => "def_opaque",
+        _ => "edit",
+    }
+}
+
+/// The type an edit made.
+pub(super) fn a_type(defined: Defined) -> Result<TypeId> {
+    match defined {
+        Defined::Type(ty) => Ok(ty),
+        other => Err(unexpected("a type", other)),
+    }
+}
+
+/// The error for an edit that made something else than it says.
+pub(super) fn unexpected(what: &str, made: Defined) -> Error {
+    ErrorKind::Internal.context(format!("{what} was to be defined, but the model made {made:?}"))
+}
+
+/// The dataset's registry, or the process's.
+pub(super) fn registry_of<D: Dataset + ?Sized>(dataset: &D) -> Result<Arc<Registry>> {
+    match dataset.registry() {
+        Some(registry) => Ok(Arc::clone(registry)),
+        None => Registry::process_default(),
+    }
+}

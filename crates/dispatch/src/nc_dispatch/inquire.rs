@@ -1,0 +1,175 @@
+//! Answers from the model: groups, dimensions and variables.
+
+use std::fmt::Write as _;
+
+use model::{Chunking, DimId, Endian, ErrorKind, FilterSpec, GroupId, Model, NcType, Quantize, Result, VarFill, VarId};
+
+use crate::{Dataset, Format, FormatX};
+
+/// A group at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupInquiry {
+    /// How many dimensions it has.
+    pub ndims: usize,
+    /// How many variables it has.
+    pub nvars: usize,
+    /// How many attributes it has.
+    pub natts: usize,
+    /// Its first unlimited dimension.
+    pub unlimdim: Option<DimId>,
+}
+
+/// A dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimInquiry {
+    /// Its name.
+    pub name: String,
+    /// Its current length.
+    pub len: u64,
+    /// Whether writes may make it longer.
+    pub unlimited: bool,
+}
+
+/// Type and length of an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttInquiry {
+    /// The type.
+    pub ty: NcType,
+    /// How many values.
+    pub len: usize,
+}
+
+/// All there is to know of a variable but its attributes' values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VarInquiry {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub xtype: NcType,
+    /// Its dimensions, slowest first.
+    pub dims: Vec<DimId>,
+    /// How many attributes it has.
+    pub natts: usize,
+    /// Whether its bytes are shuffled.
+    pub shuffle: bool,
+    /// The level it is deflated with, if it is.
+    pub deflate: Option<u32>,
+    /// Whether it has a checksum.
+    pub fletcher32: bool,
+    /// What was asked for; or [`Chunking::Chunked`] with what the format chose, where nothing was.
+    pub chunking: Chunking,
+    /// What unwritten elements read as.
+    pub fill: VarFill,
+    /// Its byte order.
+    pub endian: Endian,
+    /// Its filters in the order of encoding, shuffle, deflate and checksum among them.
+    pub filters: Vec<FilterSpec>,
+    /// Its rounding.
+    pub quantize: Option<Quantize>,
+}
+
+pub(super) fn format_extended<D: Dataset + ?Sized>(dataset: &D) -> (FormatX, u32) {
+    const WRITE: u32 = 0x1;
+    const CDF5: u32 = 0x20;
+    const CLASSIC_MODEL: u32 = 0x100;
+    const OFFSET_64: u32 = 0x200;
+    const NETCDF4: u32 = 0x1000;
+    let info = dataset.info();
+    let mode = match info.format {
+        Format::Classic => 0,
+        Format::Offset64 => OFFSET_64,
+        Format::Cdf5 => CDF5,
+        Format::NetCdf4 => NETCDF4,
+        Format::NetCdf4Classic => NETCDF4 | CLASSIC_MODEL,
+    };
+    (info.formatx, if info.writable { mode | WRITE } else { mode })
+}
+
+pub(super) fn group(model: &Model, id: GroupId) -> Result<GroupInquiry> {
+    let group = model.group(id)?;
+    Ok(GroupInquiry {
+        ndims: group.dims.len(),
+        nvars: group.vars.len(),
+        natts: group.atts.len(),
+        unlimdim: unlimited(model, id)?.first().copied(),
+    })
+}
+
+pub(super) fn group_id(model: &Model, group: GroupId, name: &str) -> Result<GroupId> {
+    let known = model.group(group)?.groups.keys();
+    model.find_group(group, name).ok_or_else(|| missing(ErrorKind::NoGrp, "group", name, known))
+}
+
+pub(super) fn dim_id(model: &Model, group: GroupId, name: &str) -> Result<DimId> {
+    let known = model.group(group)?.dims.keys();
+    model.find_dim(group, name).ok_or_else(|| missing(ErrorKind::BadDim, "dimension", name, known))
+}
+
+pub(super) fn var_id(model: &Model, group: GroupId, name: &str) -> Result<VarId> {
+    let known = model.group(group)?.vars.keys();
+    model.find_var(group, name).ok_or_else(|| missing(ErrorKind::NotVar, "variable", name, known))
+}
+
+fn missing<'k>(kind: ErrorKind, what: &str, name: &str, known: impl Iterator<Item = &'k String>) -> model::Error {
+    let known: Vec<_> = known.map(String::as_str).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    kind.context(format!("no {what} {name:?}; the group has: {known}"))
+}
+
+pub(super) fn dim(model: &Model, id: DimId) -> Result<DimInquiry> {
+    let dim = model.dim(id)?;
+    Ok(DimInquiry { name: dim.name.clone(), len: dim.len(), unlimited: dim.unlimited })
+}
+
+pub(super) fn unlimited(model: &Model, group: GroupId) -> Result<Vec<DimId>> {
+    let mut found = Vec::new();
+    for &id in model.group(group)?.dims.values() {
+        if model.dim(id)?.unlimited {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn dims(model: &Model, group: GroupId, include_parents: bool) -> Result<Vec<DimId>> {
+    let mut here = model.group(group)?;
+    let mut dims: Vec<_> = here.dims.values().copied().collect();
+    while let Some(parent) = here.parent.filter(|_| include_parents) {
+        here = model.group(parent)?;
+        dims.extend(here.dims.values());
+    }
+    dims.sort_unstable();
+    Ok(dims)
+}
+
+pub(super) fn show<D: Dataset + ?Sized>(dataset: &D) -> String {
+    let (model, info) = (dataset.model().snapshot(), dataset.info());
+    let mut text = format!("driver {}, flavour {} {}\n", info.driver, info.flavour, info.version);
+    // Writing to a `String` cannot fail.
+    for (id, group) in model.groups() {
+        let _ = writeln!(text, "group {}: {} attributes", model.fqn(id, "").unwrap_or_default(), group.atts.len());
+        for dim in group.dims.values().filter_map(|&dim| model.dim(dim).ok()) {
+            let unlimited = if dim.unlimited { ", unlimited" } else { "" };
+            let _ = writeln!(text, "  dimension {}: {}{unlimited}", dim.name, dim.len());
+        }
+        for (name, &ty) in &group.types {
+            let _ = writeln!(text, "  type {name}: {:?}", model.user_type(ty).map(|ty| &ty.class));
+        }
+        for var in group.vars.values().filter_map(|&var| model.var(var).ok()) {
+            let dims: Vec<_> =
+                var.dims.iter().filter_map(|&dim| model.dim(dim).ok()).map(|dim| dim.name.as_str()).collect();
+            let filters: Vec<_> = var.filters.iter().map(|filter| filter.name.as_str()).collect();
+            let _ = writeln!(
+                text,
+                "  variable {} {}({}): {:?}, filters [{}], {} attributes",
+                var.xtype.name(),
+                var.name,
+                dims.join(", "),
+                var.chunking,
+                filters.join(", "),
+                var.atts.len()
+            );
+        }
+    }
+    text
+}
