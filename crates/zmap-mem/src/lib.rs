@@ -1,1 +1,15 @@
-//! Memory as a key to bytes map
+//! Memory as a map: a dataset that lives as long as the process, or as long as somebody holds it.
+//!
+//! [`MemMap`] is the map. One made by [`MemMap::new`] is its holder's own; [`MemMaps`], the factory, keeps
+//! datasets by name, so that one can be created, closed and opened again within a process.
+//!
+//! What it does not know: what the objects mean. Read [`dispatch::ZMap`] first: its guarantees are the rules here.
+#![forbid(unsafe_code)]
+
+mod factory;
+mod map;
+mod ranges;
+mod store;
+
+pub use factory::{INFO, MemMaps};
+pub use map::MemMap;

@@ -1,0 +1,50 @@
+//! [`FileMaps`]: opens, creates and deletes datasets in directories.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use model::{ErrorKind, Result};
+
+use crate::FileMap;
+
+/// What the factory is called.
+pub static INFO: MapInfo =
+    MapInfo { name: "file", schemes: &["file"], magic: &[], about: "a directory tree, one file per object" };
+
+/// The factory of [`FileMap`]s.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FileMaps;
+
+impl MapFactory for FileMaps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let path = path_of(&request.target.path)?;
+        Ok(Arc::new(FileMap::open(path, request.writable, request.options)?))
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let path = path_of(&request.target.path)?;
+        let markers = match request.clobber {
+            Clobber::Refuse => None,
+            Clobber::Replace => Some(request.markers),
+        };
+        Ok(Arc::new(FileMap::create(path, markers, request.options)?))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        FileMap::remove(path_of(&request.target.path)?)
+    }
+}
+
+dispatch::inventory::submit! { MapPlugin(&FileMaps) }
+
+fn path_of(path: &str) -> Result<&Path> {
+    if path.is_empty() {
+        return Err(ErrorKind::Inval.context("an empty path names no directory"));
+    }
+    Ok(Path::new(path))
+}

@@ -1,0 +1,214 @@
+//! The lock under which objects are replaced and removed.
+//!
+//! Between processes: one byte of a hidden file in the root, locked for the open file description, the byte
+//! chosen by the key. Between the threads of one map, which share that description: a striped mutex. The
+//! lock file is made when it is first needed, never by an open for reading.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use rustix::fs::{Mode, OFlags, fstat};
+use rustix::io::Errno;
+
+use super::beneath;
+use crate::names::LOCK;
+
+const STRIPES: usize = 64;
+const OPEN: OFlags =
+    OFlags::RDWR.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::NOFOLLOW);
+
+/// All locks of one open map.
+#[derive(Debug)]
+pub(super) struct Locks {
+    stripes: [Mutex<()>; STRIPES],
+    file: RwLock<Option<Arc<OwnedFd>>>,
+    probed: OnceLock<bool>,
+    refused: AtomicBool,
+    exclusive: bool,
+}
+
+/// Holds one key; dropping it lets go.
+#[derive(Debug)]
+pub(super) struct Guard<'l> {
+    byte: Option<(Arc<OwnedFd>, i64)>,
+    _stripe: MutexGuard<'l, ()>,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some((file, byte)) = &self.byte {
+            // Closing the descriptor, at the latest, lets go too.
+            let _ = set(file.as_fd(), *byte, libc::F_UNLCK, true);
+        }
+    }
+}
+
+impl Locks {
+    /// Locks for a map that is written by this process alone (`exclusive`) or not.
+    pub(super) fn new(exclusive: bool) -> Self {
+        Self {
+            stripes: [const { Mutex::new(()) }; STRIPES],
+            file: RwLock::default(),
+            probed: OnceLock::new(),
+            refused: AtomicBool::new(false),
+            exclusive,
+        }
+    }
+
+    /// Whether other processes can be kept out. Leaves nothing behind.
+    pub(super) fn able(&self, root: BorrowedFd<'_>) -> bool {
+        self.exclusive || (*self.probed.get_or_init(|| probe(root)) && !self.refused.load(Ordering::Relaxed))
+    }
+
+    /// Waits for the key. `Ok(None)`: the storage refuses to lock, nobody is kept out.
+    pub(super) fn lock(&self, root: BorrowedFd<'_>, key: &str) -> Result<Guard<'_>, Errno> {
+        let byte = byte_of(key);
+        let stripe = self.stripes[byte as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner);
+        if self.exclusive || self.refused.load(Ordering::Relaxed) {
+            return Ok(Guard { byte: None, _stripe: stripe });
+        }
+        loop {
+            let file = self.file(root)?;
+            match set(file.as_fd(), byte, libc::F_WRLCK, true) {
+                Ok(()) => {}
+                Err(errno) if is_refusal(errno) => {
+                    self.refused.store(true, Ordering::Relaxed);
+                    return Ok(Guard { byte: None, _stripe: stripe });
+                }
+                Err(errno) => return Err(errno),
+            }
+            // Somebody may have removed the file; others then lock its successor.
+            if fstat(&file)?.st_nlink > 0 {
+                return Ok(Guard { byte: Some((file, byte)), _stripe: stripe });
+            }
+            self.forget(&file);
+        }
+    }
+
+    fn file(&self, root: BorrowedFd<'_>) -> Result<Arc<OwnedFd>, Errno> {
+        if let Some(file) = &*self.file.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(file));
+        }
+        let mut slot = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            *slot = Some(Arc::new(beneath::open(root, LOCK, OPEN | OFlags::CREATE, Mode::from_raw_mode(0o666))?));
+        }
+        slot.as_ref().map(Arc::clone).ok_or(Errno::NOLCK)
+    }
+
+    fn forget(&self, file: &Arc<OwnedFd>) {
+        let mut slot = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, file)) {
+            *slot = None;
+        }
+    }
+}
+
+/// Tries a lock on the lock file if it is there, else on a file without a name in the same place.
+fn probe(root: BorrowedFd<'_>) -> bool {
+    let mode = Mode::from_raw_mode(0o666);
+    let nameless = || beneath::open(root, "", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
+    let file = match beneath::open(root, LOCK, OPEN, Mode::empty()) {
+        Err(Errno::NOENT) => match nameless() {
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                beneath::open(root, LOCK, OPEN | OFlags::CREATE, mode)
+            }
+            file => file,
+        },
+        file => file,
+    };
+    let Ok(file) = file else { return false };
+    match set(file.as_fd(), PROBED, libc::F_WRLCK, false) {
+        Ok(()) | Err(Errno::AGAIN | Errno::ACCESS) => true,
+        Err(_) => false,
+    }
+}
+
+fn is_refusal(errno: Errno) -> bool {
+    matches!(errno, Errno::NOLCK | Errno::OPNOTSUPP | Errno::BADF | Errno::INVAL | Errno::NOSYS)
+}
+
+/// Beyond the bytes of keys, so that a probe waits for nobody.
+const PROBED: i64 = 1 << 30;
+
+/// The byte that stands for a key: 30 bits of FNV-1a. Every version of this code must choose the same.
+fn byte_of(key: &str) -> i64 {
+    let hash = key
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    (hash >> 34) as i64
+}
+
+fn set(file: BorrowedFd<'_>, byte: i64, kind: libc::c_int, wait: bool) -> Result<(), Errno> {
+    let lock = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: byte as libc::off_t,
+        l_len: 1,
+        l_pid: 0,
+    };
+    loop {
+        let how = if wait { FcntlArg::F_OFD_SETLKW(&lock) } else { FcntlArg::F_OFD_SETLK(&lock) };
+        match fcntl(file, how) {
+            Ok(_) => return Ok(()),
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(Errno::from_raw_os_error(errno as i32)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use rustix::fs::open;
+
+    use super::*;
+
+    #[test]
+    fn the_byte_of_a_key_never_changes() {
+        assert_eq!(byte_of(""), 0xcbf2_9ce4_8422_2325_u64.unbounded_shr(34) as i64);
+        assert_eq!(byte_of("temp/0.0"), 0);
+        assert_ne!(byte_of("temp/0.0"), byte_of("temp/0.1"));
+        assert!((0..10_000).all(|i| (0..PROBED).contains(&byte_of(&i.to_string()))));
+    }
+
+    #[test]
+    fn two_maps_exclude_each_other_even_after_the_file_was_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = open(scratch.path(), beneath::LIST, Mode::empty()).unwrap();
+        let (one, other) = (Locks::new(false), Locks::new(false));
+        assert!(one.able(root.as_fd()));
+        assert!(!scratch.path().join(LOCK).exists(), "a probe leaves nothing");
+        drop(one.lock(root.as_fd(), "k").unwrap());
+        fs::remove_file(scratch.path().join(LOCK)).unwrap();
+        let held = other.lock(root.as_fd(), "k").unwrap();
+        let (said, heard) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let guard = one.lock(root.as_fd(), "k").unwrap();
+                said.send(()).unwrap();
+                drop(guard);
+            });
+            drop(one.lock(root.as_fd(), "l").unwrap());
+            assert!(heard.try_recv().is_err());
+            drop(held);
+            heard.recv().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_exclusive_map_makes_no_lock_file() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = open(scratch.path(), beneath::LIST, Mode::empty()).unwrap();
+        let locks = Locks::new(true);
+        assert!(locks.able(root.as_fd()));
+        drop(locks.lock(root.as_fd(), "k").unwrap());
+        assert!(!scratch.path().join(LOCK).exists());
+    }
+}

@@ -1,0 +1,245 @@
+//! [`FileMap`] on Linux: an open directory, and the map's methods over it.
+//!
+//! `beneath` opens without following links, `read` and `write` move objects (`place` and `stage` are the
+//! steps of a write), `tree` walks directories, `lock` keeps others out while an object is replaced, `version`
+//! tells whether one was.
+
+mod beneath;
+mod lock;
+mod place;
+mod read;
+mod stage;
+mod tree;
+mod version;
+mod write;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU8;
+
+use dispatch::{
+    ByteRange, Change, Durability, Expect, Key, MapCaps, Options, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+};
+use model::{Error, ErrorKind, Result};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, open};
+use rustix::io::Errno;
+
+use lock::Locks;
+use write::Intent;
+
+/// A dataset in a directory.
+pub struct FileMap {
+    path: PathBuf,
+    root: OwnedFd,
+    writable: bool,
+    durability: Durability,
+    locks: Locks,
+    /// How new files get their name; see `stage`.
+    staging: AtomicU8,
+    /// Directories whose entries changed since they were last synced.
+    dirty: Mutex<BTreeSet<String>>,
+}
+
+impl FileMap {
+    /// Opens the dataset in the directory `path`. Changes nothing.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no directory, `NC_EACCESS` if it may not be
+    /// read, or not written although `writable` asks for it.
+    pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        let fail = |errno: Errno| Error::io(format!("cannot open {}", path.display()), errno.into());
+        let root = match open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NOTDIR) => {
+                return Err(ErrorKind::NotNc.context(format!("{} is no directory", path.display())));
+            }
+            root => root.map_err(fail)?,
+        };
+        if writable {
+            accessat(&root, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).map_err(fail)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            root,
+            writable,
+            durability: options.durability,
+            locks: Locks::new(options.exclusive),
+            staging: AtomicU8::new(0),
+            dirty: Mutex::default(),
+        })
+    }
+
+    /// Makes an empty dataset in the directory `path`, which may exist if it is empty.
+    ///
+    /// With `replace`, what is in the directory is deleted first, if one of the given keys is in its root
+    /// and everything in it is a file or a directory.
+    ///
+    /// # Errors
+    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if something else than
+    /// a directory is there; `NC_ENOTFOUND` if the directory it is to lie in is not there.
+    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        match fs::create_dir(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !path.is_dir() {
+                    return Err(ErrorKind::Exist.context(format!("{} exists and is no directory", path.display())));
+                }
+            }
+            Err(error) => return Err(Error::io(format!("cannot create {}", path.display()), error)),
+        }
+        let map = Self::open(path, true, options)?;
+        map.clear_for_new(replace)?;
+        Ok(map)
+    }
+
+    /// Deletes the directory `path` and everything in it.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
+    /// something else than files and directories, and then nothing was deleted.
+    pub fn remove(path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let map = Self::open(path, true, &Options::default())?;
+        map.remove_tree(&[])?;
+        let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
+        // The directory itself, where a symbolic link led to it.
+        let path = fs::canonicalize(path).map_err(fail)?;
+        fs::remove_dir(path).map_err(fail)
+    }
+
+    /// Where the dataset is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn dirty(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+
+    /// A failure of the system, with the place it is about.
+    fn fail(&self, key: &str, doing: &str, errno: Errno) -> Error {
+        match errno {
+            Errno::LOOP => self.refuse(key, "is or lies behind a symbolic link, which is not followed"),
+            Errno::NXIO | Errno::SPIPE => self.refuse(key, "is not a regular file"),
+            errno => Error::io(format!("{}: cannot {doing} key {key:?}", self.path.display()), errno.into()),
+        }
+    }
+
+    fn refuse(&self, key: &str, why: &str) -> Error {
+        ErrorKind::Access.context(format!("{}: key {key:?} {why}", self.path.display()))
+    }
+
+    /// The failure of a write that would make one object's key a prefix of another's.
+    fn collision(&self, key: &str, why: &str) -> Error {
+        ErrorKind::Object.context(format!("{}: key {key:?} {why}", self.path.display()))
+    }
+
+    fn want_writable(&self, doing: &str, key: &Key) -> Result<()> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(ErrorKind::Perm
+            .context(format!("{}: cannot {doing} key {:?}: opened read-only", self.path.display(), key.as_str())))
+    }
+
+    fn want_versions(&self, key: &Key) -> Result<()> {
+        self.want_writable("conditionally write", key)?;
+        if self.locks.able(self.root()) {
+            return Ok(());
+        }
+        Err(ErrorKind::Perm.context(format!(
+            "{}: cannot conditionally write key {:?}: the file system refuses locks",
+            self.path.display(),
+            key.as_str()
+        )))
+    }
+}
+
+impl fmt::Debug for FileMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileMap").field("path", &self.path).field("writable", &self.writable).finish_non_exhaustive()
+    }
+}
+
+impl ZMap for FileMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps {
+            write: self.writable,
+            overwrite: self.writable,
+            delete: self.writable,
+            list: true,
+            range_read: true,
+            conditional_write: self.writable && self.locks.able(self.root()),
+            remote: false,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.object_len(key)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.read_vec(key, range, out, false)?.is_some())
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        self.read_out(key, offset, out)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.want_versions(key)?;
+        let mark = self.read_vec(key, ByteRange::first(limit as u64), out, true)?;
+        Ok(mark.flatten().map(Version::new))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.search_names(prefix)
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.list_keys(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.put(key, value, Intent::Replace, &mut None).map(|_| ())
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        self.want_versions(key)?;
+        self.put(key, value, self.intent(key, expect)?, &mut None)
+    }
+
+    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+        self.change(key, change)
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.delete_object(key)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.rename_all(from, to)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.sync_dirs()
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.serve_reads(job);
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.serve_writes(job);
+    }
+}

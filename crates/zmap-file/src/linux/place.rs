@@ -1,0 +1,163 @@
+//! [`Place`]: the directory an object lies in, made when it is needed.
+//!
+//! It is opened without following links and then stays the base of all steps of a write, so that none of
+//! them can be led elsewhere. It may vanish meanwhile, because deleting prunes empty directories: then the
+//! write starts again.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use dispatch::Key;
+use model::{Error, ErrorKind, Result};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat};
+use rustix::io::Errno;
+
+use super::{FileMap, beneath, tree};
+use crate::names;
+
+/// How often an operation starts again because others moved the ground under it: directories that vanish
+/// between being made and being used. Far more than chance explains.
+pub(super) const TRIES: usize = 100;
+
+/// A directory objects are put in, kept from one write to the next of a batch.
+pub(super) struct Place {
+    path: String,
+    dir: Option<OwnedFd>,
+}
+
+impl Place {
+    /// Its path beneath the root.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The directory.
+    pub(super) fn dir<'p>(&'p self, map: &'p FileMap) -> BorrowedFd<'p> {
+        self.dir.as_ref().map_or(map.root(), AsFd::as_fd)
+    }
+}
+
+/// Why an operation did not come to an end.
+pub(super) enum Stop {
+    /// Its directory is gone: make it again and start over.
+    Gone,
+    /// For good.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Whether a directory has been removed.
+pub(super) fn is_gone(dir: BorrowedFd<'_>) -> bool {
+    fstat(dir).is_ok_and(|stat| stat.st_nlink == 0)
+}
+
+impl FileMap {
+    /// Whether `key` can name an object of this map.
+    pub(super) fn want_name(&self, key: &Key) -> Result<()> {
+        if key.is_root() {
+            return Err(self.collision("", "is the prefix of all and cannot hold an object"));
+        }
+        if names::has_reserved(key) {
+            return Err(ErrorKind::Inval
+                .context(format!("{}: key {:?} has a reserved name", self.path.display(), key.as_str())));
+        }
+        Ok(())
+    }
+
+    /// The directory `key` lies in, if it is there.
+    pub(super) fn find_place(&self, key: &Key) -> Result<Option<Place>> {
+        let (path, _) = names::split(key);
+        match self.open_place(path) {
+            Ok(place) => Ok(Some(place)),
+            Err(Errno::NOENT | Errno::NOTDIR) => self.want_root().map(|()| None),
+            Err(errno) => Err(self.fail(key.as_str(), "look for", errno)),
+        }
+    }
+
+    /// The directory `key` lies in: the kept one if it is that, else opened, else made.
+    pub(super) fn place<'k>(&self, key: &Key, kept: &'k mut Option<Place>) -> Result<&'k Place> {
+        let (path, _) = names::split(key);
+        if kept.as_ref().is_none_or(|place| place.path != path) {
+            *kept = Some(self.make_place(key, path)?);
+        }
+        kept.as_ref().ok_or_else(|| self.restless(key))
+    }
+
+    fn make_place(&self, key: &Key, path: &str) -> Result<Place> {
+        for _ in 0..TRIES {
+            match self.open_place(path) {
+                Ok(place) => return Ok(place),
+                Err(Errno::NOENT) => self.make_dirs(key, path)?,
+                Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object")),
+                Err(errno) => return Err(self.fail(key.as_str(), "open the directory of", errno)),
+            }
+        }
+        Err(self.restless(key))
+    }
+
+    fn open_place(&self, path: &str) -> Result<Place, Errno> {
+        let dir = match path {
+            "" => None,
+            path => Some(beneath::open(self.root(), path, beneath::PLACE, Mode::empty())?),
+        };
+        Ok(Place { path: path.to_owned(), dir })
+    }
+
+    /// Makes the directories of `path` one by one, as far as nobody interferes.
+    fn make_dirs(&self, key: &Key, path: &str) -> Result<()> {
+        self.want_root()?;
+        let (mut here, mut end) = (None::<OwnedFd>, 0);
+        for name in path.split('/') {
+            let dir = here.as_ref().map_or(self.root(), AsFd::as_fd);
+            match mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => self.touched(path[..end].trim_end_matches('/')),
+                Err(Errno::EXIST) => {}
+                // Pruned by somebody else: the caller begins again.
+                Err(Errno::NOENT) => return Ok(()),
+                Err(errno) => return Err(self.fail(key.as_str(), "make the directories of", errno)),
+            }
+            end += name.len() + 1;
+            match openat(dir, name, beneath::PLACE | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => here = Some(next),
+                // Whatever stands there instead: opening the whole path tells.
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that an object may stand at `key`: removes an empty directory from its place.
+    ///
+    /// `false` if an object stands there already.
+    pub(super) fn clear_way(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<bool> {
+        let (_, name) = names::split(key);
+        let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(true),
+            Err(errno) => return Err(self.fail(key.as_str(), "look at", errno)),
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(false),
+            FileType::Directory => match tree::remove_hollow(dir, name) {
+                Ok(()) => Ok(true),
+                Err(Errno::NOTEMPTY) => Err(self.collision(key.as_str(), "is a prefix of objects")),
+                Err(errno) => Err(self.fail(key.as_str(), "clear the place of", errno)),
+            },
+            FileType::Symlink => Err(self.fail(key.as_str(), "write", Errno::LOOP)),
+            _ => Err(self.refuse(key.as_str(), "is not a regular file")),
+        }
+    }
+
+    /// The failure of an operation that others would not let come to an end.
+    pub(super) fn restless(&self, key: &Key) -> Error {
+        ErrorKind::Io.context(format!(
+            "{}: key {:?}: others changed its place {TRIES} times in a row",
+            self.path.display(),
+            key.as_str()
+        ))
+    }
+}

@@ -1,0 +1,513 @@
+//! Reading: an object is one `open`, one `pread` and a `close`.
+//!
+//! The read asks for one byte more than is expected, so that a longer object shows. A read that returns less
+//! than was asked for met the end of the file, except at a multiple of [`SECTOR`]: there it may have been cut
+//! short by a failure or a limit of the system, and the next read tells.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use model::{ErrorKind, Result};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{FileType, Mode, Stat, fstat};
+use rustix::io::{Errno, pread, retry_on_intr};
+
+use super::version::Mark;
+use super::{FileMap, beneath};
+use crate::names;
+
+/// Nothing that cuts a read short cuts it between two multiples of this.
+const SECTOR: u64 = 512;
+
+/// The first read of an object of unknown length; also the largest object that is not worth a read of its own
+/// into its final place, which costs one more system call.
+const SMALL: usize = 8 << 10;
+
+/// Two ranges this close are read as one: a read of its own costs as much as copying the gap.
+const GAP: u64 = 2 << 10;
+
+/// The most that is read as one for the sake of [`GAP`].
+const SPAN: u64 = 256 << 10;
+
+/// An object expected to be larger than this is measured before memory is taken for it.
+const LARGE: usize = 1 << 20;
+
+/// More scratch than this is not kept for the next batch.
+const KEEP: usize = 16 << 20;
+
+/// Memory of one thread: its capacity is used, its length stays 0.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    span: Vec<u8>,
+}
+
+thread_local! {
+    /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// Why an object could not be read.
+enum Fault {
+    /// The system said so.
+    System(Errno),
+    /// It is a directory.
+    Directory,
+    /// There is more of it than may be.
+    TooLong(usize),
+    /// The ranges make no sense.
+    Ranges,
+    /// There is not enough memory for this many bytes.
+    Memory(u64),
+}
+
+impl From<Errno> for Fault {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::ISDIR => Self::Directory,
+            errno => Self::System(errno),
+        }
+    }
+}
+
+/// Where the bytes of a ticket ended up.
+enum Got<'s> {
+    Into,
+    Scratch(OutBuf<'s>),
+    Owned(Vec<u8>),
+}
+
+impl FileMap {
+    /// The file of an object; `None` only if the storage says that there is none.
+    fn open_object(&self, key: &Key) -> Result<Option<OwnedFd>> {
+        if names::has_reserved(key) {
+            return Ok(None);
+        }
+        match beneath::open(self.root(), key.as_str(), beneath::READ, Mode::empty()) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT | Errno::NOTDIR) => self.want_root().map(|()| None),
+            Err(errno) => Err(self.fail(key.as_str(), "open", errno)),
+        }
+    }
+
+    /// Nothing is absent from a dataset that has itself been removed.
+    pub(super) fn want_root(&self) -> Result<()> {
+        match fstat(&self.root) {
+            Ok(stat) if stat.st_nlink > 0 => Ok(()),
+            Ok(_) => Err(ErrorKind::NotFound.context(format!("{} has been removed", self.path.display()))),
+            Err(errno) => Err(self.fail("", "look at", errno)),
+        }
+    }
+
+    pub(super) fn object_len(&self, key: &Key) -> Result<Option<u64>> {
+        if names::has_reserved(key) {
+            return Ok(None);
+        }
+        let found = beneath::open(self.root(), key.as_str(), beneath::LOOK, Mode::empty()).and_then(fstat);
+        match found {
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Ok(Some(size(&stat))),
+                FileType::Directory => self.only_prefix(key).map(|()| None),
+                _ => Err(self.refuse(key.as_str(), "is not a regular file")),
+            },
+            Err(Errno::NOENT | Errno::NOTDIR) => self.want_root().map(|()| None),
+            Err(errno) => Err(self.fail(key.as_str(), "look at", errno)),
+        }
+    }
+
+    /// `NC_EEMPTY` if the directory `key` leads to an object.
+    fn only_prefix(&self, key: &Key) -> Result<()> {
+        if self.leads_to_object(key.as_str())? {
+            return Err(ErrorKind::Empty
+                .context(format!("{}: key {:?} is a prefix and holds nothing", self.path.display(), key.as_str())));
+        }
+        Ok(())
+    }
+
+    fn explain<T>(&self, key: &Key, fault: Fault) -> Result<Option<T>> {
+        let place = || format!("{}: key {:?}", self.path.display(), key.as_str());
+        match fault {
+            Fault::Directory => self.only_prefix(key).map(|()| None),
+            Fault::System(errno) => Err(self.fail(key.as_str(), "read", errno)),
+            Fault::TooLong(limit) => {
+                Err(ErrorKind::Io.context(format!("{} holds more than the {limit} bytes allowed", place())))
+            }
+            Fault::Ranges => Err(ErrorKind::Inval.context(format!("{}: ranges without a length", place()))),
+            Fault::Memory(len) => Err(ErrorKind::NoMem.context(format!("{}: {len} bytes", place()))),
+        }
+    }
+
+    /// Replaces `out` by a range of an object; `None` if there is none. With `mark` also says what was read.
+    pub(super) fn read_vec(
+        &self,
+        key: &Key,
+        range: ByteRange,
+        out: &mut Vec<u8>,
+        mark: bool,
+    ) -> Result<Option<Option<Mark>>> {
+        out.clear();
+        let Some(file) = self.open_object(key)? else { return Ok(None) };
+        let read = Mark::of(file).map_err(Fault::from).and_then(|state| {
+            want_regular(state.file().as_fd())?;
+            vec_from(state.file().as_fd(), state.stat(), range, out)?;
+            Ok(state)
+        });
+        match read {
+            Ok(state) => Ok(Some(mark.then_some(state))),
+            Err(fault) => {
+                out.clear();
+                self.explain(key, fault)
+            }
+        }
+    }
+
+    pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        out.clear();
+        let Some(file) = self.open_object(key)? else { return Ok(false) };
+        let room = out.room();
+        let read = fill(file.as_fd(), out, room, offset, None).map_err(Fault::from);
+        match read.and_then(|end| if end { want_file(file.as_fd(), out) } else { Ok(()) }) {
+            Ok(()) => Ok(true),
+            Err(fault) => {
+                out.clear();
+                self.explain::<()>(key, fault).map(|_| false)
+            }
+        }
+    }
+
+    /// Runs a batch of reads.
+    pub(super) fn serve_reads(&self, job: &dyn ReadJob) {
+        pull_parallel(job.threads(), &|| {
+            let mut scratch = SCRATCH.take();
+            let mut key = Key::root();
+            while let Some(ticket) = job.next(&mut key) {
+                self.serve(job, &key, ticket, &mut scratch);
+            }
+            if scratch.bytes.capacity() > KEEP {
+                scratch.bytes = Vec::new();
+            }
+            SCRATCH.set(scratch);
+        });
+    }
+
+    fn serve(&self, job: &dyn ReadJob, key: &Key, mut ticket: ReadTicket<'_>, scratch: &mut Scratch) {
+        let file = match self.open_object(key) {
+            Ok(Some(file)) => file,
+            Ok(None) => return job.done(ticket, Ok(None)),
+            Err(error) => return job.done(ticket, Err(error)),
+        };
+        match fetch(file, &mut ticket, scratch) {
+            Ok((got, mark)) => {
+                let version = mark.map(Version::new);
+                match &got {
+                    Got::Into => job.done(ticket, Ok(Some((Found::InPlace, version)))),
+                    Got::Scratch(out) => job.done(ticket, Ok(Some((Found::Bytes(out.filled()), version)))),
+                    Got::Owned(bytes) => job.done(ticket, Ok(Some((Found::Bytes(bytes), version)))),
+                }
+            }
+            Err(fault) => {
+                let found = self.explain::<()>(key, fault).map(|_| None);
+                job.done(ticket, found);
+            }
+        }
+    }
+}
+
+/// Reads what a ticket wants of an open object.
+fn fetch<'s>(
+    file: OwnedFd,
+    ticket: &mut ReadTicket<'_>,
+    scratch: &'s mut Scratch,
+) -> Result<(Got<'s>, Option<Mark>), Fault> {
+    let (limit, hint) = (ticket.limit, ticket.hint);
+    // Taken before the bytes are read, so that whoever writes in place meanwhile shows.
+    let file = match ticket.versioned {
+        true => Source::Marked(Mark::of(file)?),
+        false => Source::Plain(file),
+    };
+    let got = match &ticket.ranges {
+        Ranges::All => {
+            let placed = match &mut ticket.into {
+                Some(into) if into.capacity() >= SMALL => whole_into(file.fd(), into)?,
+                _ => false,
+            };
+            if placed { Got::Into } else { whole(file.fd(), hint, limit, &mut scratch.bytes)? }
+        }
+        Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file.fd(), *offset, limit)?),
+        Ranges::Last(len) => {
+            let end = size(&want_regular(file.fd())?);
+            Got::Owned(tail(file.fd(), end.saturating_sub(*len), limit)?)
+        }
+        ranges => {
+            let mut pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
+            pieces.clip(file.fd())?;
+            let total = pieces.total(limit)?;
+            match &mut ticket.into {
+                Some(into) if into.capacity() >= total => {
+                    into.clear();
+                    pieces.read(file.fd(), into, &mut scratch.span)?;
+                    Got::Into
+                }
+                _ => {
+                    let mut out = room(&mut scratch.bytes, total)?;
+                    pieces.read(file.fd(), &mut out, &mut scratch.span)?;
+                    Got::Scratch(out)
+                }
+            }
+        }
+    };
+    Ok((got, file.mark()))
+}
+
+/// An open object, with or without its mark.
+enum Source {
+    Plain(OwnedFd),
+    Marked(Mark),
+}
+
+impl Source {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Plain(file) => file.as_fd(),
+            Self::Marked(mark) => mark.file().as_fd(),
+        }
+    }
+
+    fn mark(self) -> Option<Mark> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Marked(mark) => Some(mark),
+        }
+    }
+}
+
+/// Reads a whole object straight into its place; `false` if there is more of it than there is room.
+fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<bool, Fault> {
+    into.clear();
+    let room = into.capacity();
+    if fill(file, into, room, 0, None)? {
+        return want_file(file, into).map(|()| true);
+    }
+    let ended = retry_on_intr(|| pread(file, &mut [0; 1], room as u64))? == 0;
+    if !ended {
+        into.clear();
+    }
+    Ok(ended)
+}
+
+/// Reads a whole object of about `hint` bytes.
+fn whole<'s>(file: BorrowedFd<'_>, hint: usize, limit: usize, scratch: &'s mut Vec<u8>) -> Result<Got<'s>, Fault> {
+    let mut asked = hint.max(SMALL);
+    if asked > LARGE {
+        asked = asked.min(usize::try_from(size(&want_regular(file)?)).unwrap_or(usize::MAX));
+    }
+    // One byte more shows whether there is more.
+    let asked = asked.min(limit).saturating_add(1).max(scratch.capacity().min(limit.saturating_add(1)));
+    let mut out = room(scratch, asked)?;
+    if fill(file, &mut out, asked, 0, Some(hint as u64))? {
+        want_file(file, &out)?;
+        return Ok(Got::Scratch(out));
+    }
+    Ok(Got::Owned(tail(file, 0, limit)?))
+}
+
+/// Reads from `offset` to the end, in memory of its own.
+fn tail(file: BorrowedFd<'_>, offset: u64, limit: usize) -> Result<Vec<u8>, Fault> {
+    let stat = want_regular(file)?;
+    let len = size(&stat).saturating_sub(offset);
+    if len > limit as u64 {
+        return Err(Fault::TooLong(limit));
+    }
+    let mut bytes = Vec::new();
+    vec_from(file, &stat, ByteRange { offset, len: None }, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends up to `want` bytes from `offset` on to `out`; whether the file ended before.
+fn fill(
+    file: BorrowedFd<'_>,
+    out: &mut OutBuf<'_>,
+    want: usize,
+    offset: u64,
+    expected_end: Option<u64>,
+) -> Result<bool, Errno> {
+    let (from, goal) = (out.filled().len(), out.filled().len() + want.min(out.room()));
+    loop {
+        let filled = out.filled().len();
+        let at = offset.saturating_add((filled - from) as u64);
+        if want == 0 || at > i64::MAX as u64 {
+            return Ok(true);
+        }
+        if filled == goal {
+            return Ok(false);
+        }
+        let mut fault = None;
+        let _ = out.fill_with(|room| {
+            pread(file, &mut room[..goal - filled], at).map(|(read, _)| read).map_err(|errno| {
+                fault = Some(errno);
+                ErrorKind::Io.into()
+            })
+        });
+        match fault {
+            None => {}
+            Some(Errno::INTR) => continue,
+            Some(errno) => return Err(errno),
+        }
+        let read = out.filled().len() - filled;
+        let end = at + read as u64;
+        if read == 0 || (read < goal - filled && (!end.is_multiple_of(SECTOR) || Some(end) == expected_end)) {
+            return Ok(true);
+        }
+    }
+}
+
+/// Nothing was read: is this an empty file, or none?
+fn want_file(file: BorrowedFd<'_>, out: &OutBuf<'_>) -> Result<(), Fault> {
+    if out.filled().is_empty() { want_regular(file).map(|_| ()) } else { Ok(()) }
+}
+
+fn want_regular(file: BorrowedFd<'_>) -> Result<Stat, Fault> {
+    let stat = fstat(file)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(stat),
+        FileType::Directory => Err(Fault::Directory),
+        _ => Err(Fault::System(Errno::SPIPE)),
+    }
+}
+
+fn size(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// Appends a range of a file of known state to `out`.
+fn vec_from(file: BorrowedFd<'_>, stat: &Stat, range: ByteRange, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let len = size(stat).saturating_sub(range.offset).min(range.len.unwrap_or(u64::MAX));
+    let want = usize::try_from(len).map_err(|_| Fault::Memory(len))?;
+    out.try_reserve_exact(want).map_err(|_| Fault::Memory(len))?;
+    // The whole capacity is read into, unless that would read far more than is wanted.
+    let spare = out.capacity() <= want.saturating_mul(2).max(SMALL);
+    if !spare {
+        out.resize(want, 0);
+    }
+    let mut read = 0;
+    while read < want {
+        let at = range.offset + read as u64;
+        let more = match spare {
+            true => retry_on_intr(|| pread(file, spare_capacity(out), at))?,
+            false => retry_on_intr(|| pread(file, &mut out[read..], at))?,
+        };
+        if more == 0 {
+            break;
+        }
+        read += more;
+    }
+    out.truncate(read.min(want));
+    Ok(())
+}
+
+/// An empty output over the capacity of a scratch.
+fn room(scratch: &mut Vec<u8>, len: usize) -> Result<OutBuf<'_>, Fault> {
+    scratch.clear();
+    scratch.try_reserve_exact(len).map_err(|_| Fault::Memory(len as u64))?;
+    Ok(OutBuf::new(&mut scratch.spare_capacity_mut()[..len]))
+}
+
+/// Several ranges of one object.
+#[derive(Clone, Copy)]
+enum Pieces<'r> {
+    Every { offset: u64, len: u64, step: u64, count: usize },
+    List(&'r [ByteRange]),
+}
+
+impl<'r> Pieces<'r> {
+    /// `None` if a length is missing, an end does not fit 64 bits, or there is nothing to read piecewise.
+    fn of(ranges: &'r Ranges) -> Option<Self> {
+        match ranges {
+            Ranges::One(range) => {
+                Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 })
+            }
+            Ranges::Every { first, step, count } => {
+                let len = first.len?;
+                let last = u64::from(count.saturating_sub(1)).checked_mul(*step)?;
+                first.offset.checked_add(last)?.checked_add(len)?;
+                let count = if len == 0 { 0 } else { usize::try_from(*count).ok()? };
+                Some(Self::Every { offset: first.offset, len, step: *step, count })
+            }
+            Ranges::List(list) => {
+                let fits = |range: &ByteRange| range.len.and_then(|len| range.offset.checked_add(len)).is_some();
+                list.iter().all(fits).then_some(Self::List(list))
+            }
+            _ => None,
+        }
+    }
+
+    fn count(self) -> usize {
+        match self {
+            Self::Every { count, .. } => count,
+            Self::List(list) => list.len(),
+        }
+    }
+
+    fn piece(self, index: usize) -> (u64, u64) {
+        match self {
+            Self::Every { offset, len, step, .. } => (offset + index as u64 * step, len),
+            Self::List(list) => (list[index].offset, list[index].len.unwrap_or(0)),
+        }
+    }
+
+    /// A single long range may be much longer than the file: then it is cut before memory is taken for it.
+    fn clip(&mut self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+        if let Self::Every { offset, len, count: 1, .. } = self
+            && *len > LARGE as u64
+        {
+            *len = size(&want_regular(file)?).saturating_sub(*offset).min(*len);
+        }
+        Ok(())
+    }
+
+    fn total(self, limit: usize) -> Result<usize, Fault> {
+        let mut total = 0_u64;
+        match self {
+            Self::Every { len, count, .. } => total = len.saturating_mul(count as u64),
+            Self::List(list) => {
+                for range in list {
+                    total = total.saturating_add(range.len.unwrap_or(0));
+                }
+            }
+        }
+        usize::try_from(total).ok().filter(|&total| total <= limit).ok_or(Fault::TooLong(limit))
+    }
+
+    /// Appends all pieces to `out`; what lies beyond the end of the file is left out.
+    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut Vec<u8>) -> Result<(), Fault> {
+        let (mut index, mut ended) = (0, self.count() == 0);
+        while index < self.count() {
+            let (offset, len) = self.piece(index);
+            let (mut end, mut next) = (offset + len, index + 1);
+            while next < self.count() {
+                let (start, len) = self.piece(next);
+                if start < end || start - end > GAP || start + len - offset > SPAN {
+                    break;
+                }
+                (end, next) = (start + len, next + 1);
+            }
+            if next == index + 1 {
+                ended |= fill(file, out, len as usize, offset, None)?;
+            } else {
+                let together = (end - offset) as usize;
+                let mut read = room(span, together)?;
+                ended |= fill(file, &mut read, together, offset, None)?;
+                for piece in index..next {
+                    let (start, len) = self.piece(piece);
+                    let from = ((start - offset) as usize).min(read.filled().len());
+                    let to = ((start + len - offset) as usize).min(read.filled().len());
+                    // The pieces are no longer than their total, which `out` has room for.
+                    out.put(&read.filled()[from..to]).map_err(|_| Fault::Ranges)?;
+                }
+            }
+            index = next;
+        }
+        if ended { want_file(file, out) } else { Ok(()) }
+    }
+}

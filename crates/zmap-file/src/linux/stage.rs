@@ -1,0 +1,239 @@
+//! [`Staged`]: a new file, complete but not yet in its place, and how it gets there.
+//!
+//! Best is a file without a name that is linked by its descriptor: nothing is left of it if the process
+//! dies. Where the kernel allows that to privileged processes only, it is linked through `/proc`; where the
+//! file system has no such files, it has a temporary name from the start.
+
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use dispatch::{Durability, Key};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::{Errno, retry_on_intr, write};
+
+use super::FileMap;
+use super::place::{Stop, TRIES, is_gone};
+use crate::names;
+
+const NEW: OFlags = OFlags::WRONLY.union(OFlags::CLOEXEC);
+
+/// How a nameless file gets its name, kept in [`FileMap`]; each is tried until the system refuses it.
+const BY_DESCRIPTOR: u8 = 0;
+const BY_PROC: u8 = 1;
+const BY_NAME: u8 = 2;
+
+/// A complete file on its way.
+pub(super) struct Staged<'p> {
+    pub(super) file: OwnedFd,
+    temporary: Option<Temporary<'p>>,
+}
+
+/// A temporary name, removed when dropped.
+struct Temporary<'p> {
+    dir: BorrowedFd<'p>,
+    name: String,
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.name.is_empty() {
+            let _ = unlinkat(self.dir, self.name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+/// What became of giving a name to a file.
+#[derive(PartialEq, Eq)]
+pub(super) enum Linked {
+    Done,
+    /// There is something of that name.
+    Taken,
+}
+
+/// What the system says when it does not do a thing, rather than that it failed.
+fn is_refusal(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOENT
+            | Errno::INVAL
+            | Errno::ISDIR
+            | Errno::OPNOTSUPP
+            | Errno::NOSYS
+            | Errno::PERM
+            | Errno::ACCESS
+            | Errno::XDEV
+            | Errno::MLINK
+    )
+}
+
+impl FileMap {
+    /// Writes `value` into a new file in `dir`: with a temporary name if `named`, else without one if possible.
+    pub(super) fn stage<'p>(
+        &self,
+        dir: BorrowedFd<'p>,
+        key: &Key,
+        value: &[u8],
+        named: bool,
+    ) -> Result<Staged<'p>, Stop> {
+        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
+        let nameless = if named { None } else { self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))? };
+        let staged = match nameless {
+            Some(file) => Staged { file, temporary: None },
+            None => self.open_named(dir).map_err(|errno| self.stop(dir, errno, fail))?,
+        };
+        let mut rest = value;
+        while !rest.is_empty() {
+            match retry_on_intr(|| write(&staged.file, rest)) {
+                Ok(0) => return Err(fail(Errno::IO)),
+                Ok(written) => rest = &rest[written.min(rest.len())..],
+                Err(errno) => return Err(fail(errno)),
+            }
+        }
+        if self.durability == Durability::Fsync {
+            fsync(&staged.file).map_err(fail)?;
+        }
+        Ok(staged)
+    }
+
+    fn stop(&self, dir: BorrowedFd<'_>, errno: Errno, fail: impl Fn(Errno) -> Stop) -> Stop {
+        if errno == Errno::NOENT && is_gone(dir) { Stop::Gone } else { fail(errno) }
+    }
+
+    /// A file without a name; `None` if there is no such thing here.
+    fn open_nameless(&self, dir: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Errno> {
+        if self.staging.load(Ordering::Relaxed) == BY_NAME {
+            return Ok(None);
+        }
+        match retry_on_intr(|| openat(dir, ".", NEW | OFlags::TMPFILE, Mode::from_raw_mode(0o666))) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT) if is_gone(dir) => Err(Errno::NOENT),
+            Err(Errno::NOENT | Errno::INVAL | Errno::ISDIR | Errno::OPNOTSUPP) => {
+                self.staging.store(BY_NAME, Ordering::Relaxed);
+                Ok(None)
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn open_named<'p>(&self, dir: BorrowedFd<'p>) -> Result<Staged<'p>, Errno> {
+        let flags = NEW | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mut refusal = Errno::EXIST;
+        for _ in 0..TRIES {
+            let name = names::temporary();
+            match retry_on_intr(|| openat(dir, name.as_str(), flags, Mode::from_raw_mode(0o666))) {
+                Ok(file) => return Ok(Staged { file, temporary: Some(Temporary { dir, name }) }),
+                Err(Errno::EXIST) => {}
+                Err(errno) => {
+                    refusal = errno;
+                    break;
+                }
+            }
+        }
+        Err(refusal)
+    }
+
+    /// Puts a file in its place, if nothing is there.
+    pub(super) fn link<'p>(
+        &self,
+        staged: &mut Staged<'p>,
+        dir: BorrowedFd<'p>,
+        key: &Key,
+        value: &[u8],
+    ) -> Result<Linked, Stop> {
+        let (_, name) = names::split(key);
+        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "create", errno));
+        if staged.temporary.is_none() {
+            match self.link_nameless(&staged.file, dir, name).map_err(|errno| self.stop(dir, errno, fail))? {
+                Some(linked) => return Ok(linked),
+                None => *staged = self.stage(dir, key, value, true)?,
+            }
+        }
+        let Some(temporary) = &staged.temporary else { return Err(fail(Errno::NOENT)) };
+        let old = temporary.name.as_str();
+        match linkat(dir, old, dir, name, AtFlags::empty()) {
+            Ok(()) => {
+                staged.temporary = None;
+                return Ok(Linked::Done);
+            }
+            Err(Errno::EXIST) => return Ok(Linked::Taken),
+            Err(Errno::NOENT) => return Err(Stop::Gone),
+            Err(errno) if is_refusal(errno) => {}
+            Err(errno) => return Err(fail(errno)),
+        }
+        // No hard links here.
+        match renameat_with(dir, old, dir, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(Linked::Taken),
+            Err(Errno::NOENT) => return Err(Stop::Gone),
+            Err(errno) if is_refusal(errno) => {
+                // Everybody who creates comes this way here, so the lock is enough.
+                let _guard = self.locks.lock(self.root(), key.as_str()).map_err(fail)?;
+                if !matches!(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+                    return Ok(Linked::Taken);
+                }
+                renameat(dir, old, dir, name).map_err(fail)?;
+            }
+            Err(errno) => return Err(fail(errno)),
+        }
+        staged.arrived();
+        Ok(Linked::Done)
+    }
+
+    /// Links a nameless file; `None` if the system does not.
+    fn link_nameless(&self, file: &OwnedFd, dir: BorrowedFd<'_>, name: &str) -> Result<Option<Linked>, Errno> {
+        loop {
+            let way = self.staging.load(Ordering::Relaxed);
+            let linked = match way {
+                BY_DESCRIPTOR => linkat(file, "", dir, name, AtFlags::EMPTY_PATH),
+                BY_PROC => {
+                    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                    linkat(CWD, path, dir, name, AtFlags::SYMLINK_FOLLOW)
+                }
+                _ => return Ok(None),
+            };
+            match linked {
+                Ok(()) => return Ok(Some(Linked::Done)),
+                Err(Errno::EXIST) => return Ok(Some(Linked::Taken)),
+                Err(Errno::NOENT) if is_gone(dir) => return Err(Errno::NOENT),
+                Err(errno) if is_refusal(errno) => self.staging.store(way + 1, Ordering::Relaxed),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Gives a file a temporary name, to be renamed from.
+    pub(super) fn name<'p>(
+        &self,
+        staged: &mut Staged<'p>,
+        dir: BorrowedFd<'p>,
+        key: &Key,
+        value: &[u8],
+    ) -> Result<(), Stop> {
+        let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
+        while staged.temporary.is_none() {
+            let name = names::temporary();
+            match self.link_nameless(&staged.file, dir, &name).map_err(|errno| self.stop(dir, errno, fail))? {
+                Some(Linked::Done) => staged.temporary = Some(Temporary { dir, name }),
+                Some(Linked::Taken) => {}
+                None => *staged = self.stage(dir, key, value, true)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Staged<'_> {
+    /// The name to rename from.
+    pub(super) fn temporary(&self) -> Result<&str, Errno> {
+        self.temporary.as_ref().map(|temporary| temporary.name.as_str()).ok_or(Errno::NOENT)
+    }
+
+    /// The file was renamed: its temporary name is no more, and must not be removed from whoever has it next.
+    pub(super) fn arrived(&mut self) {
+        if let Some(mut temporary) = self.temporary.take() {
+            temporary.name.clear();
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Writing, changing, removing and moving objects.
+//!
+//! A new object appears by one link, which fails if there is one: a conditional creation, without a lock.
+//! Replacing takes the key's lock, compares if asked to, and renames; removing takes the lock too. So
+//! comparing and renaming is one step for everybody who keeps to this, in this process and in others.
+
+use std::cell::Cell;
+use std::os::fd::BorrowedFd;
+
+use dispatch::{Change, Expect, Key, Payload, Version, WriteJob, Written, pull_parallel};
+use model::{ErrorKind, Result};
+use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::lock::Guard;
+use super::place::{Place, Stop, TRIES};
+use super::stage::{Linked, Staged};
+use super::version::Mark;
+use super::FileMap;
+use crate::names;
+
+/// Lost races after which [`FileMap::change`] keeps others out.
+const RACES: usize = 4;
+
+/// More scratch than this is not kept for the next batch.
+const KEEP: usize = 16 << 20;
+
+thread_local! {
+    /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// What a write may find.
+#[derive(Clone, Copy)]
+pub(super) enum Intent<'v> {
+    /// Anything.
+    Replace,
+    /// Anything; the caller holds the key's lock.
+    ReplaceLocked,
+    /// Nothing.
+    Create,
+    /// This state.
+    Swap(&'v Mark),
+}
+
+impl FileMap {
+    /// What an expectation asks of a write.
+    pub(super) fn intent<'v>(&self, key: &Key, expect: Expect<'v>) -> Result<Intent<'v>> {
+        match expect {
+            Expect::Absent => Ok(Intent::Create),
+            Expect::Is(version) => version.get::<Mark>().map(Intent::Swap).ok_or_else(|| {
+                let place = self.path.display();
+                ErrorKind::Inval.context(format!("{place}: key {:?}: a version of another map", key.as_str()))
+            }),
+        }
+    }
+
+    /// Writes an object, as far as `intent` allows.
+    pub(super) fn put(
+        &self,
+        key: &Key,
+        value: &[u8],
+        intent: Intent<'_>,
+        kept: &mut Option<Place>,
+    ) -> Result<Written> {
+        self.want_writable("write", key)?;
+        self.want_name(key)?;
+        for _ in 0..TRIES {
+            if let Intent::Swap(_) = intent {
+                // Where the directory is gone, so is the object: nothing is to be made for it.
+                *kept = self.find_place(key)?;
+                if kept.is_none() {
+                    return Ok(Written::Lost);
+                }
+            }
+            let place = self.place(key, kept)?;
+            match self.put_in(place.dir(self), key, value, intent) {
+                Ok(written) => {
+                    self.touched(place.path());
+                    return Ok(written);
+                }
+                Err(Stop::Gone) => *kept = None,
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+        Err(self.restless(key))
+    }
+
+    fn put_in(&self, dir: BorrowedFd<'_>, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<Written, Stop> {
+        let replaces = matches!(intent, Intent::Swap(_) | Intent::ReplaceLocked);
+        let mut staged = self.stage(dir, key, value, replaces)?;
+        if !replaces {
+            let mut tries = 0..TRIES;
+            loop {
+                if self.link(&mut staged, dir, key, value)? == Linked::Done {
+                    return Ok(done(staged, intent));
+                }
+                if !self.clear_way(dir, key)? {
+                    break;
+                }
+                tries.next().ok_or_else(|| self.restless(key))?;
+            }
+            if let Intent::Create = intent {
+                return Ok(Written::Lost);
+            }
+            self.name(&mut staged, dir, key, value)?;
+        }
+        for _ in 0..TRIES {
+            let guard = match intent {
+                Intent::ReplaceLocked => None,
+                _ => Some(self.hold(key)?),
+            };
+            if let Intent::Swap(mark) = intent {
+                self.want_versions(key)?;
+                if !self.is_unchanged(dir, key, mark)? {
+                    return Ok(Written::Lost);
+                }
+            } else {
+                self.clear_way(dir, key)?;
+            }
+            let (_, name) = names::split(key);
+            let renamed = staged.temporary().and_then(|old| retry_on_intr(|| renameat(dir, old, dir, name)));
+            drop(guard);
+            match renamed {
+                Ok(()) => {
+                    staged.arrived();
+                    return Ok(done(staged, intent));
+                }
+                Err(Errno::NOENT) => return Err(Stop::Gone),
+                // A directory came between: the next round looks at it.
+                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
+                Err(errno) => return Err(self.fail(key.as_str(), "replace", errno).into()),
+            }
+        }
+        Err(self.restless(key).into())
+    }
+
+    fn hold(&self, key: &Key) -> Result<Guard<'_>> {
+        self.locks.lock(self.root(), key.as_str()).map_err(|errno| self.fail(key.as_str(), "lock", errno))
+    }
+
+    /// Whether a key still leads to the state of a mark.
+    fn is_unchanged(&self, dir: BorrowedFd<'_>, key: &Key, mark: &Mark) -> Result<bool> {
+        let fail = |errno| self.fail(key.as_str(), "look at", errno);
+        match self.look(dir, key)? {
+            Some(found) => mark.is(&found).map_err(fail),
+            None => Ok(false),
+        }
+    }
+
+    fn look(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<Option<Stat>> {
+        match statat(dir, names::split(key).1, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.fail(key.as_str(), "look at", errno)),
+        }
+    }
+
+    /// Reads, changes and writes an object until nobody came between; after some lost races nobody can.
+    pub(super) fn change(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+        self.want_versions(key)?;
+        self.want_name(key)?;
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for round in 0..TRIES {
+            // A creation takes no lock, so the object may appear even now: once it is there, the lock holds.
+            let guard = if round < RACES { None } else { Some(self.hold(key)?) };
+            let mark = self.read_vec(key, dispatch::ByteRange::ALL, &mut old, true)?.flatten();
+            new.clear();
+            change(mark.is_some().then_some(&old[..]), &mut new)?;
+            let intent = match &mark {
+                None => Intent::Create,
+                Some(_) if guard.is_some() => Intent::ReplaceLocked,
+                Some(mark) => Intent::Swap(mark),
+            };
+            if let Written::Done(_) = self.put(key, &new, intent, &mut None)? {
+                return Ok(());
+            }
+        }
+        Err(self.restless(key))
+    }
+
+    pub(super) fn delete_object(&self, key: &Key) -> Result<bool> {
+        self.want_writable("delete", key)?;
+        if key.is_root() || names::has_reserved(key) {
+            return Ok(false);
+        }
+        let Some(place) = self.find_place(key)? else { return Ok(false) };
+        let (dir, (_, name)) = (place.dir(self), names::split(key));
+        let guard = self.hold(key)?;
+        match self.look(dir, key)?.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            None | Some(FileType::Directory) => return Ok(false),
+            Some(FileType::RegularFile) => {}
+            Some(FileType::Symlink) => return Err(self.fail(key.as_str(), "delete", Errno::LOOP)),
+            Some(_) => return Err(self.refuse(key.as_str(), "is not a regular file")),
+        }
+        match unlinkat(dir, name, AtFlags::empty()) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(false),
+            Err(errno) => return Err(self.fail(key.as_str(), "delete", errno)),
+        }
+        drop(guard);
+        self.touched(place.path());
+        self.prune(place.path());
+        Ok(true)
+    }
+
+    /// Moves what is at or below `from`.
+    pub(super) fn rename_all(&self, from: &Key, to: &Key) -> Result<()> {
+        self.want_writable("rename", from)?;
+        if from.is_root() || names::has_reserved(from) || to.below(from).is_some() {
+            return Err(ErrorKind::Inval.context(format!(
+                "{}: key {:?} cannot be moved to {:?}",
+                self.path.display(),
+                from.as_str(),
+                to.as_str()
+            )));
+        }
+        self.want_name(to)?;
+        let taken = || self.collision(to.as_str(), "is taken");
+        if self.is_taken(to)? {
+            return Err(taken());
+        }
+        for _ in 0..TRIES {
+            let Some(source) = self.find_place(from)? else { return Ok(()) };
+            let Some(stat) = self.look(source.dir(self), from)? else { return Ok(()) };
+            let is_file = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => true,
+                FileType::Directory if self.leads_to_object(from.as_str())? => false,
+                FileType::Directory => return Ok(()),
+                FileType::Symlink => return Err(self.fail(from.as_str(), "move", Errno::LOOP)),
+                _ => return Err(self.refuse(from.as_str(), "is not a regular file")),
+            };
+            let mut target = None;
+            let target = self.place(to, &mut target)?;
+            let guard = if is_file { Some(self.hold(from)?) } else { None };
+            let moved = self.move_one(source.dir(self), from, target.dir(self), to, is_file);
+            drop(guard);
+            match moved {
+                Ok(()) => {
+                    self.touched(source.path());
+                    self.touched(target.path());
+                    self.prune(source.path());
+                    return Ok(());
+                }
+                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR) => {
+                    if !self.clear_way(target.dir(self), to)? {
+                        return Err(taken());
+                    }
+                }
+                Err(Errno::NOENT) => {}
+                Err(errno) => {
+                    self.prune(target.path());
+                    return Err(self.fail(from.as_str(), "move", errno));
+                }
+            }
+        }
+        Err(self.restless(from))
+    }
+
+    /// Whether an object is at, below or above a key: then nothing can be moved there.
+    fn is_taken(&self, to: &Key) -> Result<bool> {
+        match self.object_len(to) {
+            Ok(len) => Ok(len.is_some()),
+            Err(error) if error.kind() == ErrorKind::Empty => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One rename that replaces nothing.
+    fn move_one(
+        &self,
+        from: BorrowedFd<'_>,
+        old: &Key,
+        to: BorrowedFd<'_>,
+        new: &Key,
+        is_file: bool,
+    ) -> Result<(), Errno> {
+        let ((_, old), (_, new)) = (names::split(old), names::split(new));
+        match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if is_file => {
+                linkat(from, old, to, new, AtFlags::empty())?;
+                unlinkat(from, old, AtFlags::empty())
+            }
+            // A directory replaces nothing but an empty one anyway.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => renameat(from, old, to, new),
+            moved => moved,
+        }
+    }
+
+    /// Runs a batch of writes.
+    pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
+        pull_parallel(job.threads(), &|| {
+            let (mut key, mut scratch, mut kept) = (Key::root(), SCRATCH.take(), None);
+            while let Some(ticket) = job.next(&mut key) {
+                let mut store = |value: &[u8]| match &ticket.expect {
+                    None => self.put(&key, value, Intent::Replace, &mut kept),
+                    Some(expect) => {
+                        self.want_versions(&key)?;
+                        self.put(&key, value, self.intent(&key, expect.as_expect())?, &mut kept)
+                    }
+                };
+                let outcome = match job.value(ticket.index, &mut scratch) {
+                    Ok(Payload::Scratch) => store(&scratch),
+                    Ok(Payload::Caller(bytes)) => store(bytes),
+                    Err(error) => Err(error),
+                };
+                job.done(ticket, outcome);
+            }
+            scratch.clear();
+            if scratch.capacity() > KEEP {
+                scratch = Vec::new();
+            }
+            SCRATCH.set(scratch);
+        });
+    }
+}
+
+/// What is told of a finished write.
+fn done(staged: Staged<'_>, intent: Intent<'_>) -> Written {
+    let version = match intent {
+        Intent::Create | Intent::Swap(_) => Mark::of(staged.file).ok().map(Version::new),
+        Intent::Replace | Intent::ReplaceLocked => None,
+    };
+    Written::Done(version)
+}

@@ -1,0 +1,63 @@
+//! The names this crate keeps for itself, and what the names found in a directory mean.
+
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dispatch::Key;
+
+/// The file in the root of a dataset whose bytes are locked while objects are replaced.
+pub(crate) const LOCK: &str = ".nczarr-lock";
+
+/// How the names of temporary files begin.
+const TEMP: &str = ".nczarr-tmp-";
+
+/// Whether a segment names a file of ours rather than an object.
+pub(crate) fn is_reserved(segment: &str) -> bool {
+    segment == LOCK || segment.starts_with(TEMP)
+}
+
+/// Whether a key has a segment that no object may have.
+pub(crate) fn has_reserved(key: &Key) -> bool {
+    key.as_str().contains(".nczarr-") && key.segments().any(is_reserved)
+}
+
+/// Whether a name found in a directory can be a segment of a key.
+pub(crate) fn is_segment(name: &str) -> bool {
+    !is_reserved(name) && !name.contains('/') && !name.is_empty() && Key::new(name).is_ok()
+}
+
+/// A name for a temporary file. Another process may have the same number in its own name space: whoever
+/// creates the file insists on a new one and asks again.
+pub(crate) fn temporary() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{TEMP}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The key of the directory an object lies in, and the object's name there.
+pub(crate) fn split(key: &Key) -> (&str, &str) {
+    key.as_str().rsplit_once('/').unwrap_or(("", key.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_files_are_no_objects() {
+        for name in [LOCK, &temporary(), "", ".", "..", "a/b", "a\nb"] {
+            assert!(!is_segment(name), "{name:?}");
+        }
+        for name in [".zgroup", ".nczarr-other", "0.0", "ü b", "nczarr-lock"] {
+            assert!(is_segment(name), "{name:?}");
+        }
+        assert!(has_reserved(&Key::new(&format!("a/{LOCK}/b")).unwrap()));
+        assert!(!has_reserved(&Key::new("a/.nczarr-lock2").unwrap()));
+        assert_ne!(temporary(), temporary());
+    }
+
+    #[test]
+    fn a_key_is_a_directory_and_a_name() {
+        assert_eq!(split(&Key::new("a/b/c").unwrap()), ("a/b", "c"));
+        assert_eq!(split(&Key::new("c").unwrap()), ("", "c"));
+    }
+}

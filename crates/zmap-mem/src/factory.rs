@@ -1,0 +1,81 @@
+//! [`MemMaps`]: the datasets of this process, by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use model::{ErrorKind, Result};
+
+use crate::MemMap;
+use crate::store::Store;
+
+/// What the factory is called.
+pub static INFO: MapInfo =
+    MapInfo { name: "mem", schemes: &["memory"], magic: &[], about: "memory of this process, by name" };
+
+/// The factory of named [`MemMap`]s: `memory:name`, or any path with `mode=mem`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MemMaps;
+
+static STORES: Mutex<BTreeMap<String, Arc<Store>>> = Mutex::new(BTreeMap::new());
+
+fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<Store>>> {
+    STORES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn name_of(target: &url_infer::Target) -> Result<String> {
+    let name = match &target.host {
+        Some(host) => format!("{host}{}", target.path),
+        None => target.path.clone(),
+    };
+    if name.is_empty() {
+        return Err(ErrorKind::Inval.context("a dataset in memory needs a name"));
+    }
+    Ok(name)
+}
+
+impl MapFactory for MemMaps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let name = name_of(request.target)?;
+        match stores().get(&name) {
+            Some(store) => Ok(Arc::new(MemMap::over(Arc::clone(store), name, request.writable))),
+            None => Err(ErrorKind::NotFound.context(format!("memory:{name}: no such dataset in this process"))),
+        }
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let name = name_of(request.target)?;
+        let mut stores = stores();
+        let store = stores.entry(name.clone()).or_default();
+        if !store.is_empty() {
+            if request.clobber == Clobber::Refuse {
+                return Err(ErrorKind::Object.context(format!("memory:{name} exists and is not empty")));
+            }
+            if !request.markers.iter().any(|marker| store.get(marker).is_some()) {
+                return Err(ErrorKind::Object.context(format!(
+                    "memory:{name} is not empty and not recognisably a dataset: it holds none of {}",
+                    request.markers.join(", ")
+                )));
+            }
+            store.clear();
+        }
+        Ok(Arc::new(MemMap::over(Arc::clone(store), name, true)))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        let name = name_of(request.target)?;
+        match stores().remove(&name) {
+            Some(store) => {
+                store.clear();
+                Ok(())
+            }
+            None => Err(ErrorKind::NotFound.context(format!("memory:{name}: no such dataset in this process"))),
+        }
+    }
+}
+
+dispatch::inventory::submit! { MapPlugin(&MemMaps) }

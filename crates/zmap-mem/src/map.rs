@@ -1,0 +1,240 @@
+//! [`MemMap`]: the map's methods over a store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use dispatch::{
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, Written, ZMap, pull_parallel,
+};
+use model::{Error, ErrorKind, Result};
+
+use crate::ranges::{cut, wanted};
+use crate::store::{Entry, Intent, Outcome, Store};
+
+/// Lost races after which [`MemMap::update`] lets its like through one at a time.
+const RACES: usize = 4;
+
+/// Lost races after which it gives up.
+const TRIES: usize = 10_000;
+
+/// A dataset in memory. Copies share it.
+#[derive(Clone)]
+pub struct MemMap {
+    store: Arc<Store>,
+    name: String,
+    writable: bool,
+}
+
+/// The mark of one state of one object.
+struct Mark {
+    store: u64,
+    version: u64,
+}
+
+impl MemMap {
+    /// An empty dataset, known to nobody but its holder.
+    pub fn new() -> Self {
+        Self::over(Arc::default(), String::new(), true)
+    }
+
+    /// A dataset of these objects, as [`MemMap::snapshot`] gives them.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` if a key is none, `NC_EOBJECT` if one is a prefix of another.
+    pub fn from_objects(objects: impl IntoIterator<Item = (String, impl AsRef<[u8]>)>) -> Result<Self> {
+        let map = Self::new();
+        for (key, value) in objects {
+            map.write(&Key::new(&key)?, value.as_ref())?;
+        }
+        Ok(map)
+    }
+
+    pub(crate) fn over(store: Arc<Store>, name: String, writable: bool) -> Self {
+        Self { store, name, writable }
+    }
+
+    /// The same dataset, for reading only.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        Self { writable: false, ..self.clone() }
+    }
+
+    /// All objects by key. Their bytes are shared, not copied.
+    pub fn snapshot(&self) -> BTreeMap<String, Arc<[u8]>> {
+        self.store.snapshot()
+    }
+
+    fn want_writable(&self, doing: &str, key: &Key) -> Result<()> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}: opened read-only")))
+    }
+
+    fn error(&self, kind: ErrorKind, key: &Key, what: &str) -> Error {
+        kind.context(format!("memory:{}: key {:?}: {what}", self.name, key.as_str()))
+    }
+
+    fn find(&self, key: &Key) -> Result<Option<Entry>> {
+        let found = self.store.get(key.as_str());
+        if found.is_none() && self.store.leads(key.as_str()) {
+            return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
+        }
+        Ok(found)
+    }
+
+    fn put(&self, key: &Key, value: &[u8], intent: Intent) -> Result<Written> {
+        self.want_writable("write", key)?;
+        if key.is_root() {
+            return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
+        }
+        match self.store.put(key.as_str(), value, intent) {
+            Outcome::Done(version) => {
+                Ok(Written::Done(Some(Version::new(Mark { store: self.store.id(), version }))))
+            }
+            Outcome::Lost => Ok(Written::Lost),
+            Outcome::Collision => {
+                Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one"))
+            }
+        }
+    }
+
+    fn serve(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<(Entry, Option<Version>)>> {
+        let Some(entry) = self.find(key)? else { return Ok(None) };
+        let mark = Mark { store: self.store.id(), version: entry.version };
+        Ok(Some((entry, ticket.versioned.then(|| Version::new(mark)))))
+    }
+}
+
+impl Default for MemMap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemMap").field("name", &self.name).field("writable", &self.writable).finish_non_exhaustive()
+    }
+}
+
+impl ZMap for MemMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps {
+            write: self.writable,
+            overwrite: self.writable,
+            delete: self.writable,
+            list: true,
+            range_read: true,
+            conditional_write: self.writable,
+            remote: false,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.find(key)?.map(|entry| entry.bytes.len() as u64))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(false) };
+        out.extend_from_slice(cut(&entry.bytes, range));
+        Ok(true)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(false) };
+        out.put(cut(&entry.bytes, ByteRange::new(offset, out.capacity() as u64)))?;
+        Ok(true)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.want_writable("read versions", key)?;
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(None) };
+        out.extend_from_slice(cut(&entry.bytes, ByteRange::first(limit as u64)));
+        Ok(Some(Version::new(Mark { store: self.store.id(), version: entry.version })))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        Ok(self.store.search(prefix.as_str()))
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.store.list(prefix.as_str()).iter().map(|key| Key::new(key)).collect()
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.put(key, value, Intent::Replace).map(|_| ())
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let intent = match expect {
+            Expect::Absent => Intent::Create,
+            Expect::Is(version) => match version.get::<Mark>() {
+                Some(mark) if mark.store == self.store.id() => Intent::Swap(mark.version),
+                _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
+            },
+        };
+        self.put(key, value, intent)
+    }
+
+    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let mut turn = None;
+        for round in 0..TRIES {
+            if round == RACES {
+                turn = Some(self.store.updates.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+            let version = self.read_versioned(key, usize::MAX, &mut old)?;
+            new.clear();
+            change(version.is_some().then_some(&old[..]), &mut new)?;
+            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+            if let Written::Done(_) = self.write_if(key, &new, expect)? {
+                return Ok(());
+            }
+        }
+        drop(turn);
+        Err(self.error(ErrorKind::Io, key, &format!("lost {TRIES} races for it")))
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.want_writable("delete", key)?;
+        Ok(self.store.remove(key.as_str()))
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.want_writable("rename", from)?;
+        if from.is_root() || to.is_root() || to.below(from).is_some() {
+            return Err(self.error(ErrorKind::Inval, from, &format!("cannot be moved to {:?}", to.as_str())));
+        }
+        if self.store.rename(from.as_str(), to.as_str()) {
+            return Ok(());
+        }
+        Err(self.error(ErrorKind::Object, to, "is taken"))
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        pull_parallel(job.threads(), &|| {
+            let mut key = Key::root();
+            while let Some(ticket) = job.next(&mut key) {
+                let found = match self.serve(&key, &ticket) {
+                    Ok(Some((entry, version))) => {
+                        match wanted(&key, &entry.bytes, &ticket.ranges, ticket.limit) {
+                            Ok(bytes) => {
+                                job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                                continue;
+                            }
+                            Err(error) => Err(error),
+                        }
+                    }
+                    Ok(None) => Ok(None),
+                    Err(error) => Err(error),
+                };
+                job.done(ticket, found);
+            }
+        });
+    }
+}
