@@ -1,0 +1,49 @@
+//! Attributes: JSON ⇄ typed values.
+//!
+//! NCZarr records the type of each attribute beside it; elsewhere the type is inferred. A value that no netCDF type
+//! holds (an object, `null`, a mixed list) is presented as its JSON text, type char. Which attributes are hidden,
+//! and where the types are recorded, is the flavours' business.
+//!
+//! Source: the NCZarr manual, appendix C; the table of sensible readings in the formats notes.
+
+mod read;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use write::{Written, write};
+
+/// Names that NCZarr, or netCDF beneath it, keeps for itself: never listed, and no user attribute may have one.
+pub(crate) const RESERVED: &[&str] = &[
+    ARRAY_DIMENSIONS,
+    NCZARR_GROUP,
+    NCZARR_ARRAY,
+    NCZARR_ATTR,
+    NCZARR_SUPERBLOCK,
+    NC_PROPERTIES,
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_IsNetcdf4",
+    "_SuperblockVersion",
+    "_Codecs",
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+];
+
+pub(crate) const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+pub(crate) const NCZARR_GROUP: &str = "_nczarr_group";
+pub(crate) const NCZARR_ARRAY: &str = "_nczarr_array";
+pub(crate) const NCZARR_ATTR: &str = "_nczarr_attr";
+pub(crate) const NCZARR_SUPERBLOCK: &str = "_nczarr_superblock";
+pub(crate) const NC_PROPERTIES: &str = "_NCProperties";
+pub(crate) const FILL_VALUE: &str = "_FillValue";
+/// The longest string of one variable, in bytes.
+pub(crate) const MAXSTRLEN: &str = "_nczarr_maxstrlen";
+/// The same for all variables of the dataset; an attribute of the root.
+pub(crate) const DEFAULT_MAXSTRLEN: &str = "_nczarr_default_maxstrlen";
+
+/// Whether `name` is one of [`RESERVED`].
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}

@@ -1,0 +1,33 @@
+//! [`NcZarrDriver`]: the driver's face.
+
+use std::sync::Arc;
+
+use dispatch::{Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
+use model::Result;
+
+use crate::open;
+
+/// What the driver is called and how its datasets are recognised.
+pub static INFO: DriverInfo = DriverInfo {
+    name: "nczarr",
+    formatx: FormatX::NcZarr,
+    modes: &["nczarr", "zarr", "xarray", "noxarray"],
+    magic: &[],
+    markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json"],
+    about: "NCZarr and Zarr V2 (xarray, GDAL, zarr-python …), read and write",
+};
+
+/// The driver of NCZarr and Zarr V2 datasets.
+pub struct NcZarrDriver;
+
+impl Driver for NcZarrDriver {
+    fn info(&self) -> &DriverInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        open::open(request)
+    }
+}
+
+inventory::submit! { DriverPlugin(&NcZarrDriver) }

@@ -1,0 +1,278 @@
+//! The `fill_value` member ⇄ one value of the type a variable presents.
+//!
+//! Text fills have two spellings: NCZarr writes the text itself, the Zarr specification base64 of it. [`TextFill`]
+//! says which to expect. Whether a fill counts as the type's default is decided elsewhere.
+//!
+//! Source: Zarr storage specification version 2; the table of forms in the formats notes.
+
+use model::{ErrorKind, NcString, NcType, Result, Values};
+
+use crate::base64;
+use crate::dtype::{DType, Kind};
+use crate::json::{self, Json};
+use crate::meta::bad;
+
+/// How the fill value of fixed-length text is spelled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum TextFill<'a> {
+    /// As the text itself.
+    Plain,
+    /// In base64, or plain: as the text of the `_FillValue` attribute says, if there is one.
+    Standard(Option<&'a str>),
+}
+
+/// Reads a fill value; `None` means no fill.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] if it is not of the type, [`ErrorKind::Range`] if it does not fit.
+pub(crate) fn parse(value: &Json, dtype: &DType, text: TextFill<'_>) -> Result<Option<Values>> {
+    let value = match value {
+        // The oldest NCZarr style.
+        Json::Array(items) if items.len() == 1 => &items[0],
+        other => other,
+    };
+    if value.is_null() {
+        // Variable-length text has no undefined state: zarr writes null there for "empty".
+        return Ok((dtype.kind == Kind::Object).then(|| Values::String(vec![NcString::new()])));
+    }
+    let wrong = |expected: &str| bad("fill_value", &format!("{expected} for type {}", dtype.text), Some(value));
+    Ok(Some(match dtype.kind {
+        Kind::Number(ty @ (NcType::Float | NcType::Double)) => {
+            let token = match value {
+                Json::String(name) if is_special(name) => name.as_str(),
+                other => other.token().ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?,
+            };
+            float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
+        }
+        Kind::Number(ty) => {
+            let number = value.as_integer().ok_or_else(|| wrong("an integer"))?;
+            integer_value(number, ty).ok_or_else(|| {
+                ErrorKind::Range.context(format!("member \"fill_value\": {number} does not fit type {}", dtype.text))
+            })?
+        }
+        Kind::Bool => match (value.as_bool(), value.as_integer()) {
+            (Some(value), _) => Values::UByte(vec![value.into()]),
+            (None, Some(value @ 0..=1)) => Values::UByte(vec![value as u8]),
+            _ => return Err(wrong("true or false")),
+        },
+        Kind::Char => Values::Char(vec![char_byte(value).ok_or_else(|| wrong("one character"))?]),
+        Kind::Text(width) => Values::String(vec![fixed_text(value, width, text).ok_or_else(|| wrong("a string"))?]),
+        Kind::Utf32(_) | Kind::Object => match value {
+            Json::String(text) => Values::String(vec![text.as_str().into()]),
+            other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
+            _ => return Err(wrong("a string")),
+        },
+        Kind::Other => return Err(ErrorKind::BadType.context(format!("type {} cannot be read", dtype.text))),
+    }))
+}
+
+/// Writes a fill value; `None` is `null`.
+///
+/// # Errors
+/// [`ErrorKind::BadType`] if the value is not one of the type; [`ErrorKind::Char`] for text that is not UTF-8.
+pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -> Result<Json> {
+    let Some(value) = value else { return Ok(Json::Null) };
+    let json = match (value, dtype.kind) {
+        (Values::UByte(v), Kind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
+        (Values::Float(v), _) => v.first().map(|&value| json::json_single(value)),
+        (Values::Double(v), _) => v.first().map(|&value| json::json_float(value)),
+        (Values::Char(v), Kind::Text(_)) => v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v })),
+        (Values::Char(v), _) => v.first().map(|&byte| match byte {
+            0 => Json::string(""),
+            byte => Json::string(char::from(byte)),
+        }),
+        (Values::String(v), Kind::Text(_)) if text != TextFill::Plain => v.first().map(|s| standard_text(s.as_bytes())),
+        (Values::String(v), _) => match v.first() {
+            Some(text) => Some(Json::string(text.to_str()?)),
+            None => None,
+        },
+        (other, _) => match other.scalar(0) {
+            Some(model::Scalar::Int(value)) => Some(Json::int(value)),
+            _ => None,
+        },
+    };
+    json.ok_or_else(|| ErrorKind::BadType.context(format!("a fill value of type {}", value.nc_type().name())))
+}
+
+fn standard_text(bytes: &[u8]) -> Json {
+    Json::string(base64::encode(bytes))
+}
+
+/// Whether `name` spells NaN or an infinity.
+pub(crate) fn is_special(name: &str) -> bool {
+    json::float(name).is_some_and(|value| !value.is_finite()) && !name.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A float of type `ty`; `None` if `token` is no number or its magnitude is too large.
+pub(crate) fn float_value(token: &str, ty: NcType) -> Option<Values> {
+    let finite = !is_special(token);
+    match ty {
+        NcType::Float => json::single(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Float(vec![v])),
+        NcType::Double => json::float(token).filter(|v| v.is_finite() || !finite).map(|v| Values::Double(vec![v])),
+        _ => None,
+    }
+}
+
+/// An integer of type `ty`; `None` if it does not fit.
+pub(crate) fn integer_value(number: i128, ty: NcType) -> Option<Values> {
+    Some(match ty {
+        NcType::Byte => Values::Byte(vec![number.try_into().ok()?]),
+        NcType::UByte => Values::UByte(vec![number.try_into().ok()?]),
+        NcType::Short => Values::Short(vec![number.try_into().ok()?]),
+        NcType::UShort => Values::UShort(vec![number.try_into().ok()?]),
+        NcType::Int => Values::Int(vec![number.try_into().ok()?]),
+        NcType::UInt => Values::UInt(vec![number.try_into().ok()?]),
+        NcType::Int64 => Values::Int64(vec![number.try_into().ok()?]),
+        NcType::UInt64 => Values::UInt64(vec![number.try_into().ok()?]),
+        _ => return None,
+    })
+}
+
+fn char_byte(value: &Json) -> Option<u8> {
+    match value {
+        Json::String(text) => {
+            let mut chars = text.chars();
+            match (chars.next(), chars.next()) {
+                (None, _) => Some(0),
+                (Some(c), None) => u8::try_from(u32::from(c)).ok(),
+                _ => None,
+            }
+        }
+        other => other.as_integer()?.try_into().ok(),
+    }
+}
+
+fn fixed_text(value: &Json, width: usize, form: TextFill<'_>) -> Option<NcString> {
+    let text = match value {
+        Json::String(text) => text.as_str(),
+        other => return (other.as_integer() == Some(0)).then(NcString::new),
+    };
+    let decoded = match form {
+        TextFill::Plain => None,
+        TextFill::Standard(Some(attribute)) if attribute == text => None,
+        TextFill::Standard(_) => base64::decode(text).filter(|bytes| bytes.len() <= width),
+    };
+    let mut bytes = decoded.unwrap_or_else(|| text.as_bytes().to_vec());
+    let kept = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.truncate(kept);
+    Some(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: &str, dtype: &str) -> Result<Option<Values>> {
+        let value = json::parse(value.as_bytes(), &dispatch::Limits::default())?;
+        parse(&value, &DType::from_name(dtype), TextFill::Standard(None))
+    }
+
+    fn string(text: &str) -> Values {
+        Values::String(vec![text.into()])
+    }
+
+    #[test]
+    fn every_form() {
+        for (value, dtype, expected) in [
+            ("null", "<i4", None),
+            ("7", "<i4", Some(Values::Int(vec![7]))),
+            ("7.0", "<i2", Some(Values::Short(vec![7]))),
+            ("[-127]", "<i1", Some(Values::Byte(vec![-127]))),
+            ("18446744073709551615", "<u8", Some(Values::UInt64(vec![u64::MAX]))),
+            ("-9223372036854775808", "<i8", Some(Values::Int64(vec![i64::MIN]))),
+            ("9223372036854775807", "<i8", Some(Values::Int64(vec![i64::MAX]))),
+            ("1", "<f4", Some(Values::Float(vec![1.0]))),
+            ("0.1", "<f4", Some(Values::Float(vec![0.1]))),
+            ("\"NaN\"", "<f4", Some(Values::Float(vec![f32::NAN]))),
+            ("NaN", "<f8", Some(Values::Double(vec![f64::NAN]))),
+            ("\"-infinityf\"", "<f8", Some(Values::Double(vec![f64::NEG_INFINITY]))),
+            ("\"Infinity\"", ">f8", Some(Values::Double(vec![f64::INFINITY]))),
+            ("true", "|b1", Some(Values::UByte(vec![1]))),
+            ("0", "|b1", Some(Values::UByte(vec![0]))),
+            ("\"\"", ">S1", Some(Values::Char(vec![0]))),
+            ("\"#\"", ">S1", Some(Values::Char(vec![b'#']))),
+            ("\"\\u00e9\"", ">S1", Some(Values::Char(vec![0xe9]))),
+            ("\"YWI=\"", "|S5", Some(string("ab"))),
+            ("\"YWIAAAA=\"", "|S5", Some(string("ab"))),
+            ("\"n/a\"", "|S5", Some(string("n/a"))),
+            ("0", "|S5", Some(string(""))),
+            ("\"\"", "|S5", Some(string(""))),
+            ("\"none\"", "<U5", Some(string("none"))),
+            ("0", "|O", Some(string(""))),
+            ("null", "|O", Some(string(""))),
+            ("\"text\"", "|O", Some(string("text"))),
+        ] {
+            assert_eq!(read(value, dtype).unwrap(), expected, "{value} {dtype}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_type_is_refused() {
+        for (value, dtype, kind) in [
+            ("\"5\"", "<i4", ErrorKind::NcZarr),
+            ("\"abc\"", "<f4", ErrorKind::NcZarr),
+            ("\"NaN\"", "<i4", ErrorKind::NcZarr),
+            ("1.5", "<i4", ErrorKind::NcZarr),
+            ("300", "<u1", ErrorKind::Range),
+            ("-1", "<u8", ErrorKind::Range),
+            ("18446744073709551616", "<u8", ErrorKind::Range),
+            ("1e300", "<f4", ErrorKind::NcZarr),
+            ("1e400", "<f8", ErrorKind::NcZarr),
+            ("[1,2]", "<i4", ErrorKind::NcZarr),
+            ("{}", "<f8", ErrorKind::NcZarr),
+            ("2", "|b1", ErrorKind::NcZarr),
+            ("\"ab\"", ">S1", ErrorKind::NcZarr),
+            ("3", "|S5", ErrorKind::NcZarr),
+            ("0", "<c8", ErrorKind::BadType),
+        ] {
+            let error = read(value, dtype).unwrap_err();
+            assert_eq!(error.kind(), kind, "{value} {dtype}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_attribute_tells_plain_from_base64() {
+        let dtype = DType::from_name("|S8");
+        let plain = parse(&Json::string("none"), &dtype, TextFill::Standard(Some("none"))).unwrap();
+        assert_eq!(plain, Some(string("none")));
+        let coded = parse(&Json::string("bm9uZQ=="), &dtype, TextFill::Standard(Some("none"))).unwrap();
+        assert_eq!(coded, Some(string("none")));
+        let nczarr = parse(&Json::string("none"), &dtype, TextFill::Plain).unwrap();
+        assert_eq!(nczarr, Some(string("none")));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (dtype, value) in [
+            ("<f4", Values::Float(vec![0.1])),
+            ("<f4", Values::Float(vec![-0.0])),
+            ("<f8", Values::Double(vec![f64::INFINITY])),
+            ("<f8", Values::Double(vec![1.797_693_134_862_315_7e308])),
+            ("<i8", Values::Int64(vec![i64::MIN])),
+            ("<u8", Values::UInt64(vec![u64::MAX])),
+            ("|b1", Values::UByte(vec![1])),
+            (">S1", Values::Char(vec![0])),
+            (">S1", Values::Char(vec![0xe9])),
+            (">S1", Values::Char(vec![b'"'])),
+            ("|S9", string("none")),
+            ("|S9", string("größe")),
+            ("|S9", string("")),
+            ("|O", string("none")),
+            ("<U9", string("日本")),
+        ] {
+            for form in [TextFill::Plain, TextFill::Standard(None)] {
+                let dtype = DType::from_name(dtype);
+                let json = print(Some(&value), &dtype, form).unwrap();
+                assert_eq!(parse(&json, &dtype, form).unwrap().as_ref(), Some(&value), "{json:?}");
+            }
+        }
+        assert_eq!(print(None, &DType::from_name("<i4"), TextFill::Plain).unwrap(), Json::Null);
+        assert_eq!(
+            print(Some(&Values::Double(vec![-999.0])), &DType::from_name("<f8"), TextFill::Plain).unwrap(),
+            Json::Number("-999.0".into())
+        );
+        assert!(
+            print(Some(&Values::User(model::TypeId(0), vec![0])), &DType::from_name("<i4"), TextFill::Plain).is_err()
+        );
+    }
+}

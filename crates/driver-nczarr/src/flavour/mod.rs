@@ -1,0 +1,115 @@
+//! What the documents of a store mean: NCZarr's keys, xarray's dimension names, or plain Zarr.
+//!
+//! A flavour turns a [`RawTree`](crate::tree::RawTree) into a [`Model`] and what is remembered beside it. It does no
+//! I/O. Start with [`Loaded`].
+
+mod nczarr;
+mod pure;
+
+use dispatch::Key;
+use model::{GroupId, Model, Var, VarId};
+
+use crate::attrs::NC_PROPERTIES;
+use crate::json::{Json, Object};
+use crate::tree::RawGroup;
+use crate::var::{Stored, present};
+
+pub(crate) use nczarr::load as nczarr;
+pub(crate) use pure::load as pure;
+
+/// Which rules a dataset follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavour {
+    /// NCZarr: shared dimensions, recorded types, lists.
+    NcZarr,
+    /// Plain Zarr, with or without dimension names.
+    Zarr,
+}
+
+/// A variable as it was loaded.
+#[derive(Debug)]
+pub(crate) struct LoadedVar {
+    pub(crate) key: Key,
+    pub(crate) stored: Stored,
+}
+
+/// A group as it was loaded.
+#[derive(Debug)]
+pub(crate) struct LoadedGroup {
+    pub(crate) key: Key,
+    pub(crate) zgroup: Option<Object>,
+    pub(crate) attrs: Object,
+    pub(crate) has_attrs: bool,
+}
+
+/// The model of a store, and what is remembered beside it, by id.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) model: Model,
+    pub(crate) vars: Vec<LoadedVar>,
+    pub(crate) groups: Vec<LoadedGroup>,
+    pub(crate) notes: Vec<String>,
+    /// Whether dimension names of xarray's kind were found.
+    pub(crate) named_dims: bool,
+}
+
+impl Loaded {
+    /// Adds a group; the first one becomes the root.
+    fn group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> model::Result<GroupId> {
+        let id = match parent {
+            None => GroupId::ROOT,
+            Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
+        };
+        self.model.group_mut(id)?.atts = present(&raw.attrs, None);
+        self.groups.push(LoadedGroup {
+            key: raw.key.clone(),
+            zgroup: raw.zgroup.take(),
+            attrs: std::mem::take(&mut raw.attrs),
+            has_attrs: raw.has_attrs,
+        });
+        Ok(id)
+    }
+
+    /// Adds a variable.
+    fn var(&mut self, var: Var, key: Key, stored: Stored) -> model::Result<VarId> {
+        let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
+        self.vars.push(LoadedVar { key, stored });
+        Ok(id)
+    }
+}
+
+/// The text of `_NCProperties`.
+pub(crate) fn properties(attrs: &Object) -> Option<&str> {
+    attrs.get(NC_PROPERTIES).and_then(Json::as_str)
+}
+
+/// Whether the library that wrote this stored big-endian variables in little-endian order: netCDF-C up to 4.9.2.
+pub(crate) fn stores_swapped(properties: Option<&str>) -> bool {
+    let version = properties.and_then(|text| text.split(',').find_map(|item| item.trim().strip_prefix("netcdf=")));
+    let Some(version) = version else { return false };
+    let mut numbers = version.split(['.', '-', '_']).map(|part| part.parse::<u32>());
+    let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
+    (next(), next(), next()) <= (4, 9, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_stored_little_endian() {
+        for (text, swapped) in [
+            ("version=2,netcdf=4.8.0,nczarr=2.0.0", true),
+            ("version=2,netcdf=4.9.2,nczarr=2.0.0", true),
+            ("version=2,netcdf=4.9.3,nczarr=2.0.0", false),
+            ("version=2,netcdf=4.9.3-development,nczarr=2.0.0", false),
+            ("version=2,netcdf=4.10.1,nczarr=2.0.0", false),
+            ("version=2,netcdf=4.10.2-development,nczarr=2.0.0", false),
+            ("version=2,nczarr-rs=0.1.0", false),
+            ("", false),
+        ] {
+            assert_eq!(stores_swapped(Some(text)), swapped, "{text}");
+        }
+        assert!(!stores_swapped(None));
+    }
+}

@@ -1,0 +1,114 @@
+//! NCZarr: dimensions are declared by groups and referenced by full names.
+
+use dispatch::Key;
+use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
+
+use super::Loaded;
+use crate::lists::{self, References};
+use crate::tree::{RawTree, place};
+use crate::var::{Reading, Stored, build, note};
+
+/// The model of an NCZarr store.
+///
+/// # Errors
+/// `NC_ENCZARR` naming the key and member of a group's lists or dimensions that make no sense; what is wrong with a
+/// single array becomes its variable's problem.
+pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
+    let mut loaded = Loaded { notes: tree.notes, ..Loaded::default() };
+    let mut arrays = Vec::new();
+    let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
+    for mut raw in tree.groups {
+        let lists = lists::read(&raw.attrs, raw.zgroup.as_ref()).map_err(|error| error.at(place(&raw.key)))?;
+        let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
+        let id = loaded.group(&mut raw, parent)?;
+        ids.push(id);
+        for dim in lists.unwrap_or_default().dims {
+            loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
+        }
+        arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
+    }
+    // Variables after all groups: a reference may point anywhere.
+    for (group, raw) in arrays {
+        let (mut var, stored, key) = build(raw, reading);
+        var.group = group;
+        if let Err(error) = dims(&mut var, &stored, &loaded.model, &key) {
+            note(&mut var, error);
+        }
+        let id = loaded.var(var, key, stored)?;
+        stretch(&mut loaded, id);
+    }
+    Ok(loaded)
+}
+
+/// Sets the dimensions of a variable.
+fn dims(var: &mut Var, stored: &Stored, model: &Model, key: &Key) -> Result<()> {
+    let Some(meta) = &stored.meta else { return Ok(()) };
+    let found =
+        lists::references(&stored.attrs, Some(&meta.raw)).map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
+    let Some(References { dims, scalar }) = found else {
+        return Err(ErrorKind::NcZarr.context(format!(
+            "{key}/.zattrs: a listed array without \"_nczarr_array\": its dimensions are not known"
+        )));
+    };
+    if scalar {
+        if meta.shape.iter().any(|&len| len != 1) || !dims.is_empty() {
+            let shape = &meta.shape;
+            return Err(ErrorKind::NcZarr.context(format!("{key}: marked as a scalar, but its shape is {shape:?}")));
+        }
+        var.chunking = Chunking::Chunked(Vec::new());
+        return Ok(());
+    }
+    let mut ids = Vec::with_capacity(dims.len());
+    for name in &dims {
+        let id = resolve(model, name).ok_or_else(|| {
+            ErrorKind::BadDim.context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
+        })?;
+        ids.push(id);
+    }
+    if ids.len() != meta.shape.len() {
+        return Err(ErrorKind::NcZarr.context(format!(
+            "{key}: member \"shape\" has {} entries, \"dimension_references\" has {}",
+            meta.shape.len(),
+            ids.len()
+        )));
+    }
+    var.dims = ids;
+    for (&id, &len) in var.dims.iter().zip(&meta.shape) {
+        let dim = model.dim(id)?;
+        if !dim.unlimited && dim.len() != len {
+            return Err(ErrorKind::DimSize.context(format!(
+                "{key}: its length along {:?} is {len}, the dimension's is {}",
+                dim.name,
+                dim.len()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The dimension of a full name.
+fn resolve(model: &Model, name: &str) -> Option<DimId> {
+    let mut names: Vec<&str> = name.strip_prefix('/')?.split('/').collect();
+    let last = names.pop()?;
+    let mut group = GroupId::ROOT;
+    for name in names {
+        group = *model.group(group).ok()?.groups.get(name)?;
+    }
+    model.group(group).ok()?.dims.get(last).copied()
+}
+
+/// An unlimited dimension is as long as the longest variable along it: a writer may have stopped half-way.
+fn stretch(loaded: &mut Loaded, id: VarId) {
+    let Ok(var) = loaded.model.var(id) else { return };
+    let Some(meta) = loaded.vars.get(id.index()).and_then(|stored| stored.stored.meta.as_ref()) else { return };
+    if var.problem.is_some() {
+        return;
+    }
+    for (&dim, &len) in var.dims.iter().zip(&meta.shape) {
+        if let Ok(dim) = loaded.model.dim(dim)
+            && dim.unlimited
+        {
+            dim.grow(len);
+        }
+    }
+}

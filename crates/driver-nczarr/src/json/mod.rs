@@ -1,0 +1,187 @@
+//! JSON as Zarr documents really hold it: a tree that keeps the text of numbers.
+//!
+//! Reading is lenient where writers are known to be sloppy (`NaN`, `01`, `+1`, raw control characters, illegal
+//! escapes); whatever is no JSON ends up as [`Json::Word`] with its text. Writing is strict, see [`write`].
+//! Nothing here knows Zarr.
+//!
+//! Start with [`Json`]; then [`parse`].
+
+mod number;
+mod parse;
+mod write;
+
+use indexmap::IndexMap;
+
+pub(crate) use number::{float, integer, single};
+pub(crate) use parse::parse;
+pub(crate) use write::{quote, text};
+
+/// The members of an object, in order; of two of one name the later counts.
+pub(crate) type Object = IndexMap<String, Json>;
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    /// A number, as its text; always legal JSON.
+    Number(String),
+    /// A bare token that is not JSON but whose meaning is plain: `NaN`, `-Infinity`, `01`, `tRUE` …
+    Word(String),
+    String(String),
+    Array(Vec<Json>),
+    Object(Object),
+}
+
+impl Json {
+    /// A string value.
+    pub(crate) fn string(text: impl Into<String>) -> Self {
+        Self::String(text.into())
+    }
+
+    /// An integer.
+    pub(crate) fn int(value: impl Into<i128>) -> Self {
+        Self::Number(value.into().to_string())
+    }
+
+    /// What it is, for error messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a truth value",
+            Self::Number(_) => "a number",
+            Self::Word(_) => "a bare word",
+            Self::String(_) => "a string",
+            Self::Array(_) => "a list",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_array(&self) -> Option<&[Json]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_object(&self) -> Option<&Object> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The text of a number or of a bare word.
+    pub(crate) fn token(&self) -> Option<&str> {
+        match self {
+            Self::Number(text) | Self::Word(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A truth value, in any letter case.
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            Self::Word(text) if text.eq_ignore_ascii_case("true") => Some(true),
+            Self::Word(text) if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`, in any letter case.
+    pub(crate) fn is_null(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Word(text) => text.eq_ignore_ascii_case("null"),
+            _ => false,
+        }
+    }
+
+    /// An integer: a number without fraction, however it is spelled.
+    pub(crate) fn as_integer(&self) -> Option<i128> {
+        integer(self.token()?)
+    }
+
+    /// An integer that fits 64 bits without sign.
+    pub(crate) fn as_u64(&self) -> Option<u64> {
+        self.as_integer()?.try_into().ok()
+    }
+
+    /// Whether all of it is legal JSON: no bare words.
+    pub(crate) fn is_strict(&self) -> bool {
+        match self {
+            Self::Word(_) => false,
+            Self::Array(items) => items.iter().all(Self::is_strict),
+            Self::Object(members) => members.values().all(Self::is_strict),
+            _ => true,
+        }
+    }
+
+    /// The nearest legal JSON: bare words become numbers, truth values or strings.
+    pub(crate) fn to_strict(&self) -> Self {
+        match self {
+            Self::Word(text) => {
+                if let Some(value) = self.as_bool() {
+                    Self::Bool(value)
+                } else if self.is_null() {
+                    Self::Null
+                } else if let Some(value) = integer(text) {
+                    Self::int(value)
+                } else {
+                    match float(text) {
+                        Some(value) => number::json_float(value),
+                        None => Self::String(text.clone()),
+                    }
+                }
+            }
+            Self::Array(items) => Self::Array(items.iter().map(Self::to_strict).collect()),
+            Self::Object(members) => {
+                Self::Object(members.iter().map(|(name, value)| (name.clone(), value.to_strict())).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The value as a codec description, for filters.
+    pub(crate) fn to_serde(&self) -> dispatch::Json {
+        use dispatch::Json as Serde;
+        match self.to_strict() {
+            Self::Null | Self::Word(_) => Serde::Null,
+            Self::Bool(value) => Serde::Bool(value),
+            Self::Number(text) => number::to_serde(&text),
+            Self::String(text) => Serde::String(text),
+            Self::Array(items) => Serde::Array(items.iter().map(Self::to_serde).collect()),
+            Self::Object(members) => {
+                Serde::Object(members.iter().map(|(name, value)| (name.clone(), value.to_serde())).collect())
+            }
+        }
+    }
+
+    /// A filter's codec description as a value.
+    pub(crate) fn from_serde(value: &dispatch::Json) -> Self {
+        use dispatch::Json as Serde;
+        match value {
+            Serde::Null => Self::Null,
+            Serde::Bool(value) => Self::Bool(*value),
+            Serde::Number(number) => Self::Number(number.to_string()),
+            Serde::String(text) => Self::String(text.clone()),
+            Serde::Array(items) => Self::Array(items.iter().map(Self::from_serde).collect()),
+            Serde::Object(members) => {
+                Self::Object(members.iter().map(|(name, value)| (name.clone(), Self::from_serde(value))).collect())
+            }
+        }
+    }
+}
+
+/// A float as JSON: the shortest text that gives it back, and strings for what JSON has no number for.
+pub(crate) use number::json_float;
+/// As [`json_float`], for singles.
+pub(crate) use number::json_single;

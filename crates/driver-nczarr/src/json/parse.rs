@@ -1,0 +1,333 @@
+//! The reader: no recursion, and limits on size, nesting and number of values.
+
+use dispatch::Limits;
+use model::{Error, ErrorKind, Result};
+
+use super::{Json, Object, number};
+
+/// Deeper documents are refused whatever the limits say: values are dropped and written recursively.
+const MAX_DEPTH: usize = 1000;
+/// A value may take two bytes of a document but takes some 60 of memory: one in this many bytes of the document limit.
+const BYTES_PER_VALUE: u64 = 128;
+
+/// Reads a document.
+///
+/// Of two members of one name the later counts. A lone surrogate becomes U+FFFD; an unknown escape is the character
+/// itself, and raw control characters are taken as they are.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] with the position and what was expected there, also when a limit is exceeded.
+pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
+    if document.len() as u64 > limits.document {
+        return Err(ErrorKind::NcZarr.context(format!(
+            "a document of {} bytes exceeds the limit of {}",
+            document.len(),
+            limits.document
+        )));
+    }
+    let text = std::str::from_utf8(document).map_err(|error| {
+        ErrorKind::NcZarr.context(format!("byte {}: the document is not UTF-8", error.valid_up_to())).caused_by(error)
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Parser {
+        text,
+        at: 0,
+        values: 0,
+        most_values: limits.document / BYTES_PER_VALUE,
+        depth: limits.json_depth.min(MAX_DEPTH),
+    }
+    .document()
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    values: u64,
+    most_values: u64,
+    depth: usize,
+}
+
+/// A list or object that is still open.
+enum Open {
+    Array(Vec<Json>),
+    /// With the name whose value comes next.
+    Object(Object, String),
+}
+
+impl Parser<'_> {
+    fn document(mut self) -> Result<Json> {
+        let mut open: Vec<Open> = Vec::new();
+        loop {
+            // A value, or the start of one.
+            let mut value = match self.peek() {
+                Some(b'[') => {
+                    self.enter(open.len())?;
+                    if self.take(b']') {
+                        Json::Array(Vec::new())
+                    } else {
+                        open.push(Open::Array(Vec::new()));
+                        continue;
+                    }
+                }
+                Some(b'{') => {
+                    self.enter(open.len())?;
+                    if self.take(b'}') {
+                        Json::Object(Object::new())
+                    } else {
+                        let name = self.name()?;
+                        open.push(Open::Object(Object::new(), name));
+                        continue;
+                    }
+                }
+                Some(b'"') => Json::String(self.string()?),
+                Some(_) => self.bare()?,
+                None => return Err(self.error("a value")),
+            };
+            self.count()?;
+            // It closes as many lists and objects as end here.
+            loop {
+                match open.pop() {
+                    None => {
+                        return match self.peek() {
+                            None => Ok(value),
+                            Some(_) => Err(self.error("the end of the document")),
+                        };
+                    }
+                    Some(Open::Array(mut items)) => {
+                        items.push(value);
+                        if self.take(b',') {
+                            open.push(Open::Array(items));
+                            break;
+                        }
+                        if !self.take(b']') {
+                            return Err(self.error("',' or ']'"));
+                        }
+                        value = Json::Array(items);
+                    }
+                    Some(Open::Object(mut members, name)) => {
+                        members.insert(name, value);
+                        if self.take(b',') {
+                            let name = self.name()?;
+                            open.push(Open::Object(members, name));
+                            break;
+                        }
+                        if !self.take(b'}') {
+                            return Err(self.error("',' or '}'"));
+                        }
+                        value = Json::Object(members);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next byte that is not a blank.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+        self.at += blanks;
+        rest.get(blanks).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn enter(&mut self, depth: usize) -> Result<()> {
+        self.at += 1;
+        if depth >= self.depth {
+            return Err(ErrorKind::NcZarr.context(format!("byte {}: nested deeper than {}", self.at, self.depth)));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<()> {
+        self.values += 1;
+        if self.values > self.most_values {
+            return Err(ErrorKind::NcZarr.context(format!("byte {}: more than {} values", self.at, self.most_values)));
+        }
+        Ok(())
+    }
+
+    fn name(&mut self) -> Result<String> {
+        if self.peek() != Some(b'"') {
+            return Err(self.error("a member's name in quotes"));
+        }
+        let name = self.string()?;
+        if !self.take(b':') {
+            return Err(self.error("':'"));
+        }
+        Ok(name)
+    }
+
+    /// A string, from its opening quote on.
+    fn string(&mut self) -> Result<String> {
+        let start = self.at;
+        self.at += 1;
+        let mut out = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(plain) = rest.find(['"', '\\']) else {
+                self.at = start;
+                return Err(self.error("a closing quote of this string"));
+            };
+            out.push_str(&rest[..plain]);
+            self.at += plain + 1;
+            if rest.as_bytes()[plain] == b'"' {
+                return Ok(out);
+            }
+            let Some(escape) = self.text[self.at..].chars().next() else { continue };
+            self.at += escape.len_utf8();
+            out.push(match escape {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'u' => self.unicode()?,
+                other => other,
+            });
+        }
+    }
+
+    /// The character of a `\u` escape, after the `u`.
+    fn unicode(&mut self) -> Result<char> {
+        let first = self.hex4()?;
+        if let Some(c) = char::from_u32(first) {
+            return Ok(c);
+        }
+        let before = self.at;
+        if (0xd800..0xdc00).contains(&first) && self.text[self.at..].starts_with("\\u") {
+            self.at += 2;
+            let second = self.hex4()?;
+            if (0xdc00..0xe000).contains(&second) {
+                let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            self.at = before;
+        }
+        Ok(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn hex4(&mut self) -> Result<u32> {
+        let digits = self.text.get(self.at..self.at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let code = code.ok_or_else(|| self.error("four hexadecimal digits"))?;
+        self.at += 4;
+        Ok(code)
+    }
+
+    /// A number, `true`, `false`, `null`, or a bare word that can only mean one of these.
+    fn bare(&mut self) -> Result<Json> {
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
+        let word = &rest[..end];
+        let value = match word {
+            "null" => Json::Null,
+            "true" => Json::Bool(true),
+            "false" => Json::Bool(false),
+            _ if number::is_strict(word) => Json::Number(word.to_owned()),
+            _ if number::is_lenient(word) => Json::Word(word.to_owned()),
+            _ if ["null", "true", "false"].iter().any(|name| word.eq_ignore_ascii_case(name)) => {
+                Json::Word(word.to_owned())
+            }
+            _ => return Err(self.error("a value")),
+        };
+        self.at += end;
+        Ok(value)
+    }
+
+    fn error(&mut self, expected: &str) -> Error {
+        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some(c) => format!("{c:?}"),
+            None => "the end".to_owned(),
+        };
+        ErrorKind::NcZarr.context(format!("byte {}: expected {expected}, found {found}", self.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::text;
+
+    fn read(document: &str) -> Result<Json> {
+        parse(document.as_bytes(), &Limits::default())
+    }
+
+    #[test]
+    fn strict_documents_agree_with_another_reader() {
+        for document in [
+            "null",
+            " [ ] ",
+            "{}",
+            "[1,-2.5e+3,\"a\\u00e9\\ud83d\\ude00\\/\",true,false,null]",
+            "{\"a\":{\"b\":[{},[]]},\"a\":3}",
+            "\"\"",
+            "{\"\":0}",
+        ] {
+            let ours: serde_json::Value = serde_json::from_str(&text(&read(document).unwrap())).unwrap();
+            assert_eq!(ours, serde_json::from_str::<serde_json::Value>(document).unwrap(), "{document}");
+        }
+    }
+
+    #[test]
+    fn sloppy_tokens_keep_their_text() {
+        for word in ["NaN", "Infinity", "-Infinity", "nan", "01", "+1", ".5", "5.", "0x10", "tRUE", "Null", "-nan"] {
+            assert_eq!(read(word).unwrap(), Json::Word(word.to_owned()));
+            assert_eq!(read(&format!("[{word},1]")).unwrap().as_array().unwrap()[0].token(), Some(word));
+        }
+        assert_eq!(read("1.10").unwrap(), Json::Number("1.10".to_owned()));
+        assert_eq!(read("\"a\nb\tc\u{1}\"").unwrap(), Json::string("a\nb\tc\u{1}"));
+        assert_eq!(read(r#""with \'quotes\' \x""#).unwrap(), Json::string("with 'quotes' x"));
+        assert_eq!(read(r#""\ud800x \udc00 \ud800\u0041""#).unwrap(), Json::string("\u{fffd}x \u{fffd} \u{fffd}A"));
+        assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(Object::new()));
+    }
+
+    #[test]
+    fn broken_documents_are_errors_with_a_position() {
+        for (bad, position) in [
+            ("", 0),
+            ("{", 1),
+            ("[1,", 3),
+            ("[1 2]", 3),
+            ("{\"a\" 1}", 5),
+            ("{a:1}", 1),
+            ("{\"a\":1,}", 7),
+            ("[1]x", 3),
+            ("hello", 0),
+            ("\"open", 0),
+            ("\"\\u12\"", 3),
+            ("\"a\\", 0),
+            ("[,]", 1),
+            ("{\"a\":}", 5),
+            ("]", 0),
+            ("-", 0),
+        ] {
+            let error = read(bad).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NcZarr, "{bad}");
+            assert!(error.what().starts_with(&format!("byte {position}:")), "{bad}: {error}");
+        }
+        assert_eq!(parse(b"\"\xff\"", &Limits::default()).unwrap_err().kind(), ErrorKind::NcZarr);
+    }
+
+    #[test]
+    fn limits_hold() {
+        let deep = "[".repeat(200_000);
+        assert!(read(&deep).unwrap_err().what().contains("nested deeper than 128"));
+        let deep = format!("{}1{}", "{\"a\":".repeat(200_000), "}".repeat(200_000));
+        assert!(read(&deep).unwrap_err().what().contains("nested deeper"));
+        let ok = format!("{}{}", "[".repeat(128), "]".repeat(128));
+        assert!(read(&ok).is_ok());
+        let mut limits = Limits::default();
+        limits.document = 10;
+        assert!(parse(b"[1,2,3,4,5]", &limits).unwrap_err().what().contains("11 bytes"));
+        limits.document = u64::MAX;
+        limits.json_depth = usize::MAX;
+        assert!(parse(deep.as_bytes(), &limits).is_err());
+        let wide = format!("[{}0]", "0,".repeat(3 << 20));
+        assert!(read(&wide).unwrap_err().what().contains("values"));
+    }
+}

@@ -1,0 +1,198 @@
+//! NCZarr's own keys: the superblock, a group's lists and dimensions, an array's dimension references, recorded types.
+//!
+//! Today all of them are attributes; datasets of 4.9.2 have them in `.zgroup` and `.zarray`, with shorter names.
+//! Everything is checked here, so that nobody else looks into these objects.
+//!
+//! Source: the NCZarr manual; the formats notes for what is really on disk.
+
+use model::Result;
+
+use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
+use crate::json::{Json, Object};
+use crate::meta::bad;
+
+/// A dimension as a group declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    pub(crate) len: u64,
+    pub(crate) unlimited: bool,
+}
+
+/// What a group says it holds.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Lists {
+    pub(crate) dims: Vec<Declared>,
+    pub(crate) arrays: Vec<String>,
+    pub(crate) groups: Vec<String>,
+}
+
+/// What an array says of its dimensions.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct References {
+    pub(crate) dims: Vec<String>,
+    pub(crate) scalar: bool,
+}
+
+/// The superblock, and whether it stands in `.zgroup`, as 4.9.2 wrote it.
+pub(crate) fn superblock<'a>(attrs: Option<&'a Json>, zgroup: Option<&'a Json>) -> Option<(&'a Json, bool)> {
+    let of = |document: Option<&'a Json>| document?.as_object()?.get(NCZARR_SUPERBLOCK);
+    of(attrs).map(|block| (block, false)).or_else(|| of(zgroup).map(|block| (block, true)))
+}
+
+/// The version text of a superblock.
+pub(crate) fn version(superblock: &Json) -> Option<&str> {
+    superblock.as_object()?.get("version")?.as_str()
+}
+
+/// The lists of a group; `None` if it has none.
+///
+/// # Errors
+/// `NC_ENCZARR` naming the member that is not as it should be.
+pub(crate) fn read(attrs: &Object, zgroup: Option<&Object>) -> Result<Option<Lists>> {
+    let Some(group) = attrs.get(NCZARR_GROUP).or_else(|| zgroup?.get(NCZARR_GROUP)) else { return Ok(None) };
+    let members = group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?;
+    let arrays = names(members, "arrays", "vars")?;
+    let groups = names(members, "groups", "groups")?;
+    let mut dims = Vec::new();
+    if let Some(declared) = members.get("dimensions").or_else(|| members.get("dims")) {
+        let declared = declared.as_object().ok_or_else(|| bad("dimensions", "an object", Some(declared)))?;
+        for (name, size) in declared {
+            dims.push(dimension(name, size)?);
+        }
+    }
+    Ok(Some(Lists { dims, arrays, groups }))
+}
+
+fn dimension(name: &str, size: &Json) -> Result<Declared> {
+    let wrong =
+        |found| bad(&format!("dimensions.{name}"), "a size, or an object with \"size\" and \"unlimited\"", found);
+    let (len, unlimited) = match size.as_object() {
+        None => (size.as_u64().ok_or_else(|| wrong(Some(size)))?, false),
+        Some(members) => {
+            let len = members.get("size").and_then(Json::as_u64).ok_or_else(|| wrong(members.get("size")))?;
+            let unlimited = match members.get("unlimited") {
+                None => false,
+                Some(flag) => match (flag.as_integer(), flag.as_bool()) {
+                    (Some(flag), _) => flag != 0,
+                    (None, Some(flag)) => flag,
+                    _ => return Err(wrong(Some(flag))),
+                },
+            };
+            (len, unlimited)
+        }
+    };
+    if name.is_empty() || name.contains('/') {
+        return Err(bad("dimensions", "names without '/'", Some(&Json::string(name))));
+    }
+    // A length of 0 says "unlimited" in netCDF.
+    Ok(Declared { name: name.to_owned(), len, unlimited: unlimited || len == 0 })
+}
+
+fn names(members: &Object, name: &str, old_name: &str) -> Result<Vec<String>> {
+    let Some(list) = members.get(name).or_else(|| members.get(old_name)) else { return Ok(Vec::new()) };
+    let items = list.as_array().ok_or_else(|| bad(name, "a list of names", Some(list)))?;
+    items.iter().map(|item| Ok(item.as_str().ok_or_else(|| bad(name, "names", Some(item)))?.to_owned())).collect()
+}
+
+/// The dimension references of an array; `None` if it has none.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn references(attrs: &Object, zarray: Option<&Object>) -> Result<Option<References>> {
+    let Some(array) = attrs.get(NCZARR_ARRAY).or_else(|| zarray?.get(NCZARR_ARRAY)) else { return Ok(None) };
+    let members = array.as_object().ok_or_else(|| bad(NCZARR_ARRAY, "an object", Some(array)))?;
+    let list = members.get("dimension_references").or_else(|| members.get("dimrefs"));
+    let Some(list) = list else { return Err(bad("dimension_references", "a list of names", None)) };
+    let items = list.as_array().ok_or_else(|| bad("dimension_references", "a list of names", Some(list)))?;
+    let dims: Result<Vec<String>> = items
+        .iter()
+        .map(|item| {
+            let name = item.as_str().filter(|name| name.starts_with('/'));
+            Ok(name.ok_or_else(|| bad("dimension_references", "names from the root", Some(item)))?.to_owned())
+        })
+        .collect();
+    let marked = members.get("scalar").is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
+    let stored = members.get("storage").and_then(Json::as_str) == Some("scalar");
+    Ok(Some(References { dims: dims?, scalar: marked || stored }))
+}
+
+/// The recorded type of an attribute.
+pub(crate) fn recorded<'a>(attrs: &'a Object, name: &str) -> Option<&'a str> {
+    attrs.get(NCZARR_ATTR)?.as_object()?.get("types")?.as_object()?.get(name)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::parse;
+    use dispatch::Limits;
+    use model::ErrorKind;
+
+    fn object(document: &str) -> Object {
+        parse(document.as_bytes(), &Limits::default()).unwrap().as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn both_spellings_of_a_group() {
+        let new = object(
+            r#"{"_nczarr_group": {"dimensions": {"t": {"size": 5, "unlimited": 1}, "w": 4, "z": 0, "f": {"size": 2}},
+                "arrays": ["a","b"], "groups": ["g"]}}"#,
+        );
+        let lists = read(&new, None).unwrap().unwrap();
+        let dims: Vec<_> = lists.dims.iter().map(|dim| (dim.name.as_str(), dim.len, dim.unlimited)).collect();
+        assert_eq!(dims, [("t", 5, true), ("w", 4, false), ("z", 0, true), ("f", 2, false)]);
+        assert_eq!((lists.arrays, lists.groups), (vec!["a".to_owned(), "b".to_owned()], vec!["g".to_owned()]));
+        let old = object(r#"{"zarr_format": 2, "_nczarr_group": {"dims": {"w": 4}, "vars": ["a"], "groups": []}}"#);
+        let lists = read(&Object::new(), Some(&old)).unwrap().unwrap();
+        assert_eq!((lists.dims.len(), lists.arrays.len()), (1, 1));
+        assert_eq!(read(&Object::new(), None).unwrap(), None);
+    }
+
+    #[test]
+    fn references_and_types() {
+        let array = object(
+            r#"{"_nczarr_array": {"dimension_references": ["/g/x","/y"], "storage": "chunked"},
+                "_nczarr_attr": {"types": {"u": ">S1"}}}"#,
+        );
+        let found = references(&array, None).unwrap().unwrap();
+        assert_eq!(found, References { dims: vec!["/g/x".into(), "/y".into()], scalar: false });
+        assert_eq!(recorded(&array, "u"), Some(">S1"));
+        assert_eq!(recorded(&array, "v"), None);
+        for scalar in [
+            r#"{"_nczarr_array": {"dimension_references": [], "scalar": 1, "storage": "chunked"}}"#,
+            r#"{"_nczarr_array": {"dimrefs": [], "storage": "scalar"}}"#,
+        ] {
+            assert!(references(&object(scalar), None).unwrap().unwrap().scalar);
+        }
+    }
+
+    #[test]
+    fn damage_names_the_member() {
+        for (bad, member) in [
+            (r#"{"_nczarr_group": []}"#, "_nczarr_group"),
+            (r#"{"_nczarr_group": {"arrays": {}}}"#, "arrays"),
+            (r#"{"_nczarr_group": {"arrays": [1]}}"#, "arrays"),
+            (r#"{"_nczarr_group": {"groups": "g"}}"#, "groups"),
+            (r#"{"_nczarr_group": {"dimensions": []}}"#, "dimensions"),
+            (r#"{"_nczarr_group": {"dimensions": {"x": -1}}}"#, "dimensions.x"),
+            (r#"{"_nczarr_group": {"dimensions": {"x": "4"}}}"#, "dimensions.x"),
+            (r#"{"_nczarr_group": {"dimensions": {"x": {}}}}"#, "dimensions.x"),
+            (r#"{"_nczarr_group": {"dimensions": {"x": {"size": 1, "unlimited": "no"}}}}"#, "dimensions.x"),
+            (r#"{"_nczarr_group": {"dimensions": {"a/b": 1}}}"#, "dimensions"),
+        ] {
+            let error = read(&object(bad), None).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NcZarr);
+            assert!(error.what().contains(&format!("\"{member}\"")), "{bad}: {error}");
+        }
+        for bad in [
+            r#"{"_nczarr_array": 1}"#,
+            r#"{"_nczarr_array": {}}"#,
+            r#"{"_nczarr_array": {"dimension_references": "x"}}"#,
+            r#"{"_nczarr_array": {"dimension_references": ["x"]}}"#,
+            r#"{"_nczarr_array": {"dimension_references": [4]}}"#,
+        ] {
+            assert_eq!(references(&object(bad), None).unwrap_err().kind(), ErrorKind::NcZarr, "{bad}");
+        }
+    }
+}

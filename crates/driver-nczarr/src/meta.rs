@@ -1,0 +1,260 @@
+//! The `.zarray` document of Zarr V2 ⇄ [`ArrayMeta`].
+//!
+//! Only what the specification says; flavours come later. Members that are not known are kept and written back.
+//! The fill value stays JSON here: what it means depends on the type and the flavour.
+//!
+//! Source: Zarr storage specification version 2, with the leniencies the formats notes list.
+
+use chunkio::Order;
+use model::{Error, ErrorKind, Result};
+
+use crate::dtype::DType;
+use crate::json::{Json, Object};
+
+/// What a `.zarray` document says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ArrayMeta {
+    pub(crate) shape: Vec<u64>,
+    /// Same rank as `shape`, every entry at least 1.
+    pub(crate) chunks: Vec<u64>,
+    pub(crate) dtype: DType,
+    /// `null` if absent.
+    pub(crate) fill: Json,
+    pub(crate) order: Order,
+    pub(crate) separator: char,
+    /// The codecs in the order of encoding: `filters`, then `compressor`.
+    pub(crate) codecs: Vec<Json>,
+    /// The document it was read from; empty for a new array.
+    pub(crate) raw: Object,
+}
+
+impl ArrayMeta {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NcZarr`] naming the member, what was expected and what was found.
+    pub(crate) fn parse(document: &Json, rank_limit: usize) -> Result<Self> {
+        let raw = document
+            .as_object()
+            .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind())))?;
+        match raw.get("zarr_format").map(Json::as_u64) {
+            Some(Some(2)) => {}
+            Some(_) => return Err(bad("zarr_format", "2", raw.get("zarr_format"))),
+            None => return Err(bad("zarr_format", "2", None)),
+        }
+        let shape = sizes(raw, "shape", rank_limit)?;
+        let mut chunks = sizes(raw, "chunks", rank_limit)?;
+        if chunks.len() != shape.len() {
+            return Err(ErrorKind::NcZarr.context(format!(
+                "member \"chunks\" has {} entries, \"shape\" has {}",
+                chunks.len(),
+                shape.len()
+            )));
+        }
+        for (chunk, &len) in chunks.iter_mut().zip(&shape) {
+            match (*chunk, len) {
+                // Some writers give an empty dimension empty chunks.
+                (0, 0) => *chunk = 1,
+                (0, _) => return Err(bad("chunks", "sizes of at least 1", raw.get("chunks"))),
+                _ => {}
+            }
+        }
+        let dtype = raw.get("dtype").ok_or_else(|| bad("dtype", "a type string", None))?;
+        let dtype = DType::parse(dtype).map_err(|error| error.at("member \"dtype\""))?;
+        let order = match raw.get("order").map(|order| order.as_str()) {
+            None | Some(Some("C")) => Order::C,
+            Some(Some("F")) => Order::F,
+            Some(_) => return Err(bad("order", "\"C\" or \"F\"", raw.get("order"))),
+        };
+        let separator = match raw.get("dimension_separator").and_then(Json::as_str) {
+            Some("/") => '/',
+            _ => '.',
+        };
+        let mut codecs = Vec::new();
+        match raw.get("filters") {
+            Some(Json::Array(filters)) => codecs.extend(filters.iter().cloned()),
+            Some(other) if !other.is_null() => return Err(bad("filters", "a list or null", Some(other))),
+            _ => {}
+        }
+        match raw.get("compressor") {
+            Some(compressor) if !compressor.is_null() => codecs.push(compressor.clone()),
+            _ => {}
+        }
+        for codec in &codecs {
+            codec_id(codec)?;
+        }
+        let fill = raw.get("fill_value").cloned().unwrap_or(Json::Null);
+        Ok(Self { shape, chunks, dtype, fill, order, separator, codecs, raw: raw.clone() })
+    }
+
+    /// The document: the one that was read, with the members this knows replaced where they differ.
+    pub(crate) fn document(&self) -> Json {
+        let mut document = self.raw.clone();
+        let fresh = document.is_empty();
+        let mut set = |name: &str, value: Json| {
+            document.insert(name.to_owned(), value);
+        };
+        if fresh {
+            set("zarr_format", Json::int(2));
+        }
+        set("shape", size_list(&self.shape));
+        if fresh {
+            set("dtype", Json::string(self.dtype.text.clone()));
+            set("chunks", size_list(&self.chunks));
+            set("fill_value", self.fill.clone());
+            set("order", Json::string(if self.order == Order::F { "F" } else { "C" }));
+            let (filters, compressor) = split_codecs(&self.codecs);
+            set("compressor", compressor.unwrap_or(Json::Null));
+            set("filters", if filters.is_empty() { Json::Null } else { Json::Array(filters) });
+            set("dimension_separator", Json::string(self.separator.to_string()));
+        }
+        Json::Object(document).to_strict()
+    }
+}
+
+/// The id of a codec description.
+pub(crate) fn codec_id(codec: &Json) -> Result<&str> {
+    let id = codec.as_object().and_then(|members| members.get("id")).and_then(Json::as_str);
+    id.ok_or_else(|| {
+        ErrorKind::NcZarr.context(format!(
+            "members \"filters\", \"compressor\": expected an object with an \"id\", found {}",
+            crate::json::text(codec)
+        ))
+    })
+}
+
+/// The codecs that compress, and so may stand as the `compressor`; readers take any codec among the `filters`.
+const COMPRESSORS: &[&str] = &["zlib", "gzip", "zstd", "blosc", "bz2", "lzma", "lz4"];
+
+/// `filters` and `compressor` of a chain.
+fn split_codecs(codecs: &[Json]) -> (Vec<Json>, Option<Json>) {
+    match codecs.split_last() {
+        Some((last, before)) if codec_id(last).is_ok_and(|id| COMPRESSORS.contains(&id)) => {
+            (before.to_vec(), Some(last.clone()))
+        }
+        _ => (codecs.to_vec(), None),
+    }
+}
+
+fn size_list(sizes: &[u64]) -> Json {
+    Json::Array(sizes.iter().map(|&size| Json::int(size)).collect())
+}
+
+fn sizes(raw: &Object, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
+    let expected = "a list of sizes from 0 to 2^64-1";
+    let value = raw.get(name).ok_or_else(|| bad(name, expected, None))?;
+    let items = value.as_array().ok_or_else(|| bad(name, expected, Some(value)))?;
+    if items.len() > rank_limit {
+        return Err(ErrorKind::MaxDims
+            .context(format!("member \"{name}\" has {} entries, the limit is {rank_limit}", items.len())));
+    }
+    items.iter().map(|item| item.as_u64().ok_or_else(|| bad(name, expected, Some(item)))).collect()
+}
+
+/// An error about a member of a document.
+pub(crate) fn bad(name: &str, expected: &str, found: Option<&Json>) -> Error {
+    let found = match found {
+        None => "nothing".to_owned(),
+        Some(value @ (Json::Array(_) | Json::Object(_))) => value.kind().to_owned(),
+        Some(value) => {
+            let mut found = crate::json::text(value);
+            if let Some((cut, _)) = found.char_indices().nth(60) {
+                found.truncate(cut);
+                found.push('…');
+            }
+            found
+        }
+    };
+    ErrorKind::NcZarr.context(format!("member \"{name}\": expected {expected}, found {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{parse, text};
+    use dispatch::Limits;
+
+    fn read(document: &str) -> Result<ArrayMeta> {
+        ArrayMeta::parse(&parse(document.as_bytes(), &Limits::default())?, 1024)
+    }
+
+    #[test]
+    fn a_document_is_read_and_written() {
+        let document = r#"{"zarr_format": 2, "shape": [7,10], "dtype": "<i4", "chunks": [4,3], "fill_value": 0, "order": "F", "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 0}], "dimension_separator": "/", "extra": [1]}"#;
+        let mut meta = read(document).unwrap();
+        assert_eq!((meta.shape.as_slice(), meta.chunks.as_slice()), ([7, 10].as_slice(), [4, 3].as_slice()));
+        assert_eq!((meta.order, meta.separator), (Order::F, '/'));
+        let ids: Vec<_> = meta.codecs.iter().map(|codec| codec_id(codec).unwrap()).collect();
+        assert_eq!(ids, ["shuffle", "zlib"]);
+        assert_eq!(text(&meta.document()), document);
+        meta.shape[0] = 8;
+        assert_eq!(text(&meta.document()), document.replace("[7,10]", "[8,10]"));
+        meta.raw.clear();
+        let again = ArrayMeta::parse(&meta.document(), 1024).unwrap();
+        assert_eq!((again.codecs, again.order, again.separator), (meta.codecs, Order::F, '/'));
+    }
+
+    #[test]
+    fn only_compressors_stand_as_the_compressor() {
+        let meta = |ids: &[&str]| {
+            let codecs: Vec<_> = ids
+                .iter()
+                .map(|id| Json::Object([("id".to_owned(), Json::string(*id))].into_iter().collect()))
+                .collect();
+            let (filters, compressor) = split_codecs(&codecs);
+            let ids = |codecs: &[Json]| codecs.iter().map(|c| codec_id(c).unwrap().to_owned()).collect::<Vec<_>>();
+            (ids(&filters), compressor.map(|c| codec_id(&c).unwrap().to_owned()))
+        };
+        assert_eq!(meta(&["shuffle", "zlib"]), (vec!["shuffle".into()], Some("zlib".into())));
+        assert_eq!(meta(&["zlib", "fletcher32"]), (vec!["zlib".into(), "fletcher32".into()], None));
+        assert_eq!(meta(&["shuffle"]), (vec!["shuffle".into()], None));
+        assert_eq!(meta(&[]), (vec![], None));
+    }
+
+    #[test]
+    fn lenient_where_writers_are_sloppy() {
+        let meta = read(r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"<f4"}"#).unwrap();
+        assert_eq!((meta.fill, meta.order, meta.separator, meta.codecs.len()), (Json::Null, Order::C, '.', 0));
+        let meta = read(
+            r#"{"zarr_format":2,"shape":[0,2.0],"chunks":[0,2],"dtype":"<f4","filters":[],"dimension_separator":"x"}"#,
+        )
+        .unwrap();
+        assert_eq!((meta.chunks.as_slice(), meta.separator), ([1, 2].as_slice(), '.'));
+    }
+
+    #[test]
+    fn wrong_members_are_named() {
+        let good =
+            r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","order":"C","filters":null,"compressor":null}"#;
+        assert!(read(good).is_ok());
+        for (from, to, member) in [
+            ("\"zarr_format\":2", "\"zarr_format\":3", "zarr_format"),
+            ("\"zarr_format\":2,", "", "zarr_format"),
+            ("\"shape\":[4]", "\"shape\":4", "shape"),
+            ("\"shape\":[4]", "\"shape\":[-1]", "shape"),
+            ("\"shape\":[4]", "\"shape\":[\"4\"]", "shape"),
+            ("\"shape\":[4]", "\"shape\":[1.5]", "shape"),
+            ("\"shape\":[4]", "\"shape\":[18446744073709551616]", "shape"),
+            ("\"shape\":[4]", "\"shape\":null", "shape"),
+            ("\"chunks\":[2]", "\"chunks\":[0]", "chunks"),
+            ("\"chunks\":[2]", "\"chunks\":[2,2]", "chunks"),
+            ("\"chunks\":[2]", "\"chunks\":null", "chunks"),
+            ("\"dtype\":\"<i4\"", "\"dtype\":4", "dtype"),
+            ("\"dtype\":\"<i4\",", "", "dtype"),
+            ("\"order\":\"C\"", "\"order\":\"A\"", "order"),
+            ("\"filters\":null", "\"filters\":{}", "filters"),
+            ("\"filters\":null", "\"filters\":[3]", "filters"),
+            ("\"compressor\":null", "\"compressor\":[]", "compressor"),
+            ("\"compressor\":null", "\"compressor\":{\"level\":1}", "compressor"),
+        ] {
+            let error = read(&good.replace(from, to)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NcZarr);
+            assert!(error.what().contains(&format!("\"{member}\"")), "{to}: {error}");
+        }
+        assert_eq!(read("[]").unwrap_err().kind(), ErrorKind::NcZarr);
+        let huge = read(&good.replace("[4]", "[18446744073709551615]")).unwrap();
+        assert_eq!(huge.shape, [u64::MAX]);
+        let many = good.replace("[4]", &format!("[{}1]", "1,".repeat(2000)));
+        assert_eq!(read(&many).unwrap_err().kind(), ErrorKind::MaxDims);
+    }
+}
