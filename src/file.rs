@@ -5,10 +5,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dispatch::{Dataset, DatasetInfo, Registry};
+use dispatch::{Dataset, DatasetInfo, NcDispatch, Registry};
 use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, VarId};
 
-use crate::{Group, Variable};
+use crate::{Attribute, Group, Variable};
 
 /// An open dataset.
 ///
@@ -66,7 +66,7 @@ impl File {
         Ok(Variable::new(Arc::clone(self.opened()), id))
     }
 
-    /// The dataset below this handle, for calls by their C names .
+    /// The dataset below this handle, for calls by their C names ([`NcDispatch`]).
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.opened().dataset
     }
@@ -89,7 +89,11 @@ impl File {
     /// # Errors
     /// What the storage says; nothing is lost by trying again.
     pub fn sync(&self) -> Result<()> {
-        self.opened().dataset()?.sync()
+        let dataset = self.opened().dataset()?;
+        if dataset.model().is_defining() {
+            dataset._enddef(0, 0, 0, 0)?;
+        }
+        dataset.sync()
     }
 
     /// Writes everything out and closes the dataset, for all its handles.
@@ -132,12 +136,13 @@ impl Open {
         &self.registry
     }
 
+    pub(crate) fn attribute(&self, group: GroupId, var: Option<VarId>, name: &str) -> Option<Attribute> {
+        let (values, _) = self.dataset.get_att(group, var, name, None).ok()?;
+        Some(Attribute::new(name, values))
+    }
+
     pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
-        {
-            let dataset = self.dataset()?;
-            dataset.admit(edit)?;
-            dataset.model().apply(edit)
-        }
+        { self.dataset()?.edit(edit) }
     }
 
     fn close(&self) -> Result<()> {

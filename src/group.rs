@@ -97,9 +97,9 @@ impl Group {
         self.ask(|group| group.atts.iter().map(|(name, values)| Attribute::new(name, values.clone())).collect())
     }
 
-    /// The attribute of this name, if there is one.
+    /// The attribute of this name, if there is one. In the root also those that are not listed: `_NCProperties` and kin.
     pub fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.ask(|group| group.atts.get(name).map(|values| Attribute::new(name, values.clone())))
+        self.open.attribute(self.id, None, name)
     }
 
     /// Adds an attribute, or gives an existing one other values.
@@ -190,6 +190,17 @@ impl Group {
             Defined::Var(id) => Ok(self.variable_of(id)),
             other => Err(unexpected(other)),
         }
+    }
+
+    /// Copies a variable of this or another dataset here: definition, layout, attributes and data. Its dimensions are those of
+    /// the same names, as seen from here. Memory stays bounded, whatever the size of the data.
+    ///
+    /// # Errors
+    /// `NC_EBADDIM` or `NC_EDIMSIZE` if a dimension is not here or has another length, `NC_ENAMEINUSE`; what reading and
+    /// writing say.
+    pub fn copy_variable(&self, from: &Variable) -> Result<Variable> {
+        let (source, target) = (from.open.dataset()?, self.open.dataset()?);
+        Ok(self.variable_of(dispatch::copy_var(&**source, from.id, &**target, self.id)?))
     }
 
     /// Gives the group another name; the root has none to give.

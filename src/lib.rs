@@ -53,8 +53,8 @@ pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
 pub use dimension::Dimension;
 pub use dispatch::{
-    self, Buffer, CacheConfig, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks, OutBuf,
-    Progress, Registry,
+    self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks,
+    OutBuf, Progress, Registry,
 };
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;

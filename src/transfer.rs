@@ -1,11 +1,9 @@
 //! The data of a [`Variable`]: reads and writes of any part, in any type the values fit.
 //!
-//! Every call checks its hyperslab once, here; conversion and range checks happen on the way, and `NC_ERANGE` is
-//! reported after the whole transfer. No call needs a `mut` handle.
+//! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
+//! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
 
-use std::sync::Arc;
-
-use dispatch::{Buffer, MemMut, MemRef, OutBuf, Plain, VarData, byte_len};
+use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::{Array, Extents, Number, Selection, Variable};
@@ -119,8 +117,11 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`].
     pub fn read(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.check(slab, false)?;
-        self.data()?.get(slab, out)
+        let dataset = self.open.dataset()?;
+        match slab.stride {
+            None => dataset.get_vara(self.id, slab.start, slab.count, out),
+            Some(stride) => dataset.get_vars(self.id, slab.start, slab.count, stride, out),
+        }
     }
 
     /// Writes a part of the variable. Along an unlimited dimension a write grows it, and an open end (`..`) reaches
@@ -204,16 +205,15 @@ impl Variable {
     /// # Errors
     /// As [`Variable::put`].
     pub fn write(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        self.check(slab, true)?;
-        self.data()?.put(slab, data)
+        let dataset = self.open.dataset()?;
+        match slab.stride {
+            None => dataset.put_vara(self.id, slab.start, slab.count, data),
+            Some(stride) => dataset.put_vars(self.id, slab.start, slab.count, stride, data),
+        }
     }
 }
 
 impl Variable {
-    pub(crate) fn data(&self) -> Result<Arc<dyn VarData>> {
-        self.open.dataset()?.data(self.id).map_err(|error| error.at(self.full_name()))
-    }
-
     fn select(&self, extents: impl Extents) -> Result<Selection> {
         let model = self.open.model();
         let selection = Selection::new(extents, &model.shape(self.id)?).map_err(|error| error.at(self.full_name()))?;
@@ -239,12 +239,8 @@ impl Variable {
     fn fetch<T: Plain>(&self, selection: &Selection, ty: NcType) -> Result<Buffer<T>> {
         let slab = selection.slab();
         self.check(&slab, false)?;
-        let data = self.data()?;
         let count = byte_len(slab.len(), size_of::<T>())? / size_of::<T>();
-        Buffer::fill(count, |out| data.get(&slab, MemMut::Fixed { ty, out })).map_err(|error| match error.kind() {
-            ErrorKind::NoMem => error.at(self.full_name()),
-            _ => error,
-        })
+        Buffer::fill(count, |out| self.read(&slab, MemMut::Fixed { ty, out }))
     }
 
     fn fixed_into(&self, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {

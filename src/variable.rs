@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dispatch::CacheConfig;
+use dispatch::{CacheConfig, NcDispatch};
 use model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
 
 use crate::file::Open;
@@ -87,7 +87,8 @@ impl Variable {
 
     /// The attribute of this name, if there is one.
     pub fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.ask(|var| var.atts.get(name).map(|values| Attribute::new(name, values.clone())))
+        let (group, var) = self.place();
+        self.open.attribute(group, var, name)
     }
 
     /// Adds an attribute, or gives an existing one other values.
@@ -146,7 +147,7 @@ impl Variable {
     /// # Errors
     /// Why the data cannot be read, if it cannot.
     pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
-        Ok(self.data()?.chunk_shape())
+        Ok(self.open.dataset()?.data(self.id)?.chunk_shape())
     }
 
     /// Sets the chunk shape, in elements.
@@ -219,7 +220,7 @@ impl Variable {
     /// # Errors
     /// `NC_EINVAL` if the values make no sense; why the data cannot be read, if it cannot.
     pub fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.data()?.tune(cache)
+        self.open.dataset()?.set_var_chunk_cache(self.id, cache)
     }
 
     fn place(&self) -> (GroupId, Option<VarId>) {

@@ -1,0 +1,42 @@
+//! A filter: every byte xor a key.
+
+use std::borrow::Cow;
+
+use nczarr::dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr::{ErrorKind, Result};
+
+static INFO: FilterInfo =
+    FilterInfo { hdf5_id: Some(40_001), name: "xor", aliases: &[], about: "every byte xor a key of 0 to 255" };
+
+/// Makes [`Xor`]s.
+pub struct XorClass;
+
+impl FilterClass for XorClass {
+    fn info(&self) -> &FilterInfo { &INFO }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        match params.iter().map(|&key| u8::try_from(key)).collect::<Vec<_>>()[..] {
+            [Ok(key)] => Ok(Box::new(Xor(key))),
+            _ => Err(ErrorKind::Filter.context(format!("xor wants one key of 0 to 255, found {params:?}"))),
+        }
+    }
+
+    fn parse_json(&self, codec: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let key = codec["key"].as_u64().and_then(|key| u32::try_from(key).ok());
+        self.parse_params(key.as_slice())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Xor(u8);
+
+impl Filter for Xor {
+    fn info(&self) -> &FilterInfo { &INFO }
+    fn params(&self) -> Cow<'_, [u32]> { vec![self.0.into()].into() }
+    fn to_json(&self, _: ZarrFormat) -> Json { Json::from_iter([("id", Json::from("xor")), ("key", self.0.into())]) }
+    fn encode_bound(&self, decoded: usize) -> Option<usize> { Some(decoded) }
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { dst.extend(src.iter().map(|byte| byte ^ self.0)) }
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { self.encode(src, dst) }
+}
+
+inventory::submit! { FilterPlugin(&XorClass) }

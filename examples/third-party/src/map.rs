@@ -1,0 +1,38 @@
+//! A map: datasets in memory, every byte of them inverted, `veil://name`.
+
+use std::sync::Arc;
+
+use nczarr::Result;
+use nczarr::dispatch::{ByteRange, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory};
+use zmap_mem::MemMaps;
+
+static INFO: MapInfo = MapInfo { name: "veil", schemes: &["veil"], magic: &[], about: "datasets in memory, inverted" };
+
+/// Opens and creates veiled datasets.
+pub struct Veils;
+
+impl MapFactory for Veils {
+    fn info(&self) -> &MapInfo { &INFO }
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.open(request)?))) }
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> { Ok(Arc::new(Veil(MemMaps.create(request)?))) }
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> { MemMaps.delete(request) }
+}
+
+#[derive(Debug)]
+struct Veil(Arc<dyn ZMap>);
+
+impl ZMap for Veil {
+    fn caps(&self) -> MapCaps { MapCaps { conditional_write: false, ..self.0.caps() } }
+    fn len(&self, key: &Key) -> Result<Option<u64>> { self.0.len(key) }
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let found = self.0.read(key, range, out)?;
+        out.iter_mut().for_each(|byte| *byte = !*byte);
+        Ok(found)
+    }
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> { self.0.search(prefix) }
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> { self.0.write(key, &value.iter().map(|byte| !byte).collect::<Vec<_>>()) }
+    fn delete(&self, key: &Key) -> Result<bool> { self.0.delete(key) }
+    fn close(&self) -> Result<()> { self.0.close() }
+}
+
+inventory::submit! { MapPlugin(&Veils) }
