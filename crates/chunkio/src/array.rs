@@ -1,23 +1,53 @@
 //! [`ChunkedArray`]: one array, ready to be read and written.
 
-use dispatch::{CacheConfig, MemMut, MemRef, VarData};
-use model::{ErrorKind, Result, Slab};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
-use crate::ArraySpec;
+use dispatch::{CacheConfig, MemMut, MemRef, VarData, byte_len};
+use model::{ErrorKind, NcString, NcType, Result, Slab};
+
+use crate::grid::Grid;
+use crate::keeper::Keeper;
+use crate::numbers::Numbers;
+use crate::plan::{Plan, Source};
+use crate::strings::{Strings, Text, fill_string};
+use crate::{ArraySpec, Element, read, strings, write};
 
 /// One array, ready to be read and written by any number of threads.
 #[derive(Debug)]
 pub struct ChunkedArray {
-    spec: ArraySpec,
+    kind: Kind,
+    cache: Mutex<CacheConfig>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Numbers(Keeper<Numbers>),
+    Strings(Keeper<Strings>),
+}
+
+/// Runs `$body` with `$keeper` bound to the array's keeper, whatever its elements are.
+macro_rules! each_kind {
+    ($kind:expr, $keeper:ident => $body:expr) => {
+        match $kind {
+            Kind::Numbers($keeper) => $body,
+            Kind::Strings($keeper) => $body,
+        }
+    };
 }
 
 impl ChunkedArray {
     /// Binds the filters and checks sizes.
     ///
     /// # Errors
-    /// `NC_EINVAL`, `NC_EBADCHUNK` for a shape that makes no sense or exceeds the limits; what a filter says of its parameters.
+    /// `NC_EINVAL`, `NC_EBADCHUNK`, `NC_EMAXDIMS` for a shape that makes no sense or exceeds the limits;
+    /// `NC_EBADTYPE` for an element type without a size; what a filter says of its parameters.
     pub fn new(spec: ArraySpec) -> Result<Self> {
-        Ok(Self { spec })
+        let name = spec.name.clone();
+        let cache = CacheConfig { bytes: spec.options.cache_bytes, ..CacheConfig::default() };
+        let kind = Kind::new(spec).map_err(|error| error.at(name))?;
+        Ok(Self { kind, cache: Mutex::new(cache) })
     }
 
     /// Writes every changed chunk.
@@ -25,7 +55,7 @@ impl ChunkedArray {
     /// # Errors
     /// What storage and filters say; what could not be written stays in the cache.
     pub fn flush(&self) -> Result<()> {
-        Ok(())
+        each_kind!(&self.kind, keeper => keeper.flush())
     }
 
     /// Writes every changed chunk, then forgets the unchanged ones, so that what others wrote is seen.
@@ -33,29 +63,155 @@ impl ChunkedArray {
     /// # Errors
     /// As [`ChunkedArray::flush`].
     pub fn sync(&self) -> Result<()> {
-        self.flush()
+        self.flush()?;
+        each_kind!(&self.kind, keeper => keeper.cache.clear());
+        Ok(())
     }
 
     /// Whether anything was written through this array since it was made.
     pub fn written(&self) -> bool {
-        false
+        each_kind!(&self.kind, keeper => keeper.written())
+    }
+
+    /// Checks what would otherwise be a wrong place in memory or in the grid. Whether there are elements at all.
+    fn check(&self, slab: &Slab<'_>, writing: bool) -> Result<bool> {
+        let (grid, name) = each_kind!(&self.kind, keeper => (&keeper.grid, &keeper.name));
+        let shape = grid.shape();
+        slab.check(&shape, |dim| writing && grid.dims[dim].unlimited).map_err(|error| error.at(name))?;
+        Ok(!slab.is_empty())
+    }
+
+    fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> model::Error {
+        let name = each_kind!(&self.kind, keeper => &keeper.name);
+        ErrorKind::Inval.context(format!("{name}: memory of {expected} {unit} expected, {found} found"))
+    }
+
+    fn check_bytes(&self, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
+        let size = ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
+        let expected = byte_len(slab.len(), size)?;
+        if expected != found { Err(self.wrong_memory(expected as u64, found, "bytes")) } else { Ok(()) }
+    }
+
+    fn check_strings(&self, slab: &Slab<'_>, found: &[NcString]) -> Result<()> {
+        if slab.len() != found.len() as u64 {
+            return Err(self.wrong_memory(slab.len(), found.len(), "strings"));
+        }
+        Ok(())
     }
 }
 
+impl Kind {
+    fn new(spec: ArraySpec) -> Result<Self> {
+        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, store, options, writable } = spec;
+        // Bytes of an element as stored, and in memory.
+        let (item, held, big_endian) = match &element {
+            Element::Number { ty, big_endian } => {
+                let no_number = || ErrorKind::BadType.context(format!("elements of type {}", ty.name()));
+                let size = ty.size().ok_or_else(no_number)?;
+                (Some(size), size, *big_endian)
+            }
+            Element::Text { width } => (Some(*width), (*width).max(size_of::<NcString>()), false),
+            Element::Utf32 { chars, big_endian } => {
+                let no_size = || ErrorKind::BadChunk.context(format!("elements of {chars} characters"));
+                let width = chars.checked_mul(4).ok_or_else(no_size)?;
+                (Some(width), width.max(size_of::<NcString>()), *big_endian)
+            }
+            Element::Variable(_) => (None, size_of::<NcString>(), false),
+        };
+        let grid = Grid::new(dims, chunk_shape, order, held, &options.limits)?;
+        let elems = grid.elems;
+        let source = Source {
+            item: item.unwrap_or(1).max(1),
+            number: matches!(element, Element::Number { .. }),
+            big_endian,
+            bytes: item.map(|item| item * elems),
+            row: grid.row,
+            most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),
+        };
+        let plan = Plan::new(&source, filters)?;
+        let text = match element {
+            Element::Number { ty, .. } => {
+                let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;
+                return Ok(Self::Numbers(Keeper::new(name, grid, form, store, options, writable, elems * held)));
+            }
+            Element::Text { width } => Text::Bytes(width),
+            Element::Utf32 { chars, big_endian } => Text::Points { chars, big_endian },
+            Element::Variable(codec) => Text::Codec(codec),
+        };
+        let form = Strings { text, plan, fill: fill_string(fill.as_ref())?, elems, most: source.most };
+        Ok(Self::Strings(Keeper::new(name, grid, form, store, options, writable, elems * held)))
+    }
+}
+
+fn text_and_numbers(name: &str) -> model::Error {
+    ErrorKind::Char.context(format!("{name}: text and numbers do not convert to each other"))
+}
+
 impl VarData for ChunkedArray {
-    fn get(&self, _slab: &Slab<'_>, _out: MemMut<'_, '_>) -> Result<()> {
-        Err(ErrorKind::Internal.context("under construction"))
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let any = self.check(slab, false)?;
+        match (&self.kind, out) {
+            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
+                self.check_bytes(slab, ty, out.capacity())?;
+                model::convert::check(keeper.form.ty, ty).map_err(|error| error.at(&keeper.name))?;
+                if any { read::get(keeper, slab, ty, out) } else { Ok(()) }
+            }
+            (Kind::Strings(keeper), MemMut::Strings(out)) => {
+                self.check_strings(slab, out)?;
+                if any { strings::get(keeper, slab, out) } else { Ok(()) }
+            }
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+        }
     }
 
-    fn put(&self, _slab: &Slab<'_>, _data: MemRef<'_>) -> Result<()> {
-        Err(ErrorKind::Internal.context("under construction"))
+    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+        let grid = each_kind!(&self.kind, keeper => { keeper.check_writable()?; &keeper.grid });
+        let any = self.check(slab, true)?;
+        let result = match (&self.kind, data) {
+            (Kind::Numbers(keeper), MemRef::Fixed { ty, bytes }) => {
+                self.check_bytes(slab, ty, bytes.len())?;
+                model::convert::check(ty, keeper.form.ty).map_err(|error| error.at(&keeper.name))?;
+                if any { write::put(keeper, slab, ty, bytes) } else { Ok(()) }
+            }
+            (Kind::Strings(keeper), MemRef::Strings(values)) => {
+                self.check_strings(slab, values)?;
+                if any { strings::put(keeper, slab, values) } else { Ok(()) }
+            }
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+        };
+        // A value out of range was written all the same, as everything else was.
+        let accepted = match &result {
+            Ok(()) => any,
+            Err(error) => error.kind() == ErrorKind::Range,
+        };
+        if accepted {
+            for (dim, limits) in grid.dims.iter().enumerate().filter(|(_, limits)| limits.unlimited) {
+                if let Some(end) = slab.end(dim) {
+                    limits.len.fetch_max(end, Ordering::AcqRel);
+                }
+            }
+        }
+        result
     }
 
-    fn tune(&self, _cache: CacheConfig) -> Result<()> {
-        Ok(())
+    fn tune(&self, cache: CacheConfig) -> Result<()> {
+        if !(0.0..=1.0).contains(&cache.preemption) {
+            return Err(
+                ErrorKind::Inval.context(format!("a cache preemption of {}; 0 to 1 is allowed", cache.preemption))
+            );
+        }
+        *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = cache;
+        each_kind!(&self.kind, keeper => {
+            keeper.cache.set_budget(cache.bytes);
+            keeper.relieve()
+        })
+    }
+
+    fn cache(&self) -> CacheConfig {
+        *self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
-        Some(self.spec.chunk_shape.clone())
+        Some(each_kind!(&self.kind, keeper => keeper.grid.chunk.clone()))
     }
 }

@@ -3,9 +3,33 @@
 //! It projects a slab on the chunk grid, decodes chunks in parallel straight into the caller's memory (or through
 //! one fused scatter: stride, byte order, conversion), keeps decoded chunks in a byte budget and writes partial
 //! ones back later. It parses no metadata and knows no storage: see [`ArraySpec`] and [`ChunkedArray`].
+#![deny(unsafe_code)]
 
 mod array;
+mod cache;
+mod claims;
+mod flush;
+mod grid;
+mod keeper;
+#[allow(unsafe_code)]
+mod kernel;
+mod mask;
+#[allow(unsafe_code)]
+mod memory;
+mod numbers;
+mod odometer;
+mod outcome;
+mod plan;
+mod project;
+mod ranges;
+mod read;
+#[allow(unsafe_code)]
+mod scatter;
+mod small;
 mod spec;
+mod strings;
+mod threads;
+mod write;
 
 pub use array::ChunkedArray;
 pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order};

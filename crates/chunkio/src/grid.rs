@@ -1,0 +1,143 @@
+//! [`Grid`]: shape, chunk shape and the layout of elements inside a chunk; all sizes checked once.
+//!
+//! It knows no slab (see [`crate::project`]) and no bytes beyond the size of an element.
+
+use std::sync::atomic::Ordering;
+
+use dispatch::Limits;
+use model::{ErrorKind, Result};
+
+use crate::small::Small;
+use crate::{ArrayDim, Order};
+
+/// The chunk grid of an array.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    /// The dimensions, slowest first.
+    pub(crate) dims: Vec<ArrayDim>,
+    /// Elements of a chunk along each dimension.
+    pub(crate) chunk: Vec<u64>,
+    /// Elements from one index to the next along each dimension, inside a chunk.
+    pub(crate) strides: Vec<usize>,
+    /// Elements of a chunk.
+    pub(crate) elems: usize,
+    /// Elements of a chunk along the dimension that is fastest in it.
+    pub(crate) row: usize,
+}
+
+impl Grid {
+    /// Checks and derives everything. `item`: bytes of memory one element takes, at least 1.
+    pub(crate) fn new(
+        dims: Vec<ArrayDim>,
+        chunk: Vec<u64>,
+        order: Order,
+        item: usize,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let rank = dims.len();
+        if chunk.len() != rank {
+            return Err(ErrorKind::Inval.context(format!("{} chunk lengths for {rank} dimensions", chunk.len())));
+        }
+        if rank > limits.rank {
+            return Err(ErrorKind::MaxDims.context(format!("{rank} dimensions, at most {} are allowed", limits.rank)));
+        }
+        if let Some(dim) = chunk.iter().position(|&len| len == 0) {
+            return Err(ErrorKind::BadChunk.context(format!("chunk length 0 along dimension {dim}")));
+        }
+        let too_large = || {
+            ErrorKind::BadChunk
+                .context(format!("chunks of {chunk:?} elements of {item} bytes exceed {} bytes", limits.chunk))
+        };
+        let elems = chunk.iter().try_fold(1u64, |n, &len| n.checked_mul(len)).ok_or_else(too_large)?;
+        let bytes = elems.checked_mul(item as u64).filter(|&n| n <= limits.chunk).ok_or_else(too_large)?;
+        let elems = usize::try_from(bytes).map_err(|_| too_large())? / item;
+
+        let mut strides = vec![1; rank];
+        let mut step = 1;
+        // The product of all lengths fits, so that of some of them does.
+        let mut place = |dim: usize| {
+            strides[dim] = step;
+            step *= chunk[dim] as usize;
+        };
+        match order {
+            Order::C => (0..rank).rev().for_each(&mut place),
+            Order::F => (0..rank).for_each(&mut place),
+        }
+        let fastest = match order {
+            Order::C => chunk.last(),
+            Order::F => chunk.first(),
+        };
+        let row = fastest.map_or(1, |&len| len as usize);
+        Ok(Self { dims, chunk, strides, elems, row })
+    }
+
+    /// The number of dimensions.
+    pub(crate) fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The current length of a dimension.
+    pub(crate) fn len(&self, dim: usize) -> u64 {
+        self.dims[dim].len.load(Ordering::Acquire)
+    }
+
+    /// The current shape.
+    pub(crate) fn shape(&self) -> Small<u64> {
+        let mut shape = Small::of(self.rank());
+        for (dim, len) in shape.iter_mut().enumerate() {
+            *len = self.len(dim);
+        }
+        shape
+    }
+
+    /// How many indices of chunk `at` along `dim` lie inside `len`.
+    pub(crate) fn inside(&self, dim: usize, at: u64, len: u64) -> u64 {
+        let chunk = self.chunk[dim];
+        at.checked_mul(chunk).map_or(0, |base| len.saturating_sub(base).min(chunk))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    fn dims(shape: &[u64]) -> Vec<ArrayDim> {
+        shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect()
+    }
+
+    #[test]
+    fn strides_follow_the_order() {
+        let limits = Limits::default();
+        let c = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], Order::C, 8, &limits).unwrap();
+        assert_eq!((c.strides, c.elems, c.row), (vec![12, 4, 1], 24, 4));
+        let f = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], Order::F, 8, &limits).unwrap();
+        assert_eq!((f.strides, f.elems, f.row), (vec![1, 2, 6], 24, 2));
+        let scalar = Grid::new(vec![], vec![], Order::C, 8, &limits).unwrap();
+        assert_eq!((scalar.elems, scalar.row), (1, 1));
+    }
+
+    #[test]
+    fn sizes_are_checked_before_anything_else() {
+        let limits = Limits::default();
+        let kind = |shape: &[u64], chunk: &[u64], item| {
+            Grid::new(dims(shape), chunk.to_vec(), Order::C, item, &limits).unwrap_err().kind()
+        };
+        assert_eq!(kind(&[4], &[0], 1), ErrorKind::BadChunk);
+        assert_eq!(kind(&[4], &[], 1), ErrorKind::Inval);
+        assert_eq!(kind(&[4, 4], &[u64::MAX, 2], 1), ErrorKind::BadChunk);
+        assert_eq!(kind(&[4, 4], &[1 << 32, 1 << 31], 2), ErrorKind::BadChunk);
+        assert_eq!(kind(&[4], &[(1 << 28) + 1], 8), ErrorKind::BadChunk);
+        assert_eq!(kind(&[1; 1025], &[1; 1025], 1), ErrorKind::MaxDims);
+        assert!(Grid::new(dims(&[1 << 63]), vec![1 << 28], Order::C, 8, &limits).is_ok());
+    }
+
+    #[test]
+    fn edge_chunks_lie_partly_outside() {
+        let grid = Grid::new(dims(&[10]), vec![4], Order::C, 1, &Limits::default()).unwrap();
+        let inside: Vec<_> = [0, 1, 2, 3, u64::MAX].map(|at| grid.inside(0, at, 10)).into();
+        assert_eq!(inside, [4, 4, 2, 0, 0]);
+    }
+}

@@ -1,0 +1,320 @@
+//! [`Keeper`]: an array's chunks between memory and storage, whatever their elements are.
+//!
+//! It owns the write-back protocol. A partial write marks what it wrote and reads nothing. A chunk written
+//! completely is stored as it is. One with holes goes through [`ZMap::update`]: read what storage holds now, put the
+//! written elements over it, store that if nobody came between, else again; so no update is lost, inside
+//! the process (a [`Claims`] per chunk) or outside. What could not be stored stays marked.
+//!
+//! What elements are, [`Form`] knows. [`crate::flush`] writes many chunks at once.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dispatch::{ByteRange, Key, Options, ZMap};
+use model::{Error, ErrorKind, Result};
+
+use crate::ChunkStore;
+use crate::cache::{Cache, Entry, Inserted};
+use crate::claims::Claims;
+use crate::grid::Grid;
+use crate::mask::Mask;
+use crate::project::{Dim, Part};
+use crate::small::ChunkIndex;
+
+/// What the elements of a chunk are in memory.
+pub(crate) trait Form: Send + Sync + fmt::Debug {
+    /// All elements of one chunk.
+    type Data: Send + Sync;
+
+    /// Bytes of memory they take.
+    fn cost(&self, data: &Self::Data) -> usize;
+
+    /// The most bytes a stored chunk may have.
+    fn limit(&self) -> usize;
+
+    /// A copy.
+    fn copy(&self, data: &Self::Data) -> Result<Self::Data>;
+
+    /// A chunk nobody wrote.
+    fn blank(&self) -> Result<Self::Data>;
+
+    /// A chunk from its stored bytes.
+    fn decode(&self, stored: &[u8]) -> Result<Self::Data>;
+
+    /// The stored bytes of a chunk.
+    fn encode(&self, data: &Self::Data, stored: &mut Vec<u8>) -> Result<()>;
+
+    /// Puts the elements of `over` that are in the mask into `base`.
+    fn overlay(&self, base: &mut Self::Data, over: &Self::Data, mask: &Mask);
+}
+
+/// What of an entry is on its way to storage.
+pub(crate) struct Snapshot<D> {
+    pub(crate) data: Arc<D>,
+    pub(crate) mask: Arc<Mask>,
+    /// Whether `data` can be stored as it is.
+    pub(crate) ready: bool,
+}
+
+/// The chunks of one array.
+#[derive(Debug)]
+pub(crate) struct Keeper<F: Form> {
+    pub(crate) name: String,
+    pub(crate) grid: Grid,
+    pub(crate) form: F,
+    pub(crate) store: Arc<dyn ChunkStore>,
+    pub(crate) options: Options,
+    pub(crate) cache: Cache<F::Data>,
+    pub(crate) claims: Claims,
+    writable: bool,
+    written: AtomicBool,
+}
+
+impl<F: Form> Keeper<F> {
+    pub(crate) fn new(
+        name: String,
+        grid: Grid,
+        form: F,
+        store: Arc<dyn ChunkStore>,
+        options: Options,
+        writable: bool,
+        chunk_cost: usize,
+    ) -> Self {
+        let cache = Cache::new(options.cache_bytes, chunk_cost);
+        let (claims, written) = (Claims::default(), AtomicBool::new(false));
+        Self { name, grid, form, store, options, cache, claims, writable, written }
+    }
+
+    pub(crate) fn map(&self) -> &dyn ZMap {
+        self.store.map()
+    }
+
+    /// The key of a chunk.
+    pub(crate) fn key(&self, index: &ChunkIndex) -> Key {
+        let mut key = Key::root();
+        self.store.locate(index, &mut key);
+        key
+    }
+
+    /// Says which chunk of which array an error is about.
+    pub(crate) fn blame(&self, error: Error, index: &ChunkIndex) -> Error {
+        error.at(format_args!("{}: chunk {}", self.name, self.key(index)))
+    }
+
+    /// Refuses to write a read-only array.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if !self.writable {
+            return Err(ErrorKind::Perm.context(format!("{}: the dataset is read-only", self.name)));
+        }
+        Ok(())
+    }
+
+    /// Something was written.
+    pub(crate) fn set_written(&self) {
+        self.written.store(true, Ordering::Release);
+    }
+
+    /// Whether anything was written.
+    pub(crate) fn written(&self) -> bool {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Refuses to write a part of a chunk where another process could write the same chunk unseen.
+    pub(crate) fn check_partial(&self, index: &ChunkIndex) -> Result<()> {
+        if self.options.exclusive || self.map().caps().conditional_write {
+            return Ok(());
+        }
+        let why = "a part of a chunk cannot be written safely: this storage has no conditional writes, \
+                   and the dataset was not opened for exclusive use";
+        Err(self.blame(ErrorKind::Perm.context(why), index))
+    }
+
+    /// Lets `write` write a part of a chunk in memory; it may be called again on other memory.
+    pub(crate) fn put_part(&self, part: &Part, mut write: impl FnMut(&mut F::Data)) -> Result<()> {
+        let (index, elems) = (&part.index, self.grid.elems);
+        loop {
+            let changed = self.cache.change(index, |entry| {
+                let data = entry.edit(|data| self.form.copy(data))?;
+                write(data);
+                entry.cost = self.form.cost(&entry.data);
+                entry.wrote(part, elems);
+                Ok(())
+            });
+            if let Some(result) = changed {
+                return result.map_err(|error| self.blame(error, index));
+            }
+            let mut data = self.form.blank().map_err(|error| self.blame(error, index))?;
+            write(&mut data);
+            let mut mask = Mask::new(elems);
+            self.mask_outside(index, &mut mask);
+            mask.insert(part);
+            let entry = Entry {
+                index: index.clone(),
+                cost: self.form.cost(&data),
+                data: Arc::new(data),
+                filled: mask.is_full(),
+                mask: Some(mask),
+                flying: None,
+                changed: self.cache.now(),
+            };
+            match self.cache.insert(entry) {
+                Inserted::Done => return Ok(()),
+                Inserted::Present => {}
+                Inserted::Crowded => {
+                    let mut crowd = self.cache.crowd(index);
+                    crowd.sort_unstable_by_key(|entry| (!entry.complete, entry.changed));
+                    if let Some(oldest) = crowd.first() {
+                        self.write_back(&oldest.index)?;
+                        self.cache.remove_clean(&oldest.index);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Elements beyond the end of a fixed dimension are nobody's: they count as written.
+    ///
+    /// Beyond the end of an unlimited one another process may have appended, unless this one is alone.
+    fn mask_outside(&self, index: &ChunkIndex, mask: &mut Mask) {
+        let grid = &self.grid;
+        for dim in (0..grid.rank()).filter(|&dim| !grid.dims[dim].unlimited) {
+            let inside = grid.inside(dim, index[dim], grid.len(dim)) as usize;
+            let outside = grid.chunk[dim] as usize - inside;
+            if outside == 0 {
+                continue;
+            }
+            let mut part = Part { elems: 1, chunk_start: inside * grid.strides[dim], ..Part::default() };
+            let mut dims: Vec<usize> = (0..grid.rank()).collect();
+            dims.sort_by_key(|&at| grid.strides[at]);
+            for at in dims {
+                let n = if at == dim { outside } else { grid.chunk[at] as usize };
+                part.nest(Dim { n, chunk: grid.strides[at], mem: grid.strides[at] });
+            }
+            part.finish();
+            mask.insert(&part);
+        }
+    }
+
+    /// Makes every element of a chunk's entry known, if there is one: what was not written comes from storage.
+    pub(crate) fn fill_holes(&self, index: &ChunkIndex) -> Result<()> {
+        // Nobody in this process changes the chunk in storage between reading it and filling the entry.
+        let _claim = self.claims.take(index);
+        if self.cache.look(index, |entry| entry.filled).unwrap_or(true) {
+            return Ok(());
+        }
+        let mut stored = Vec::new();
+        let base = self.read(index, &mut stored)?;
+        self.cache.change(index, |entry| {
+            if let Some(mask) = entry.mask.as_ref().filter(|_| !entry.filled) {
+                let mut base = base;
+                self.form.overlay(&mut base, &entry.data, mask);
+                entry.data = Arc::new(base);
+                entry.cost = self.form.cost(&entry.data);
+                entry.filled = true;
+            }
+        });
+        Ok(())
+    }
+
+    /// What storage holds of a chunk; a chunk nobody wrote if there is none.
+    pub(crate) fn read(&self, index: &ChunkIndex, stored: &mut Vec<u8>) -> Result<F::Data> {
+        let limit = self.form.limit();
+        let range = ByteRange::first((limit as u64).saturating_add(1));
+        let read = self.map().read(&self.key(index), range, stored).and_then(|found| {
+            if stored.len() > limit {
+                return Err(ErrorKind::Filter.context(format!("more than {limit} bytes stored")));
+            }
+            if found { self.form.decode(stored) } else { self.form.blank() }
+        });
+        read.map_err(|error| self.blame(error, index))
+    }
+
+    /// What must be written of an entry, marked as being on its way. Only for whoever holds the claim.
+    pub(crate) fn depart(&self, index: &ChunkIndex) -> Option<Snapshot<F::Data>> {
+        let alone = self.options.exclusive;
+        self.cache.change(index, |entry| {
+            let mut mask = entry.mask.take()?;
+            if let Some(lost) = entry.flying.take() {
+                // A writer that never came back.
+                mask.unite(&lost);
+            }
+            let ready = mask.is_full() || (alone && entry.filled);
+            let mask = Arc::new(mask);
+            entry.flying = Some(Arc::clone(&mask));
+            Some(Snapshot { data: Arc::clone(&entry.data), mask, ready })
+        })?
+    }
+
+    /// What departed has arrived, or not. `merged`: what storage holds now, if that is more than what departed.
+    pub(crate) fn arrive(&self, index: &ChunkIndex, arrived: bool, merged: Option<F::Data>) {
+        if arrived {
+            self.cache.stale(index);
+        }
+        self.cache.change(index, |entry| {
+            let flying = entry.flying.take();
+            if !arrived {
+                match (&mut entry.mask, flying) {
+                    (Some(mask), Some(flying)) => mask.unite(&flying),
+                    (mask, flying) => *mask = flying.map(Arc::unwrap_or_clone),
+                }
+                return;
+            }
+            if flying.is_some_and(|mask| mask.is_full()) {
+                entry.filled = true;
+            } else if let Some(merged) = merged.filter(|_| entry.mask.is_none()) {
+                entry.data = Arc::new(merged);
+                entry.cost = self.form.cost(&entry.data);
+                entry.filled = true;
+            }
+        });
+    }
+
+    /// Stores one changed chunk, on this thread.
+    pub(crate) fn write_back(&self, index: &ChunkIndex) -> Result<()> {
+        let _claim = self.claims.take(index);
+        let Some(snapshot) = self.depart(index) else { return Ok(()) };
+        let result = if snapshot.ready {
+            let mut stored = Vec::new();
+            let key = self.key(index);
+            self.form.encode(&snapshot.data, &mut stored).and_then(|()| self.map().write(&key, &stored)).map(|()| None)
+        } else {
+            self.merge(index, &snapshot).map(Some)
+        };
+        let (arrived, merged, result) = match result {
+            Ok(merged) => (true, merged, Ok(())),
+            Err(error) => (false, None, Err(self.blame(error, index))),
+        };
+        drop(snapshot);
+        self.arrive(index, arrived, merged);
+        result
+    }
+
+    /// Puts written elements over what storage holds, and answers all of them.
+    fn merge(&self, index: &ChunkIndex, snapshot: &Snapshot<F::Data>) -> Result<F::Data> {
+        let (key, form) = (self.key(index), &self.form);
+        let mut merged = None;
+        let mut change = |old: Option<&[u8]>, new: &mut Vec<u8>| {
+            let mut data = match old {
+                Some(stored) => form.decode(stored)?,
+                None => form.blank()?,
+            };
+            form.overlay(&mut data, &snapshot.data, &snapshot.mask);
+            form.encode(&data, new)?;
+            merged = Some(data);
+            Ok(())
+        };
+        if self.map().caps().conditional_write {
+            self.map().update(&key, &mut change)?;
+        } else if self.options.exclusive {
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            let limit = form.limit();
+            let found = self.map().read(&key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
+            change(found.then_some(&old), &mut new)?;
+            self.map().write(&key, &new)?;
+        } else {
+            return self.check_partial(index).and(Err(ErrorKind::Perm.into()));
+        }
+        merged.ok_or_else(|| ErrorKind::Internal.context("the map updated nothing"))
+    }
+}

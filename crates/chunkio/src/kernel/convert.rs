@@ -1,0 +1,172 @@
+//! Type conversion on the way between chunk and memory: one row function per piece of a row.
+
+use std::mem::MaybeUninit;
+
+use model::convert::{self, Row};
+use model::{NcType, Result};
+
+use super::{Kernel, Layout, Rows, choose, each_row};
+
+/// Elements per piece: what a piece takes on the stack stays in the first cache.
+const PIECE: usize = 512;
+
+/// A conversion between the stored type and a memory type.
+#[derive(Clone, Copy)]
+pub(crate) struct Convert {
+    /// For stored elements in this machine's byte order, and in the other.
+    rows: [Row; 2],
+    /// Bytes of an element in memory.
+    pub(crate) mem_item: usize,
+}
+
+impl std::fmt::Debug for Convert {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Convert({} bytes in memory)", self.mem_item)
+    }
+}
+
+impl Convert {
+    /// The conversion for reading; `None` if there is nothing to convert.
+    ///
+    /// # Errors
+    /// As [`convert::check`].
+    pub(crate) fn reading(stored: NcType, memory: NcType) -> Result<Option<Self>> {
+        Self::new(stored, memory, memory, convert::read_row)
+    }
+
+    /// The conversion for writing; `None` if there is nothing to convert.
+    ///
+    /// # Errors
+    /// As [`convert::check`].
+    pub(crate) fn writing(memory: NcType, stored: NcType) -> Result<Option<Self>> {
+        Self::new(memory, stored, memory, convert::write_row)
+    }
+
+    fn new(
+        from: NcType,
+        to: NcType,
+        memory: NcType,
+        row: fn(NcType, NcType, bool) -> Result<Row>,
+    ) -> Result<Option<Self>> {
+        convert::check(from, to)?;
+        match memory.size() {
+            Some(mem_item) if from != to => {
+                Ok(Some(Self { rows: [row(from, to, false)?, row(from, to, true)?], mem_item }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn row(&self, layout: &Layout) -> Row {
+        self.rows[usize::from(layout.swap)]
+    }
+
+    /// One element of this machine's byte order, converted for memory; and whether it is out of range.
+    pub(crate) fn element(&self, value: &[u8]) -> ([u8; 8], bool) {
+        let mut out = [MaybeUninit::new(0); 8];
+        let out_of_range = self.rows[0](value, &mut out[..self.mem_item]);
+        (
+            out.map(|byte| {
+                // SAFETY: it was initialised above, and a row function leaves nothing uninitialised.
+                unsafe { byte.assume_init() }
+            }),
+            out_of_range,
+        )
+    }
+
+    /// From chunk to memory. Answers whether a value was out of range.
+    ///
+    /// # Safety
+    /// See [`Kernel`].
+    pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
+        let (row, item) = (self.row(layout), layout.item);
+        // The row function swaps, so the kernel before it must not.
+        let gather = Side::new(&Layout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true);
+        let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false);
+        let mut out_of_range = false;
+        each_row!(src, dst, rows, |s, d| {
+            for start in (0..rows.n[0]).step_by(PIECE) {
+                let n = PIECE.min(rows.n[0] - start);
+                // SAFETY: the piece lies inside the row, hence inside both sides.
+                unsafe {
+                    let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
+                    out_of_range |= piece(row, n, (&gather, s), (&scatter, d));
+                }
+            }
+        });
+        out_of_range
+    }
+
+    /// From memory to chunk. Answers whether a value was out of range.
+    ///
+    /// # Safety
+    /// See [`Kernel`].
+    pub(super) unsafe fn save(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
+        let (row, item) = (self.row(layout), layout.item);
+        let gather = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.src[0], 0, true);
+        let scatter = Side::new(&Layout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false);
+        let mut out_of_range = false;
+        each_row!(src, dst, rows, |s, d| {
+            for start in (0..rows.n[0]).step_by(PIECE) {
+                let n = PIECE.min(rows.n[0] - start);
+                // SAFETY: as in `load`.
+                unsafe {
+                    let (s, d) = (s.add(start * rows.src[0]), d.add(start * rows.dst[0]));
+                    out_of_range |= piece(row, n, (&gather, s), (&scatter, d));
+                }
+            }
+        });
+        out_of_range
+    }
+}
+
+/// How a row function gets at one side: directly if its elements lie one after another, else by a kernel and a
+/// piece of the stack.
+struct Side {
+    item: usize,
+    step: usize,
+    pitch: usize,
+    kernel: Option<Kernel>,
+}
+
+impl Side {
+    fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool) -> Self {
+        let unit = step == if layout.planes { 1 } else { item };
+        let planes = layout.planes && item > 1;
+        let kernel = (planes || !unit).then(|| choose(layout, unit, to_piece, false));
+        Self { item, step, pitch, kernel }
+    }
+
+    /// The one row of a piece; `outside` is the step on this side.
+    fn rows(&self, n: usize, to_piece: bool) -> Rows {
+        let (outside, inside) = ([self.step, 0, 0], [self.item, 0, 0]);
+        let (src, dst) = if to_piece { (outside, inside) } else { (inside, outside) };
+        Rows { n: [n, 1, 1], src, dst, pitch: self.pitch }
+    }
+}
+
+/// Converts `n` elements, at most [`PIECE`].
+///
+/// # Safety
+/// They lie inside both sides.
+unsafe fn piece(row: Row, n: usize, (from, src): (&Side, *const u8), (to, dst): (&Side, *mut u8)) -> bool {
+    let (mut input, mut output) = ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);
+    // SAFETY: elements that lie one after another on a side are read and written in place; others go through the
+    // stack, where a piece always fits. The row function initialises all of its output.
+    unsafe {
+        let src = match from.kernel {
+            None => src,
+            Some(kernel) => {
+                kernel(src, input.as_mut_ptr().cast(), &from.rows(n, true));
+                input.as_ptr().cast()
+            }
+        };
+        let place = if to.kernel.is_some() { output.as_mut_ptr() } else { dst.cast() };
+        let out_of_range =
+            row(std::slice::from_raw_parts(src, n * from.item), std::slice::from_raw_parts_mut(place, n * to.item));
+        if let Some(kernel) = to.kernel {
+            kernel(output.as_ptr().cast(), dst, &to.rows(n, false));
+        }
+        out_of_range
+    }
+}

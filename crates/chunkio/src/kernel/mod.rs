@@ -1,0 +1,329 @@
+//! Block kernels: move the elements of a part between a chunk and memory, in one pass over the bytes.
+//!
+//! A kernel is chosen per chunk, not per row, and loops over up to three nested runs itself; byte order,
+//! byte planes (shuffle), stride and type conversion happen on the way. The safe entries here check once that
+//! every byte touched lies inside both sides; the kernels below them check nothing.
+//!
+//! Read first: [`Layout`], [`load`], [`save`].
+
+mod convert;
+mod moves;
+mod shuffle;
+mod simd;
+mod stream;
+
+use std::mem::MaybeUninit;
+
+pub(crate) use convert::Convert;
+use dispatch::OutBuf;
+use model::{ErrorKind, Result};
+
+use crate::odometer::Odometer;
+use crate::project::Part;
+
+/// How the elements of a chunk are laid down as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub(crate) item: usize,
+    /// Whether all first bytes come first, then all second bytes, and so on.
+    pub(crate) planes: bool,
+    /// Whether the bytes of an element are in the other order than this machine's.
+    pub(crate) swap: bool,
+}
+
+impl Layout {
+    /// Elements as they are in memory.
+    pub(crate) const fn native(item: usize) -> Self {
+        Self { item, planes: false, swap: false }
+    }
+
+    /// Whether it is the same as in memory.
+    pub(crate) fn is_native(&self) -> bool {
+        !self.planes && !self.swap
+    }
+}
+
+/// Up to three nested runs, innermost first; steps are in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    n: [usize; 3],
+    src: [usize; 3],
+    dst: [usize; 3],
+    /// Bytes from one byte plane to the next, on the side of the chunk.
+    pitch: usize,
+}
+
+/// Moves everything that `Rows` says, from `src` to `dst`.
+///
+/// # Safety
+/// All bytes that the rows touch lie inside live memory on both sides, which do not overlap; those of `src` are initialised.
+type Kernel = unsafe fn(src: *const u8, dst: *mut u8, rows: &Rows);
+
+/// Runs `$body` for every row: `$s` and `$d` point at its first element.
+macro_rules! each_row {
+    ($src:expr, $dst:expr, $rows:expr, |$s:ident, $d:ident| $body:expr) => {{
+        let rows: &Rows = $rows;
+        for plane in 0..rows.n[2] {
+            for row in 0..rows.n[1] {
+                // SAFETY: the caller of the kernel promises that every row lies inside both sides.
+                let ($s, $d) = unsafe {
+                    (
+                        $src.add(plane * rows.src[2] + row * rows.src[1]),
+                        $dst.add(plane * rows.dst[2] + row * rows.dst[1]),
+                    )
+                };
+                $body
+            }
+        }
+    }};
+}
+use each_row;
+
+/// The vector instructions this machine has.
+fn has_avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Calls `run` with the byte offsets of chunk and memory and the runs, for every block of a part.
+fn each_block(
+    part: &Part,
+    chunk_step: usize,
+    mem_step: usize,
+    to_memory: bool,
+    pitch: usize,
+    mut run: impl FnMut(usize, usize, &Rows),
+) {
+    let inner = part.dims.len().min(3);
+    let (mut n, mut chunk, mut mem) = ([1; 3], [0; 3], [0; 3]);
+    for (level, dim) in part.dims[..inner].iter().enumerate() {
+        (n[level], chunk[level], mem[level]) = (dim.n, dim.chunk * chunk_step, dim.mem * mem_step);
+    }
+    let (src, dst) = if to_memory { (chunk, mem) } else { (mem, chunk) };
+    let rows = Rows { n, src, dst, pitch };
+    if part.dims.len() <= 3 {
+        return run(part.chunk_start * chunk_step, part.mem_start * mem_step, &rows);
+    }
+    for (chunk, mem) in Odometer::new(&part.dims[3..], part.chunk_start, part.mem_start) {
+        run(chunk * chunk_step, mem * mem_step, &rows);
+    }
+}
+
+/// Panics unless the part lies inside a chunk and a memory of so many elements.
+fn check(part: &Part, chunk_elems: usize, mem_elems: usize) {
+    let (chunk, mem) = part.extent();
+    assert!(chunk <= chunk_elems && mem <= mem_elems, "a part inside {chunk_elems} and {mem_elems} elements: {part:?}");
+}
+
+/// Copies a part of a chunk to memory. Answers whether a value was out of the memory type's range.
+///
+/// `stream`: the result is large and will not be read soon; lines of it may bypass the caches.
+///
+/// # Safety
+/// `mem` points to `mem_len` bytes that nobody else touches where the part lies; `chunk` is elsewhere.
+pub(crate) unsafe fn load(
+    chunk: &[u8],
+    layout: &Layout,
+    part: &Part,
+    convert: Option<&Convert>,
+    mem: *mut u8,
+    mem_len: usize,
+    stream: bool,
+) -> bool {
+    let item = layout.item;
+    let elems = chunk.len() / item;
+    let step = if layout.planes { 1 } else { item };
+    let mem_item = convert.map_or(item, |convert| convert.mem_item);
+    check(part, elems, mem_len / mem_item);
+    let mut out_of_range = false;
+    let kernel = if convert.is_some() { None } else { Some(choose(layout, is_unit(part), true, stream)) };
+    each_block(part, step, mem_item, true, elems, |from, to, rows| {
+        // SAFETY: checked above for the whole part, of which the block is one piece; a byte plane of the chunk has
+        // `elems` bytes, so that the last plane ends where the chunk does.
+        unsafe {
+            let (src, dst) = (chunk.as_ptr().add(from), mem.add(to));
+            match (convert, kernel) {
+                (Some(convert), _) => out_of_range |= convert.load(layout, src, dst, rows),
+                (None, Some(kernel)) => kernel(src, dst, rows),
+                (None, None) => unreachable!("one of both is set"),
+            }
+        }
+    });
+    if stream {
+        stream::fence();
+    }
+    out_of_range
+}
+
+/// Copies memory to a part of a chunk. Answers whether a value was out of the stored type's range.
+pub(crate) fn save(
+    mem: &[u8],
+    part: &Part,
+    convert: Option<&Convert>,
+    layout: &Layout,
+    chunk: &mut [MaybeUninit<u8>],
+) -> bool {
+    let item = layout.item;
+    let elems = chunk.len() / item;
+    let step = if layout.planes { 1 } else { item };
+    let mem_item = convert.map_or(item, |convert| convert.mem_item);
+    check(part, elems, mem.len() / mem_item);
+    let mut out_of_range = false;
+    let kernel = if convert.is_some() { None } else { Some(choose(layout, is_unit(part), false, false)) };
+    let start = chunk.as_mut_ptr().cast::<u8>();
+    each_block(part, step, mem_item, false, elems, |to, from, rows| {
+        // SAFETY: as in `load`; the chunk is borrowed exclusively.
+        unsafe {
+            let (src, dst) = (mem.as_ptr().add(from), start.add(to));
+            match (convert, kernel) {
+                (Some(convert), _) => out_of_range |= convert.save(layout, src, dst, rows),
+                (None, Some(kernel)) => kernel(src, dst, rows),
+                (None, None) => unreachable!("one of both is set"),
+            }
+        }
+    });
+    out_of_range
+}
+
+/// Sets every element of a part of memory to `value`.
+///
+/// # Safety
+/// As [`load`].
+pub(crate) unsafe fn fill(value: &[u8], part: &Part, mem: *mut u8, mem_len: usize) {
+    let item = value.len();
+    check(part, usize::MAX, mem_len / item);
+    let kernel: Kernel = match item {
+        1 => moves::repeat::<1>,
+        2 => moves::repeat::<2>,
+        4 => moves::repeat::<4>,
+        _ => moves::repeat::<8>,
+    };
+    assert!(matches!(item, 1 | 2 | 4 | 8), "elements of {item} bytes");
+    each_block(part, 0, item, true, 0, |_, to, rows| {
+        // SAFETY: checked above; the source is one element, which every step stays at.
+        unsafe { kernel(value.as_ptr(), mem.add(to), rows) }
+    });
+}
+
+/// As [`save`], into a chunk that holds elements already.
+pub(crate) fn save_in(mem: &[u8], part: &Part, convert: Option<&Convert>, layout: &Layout, chunk: &mut [u8]) -> bool {
+    // SAFETY: the same memory; `save` writes whole elements only, and nothing that is not initialised.
+    let chunk = unsafe { std::slice::from_raw_parts_mut(chunk.as_mut_ptr().cast(), chunk.len()) };
+    save(mem, part, convert, layout, chunk)
+}
+
+/// As [`save`], into a chunk of `len` bytes that `out` has room for; elements that are not in the part are `fill`.
+///
+/// # Errors
+/// If there is less room.
+pub(crate) fn save_out(
+    mem: &[u8],
+    part: &Part,
+    convert: Option<&Convert>,
+    layout: &Layout,
+    fill: &[u8],
+    len: usize,
+    out: &mut OutBuf<'_>,
+) -> Result<bool> {
+    let mut out_of_range = false;
+    write_all(out, len, |chunk| {
+        if part.elems * layout.item != len {
+            fill_chunk(fill, layout, chunk);
+        }
+        out_of_range = save(mem, part, convert, layout, chunk);
+    })?;
+    Ok(out_of_range)
+}
+
+/// All elements of a chunk as they are in memory, to `out`.
+///
+/// # Errors
+/// If there is less room.
+pub(crate) fn load_out(chunk: &[u8], layout: &Layout, whole: &Part, out: &mut OutBuf<'_>) -> Result<()> {
+    assert!(whole.is_contiguous() && whole.elems * layout.item == chunk.len());
+    write_all(out, chunk.len(), |mem| {
+        // SAFETY: the memory is borrowed exclusively.
+        unsafe { load(chunk, layout, whole, None, mem.as_mut_ptr().cast(), mem.len(), false) };
+    })
+}
+
+/// `len` bytes of a chunk whose elements are all `value` (native byte order), to `out`.
+///
+/// # Errors
+/// If there is less room.
+pub(crate) fn fill_out(value: &[u8], layout: &Layout, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
+    write_all(out, len, |chunk| fill_chunk(value, layout, chunk))
+}
+
+/// Appends `len` bytes, all of which `write` writes.
+fn write_all(out: &mut OutBuf<'_>, len: usize, write: impl FnOnce(&mut [MaybeUninit<u8>])) -> Result<()> {
+    out.fill_with(|room| {
+        let found = room.len();
+        let bytes = room.get_mut(..len).ok_or_else(|| {
+            ErrorKind::Internal.context(format!("room for {found} bytes where a chunk of {len} goes"))
+        })?;
+        write(bytes);
+        // SAFETY: the callers in this module write every element of a chunk, which is all of these bytes.
+        Ok(unsafe { bytes.assume_init_mut() })
+    })
+}
+
+/// Makes all of a chunk hold `value` (native byte order) in the given layout.
+fn fill_chunk(value: &[u8], layout: &Layout, chunk: &mut [MaybeUninit<u8>]) {
+    let mut stored = [0; 8];
+    let stored = &mut stored[..layout.item];
+    stored.copy_from_slice(&value[..layout.item]);
+    if layout.swap {
+        stored.reverse();
+    }
+    let elems = chunk.len() / layout.item;
+    if layout.planes {
+        for (plane, &byte) in chunk.chunks_exact_mut(elems.max(1)).zip(&*stored) {
+            plane.fill(MaybeUninit::new(byte));
+        }
+    } else if elems > 0 {
+        // SAFETY: the chunk is borrowed exclusively, and is all of the memory.
+        unsafe { fill(stored, &Part::whole(elems), chunk.as_mut_ptr().cast(), chunk.len()) }
+    }
+}
+
+/// Whether the innermost run has no gaps on either side.
+fn is_unit(part: &Part) -> bool {
+    part.dims[0].chunk == 1 && part.dims[0].mem == 1
+}
+
+/// The kernel for a layout; `unit`: rows have no gaps on either side.
+fn choose(layout: &Layout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
+    match layout.item {
+        1 => choose_item::<1>(layout, unit, to_memory, stream),
+        2 => choose_item::<2>(layout, unit, to_memory, stream),
+        4 => choose_item::<4>(layout, unit, to_memory, stream),
+        8 => choose_item::<8>(layout, unit, to_memory, stream),
+        other => unreachable!("numbers of {other} bytes do not exist"),
+    }
+}
+
+fn choose_item<const I: usize>(layout: &Layout, unit: bool, to_memory: bool, stream: bool) -> Kernel {
+    let avx2 = has_avx2();
+    if layout.planes && I > 1 {
+        return match (to_memory, unit) {
+            (true, true) => shuffle::unshuffle::<I>(layout.swap, avx2, stream),
+            (true, false) => shuffle::unshuffle_strided::<I>(layout.swap),
+            (false, true) => shuffle::shuffle::<I>(layout.swap, avx2),
+            (false, false) => shuffle::shuffle_strided::<I>(layout.swap),
+        };
+    }
+    match (layout.swap && I > 1, unit) {
+        (false, true) if stream => stream::copy::<I>(avx2),
+        (false, true) => moves::copy::<I>,
+        (false, false) => moves::strided::<I>(false, avx2),
+        (true, true) => moves::swapped::<I>(avx2),
+        (true, false) => moves::strided::<I>(true, avx2),
+    }
+}
+
+#[cfg(test)]
+mod tests;

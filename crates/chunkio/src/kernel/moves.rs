@@ -1,0 +1,113 @@
+//! Kernels that move whole elements: copies, byte swaps, strides, and one value repeated.
+
+use super::{Kernel, Rows, each_row};
+
+/// Rows without gaps, as they are.
+///
+/// # Safety
+/// See [`Kernel`].
+pub(super) unsafe fn copy<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    each_row!(src, dst, rows, |s, d| {
+        // SAFETY: the row lies inside both sides, which do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(s, d, rows.n[0] * I) }
+    });
+}
+
+/// Rows without gaps, each element's bytes reversed.
+pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if avx2 {
+        return swap_avx2::<I>;
+    }
+    let _ = avx2;
+    swap::<I>
+}
+
+#[inline(always)]
+unsafe fn swap<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    each_row!(src, dst, rows, |s, d| {
+        for i in 0..rows.n[0] {
+            // SAFETY: the element lies inside both sides.
+            unsafe { element::<I, true>(s.add(i * I), d.add(i * I)) }
+        }
+    });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    // SAFETY: the same contract.
+    unsafe { swap::<I>(src, dst, rows) }
+}
+
+/// Rows with gaps on either side.
+pub(super) fn strided<const I: usize>(swap: bool, avx2: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if avx2 {
+        return if swap { step_avx2::<I, true> } else { step_avx2::<I, false> };
+    }
+    let _ = avx2;
+    if swap { step::<I, true> } else { step::<I, false> }
+}
+
+#[inline(always)]
+unsafe fn step<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    let (from, to) = (rows.src[0], rows.dst[0]);
+    if from == 2 * I && to == I {
+        // The most frequent stride, with steps the compiler knows.
+        return each_row!(src, dst, rows, |s, d| {
+            for i in 0..rows.n[0] {
+                // SAFETY: the element lies inside both sides.
+                unsafe { element::<I, SWAP>(s.add(i * 2 * I), d.add(i * I)) }
+            }
+        });
+    }
+    each_row!(src, dst, rows, |s, d| {
+        for i in 0..rows.n[0] {
+            // SAFETY: the element lies inside both sides.
+            unsafe { element::<I, SWAP>(s.add(i * from), d.add(i * to)) }
+        }
+    });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn step_avx2<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    // SAFETY: the same contract.
+    unsafe { step::<I, SWAP>(src, dst, rows) }
+}
+
+/// One element, which all rows get.
+///
+/// # Safety
+/// See [`Kernel`]; the source is one element, and all its steps are 0.
+pub(super) unsafe fn repeat<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    // SAFETY: the source is one element.
+    let value = unsafe { src.cast::<[u8; I]>().read() };
+    let to = rows.dst[0];
+    each_row!(src, dst, rows, |_s, d| {
+        if to == I {
+            for i in 0..rows.n[0] {
+                // SAFETY: the element lies inside the destination.
+                unsafe { d.add(i * I).cast::<[u8; I]>().write(value) }
+            }
+        } else {
+            for i in 0..rows.n[0] {
+                // SAFETY: the element lies inside the destination.
+                unsafe { d.add(i * to).cast::<[u8; I]>().write(value) }
+            }
+        }
+    });
+}
+
+#[inline(always)]
+unsafe fn element<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8) {
+    // SAFETY: byte arrays have no alignment; the caller promises the bounds.
+    unsafe {
+        let mut value = src.cast::<[u8; I]>().read();
+        if SWAP {
+            value.reverse();
+        }
+        dst.cast::<[u8; I]>().write(value);
+    }
+}

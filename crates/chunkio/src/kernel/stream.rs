@@ -1,0 +1,59 @@
+//! Stores that bypass the caches: for large results whose rows lie scattered, only whole lines of 64 bytes.
+//!
+//! A line written whole need not be read first. The head and the tail of a row that fill no line are stored
+//! plainly; partial lines would be slower than not streaming at all.
+
+use super::{Kernel, moves};
+#[cfg(target_arch = "x86_64")]
+use super::{Rows, each_row};
+
+/// A cache line.
+const LINE: usize = 64;
+
+/// Elements of `I` bytes up to the next line; `None` if no element starts there.
+#[inline(always)]
+pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
+    let bytes = at.addr().wrapping_neg() % LINE;
+    (bytes % I == 0).then_some(bytes / I)
+}
+
+/// Makes streamed stores visible before what follows.
+pub(super) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of the architecture.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Rows without gaps, as they are.
+pub(super) fn copy<const I: usize>(avx2: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if avx2 {
+        return copy_avx2::<I>;
+    }
+    let _ = avx2;
+    moves::copy::<I>
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn copy_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
+    let len = rows.n[0] * I;
+    each_row!(src, dst, rows, |s, d| {
+        // SAFETY: the row has `len` bytes on both sides; streams go to whole aligned lines inside it.
+        unsafe {
+            let mut at = (d.addr().wrapping_neg() % LINE).min(len);
+            std::ptr::copy_nonoverlapping(s, d, at);
+            while len - at >= LINE {
+                let low = _mm256_loadu_si256(s.add(at).cast());
+                let high = _mm256_loadu_si256(s.add(at + 32).cast());
+                _mm256_stream_si256(d.add(at).cast(), low);
+                _mm256_stream_si256(d.add(at + 32).cast(), high);
+                at += LINE;
+            }
+            std::ptr::copy_nonoverlapping(s.add(at), d.add(at), len - at);
+        }
+    });
+}

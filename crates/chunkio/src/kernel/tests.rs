@@ -1,0 +1,194 @@
+use model::NcType;
+use proptest::prelude::*;
+
+use super::*;
+use crate::project::{Cover, Dim};
+use crate::small::ChunkIndex;
+
+/// Where byte `byte` of native element `at` is in a chunk.
+fn place(layout: &Layout, elems: usize, at: usize, byte: usize) -> usize {
+    let byte = if layout.swap { layout.item - 1 - byte } else { byte };
+    if layout.planes { byte * elems + at } else { at * layout.item + byte }
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    (prop::sample::select(vec![1usize, 2, 4, 8]), any::<bool>(), any::<bool>())
+        .prop_map(|(item, planes, swap)| Layout { item, planes, swap })
+}
+
+/// Nested runs that never meet on either side.
+fn parts() -> impl Strategy<Value = Part> {
+    let dim = (1..70usize, 1..4usize, 1..3usize);
+    (prop::collection::vec(dim, 1..5), 0..40usize, 0..40usize).prop_map(|(list, chunk_start, mem_start)| {
+        let mut part = Part {
+            index: ChunkIndex::default(),
+            chunk_start,
+            mem_start,
+            elems: 1,
+            cover: Cover::Some,
+            ..Part::default()
+        };
+        let (mut chunk, mut mem) = (1, 1);
+        for (level, (n, chunk_gap, mem_gap)) in list.into_iter().enumerate() {
+            let n = if level == 0 { n } else { 1 + n % 4 };
+            let dim = Dim { n, chunk: chunk * chunk_gap, mem: mem * mem_gap };
+            part.elems *= n;
+            part.dims.push(dim);
+            (chunk, mem) = (n * dim.chunk, n * dim.mem);
+        }
+        part
+    })
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+fn uninit(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    // SAFETY: every byte the callee leaves behind is initialised: it only writes whole elements.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn elements_go_where_they_belong(layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>()) {
+        let (chunk_elems, mem_elems) = part.extent();
+        let item = layout.item;
+        let chunk = bytes(chunk_elems * item);
+        // Any alignment of the result.
+        let mut mem = vec![0xEE; lead + mem_elems * item];
+        let mut expected = mem.clone();
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| {
+            for byte in 0..item {
+                expected[lead + to * item + byte] = chunk[place(&layout, chunk_elems, from, byte)];
+            }
+        });
+        // SAFETY: the result is this test's own.
+        let range = unsafe { load(&chunk, &layout, &part, None, mem[lead..].as_mut_ptr(), mem_elems * item, stream) };
+        prop_assert!(!range);
+        prop_assert_eq!(&mem, &expected);
+
+        let mut back = vec![0xDD; chunk.len()];
+        let mut expected = back.clone();
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, _| {
+            for byte in 0..item {
+                let place = place(&layout, chunk_elems, at, byte);
+                expected[place] = chunk[place];
+            }
+        });
+        save(&mem[lead..], &part, None, &layout, uninit(&mut back));
+        prop_assert_eq!(back, expected);
+    }
+
+    #[test]
+    fn conversion_happens_on_the_way(
+        layout in layouts(), part in parts(), lead in 0..9usize,
+        to in prop::sample::select(vec![NcType::Byte, NcType::Short, NcType::Int, NcType::Float, NcType::Double]),
+    ) {
+        let from = match layout.item { 1 => NcType::UByte, 2 => NcType::UShort, 4 => NcType::UInt, _ => NcType::Int64 };
+        let (chunk_elems, mem_elems) = part.extent();
+        let (item, mem_item) = (layout.item, to.size().unwrap());
+        let chunk = bytes(chunk_elems * item);
+        let reading = Convert::reading(from, to).unwrap();
+        let writing = Convert::writing(to, from).unwrap();
+        let (Some(reading), Some(writing)) = (reading, writing) else { return Ok(()) };
+        let native = |at: usize| (0..item).map(|byte| chunk[place(&layout, chunk_elems, at, byte)]).collect::<Vec<_>>();
+
+        let mut mem = vec![0xEE; lead + mem_elems * mem_item];
+        let (mut expected, mut expected_range) = (mem.clone(), false);
+        let row = model::convert::read_row(from, to, false).unwrap();
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, slot| {
+            let slot = lead + slot * mem_item;
+            expected_range |= row(&native(at), uninit(&mut expected[slot..slot + mem_item]));
+        });
+        // SAFETY: the result is this test's own.
+        let range = unsafe {
+            load(&chunk, &layout, &part, Some(&reading), mem[lead..].as_mut_ptr(), mem_elems * mem_item, false)
+        };
+        prop_assert_eq!(range, expected_range);
+        prop_assert_eq!(&mem, &expected);
+
+        let mut back = vec![0xDD; chunk.len()];
+        let (mut expected, mut expected_range) = (back.clone(), false);
+        let row = model::convert::write_row(to, from, false).unwrap();
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, slot| {
+            let slot = lead + slot * mem_item;
+            let mut value = vec![0; item];
+            expected_range |= row(&mem[slot..slot + mem_item], uninit(&mut value));
+            for byte in 0..item {
+                expected[place(&layout, chunk_elems, at, byte)] = value[byte];
+            }
+        });
+        let range = save(&mem[lead..], &part, Some(&writing), &layout, uninit(&mut back));
+        prop_assert_eq!(range, expected_range);
+        prop_assert_eq!(back, expected);
+    }
+
+    #[test]
+    fn fill_reaches_every_element(layout in layouts(), part in parts(), lead in 0..9usize) {
+        let value = &[1, 2, 3, 4, 5, 6, 7, 8][..layout.item];
+        let (_, mem_elems) = part.extent();
+        let mut mem = vec![0; lead + mem_elems * layout.item];
+        let mut expected = mem.clone();
+        Odometer::each(&part.dims, 0, part.mem_start, |_, to| {
+            let at = lead + to * layout.item;
+            expected[at..at + layout.item].copy_from_slice(value);
+        });
+        // SAFETY: the result is this test's own.
+        unsafe { fill(value, &part, mem[lead..].as_mut_ptr(), mem_elems * layout.item) };
+        prop_assert_eq!(mem, expected);
+
+        let elems = part.elems.min(300);
+        let mut chunk = vec![0; elems * layout.item];
+        fill_chunk(value, &layout, uninit(&mut chunk));
+        let mut back = vec![0; chunk.len()];
+        let whole = Part::whole(elems);
+        // SAFETY: the result is this test's own.
+        unsafe { load(&chunk, &layout, &whole, None, back.as_mut_ptr(), back.len(), false) };
+        prop_assert!(back.chunks(layout.item).all(|element| element == value));
+    }
+}
+
+#[test]
+#[should_panic(expected = "a part inside")]
+fn a_part_beyond_its_chunk_is_refused() {
+    let mut mem = [0; 64];
+    let part = Part::whole(9);
+    // SAFETY: the result is this test's own.
+    unsafe { load(&[0; 32], &Layout::native(4), &part, None, mem.as_mut_ptr(), mem.len(), false) };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_instruction_set_gives_the_same() {
+    fn run<const I: usize>() {
+        let n = 150;
+        let src = bytes(n * I);
+        let rows = Rows { n: [n, 1, 1], src: [1, 0, 0], dst: [I, 0, 0], pitch: n };
+        let back = Rows { src: rows.dst, dst: rows.src, ..rows };
+        for swap in [false, true] {
+            let mut results = Vec::new();
+            let kernels = [(true, true), (true, false), (false, false)];
+            for (avx2, stream) in kernels.into_iter().filter(|&(avx2, _)| !avx2 || has_avx2()) {
+                let mut out = vec![0; n * I];
+                let mut again = vec![0; n * I];
+                // SAFETY: the rows are exactly these vectors.
+                unsafe {
+                    shuffle::unshuffle::<I>(swap, avx2, stream)(src.as_ptr(), out.as_mut_ptr(), &rows);
+                    shuffle::shuffle::<I>(swap, avx2)(out.as_ptr(), again.as_mut_ptr(), &back);
+                }
+                assert_eq!(again, src);
+                results.push(out);
+            }
+            let mut slow = vec![0; n * I];
+            // SAFETY: as above.
+            unsafe { shuffle::unshuffle_strided::<I>(swap)(src.as_ptr(), slow.as_mut_ptr(), &rows) };
+            assert!(results.iter().all(|result| *result == slow));
+        }
+    }
+    run::<2>();
+    run::<4>();
+    run::<8>();
+}

@@ -1,0 +1,235 @@
+//! Memory for bytes: [`Block`], the bytes of one decoded chunk, and [`Scratch`], what each thread keeps.
+//!
+//! Both start on a cache line and are written through an [`OutBuf`], so that nothing is zeroed first and
+//! nothing unwritten is ever read. Allocation fails with an error, not an abort: sizes come from outside.
+
+use std::alloc::{self, Layout};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use dispatch::OutBuf;
+use model::{ErrorKind, Result};
+
+/// A cache line; also what streaming stores want.
+const ALIGN: usize = 64;
+
+/// Scratch beyond this is given back after use.
+const KEEP: usize = 32 << 20;
+
+/// Uninitialised memory of a fixed size.
+struct Raw {
+    start: NonNull<MaybeUninit<u8>>,
+    len: usize,
+}
+
+// SAFETY: it owns its memory, like a boxed slice.
+unsafe impl Send for Raw {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Raw {}
+
+impl Raw {
+    const EMPTY: Self = Self { start: NonNull::dangling(), len: 0 };
+
+    fn new(len: usize) -> Result<Self> {
+        if len == 0 {
+            return Ok(Self::EMPTY);
+        }
+        let no_memory = || ErrorKind::NoMem.context(format!("{len} bytes"));
+        let layout = Layout::from_size_align(len, ALIGN).map_err(|_| no_memory())?;
+        // SAFETY: the layout's size is not 0.
+        let start = unsafe { alloc::alloc(layout) };
+        Ok(Self { start: NonNull::new(start).ok_or_else(no_memory)?.cast(), len })
+    }
+
+    fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {
+        // SAFETY: `start` and `len` are those of one allocation (or 0), which `self` owns; `MaybeUninit` needs no contents.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// # Safety
+    /// The first `len` bytes are initialised.
+    unsafe fn first(&self, len: usize) -> &[u8] {
+        debug_assert!(len <= self.len);
+        // SAFETY: they lie inside the allocation, and are initialised as the caller promises.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), len) }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: allocated in `new` with this very size and alignment.
+            unsafe { alloc::dealloc(self.start.as_ptr().cast(), Layout::from_size_align_unchecked(self.len, ALIGN)) }
+        }
+    }
+}
+
+/// Bytes of a fixed size, all initialised.
+pub(crate) struct Block(Raw);
+
+impl Block {
+    /// `len` bytes, written by `fill`.
+    ///
+    /// # Errors
+    /// `NC_ENOMEM`; what `fill` says. If it writes fewer bytes: `short` of how many it wrote.
+    pub(crate) fn new(
+        len: usize,
+        fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+        short: impl FnOnce(usize) -> model::Error,
+    ) -> Result<Self> {
+        let mut raw = Raw::new(len)?;
+        let mut out = OutBuf::new(raw.bytes());
+        fill(&mut out)?;
+        match out.filled().len() {
+            filled if filled == len => Ok(Self(raw)),
+            filled => Err(short(filled)),
+        }
+    }
+
+    /// A copy.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        Self::new(self.len(), |out| out.put(self), |_| ErrorKind::Internal.into())
+    }
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Block({} bytes)", self.len())
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `new` returns only blocks of which every byte was written.
+        unsafe { self.0.first(self.0.len) }
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `&mut self` is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len) }
+    }
+}
+
+/// Memory that is filled again and again and only grows.
+pub(crate) struct Scratch {
+    raw: Raw,
+    filled: usize,
+}
+
+impl Scratch {
+    const EMPTY: Self = Self { raw: Raw::EMPTY, filled: 0 };
+
+    /// Lets `fill` write at most `limit` bytes, and returns what it wrote.
+    pub(crate) fn fill(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<&[u8]> {
+        self.filled = 0;
+        if self.raw.len < limit {
+            // The old memory goes first: both together may be more than there is.
+            self.raw = Raw::EMPTY;
+            self.raw = Raw::new(limit)?;
+        }
+        let mut out = OutBuf::new(&mut self.raw.bytes()[..limit]);
+        fill(&mut out)?;
+        self.filled = out.filled().len();
+        Ok(self.written())
+    }
+
+    /// What the last [`Scratch::fill`] wrote.
+    pub(crate) fn written(&self) -> &[u8] {
+        // SAFETY: an `OutBuf` over this memory said that so many bytes are initialised, and nothing but `fill` writes.
+        unsafe { self.raw.first(self.filled) }
+    }
+}
+
+/// What one thread needs to decode or encode a chunk: two buffers that filters work between.
+pub(crate) struct Pair {
+    pub(crate) one: Scratch,
+    pub(crate) two: Scratch,
+}
+
+thread_local! {
+    static KEPT: Cell<Option<Pair>> = const { Cell::new(None) };
+}
+
+/// Runs `work` with this thread's buffers. They are taken, not borrowed: should `work` come here again, it gets new ones.
+pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Pair) -> R) -> R {
+    let mut pair = KEPT.take().unwrap_or(Pair { one: Scratch::EMPTY, two: Scratch::EMPTY });
+    let result = work(&mut pair);
+    for scratch in [&mut pair.one, &mut pair.two] {
+        if scratch.raw.len > KEEP {
+            *scratch = Scratch::EMPTY;
+        }
+    }
+    KEPT.set(Some(pair));
+    result
+}
+
+/// Replaces the contents of `out` by what `fill` writes, at most `limit` bytes; nothing is zeroed.
+pub(crate) fn fill_vec(
+    out: &mut Vec<u8>,
+    limit: usize,
+    fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
+) -> Result<()> {
+    out.clear();
+    out.try_reserve_exact(limit)
+        .map_err(|error| ErrorKind::NoMem.context(format!("{limit} bytes")).caused_by(error))?;
+    let filled = {
+        let mut room = OutBuf::new(&mut out.spare_capacity_mut()[..limit]);
+        fill(&mut room)?;
+        room.filled().len()
+    };
+    // SAFETY: the `OutBuf` over the vector's own memory said that its first `filled` bytes are initialised.
+    unsafe { out.set_len(filled) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_full_blocks_exist() {
+        let block = Block::new(5, |out| out.put(b"hello"), |_| ErrorKind::Trunc.into()).unwrap();
+        assert_eq!(&*block, b"hello");
+        assert_eq!(block.as_ptr() as usize % ALIGN, 0);
+        let mut copy = block.try_clone().unwrap();
+        copy[0] = b'j';
+        assert_eq!((&*block, &*copy), (&b"hello"[..], &b"jello"[..]));
+        let error = Block::new(5, |out| out.put(b"hell"), |n| ErrorKind::Trunc.context(n.to_string())).map(drop);
+        assert_eq!(error.unwrap_err().what(), "4");
+        assert!(Block::new(0, |_| Ok(()), |_| ErrorKind::Trunc.into()).unwrap().is_empty());
+        let huge = Block::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
+        assert_eq!(huge.unwrap_err().kind(), ErrorKind::NoMem);
+    }
+
+    #[test]
+    fn scratch_is_taken_and_put_back() {
+        let place = with_scratch(|pair| {
+            assert_eq!(pair.one.fill(8, |out| out.put(b"abc")).unwrap(), b"abc");
+            assert!(pair.two.written().is_empty());
+            assert!(pair.one.fill(2, |out| out.put(b"abc")).is_err());
+            assert!(pair.one.written().is_empty(), "nothing of a failure is kept");
+            let inner = with_scratch(|inner| inner.one.fill(8, |out| out.put(b"x")).unwrap().as_ptr());
+            let outer = pair.one.fill(8, |out| out.put(b"y")).unwrap().as_ptr();
+            assert_ne!(inner, outer);
+            outer
+        });
+        with_scratch(|pair| assert_eq!(pair.one.fill(8, |out| out.put(b"z")).unwrap().as_ptr(), place));
+        with_scratch(|pair| assert!(pair.one.fill(KEEP + 1, |_| Ok(())).is_ok()));
+        with_scratch(|pair| assert_eq!(pair.one.raw.len, 0));
+    }
+
+    #[test]
+    fn a_vector_is_filled_without_zeroing() {
+        let mut bytes = b"old contents".to_vec();
+        fill_vec(&mut bytes, 3, |out| out.put(b"new")).unwrap();
+        assert_eq!(bytes, b"new");
+        assert!(fill_vec(&mut bytes, 3, |out| out.put(b"long")).is_err());
+        assert!(bytes.is_empty());
+    }
+}

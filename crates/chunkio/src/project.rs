@@ -1,0 +1,341 @@
+//! [`Projection`]: which chunks a slab touches, and [`Part`], what of one chunk goes where in memory.
+//!
+//! Chunks are numbered in C order of the grid, counting only those with a selected element, and any
+//! [`Part`] is computed from its number alone: threads share a counter and nothing else. Steps are in
+//! elements; what a byte is, the kernels know.
+//!
+//! Rules: netCDF User's Guide, "Specify a Hyperslab"; memory is dense, in C order of the slab.
+
+use model::{ErrorKind, Result, Slab};
+
+use crate::grid::Grid;
+use crate::small::{ChunkIndex, Small};
+
+/// A run of elements: `n` of them, `chunk` apart in the chunk and `mem` apart in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Dim {
+    pub(crate) n: usize,
+    pub(crate) chunk: usize,
+    pub(crate) mem: usize,
+}
+
+/// How much of a chunk a part takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// Not every element inside the shape.
+    #[default]
+    Some,
+    /// Every element inside the shape; there are others outside.
+    Inside,
+    /// Every element.
+    All,
+}
+
+/// The elements of one chunk that a slab selects, and their place in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Which chunk.
+    pub(crate) index: ChunkIndex,
+    /// Nested runs, innermost first; adjacent ones are joined. Never empty.
+    pub(crate) dims: Small<Dim>,
+    /// The first element in the chunk.
+    pub(crate) chunk_start: usize,
+    /// The first element in memory.
+    pub(crate) mem_start: usize,
+    /// How many elements.
+    pub(crate) elems: usize,
+    /// How much of the chunk that is.
+    pub(crate) cover: Cover,
+}
+
+impl Part {
+    /// Whether the elements lie one after another on both sides.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        matches!(*self.dims, [dim] if dim.n == 1 || (dim.chunk == 1 && dim.mem == 1))
+    }
+
+    /// All of a chunk of `elems` elements, one after another on both sides.
+    pub(crate) fn whole(elems: usize) -> Self {
+        let mut part = Self { elems, cover: Cover::All, ..Self::default() };
+        part.dims.push(Dim { n: elems, chunk: 1, mem: 1 });
+        part
+    }
+
+    /// Adds an outer run.
+    pub(crate) fn nest(&mut self, dim: Dim) {
+        self.elems *= dim.n;
+        if dim.n == 1 {
+            return;
+        }
+        if let Some(inner) = self.dims.last_mut()
+            && inner.n * inner.chunk == dim.chunk
+            && inner.n * inner.mem == dim.mem
+        {
+            inner.n *= dim.n;
+            return;
+        }
+        self.dims.push(dim);
+    }
+
+    /// Ends the nesting: a single element is a run of one.
+    pub(crate) fn finish(&mut self) {
+        if self.dims.is_empty() {
+            self.dims.push(Dim { n: 1, chunk: 1, mem: 1 });
+        }
+    }
+
+    /// One past the last element touched on the chunk's side, and on memory's.
+    pub(crate) fn extent(&self) -> (usize, usize) {
+        let (mut chunk, mut mem) = (self.chunk_start, self.mem_start);
+        for dim in self.dims.iter() {
+            chunk += (dim.n - 1) * dim.chunk;
+            mem += (dim.n - 1) * dim.mem;
+        }
+        (chunk + 1, mem + 1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Axis {
+    start: u64,
+    step: u64,
+    count: u64,
+    chunk: u64,
+    /// The first chunk touched, and how many are.
+    first: u64,
+    touched: u64,
+    /// Indices from here on are outside.
+    len: u64,
+    chunk_stride: usize,
+    mem_stride: usize,
+}
+
+/// The indices of one axis that fall into one chunk.
+struct Run {
+    chunk: u64,
+    offset: u64,
+    n: u64,
+    mem: u64,
+}
+
+impl Axis {
+    fn run(&self, k: u64) -> Run {
+        // No sum here overflows: the last index selected fits 64 bits, and every value below is at most that or a chunk more.
+        if self.step >= self.chunk {
+            let at = self.start + k * self.step;
+            return Run { chunk: at / self.chunk, offset: at % self.chunk, n: 1, mem: k };
+        }
+        let chunk = self.first + k;
+        let base = chunk * self.chunk;
+        let mem = if base > self.start { (base - self.start).div_ceil(self.step) } else { 0 };
+        let offset = self.start + mem * self.step - base;
+        let n = (self.chunk - offset).div_ceil(self.step).min(self.count - mem);
+        Run { chunk, offset, n, mem }
+    }
+}
+
+/// The chunks a slab touches.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    axes: Small<Axis>,
+    /// How many chunks have a selected element.
+    pub(crate) total: usize,
+}
+
+impl Projection {
+    /// Projects a slab of the grid's rank that is not empty and has no stride of 0.
+    ///
+    /// `shape` decides what of a chunk is outside; the slab may reach beyond it where a write may grow the array.
+    ///
+    /// # Errors
+    /// `NC_EEDGE` if an index does not fit 64 bits;
+    /// `NC_ENOMEM` if the elements cannot be counted.
+    pub(crate) fn new(grid: &Grid, slab: &Slab<'_>, shape: &[u64]) -> Result<Self> {
+        let mut axes = Small::<Axis>::of(grid.rank());
+        let too_many = || ErrorKind::NoMem.context(format!("a slab of {:?} elements", slab.count));
+        let (mut total, mut mem_stride) = (1usize, 1usize);
+        for (dim, axis) in axes.iter_mut().enumerate().rev() {
+            let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
+            // A step that is never taken counts as 1, so that the element may be part of a longer run.
+            let step = if count == 1 { 1 } else { slab.step(dim) };
+            let last = slab.end(dim).and_then(|end| end.checked_sub(1));
+            let Some(last) = last.filter(|last| last.checked_add(chunk).is_some()) else {
+                return Err(ErrorKind::Edge.context(format!(
+                    "dimension {dim}: start {start}, count {count}, stride {step} do not fit 64 bits"
+                )));
+            };
+            let first = start / chunk;
+            let touched = if step >= chunk { count } else { last / chunk - first + 1 };
+            *axis = Axis {
+                start,
+                step,
+                count,
+                chunk,
+                first,
+                touched,
+                len: shape[dim],
+                chunk_stride: grid.strides[dim],
+                mem_stride,
+            };
+            let of = |n: u64| usize::try_from(n).map_err(|_| too_many());
+            mem_stride = mem_stride.checked_mul(of(count)?).ok_or_else(too_many)?;
+            total = total.checked_mul(of(touched)?).ok_or_else(too_many)?;
+        }
+        Ok(Self { axes, total })
+    }
+
+    /// Sets `part` to that of chunk number `number`, which is less than [`Projection::total`].
+    pub(crate) fn part(&self, number: usize, part: &mut Part) {
+        debug_assert!(number < self.total);
+        let mut rest = number as u64;
+        part.dims.clear();
+        part.index.reset(self.axes.len());
+        (part.chunk_start, part.mem_start, part.elems, part.cover) = (0, 0, 1, Cover::All);
+        for (dim, axis) in self.axes.iter().enumerate().rev() {
+            let k;
+            (rest, k) = if axis.touched == 1 { (rest, 0) } else { (rest / axis.touched, rest % axis.touched) };
+            let run = axis.run(k);
+            part.index[dim] = run.chunk;
+            // `offset` and `n` are at most a chunk's length, `mem` less than the slab's count: all fit.
+            part.chunk_start += run.offset as usize * axis.chunk_stride;
+            part.mem_start += run.mem as usize * axis.mem_stride;
+            let n = run.n as usize;
+            part.nest(if n == 1 {
+                Dim { n, chunk: 1, mem: 1 }
+            } else {
+                Dim { n, chunk: axis.step as usize * axis.chunk_stride, mem: axis.mem_stride }
+            });
+            if run.n != axis.chunk {
+                let inside = axis.len.saturating_sub(run.chunk * axis.chunk).min(axis.chunk);
+                let all = run.offset == 0 && run.n == inside && (axis.step == 1 || run.n == 1);
+                part.cover = if all && part.cover != Cover::Some { Cover::Inside } else { Cover::Some };
+            }
+        }
+        part.finish();
+    }
+
+    /// The part of chunk number `number`, in a list of its own.
+    pub(crate) fn get(&self, number: usize) -> Part {
+        let mut part = Part::default();
+        self.part(number, &mut part);
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use dispatch::Limits;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::odometer::Odometer;
+    use crate::{ArrayDim, Order};
+
+    fn grid(shape: &[u64], chunk: &[u64], order: Order) -> Grid {
+        let dims = shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect();
+        Grid::new(dims, chunk.to_vec(), order, 1, &Limits::default()).unwrap()
+    }
+
+    /// Element by element: memory position → (chunk, position in it).
+    fn slow(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
+        let mut places = Vec::new();
+        let mut at = vec![0; slab.rank()];
+        'all: loop {
+            let (mut index, mut place) = (Vec::new(), 0);
+            for d in 0..slab.rank() {
+                let i = slab.start[d] + at[d] * slab.step(d);
+                index.push(i / grid.chunk[d]);
+                place += (i % grid.chunk[d]) as usize * grid.strides[d];
+            }
+            places.push((index, place));
+            for d in (0..slab.rank()).rev() {
+                at[d] += 1;
+                if at[d] < slab.count[d] {
+                    continue 'all;
+                }
+                at[d] = 0;
+            }
+            return places;
+        }
+    }
+
+    fn fast(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
+        let projection = Projection::new(grid, slab, &grid.shape()).unwrap();
+        let mut places = vec![(Vec::new(), usize::MAX); slab.len() as usize];
+        let mut last: Option<ChunkIndex> = None;
+        for number in 0..projection.total {
+            let part = projection.get(number);
+            assert!(last.is_none_or(|last| last < part.index), "chunks come in order");
+            last = Some(part.index.clone());
+            let (chunk_end, mem_end) = part.extent();
+            let mut elems = 0;
+            Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| {
+                assert!(chunk < chunk_end && mem < mem_end);
+                assert_eq!(places[mem].1, usize::MAX, "every place once");
+                places[mem] = (part.index.to_vec(), chunk);
+                elems += 1;
+            });
+            assert!(elems == part.elems && elems > 0);
+            let shape = grid.shape();
+            let inside: u64 = (0..grid.rank()).map(|d| grid.inside(d, part.index[d], shape[d])).product();
+            let cover = match part.elems {
+                n if n == grid.elems => Cover::All,
+                n if n as u64 == inside => Cover::Inside,
+                _ => Cover::Some,
+            };
+            assert_eq!(part.cover, cover);
+        }
+        places
+    }
+
+    fn cases() -> impl Strategy<Value = (Vec<[u64; 5]>, bool)> {
+        let dim = (1..12u64, 1..8u64, 1..6u64)
+            .prop_flat_map(|(len, chunk, step)| (Just((len, chunk, step)), 0..len))
+            .prop_flat_map(|((len, chunk, step), start)| {
+                (Just((len, chunk, step, start)), 1..=(len - start).div_ceil(step))
+            })
+            .prop_map(|((len, chunk, step, start), count)| [len, chunk, step, start, count]);
+        (prop::collection::vec(dim, 0..5), any::<bool>())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn every_element_has_one_place((dims, f) in cases()) {
+            let column = |i: usize| dims.iter().map(|d| d[i]).collect::<Vec<_>>();
+            let grid = grid(&column(0), &column(1), if f { Order::F } else { Order::C });
+            let (start, count, stride) = (column(3), column(4), column(2));
+            let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
+            prop_assert_eq!(fast(&grid, &slab), slow(&grid, &slab));
+        }
+    }
+
+    #[test]
+    fn adjacent_runs_are_joined() {
+        let grid = grid(&[8, 8, 8], &[4, 8, 8], Order::C);
+        let whole = Slab::new(&[0, 0, 0], &[8, 8, 8]);
+        let part = Projection::new(&grid, &whole, &grid.shape()).unwrap().get(1);
+        assert_eq!(*part.dims, [Dim { n: 256, chunk: 1, mem: 1 }]);
+        assert!(part.is_contiguous() && part.cover == Cover::All && part.mem_start == 256);
+        let column = Slab::new(&[0, 0, 3], &[8, 8, 1]);
+        let part = Projection::new(&grid, &column, &grid.shape()).unwrap().get(0);
+        assert_eq!(*part.dims, [Dim { n: 32, chunk: 8, mem: 1 }]);
+    }
+
+    #[test]
+    fn huge_shapes_cost_nothing_and_fail_cleanly() {
+        let grid = grid(&[1 << 62, 1 << 62], &[7, 9], Order::C);
+        let slab = Slab { start: &[5, (1 << 62) - 20], count: &[2, 1], stride: Some(&[1 << 61, u64::MAX]) };
+        assert_eq!(fast(&grid, &slab), slow(&grid, &slab));
+        let shape = grid.shape();
+        let all = Slab::new(&[0, 0], &[1 << 62, 1 << 62]);
+        assert_eq!(Projection::new(&grid, &all, &shape).unwrap_err().kind(), ErrorKind::NoMem);
+        let beyond = Slab::new(&[0, i64::MAX as u64 - 1], &[1, 3]);
+        assert!(Projection::new(&grid, &beyond, &shape).is_ok());
+        let beyond = Slab::new(&[0, u64::MAX - 3], &[1, 3]);
+        assert_eq!(Projection::new(&grid, &beyond, &shape).unwrap_err().kind(), ErrorKind::Edge);
+    }
+}

@@ -1,0 +1,138 @@
+//! Which bytes of an unfiltered chunk a part needs: partial reads that read less.
+//!
+//! Near pieces are read as one, since a request costs more than a few bytes in between.
+
+use std::sync::Arc;
+
+use dispatch::{ByteRange, Ranges};
+
+use crate::odometer::Odometer;
+use crate::project::{Dim, Part};
+
+/// Pieces of one chunk beyond this are not worth the requests.
+const MOST: usize = 1024;
+
+/// Bytes between two pieces that are rather read than asked for twice.
+pub(crate) const fn worth_reading(remote: bool) -> usize {
+    if remote { 512 << 10 } else { 4 << 10 }
+}
+
+/// The pieces of a chunk that hold a part.
+pub(crate) struct Pieces {
+    pub(crate) ranges: Ranges,
+    /// How many bytes they are together.
+    pub(crate) bytes: usize,
+    /// The part, its place in the chunk being that in the pieces laid one after another.
+    pub(crate) part: Part,
+}
+
+/// The pieces for a part of a chunk of `elems` elements of `item` bytes; `None` if reading all of the chunk is better.
+pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Option<Pieces> {
+    // Innermost in the chunk first, which is the other way round in a chunk of F order.
+    let mut order: Vec<usize> = (0..part.dims.len()).collect();
+    order.sort_by_key(|&dim| part.dims[dim].chunk);
+
+    let mut compact = part.clone();
+    compact.chunk_start = 0;
+    let (mut span, mut count) = (1, 1);
+    let mut apart: Vec<Dim> = Vec::new();
+    for &at in &order {
+        let dim = part.dims[at];
+        if apart.is_empty() && (dim.chunk.saturating_sub(span)).checked_mul(item)? < gap {
+            span += (dim.n - 1) * dim.chunk;
+        } else {
+            compact.dims[at].chunk = span * count;
+            count *= dim.n;
+            apart.push(dim);
+        }
+    }
+    let bytes = span * count * item;
+    if bytes > elems * item / 2 || count > MOST {
+        return None;
+    }
+    let range = |start: usize| ByteRange::new((start * item) as u64, (span * item) as u64);
+    let first = range(part.chunk_start);
+    let ranges = match &*apart {
+        [] => Ranges::One(first),
+        [dim] => Ranges::Every { first, step: (dim.chunk * item) as u64, count: u32::try_from(dim.n).ok()? },
+        dims => {
+            Ranges::List(Odometer::new(dims, part.chunk_start, 0).map(|(start, _)| range(start)).collect::<Arc<_>>())
+        }
+    };
+    Some(Pieces { ranges, bytes, part: compact })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn part(start: usize, dims: &[(usize, usize)]) -> Part {
+        let mut part = Part { chunk_start: start, elems: 1, ..Part::default() };
+        for &(n, chunk) in dims {
+            let mem = part.elems;
+            part.elems *= n;
+            part.dims.push(Dim { n, chunk, mem });
+        }
+        part
+    }
+
+    fn read(object: &[u8], ranges: &Ranges) -> Vec<u8> {
+        let cut = |range: ByteRange| {
+            let start = range.offset as usize;
+            object[start..start + range.len.unwrap() as usize].to_vec()
+        };
+        match ranges {
+            Ranges::One(range) => cut(*range),
+            Ranges::Every { first, step, count } => (0..u64::from(*count))
+                .flat_map(|i| cut(ByteRange { offset: first.offset + i * step, ..*first }))
+                .collect(),
+            Ranges::List(list) => list.iter().flat_map(|range| cut(*range)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_hold_the_part(
+            dims in prop::collection::vec((1..5usize, 1..4usize, 1..40usize), 1..5),
+            start in 0..30usize, gap in 1..300usize, reverse in any::<bool>(),
+        ) {
+            let mut step = 1;
+            let mut list: Vec<_> = dims.iter().map(|&(n, factor, extra)| {
+                let dim = (n, step * factor + extra / 20);
+                step = dim.0 * dim.1;
+                dim
+            }).collect();
+            if reverse {
+                list.reverse();
+            }
+            let part = part(start, &list);
+            let elems = part.extent().0 * 3;
+            let object: Vec<u8> = (0..elems * 2).map(|i| (i * 31 % 251) as u8).collect();
+            let Some(pieces) = pieces(&part, 2, elems, gap) else { return Ok(()) };
+            let bytes = read(&object, &pieces.ranges);
+            prop_assert_eq!(bytes.len(), pieces.bytes);
+            let fetch = |from: &[u8], part: &Part| {
+                let mut out = vec![[0; 2]; part.elems];
+                Odometer::each(&part.dims, part.chunk_start, 0, |at, mem| {
+                    out[mem].copy_from_slice(&from[at * 2..at * 2 + 2]);
+                });
+                out
+            };
+            prop_assert_eq!(fetch(&bytes, &pieces.part), fetch(&object, &part));
+        }
+    }
+
+    #[test]
+    fn near_rows_are_one_piece_and_far_ones_are_many() {
+        // 32³ of a 64³ chunk of 4 bytes: rows are 256 bytes apart, planes 16 KiB.
+        let part = part(0, &[(32, 1), (32, 64), (32, 4096)]);
+        let found = pieces(&part, 4, 64 * 64 * 64, worth_reading(false)).unwrap();
+        assert!(matches!(found.ranges, Ranges::Every { step: 16384, count: 32, .. }));
+        assert_eq!(found.bytes, 32 * (31 * 256 + 128));
+        assert!(pieces(&part, 4, 64 * 64 * 64, worth_reading(true)).is_some());
+        assert!(pieces(&part, 4, 64 * 64 * 33, worth_reading(true)).is_none(), "more than half");
+    }
+}

@@ -1,0 +1,316 @@
+//! Reading numbers: chunks to the caller's memory.
+//!
+//! Hits in the cache are copied on the calling thread; the rest is one batch that the map drives. Each chunk
+//! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
+//! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dispatch::{Found, Key, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Version};
+use model::{Error, NcType, Result, Slab};
+
+use crate::cache::Cache;
+use crate::keeper::{Form, Keeper};
+use crate::kernel::Convert;
+use crate::memory::{Block, with_scratch};
+use crate::numbers::Numbers;
+use crate::outcome::Outcome;
+use crate::project::{Cover, Part, Projection};
+use crate::ranges::{self, Pieces};
+use crate::scatter::{Board, Slot, scatter};
+use crate::threads;
+
+/// Results smaller than this are stored through the caches: whoever asked will read them next.
+const STREAM: usize = 16 << 20;
+
+/// One read.
+struct Get<'a> {
+    keeper: &'a Keeper<Numbers>,
+    projection: &'a Projection,
+    board: &'a Board<'a>,
+    convert: Option<Convert>,
+    /// An unwritten element of the memory type, and whether it is out of its range.
+    fill: [u8; 8],
+    fill_out_of_range: bool,
+    mem_item: usize,
+    /// Bytes of the result.
+    total: usize,
+    /// Whether chunks used in part are kept.
+    keep: bool,
+    /// When the read began.
+    since: u64,
+    outcome: Outcome<'a>,
+}
+
+/// Reads a slab that was checked and is not empty.
+pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+    let form = &keeper.form;
+    let convert = Convert::reading(form.ty, ty)?;
+    let mem_item = convert.map_or(form.item(), |convert| convert.mem_item);
+    let projection = Projection::new(&keeper.grid, slab, &keeper.grid.shape())?;
+    let stream = out.capacity() >= STREAM;
+    let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());
+    let total = out.capacity();
+    scatter(out, &projection, mem_item, stream, |board| {
+        let get = Get {
+            keeper,
+            projection: &projection,
+            board,
+            convert,
+            fill,
+            fill_out_of_range,
+            mem_item,
+            total,
+            keep: false,
+            since: keeper.cache.now(),
+            outcome: Outcome::new(&keeper.options, total),
+        };
+        get.run()
+    })
+    .and_then(|outcome| outcome)
+}
+
+/// An unwritten element of the memory type, and whether it is out of its range.
+fn convert_fill(form: &Numbers, convert: Option<&Convert>) -> ([u8; 8], bool) {
+    if let Some(convert) = convert {
+        return convert.element(&form.fill);
+    }
+    let mut fill = [0; 8];
+    fill[..form.fill.len()].copy_from_slice(&form.fill);
+    (fill, false)
+}
+
+impl Get<'_> {
+    /// The inner result is that of a transfer that went through: a range error leaves the memory filled.
+    fn run(mut self) -> Result<Result<()>> {
+        let misses = self.copy_hits()?;
+        let (chunks, bytes) = match &misses {
+            None => (self.projection.total, self.total),
+            Some((list, elems)) => (list.len(), elems * self.mem_item),
+        };
+        if chunks > 0 {
+            let keeper = self.keeper;
+            let decoded = chunks.saturating_mul(keeper.form.bytes());
+            self.keep = decoded <= keeper.cache.budget() / 2;
+            let list = misses.as_ref().map(|(list, _)| &**list);
+            // What must be decoded, or at least copied.
+            let work = if keeper.form.plan.is_plain() { bytes } else { decoded };
+            let threads = threads::worth(&keeper.options, chunks, work);
+            let job = Batch { get: &self, list, chunks, threads, next: AtomicUsize::new(0) };
+            keeper.map().read_batch(&job);
+            self.outcome.failure()?;
+        }
+        Ok(self.outcome.finish(&self.keeper.name))
+    }
+
+    /// Copies what is in the cache. The numbers of the other chunks and how many elements they have; `None`: all of them.
+    fn copy_hits(&self) -> Result<Option<(Vec<usize>, usize)>> {
+        let cache: &Cache<Block> = &self.keeper.cache;
+        if cache.is_empty() {
+            return Ok(None);
+        }
+        let (mut misses, mut elems) = (Vec::new(), 0);
+        let mut part = Part::default();
+        for number in 0..self.projection.total {
+            self.projection.part(number, &mut part);
+            if !self.hit(number, &part)? {
+                misses.push(number);
+                elems += part.elems;
+            }
+            if self.outcome.is_stopped() {
+                self.outcome.failure()?;
+            }
+        }
+        Ok(Some((misses, elems)))
+    }
+
+    fn hit(&self, number: usize, part: &Part) -> Result<bool> {
+        let keeper = self.keeper;
+        loop {
+            let found: Option<Result<bool>> = keeper.cache.look(&part.index, |entry| {
+                let known = entry.knows(part);
+                if known {
+                    self.copy(self.board.slot(number)?, &entry.data, part);
+                }
+                Ok(known)
+            });
+            match found.transpose()? {
+                None => return Ok(false),
+                Some(true) => return Ok(true),
+                Some(false) => keeper.fill_holes(&part.index)?,
+            }
+        }
+    }
+
+    fn copy(&self, slot: Slot<'_>, data: &Block, part: &Part) {
+        let range = slot.load(data, &self.keeper.form.kept(), part, self.convert.as_ref());
+        self.moved(part, range);
+    }
+
+    fn moved(&self, part: &Part, out_of_range: bool) {
+        self.outcome.range(out_of_range);
+        self.outcome.advance(part.elems * self.mem_item);
+    }
+
+    /// Whether the part's bytes in storage are its bytes in memory, one after another.
+    fn is_direct(&self, part: &Part) -> bool {
+        self.convert.is_none() && part.is_contiguous() && self.keeper.form.plan.is_plain()
+    }
+
+    /// The bytes a part needs, if that is less than the chunk and the chunk will not be kept.
+    fn pieces(&self, part: &Part) -> Option<Pieces> {
+        let (keeper, form) = (self.keeper, &self.keeper.form);
+        if part.cover != Cover::Some || !form.plan.has_ranges() {
+            return None;
+        }
+        let caps = keeper.map().caps();
+        if !caps.range_read {
+            return None;
+        }
+        ranges::pieces(part, form.item(), form.elems, ranges::worth_reading(caps.remote))
+    }
+
+    fn ticket(&self, number: usize, part: &Part) -> ReadTicket<'_> {
+        let plan = &self.keeper.form.plan;
+        let bytes = self.keeper.form.bytes();
+        let ticket =
+            |ranges, hint, limit, into| ReadTicket { index: number, ranges, hint, limit, versioned: false, into };
+        if let Some(pieces) = self.pieces(part) {
+            let direct = matches!(pieces.ranges, Ranges::One(_)) && self.is_direct(&pieces.part);
+            let into = if direct { self.board.lend(number, part) } else { None };
+            return ticket(pieces.ranges, pieces.bytes, pieces.bytes, into);
+        }
+        let direct = part.cover == Cover::All && self.is_direct(part);
+        let into = if direct { self.board.lend(number, part) } else { None };
+        let hint = if plan.has_filters() { bytes / 2 } else { bytes };
+        ticket(Ranges::All, hint, plan.limit, into)
+    }
+
+    /// Takes one chunk from the map to its place.
+    fn take(
+        &self,
+        mut ticket: ReadTicket<'_>,
+        part: &Part,
+        found: Result<Option<(Found<'_>, Option<Version>)>>,
+    ) -> Result<()> {
+        let number = ticket.index;
+        let found = found?;
+        let (slot, lent) = match ticket.into.take() {
+            None => (self.board.slot(number)?, None),
+            Some(lent) => {
+                let filled = lent.filled().len();
+                (self.board.take_back(number, part, lent)?, Some(filled))
+            }
+        };
+        let wrong = |found| Err(self.keeper.form.plan.wrong_size(found));
+        match (found, lent) {
+            (None, _) => self.missing(slot, part),
+            (Some((Found::InPlace, _)), Some(filled)) if filled == part.elems * self.mem_item => {
+                slot.is_written();
+                self.moved(part, false);
+                Ok(())
+            }
+            (Some((Found::InPlace, _)), filled) => wrong(filled.unwrap_or(0)),
+            (Some((Found::Bytes(stored), _)), _) => match ticket.ranges {
+                Ranges::All => self.place(slot, stored, part),
+                _ => self.place_pieces(slot, stored, part),
+            },
+        }
+    }
+
+    fn missing(&self, slot: Slot<'_>, part: &Part) -> Result<()> {
+        let keeper = self.keeper;
+        keeper.missing(&part.index)?;
+        slot.fill(&self.fill[..self.mem_item], part);
+        self.moved(part, self.fill_out_of_range);
+        Ok(())
+    }
+
+    fn place_pieces(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
+        let form = &self.keeper.form;
+        let Some(pieces) = self.pieces(part).filter(|pieces| pieces.bytes == stored.len()) else {
+            return Err(form.plan.wrong_size(stored.len()).at("a range of the chunk"));
+        };
+        let range = slot.load(stored, &form.plan.layout, &pieces.part, self.convert.as_ref());
+        self.moved(part, range);
+        Ok(())
+    }
+
+    fn place(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
+        let (form, convert) = (&self.keeper.form, self.convert.as_ref());
+        let plan = &form.plan;
+        if self.keep && part.cover == Cover::Some {
+            let data = std::sync::Arc::new(form.decode(stored)?);
+            self.copy(slot, &data, part);
+            let cost = form.cost(&data);
+            self.keeper.cache.insert_read(&part.index, data, cost, self.since);
+            return Ok(());
+        }
+        let range = if part.cover == Cover::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native()
+        {
+            let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
+            if filled != form.bytes() {
+                return Err(plan.wrong_size(filled));
+            }
+            false
+        } else {
+            with_scratch(|pair| Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert)))?
+        };
+        self.moved(part, range);
+        Ok(())
+    }
+}
+
+impl<F: Form> Keeper<F> {
+    /// What an absent chunk means: fill values, if there is no error.
+    pub(crate) fn missing(&self, index: &crate::small::ChunkIndex) -> Result<()> {
+        match self.options.missing_chunks {
+            MissingChunks::Fill => {}
+            MissingChunks::Warn => {
+                let key = self.key(index);
+                tracing::warn!(variable = %self.name, %key, "chunk is missing, fill values are used");
+            }
+            MissingChunks::Error => {
+                return Err(model::ErrorKind::NoObject.context("the chunk is missing"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The chunks of one read that are not in the cache.
+struct Batch<'a> {
+    get: &'a Get<'a>,
+    list: Option<&'a [usize]>,
+    chunks: usize,
+    threads: usize,
+    next: AtomicUsize,
+}
+
+impl ReadJob for Batch<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        if at >= self.chunks || self.get.outcome.is_stopped() {
+            return None;
+        }
+        let number = self.list.map_or(at, |list| list[at]);
+        let part = self.get.projection.get(number);
+        self.get.keeper.store.locate(&part.index, key);
+        Some(self.get.ticket(number, &part))
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let get = self.get;
+        if ticket.index >= get.projection.total {
+            return;
+        }
+        let part = get.projection.get(ticket.index);
+        if let Err(error) = get.take(ticket, &part, found) {
+            get.outcome.fail(get.keeper.blame(error, &part.index));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! [`Board`]: the caller's memory, written by many threads at once, each part by one.
+//!
+//! The parts of a projection never overlap; the board hands out the right to write each of them once, whatever
+//! the map that drives the transfer does, and calls the memory filled only when all were written.
+//!
+//! The only module that shares raw memory between threads; what is written there, the kernels know.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use dispatch::OutBuf;
+use model::{ErrorKind, Result};
+
+use crate::kernel::{self, Convert, Layout};
+use crate::project::{Part, Projection};
+
+/// Memory shared by the threads of one read.
+pub(crate) struct Board<'a> {
+    memory: *mut u8,
+    len: usize,
+    item: usize,
+    stream: bool,
+    /// One bit per part: somebody has, or had, the right to write it.
+    taken: Marks,
+    /// One bit per part: its memory was lent.
+    lent: Marks,
+    written: AtomicUsize,
+    borrow: PhantomData<&'a mut [MaybeUninit<u8>]>,
+}
+
+// SAFETY: the memory is borrowed exclusively for `'a`; threads write through `Slot`s only, of which there is one per
+// part, and parts of one projection do not overlap.
+unsafe impl Sync for Board<'_> {}
+
+/// The right to write one part.
+pub(crate) struct Slot<'b> {
+    board: &'b Board<'b>,
+}
+
+/// Lets `work` fill all of `out` through a board, in elements of `item` bytes.
+///
+/// `stream`: see [`kernel::load`].
+///
+/// # Errors
+/// Whatever `work` says; `NC_EINTERNAL` if a part was left out.
+pub(crate) fn scatter<R>(
+    out: &mut OutBuf<'_>,
+    projection: &Projection,
+    item: usize,
+    stream: bool,
+    work: impl FnOnce(&Board<'_>) -> Result<R>,
+) -> Result<R> {
+    let len = out.capacity();
+    let board = Board {
+        memory: out.as_mut_ptr(),
+        len,
+        item,
+        stream,
+        taken: Marks::new(projection.total),
+        lent: Marks::new(projection.total),
+        written: AtomicUsize::new(0),
+        borrow: PhantomData,
+    };
+    let result = work(&board)?;
+    let written = board.written.load(Ordering::Acquire);
+    if written != projection.total {
+        let missing = projection.total - written;
+        return Err(ErrorKind::Internal.context(format!("the map did not deliver {missing} of its tickets")));
+    }
+    // SAFETY: every part was written, and the parts of a projection are all of the slab, hence of the memory.
+    unsafe { out.set_filled(len) };
+    Ok(result)
+}
+
+impl Board<'_> {
+    /// The right to write part `number`; an error if somebody has had it.
+    pub(crate) fn slot(&self, number: usize) -> Result<Slot<'_>> {
+        match self.taken.mark(number) {
+            true => Ok(Slot { board: self }),
+            false => Err(ErrorKind::Internal.context("the map returned a ticket that is not its own")),
+        }
+    }
+
+    /// Lends the memory of part `number`, which is contiguous in it, to be filled and brought back.
+    pub(crate) fn lend(&self, number: usize, part: &Part) -> Option<OutBuf<'_>> {
+        (part.is_contiguous() && self.taken.mark(number) && self.lent.mark(number))
+            // SAFETY: the mark makes this the only right to the part, and it goes with the `OutBuf`.
+            .then(|| OutBuf::new(unsafe { self.bytes(part) }))
+    }
+
+    /// Takes lent memory back: all of it was written, or the right to write it is needed after all.
+    pub(crate) fn take_back(&self, number: usize, part: &Part, lent: OutBuf<'_>) -> Result<Slot<'_>> {
+        let start = self.memory.addr() + part.mem_start * self.item;
+        let same = lent.filled().as_ptr().addr() == start && lent.capacity() == part.elems * self.item;
+        match same && self.lent.unmark(number) {
+            true => Ok(Slot { board: self }),
+            false => Err(ErrorKind::Internal.context("the map returned other memory than it was lent")),
+        }
+    }
+
+    /// # Safety
+    /// The caller holds the right to the part, and uses it for nothing else meanwhile.
+    unsafe fn bytes(&self, part: &Part) -> &mut [MaybeUninit<u8>] {
+        let (start, len) = (part.mem_start * self.item, part.elems * self.item);
+        assert!(part.is_contiguous() && start <= self.len && len <= self.len - start, "a part inside the memory");
+        // SAFETY: checked to lie inside the memory, and nobody else has this part.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.add(start).cast(), len) }
+    }
+}
+
+impl Slot<'_> {
+    /// Copies a chunk's part here. `part` is the projection's, save that its place in the chunk may be another.
+    /// Answers whether a value was out of range.
+    pub(crate) fn load(self, chunk: &[u8], layout: &Layout, part: &Part, convert: Option<&Convert>) -> bool {
+        let board = self.board;
+        assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
+        let stream = board.stream && !part.is_contiguous();
+        // SAFETY: this slot is the only right to the part's place in memory.
+        let range = unsafe { kernel::load(chunk, layout, part, convert, board.memory, board.len, stream) };
+        self.written();
+        range
+    }
+
+    /// Sets all elements of the part to one value.
+    pub(crate) fn fill(self, value: &[u8], part: &Part) {
+        assert_eq!(value.len(), self.board.item);
+        // SAFETY: as in `load`.
+        unsafe { kernel::fill(value, part, self.board.memory, self.board.len) };
+        self.written();
+    }
+
+    /// Lets `write` fill a part that is contiguous in memory. Answers how many bytes it wrote; if not all, the part
+    /// does not count as written.
+    pub(crate) fn direct(self, part: &Part, write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+        // SAFETY: as in `load`.
+        let mut out = OutBuf::new(unsafe { self.board.bytes(part) });
+        write(&mut out)?;
+        let (filled, capacity) = (out.filled().len(), out.capacity());
+        if filled == capacity {
+            self.written();
+        }
+        Ok(filled)
+    }
+
+    /// Whoever was lent the part's memory filled all of it.
+    pub(crate) fn is_written(self) {
+        self.written();
+    }
+
+    fn written(self) {
+        self.board.written.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// One bit per part; up to 64 without the heap.
+struct Marks {
+    one: AtomicU64,
+    more: Box<[AtomicU64]>,
+    len: usize,
+}
+
+impl Marks {
+    fn new(len: usize) -> Self {
+        let words = if len > 64 { len.div_ceil(64) } else { 0 };
+        Self { one: AtomicU64::new(0), more: (0..words).map(|_| AtomicU64::new(0)).collect(), len }
+    }
+
+    fn word(&self, at: usize) -> Option<&AtomicU64> {
+        (at < self.len).then(|| self.more.get(at / 64).unwrap_or(&self.one))
+    }
+
+    /// Sets a bit; whether it exists and was not set.
+    fn mark(&self, at: usize) -> bool {
+        let bit = 1 << (at % 64);
+        self.word(at).is_some_and(|word| word.fetch_or(bit, Ordering::AcqRel) & bit == 0)
+    }
+
+    /// Clears a bit; whether it was set.
+    fn unmark(&self, at: usize) -> bool {
+        let bit = 1 << (at % 64);
+        self.word(at).is_some_and(|word| word.fetch_and(!bit, Ordering::AcqRel) & bit != 0)
+    }
+}

@@ -1,0 +1,132 @@
+//! [`Small`]: a short list of numbers kept on the stack.
+//!
+//! Every access makes a few lists as long as the array's rank; up to [`INLINE`] dimensions none of them
+//! touches the heap.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+
+/// Entries held without the heap.
+pub(crate) const INLINE: usize = 5;
+
+/// A list that allocates only beyond [`INLINE`] entries, and keeps what it allocated.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Small<T> {
+    len: usize,
+    inline: [T; INLINE],
+    heap: Vec<T>,
+}
+
+/// The coordinates of a chunk in the grid, slowest dimension first.
+pub(crate) type ChunkIndex = Small<u64>;
+
+impl<T: Copy + Default> Small<T> {
+    /// `len` default entries.
+    pub(crate) fn of(len: usize) -> Self {
+        let mut list = Self::default();
+        list.reset(len);
+        list
+    }
+
+    /// Makes it `len` default entries.
+    pub(crate) fn reset(&mut self, len: usize) {
+        self.len = len;
+        if len > INLINE {
+            self.heap.clear();
+            self.heap.resize(len, T::default());
+        } else {
+            self.inline[..len].fill(T::default());
+        }
+    }
+
+    /// Forgets all entries.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Appends an entry.
+    pub(crate) fn push(&mut self, value: T) {
+        if self.len < INLINE {
+            self.inline[self.len] = value;
+        } else {
+            if self.len == INLINE {
+                self.heap.clear();
+                self.heap.extend_from_slice(&self.inline);
+            }
+            self.heap.push(value);
+        }
+        self.len += 1;
+    }
+}
+
+impl<T: Copy + Default> From<&[T]> for Small<T> {
+    fn from(values: &[T]) -> Self {
+        let mut list = Self::default();
+        values.iter().for_each(|&value| list.push(value));
+        list
+    }
+}
+
+impl<T> Deref for Small<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        if self.len > INLINE { &self.heap } else { &self.inline[..self.len] }
+    }
+}
+
+impl<T> DerefMut for Small<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        if self.len > INLINE { &mut self.heap } else { &mut self.inline[..self.len] }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Small<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Small<T> {}
+
+impl<T: PartialOrd> PartialOrd for Small<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: Ord> Ord for Small<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: Hash> Hash for Small<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_list_on_both_sides_of_the_limit() {
+        for len in [0, 1, INLINE, INLINE + 1, 40] {
+            let mut list = Small::default();
+            for i in 0..len {
+                list.push(i);
+            }
+            assert_eq!(&*list, (0..len).collect::<Vec<_>>());
+            assert_eq!(list, Small::from(&*list));
+            list.clear();
+            list.push(7);
+            assert_eq!(&*list, [7]);
+            list.reset(len);
+            assert_eq!(&*list, vec![0; len]);
+            assert_eq!(list, Small::of(len));
+        }
+    }
+}

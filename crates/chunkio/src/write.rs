@@ -1,0 +1,199 @@
+//! Writing numbers: the caller's memory to chunks.
+//!
+//! Chunks written in part go to the cache, on the calling thread. Whole ones bypass it: one batch, gathered and
+//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use dispatch::{Key, OutBuf, Payload, WriteJob, WriteTicket, Written};
+use model::{ErrorKind, NcType, Result, Slab};
+
+use crate::claims::Claim;
+use crate::keeper::Keeper;
+use crate::kernel::{self, Convert};
+use crate::memory::with_scratch;
+use crate::numbers::Numbers;
+use crate::outcome::Outcome;
+use crate::plan::Given;
+use crate::project::{Cover, Part, Projection};
+use crate::small::Small;
+use crate::threads;
+
+/// One write.
+struct Put<'a> {
+    keeper: &'a Keeper<Numbers>,
+    projection: &'a Projection,
+    bytes: &'a [u8],
+    convert: Option<Convert>,
+    mem_item: usize,
+    outcome: Outcome<'a>,
+}
+
+/// What of a chunk is outside, for a writer: nothing beyond an unlimited dimension, where another process may
+/// have written, unless there is none.
+pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &Slab<'_>) -> Small<u64> {
+    let mut shape = keeper.grid.shape();
+    for (dim, len) in shape.iter_mut().enumerate().filter(|(dim, _)| keeper.grid.dims[*dim].unlimited) {
+        *len = if keeper.options.exclusive { (*len).max(slab.end(dim).unwrap_or(u64::MAX)) } else { u64::MAX };
+    }
+    shape
+}
+
+/// Writes a slab that was checked and is not empty.
+pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+    let form = &keeper.form;
+    let convert = Convert::writing(ty, form.ty)?;
+    let mem_item = convert.map_or(form.item(), |convert| convert.mem_item);
+    let projection = Projection::new(&keeper.grid, slab, &writable_shape(keeper, slab))?;
+    let outcome = Outcome::new(&keeper.options, bytes.len());
+    let put = Put { keeper, projection: &projection, bytes, convert, mem_item, outcome };
+    let whole = put.partial()?;
+    if whole > 0 {
+        put.whole(whole)?;
+    }
+    put.outcome.finish(&keeper.name)
+}
+
+impl Put<'_> {
+    /// Writes the chunks that are written in part. How many are whole.
+    fn partial(&self) -> Result<usize> {
+        let keeper = self.keeper;
+        let (form, kept) = (&keeper.form, keeper.form.kept());
+        let (mut part, mut whole) = (Part::default(), 0);
+        let mut checked = false;
+        for number in 0..self.projection.total {
+            self.projection.part(number, &mut part);
+            if part.cover != Cover::Some {
+                whole += 1;
+                continue;
+            }
+            if !checked {
+                keeper.check_partial(&part.index)?;
+                checked = true;
+            }
+            keeper.set_written();
+            keeper.put_part(&part, |data| {
+                self.outcome.range(kernel::save_in(self.bytes, &part, self.convert.as_ref(), &kept, data));
+            })?;
+            debug_assert_eq!(kept.item, form.item());
+            self.outcome.advance(part.elems * self.mem_item);
+            self.outcome.failure()?;
+            keeper.relieve()?;
+        }
+        Ok(whole)
+    }
+
+    fn whole(&self, chunks: usize) -> Result<()> {
+        let keeper = self.keeper;
+        keeper.set_written();
+        let work = chunks.saturating_mul(keeper.form.bytes());
+        let job = Batch {
+            put: self,
+            threads: threads::worth(&keeper.options, chunks, work),
+            next: AtomicUsize::new(0),
+            stored: AtomicUsize::new(0),
+            flying: Mutex::new(Vec::new()),
+        };
+        keeper.map().write_batch(&job);
+        self.outcome.failure()?;
+        match job.stored.load(Ordering::Acquire) {
+            stored if stored == chunks => Ok(()),
+            stored => Err(ErrorKind::Internal.context(format!(
+                "{}: the map did not return {} of its tickets",
+                keeper.name,
+                chunks - stored
+            ))),
+        }
+    }
+
+    /// A chunk's stored bytes.
+    fn encode<'s>(&'s self, part: &Part, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
+        let form = &self.keeper.form;
+        let layout = &form.plan.layout;
+        let direct = self.convert.is_none() && layout.is_native() && part.cover == Cover::All && part.is_contiguous();
+        if direct {
+            let start = part.mem_start * self.mem_item;
+            let bytes = &self.bytes[start..start + form.bytes()];
+            if !form.plan.has_filters() {
+                return Ok(Payload::Caller(bytes));
+            }
+            with_scratch(|pair| {
+                form.plan.encode(Given::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes), pair, scratch)
+            })?;
+            return Ok(Payload::Scratch);
+        }
+        let gather = |out: &mut OutBuf<'_>| {
+            let range =
+                kernel::save_out(self.bytes, part, self.convert.as_ref(), layout, &form.fill, form.bytes(), out)?;
+            self.outcome.range(range);
+            Ok(())
+        };
+        with_scratch(|pair| form.plan.encode(Given::Gather(form.bytes(), gather), pair, scratch))?;
+        Ok(Payload::Scratch)
+    }
+}
+
+/// The whole chunks of one write.
+struct Batch<'a> {
+    put: &'a Put<'a>,
+    threads: usize,
+    next: AtomicUsize,
+    stored: AtomicUsize,
+    /// The tickets that are out; few, as many as there are threads or requests.
+    flying: Mutex<Vec<(usize, Claim<'a>)>>,
+}
+
+impl WriteJob for Batch<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        let put = self.put;
+        let mut part = Part::default();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= put.projection.total || put.outcome.is_stopped() {
+                return None;
+            }
+            put.projection.part(number, &mut part);
+            if part.cover == Cover::Some {
+                continue;
+            }
+            let claim = put.keeper.claims.take(&part.index);
+            self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((number, claim));
+            put.keeper.store.locate(&part.index, key);
+            return Some(WriteTicket { index: number, expect: None });
+        }
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        if index >= self.put.projection.total {
+            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+        }
+        self.put.encode(&self.put.projection.get(index), scratch)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        let (put, keeper) = (self.put, self.put.keeper);
+        let claim = {
+            let mut flying = self.flying.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(at) = flying.iter().position(|(number, _)| *number == ticket.index) else { return };
+            flying.swap_remove(at).1
+        };
+        match outcome {
+            Ok(Written::Done(_)) => {
+                keeper.cache.stale(&claim.index);
+                keeper.cache.remove(&claim.index);
+                self.stored.fetch_add(1, Ordering::AcqRel);
+                put.outcome.advance(keeper.form.elems * put.mem_item);
+            }
+            Ok(Written::Lost) => {
+                let error = ErrorKind::Internal.context("the map compared what it was not asked to");
+                put.outcome.fail(keeper.blame(error, &claim.index));
+            }
+            Err(error) => put.outcome.fail(keeper.blame(error, &claim.index)),
+        }
+    }
+}

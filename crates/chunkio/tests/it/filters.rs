@@ -1,0 +1,195 @@
+//! Filters for tests: every kind of stage and of bound there is.
+
+use std::borrow::Cow;
+
+use dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
+use model::{ErrorKind, Result};
+
+macro_rules! common {
+    ($name:literal) => {
+        fn info(&self) -> &FilterInfo {
+            static INFO: FilterInfo = FilterInfo { hdf5_id: None, name: $name, aliases: &[], about: "a test" };
+            &INFO
+        }
+
+        fn params(&self) -> Cow<'_, [u32]> {
+            Cow::Borrowed(&[])
+        }
+
+        fn to_json(&self, _: ZarrFormat) -> Json {
+            Json::Null
+        }
+    };
+}
+
+/// As long out as in.
+#[derive(Debug, Clone)]
+pub struct Xor(pub u8);
+
+impl Filter for Xor {
+    common!("xor");
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.extend(src.iter().map(|byte| byte ^ self.0))
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        self.encode(src, dst)
+    }
+}
+
+/// Byte shuffle; folded if `told`.
+#[derive(Debug, Clone)]
+pub struct Shuffle {
+    pub item: usize,
+    pub told: bool,
+}
+
+impl Filter for Shuffle {
+    common!("shuffle");
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        if self.item == 0 {
+            self.item = chunk.item_size;
+        }
+        Ok(())
+    }
+
+    fn stage(&self) -> Stage {
+        if self.told { Stage::Transpose { item: self.item } } else { Stage::Opaque }
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let n = src.len() / self.item;
+        dst.extend((0..n * self.item).map(|at| src[at % n * self.item + at / n]))?;
+        dst.put(&src[n * self.item..])
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let n = src.len() / self.item;
+        dst.extend((0..n * self.item).map(|at| src[at % self.item * n + at / self.item]))?;
+        dst.put(&src[n * self.item..])
+    }
+}
+
+/// Reverses elements; folded.
+#[derive(Debug, Clone)]
+pub struct Swap(pub usize);
+
+impl Filter for Swap {
+    common!("swap");
+
+    fn stage(&self) -> Stage {
+        Stage::Swap { item: self.0 }
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let whole = src.len() / self.0 * self.0;
+        dst.extend(src[..whole].chunks(self.0).flat_map(|item| item.iter().rev().copied()))?;
+        dst.put(&src[whole..])
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        self.encode(src, dst)
+    }
+}
+
+/// Appends a sum, and checks it.
+#[derive(Debug, Clone)]
+pub struct Sum;
+
+impl Sum {
+    fn of(bytes: &[u8]) -> [u8; 4] {
+        bytes.iter().fold(7u32, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into())).to_le_bytes()
+    }
+}
+
+impl Filter for Sum {
+    common!("sum");
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded + 4)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.put(src)?;
+        dst.put(&Self::of(src))
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let Some((bytes, sum)) = src.split_last_chunk::<4>() else {
+            return Err(ErrorKind::Filter.context("no sum"));
+        };
+        if *sum != Self::of(bytes) {
+            return Err(ErrorKind::Filter.context("wrong sum"));
+        }
+        dst.put(bytes)
+    }
+}
+
+/// Runs of equal bytes; says nothing of its bound.
+#[derive(Debug, Clone)]
+pub struct Runs;
+
+impl Filter for Runs {
+    common!("runs");
+
+    fn encode_bound(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        for run in src.chunk_by(|a, b| a == b) {
+            for piece in run.chunks(255) {
+                // Three bytes for one at worst.
+                dst.put(&[piece.len() as u8, piece[0], 0x55])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        for piece in src.chunks(3) {
+            let &[n, byte, 0x55] = piece else { return Err(ErrorKind::Filter.context("no run")) };
+            dst.extend(std::iter::repeat_n(byte, n.into()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Chains by number, for elements of `item` bytes.
+pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
+    let shuffle = |told| Box::new(Shuffle { item, told });
+    match number {
+        0 => vec![],
+        1 => vec![Box::new(Xor(0x5A))],
+        2 => vec![shuffle(true)],
+        3 => vec![shuffle(true), Box::new(Xor(0xFF))],
+        4 => vec![shuffle(false), Box::new(Sum)],
+        5 => vec![Box::new(Runs)],
+        6 => vec![shuffle(true), Box::new(Runs), Box::new(Sum), Box::new(Xor(1))],
+        7 => vec![Box::new(Swap(item)), shuffle(true), Box::new(Sum)],
+        8 => vec![shuffle(true), Box::new(Swap(item)), Box::new(Sum)],
+        9 => vec![shuffle(true), shuffle(true)],
+        10 => vec![Box::new(Swap(item))],
+        _ => vec![
+            Box::new(Shuffle { item: 3, told: true }),
+            Box::new(Swap(16)),
+            Box::new(Shuffle { item: 0, told: true }),
+        ],
+    }
+}
+
+pub const CHAINS: u64 = 12;

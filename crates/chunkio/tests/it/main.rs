@@ -1,0 +1,11 @@
+//! The engine against slow oracles, over a map that can fail.
+
+mod concurrent;
+mod direct;
+mod faults;
+mod filters;
+mod map;
+mod oracle;
+mod random;
+mod strings;
+mod support;

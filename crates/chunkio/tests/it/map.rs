@@ -1,0 +1,151 @@
+//! A map in memory that counts, and fails on request.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use dispatch::{ByteRange, Expect, Key, MapCaps, Version, Written, ZMap};
+use model::{ErrorKind, Result};
+
+pub struct Mem {
+    pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
+    pub caps: MapCaps,
+    pub reads: AtomicUsize,
+    pub read_bytes: AtomicUsize,
+    pub writes: AtomicUsize,
+    /// So many more writes fail.
+    pub failing_writes: AtomicUsize,
+    /// So many more reads fail.
+    pub failing_reads: AtomicUsize,
+    /// So many more conditional writes find that somebody else was there: every element one larger.
+    pub losing: AtomicUsize,
+    clock: AtomicUsize,
+}
+
+impl fmt::Debug for Mem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mem")
+    }
+}
+
+pub const ALL: MapCaps = MapCaps {
+    write: true,
+    overwrite: true,
+    delete: true,
+    list: true,
+    range_read: true,
+    conditional_write: true,
+    remote: false,
+};
+
+impl Mem {
+    pub fn new(caps: MapCaps) -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self {
+            objects: Mutex::default(),
+            caps,
+            reads: zero(),
+            read_bytes: zero(),
+            writes: zero(),
+            failing_writes: zero(),
+            failing_reads: zero(),
+            losing: zero(),
+            clock: zero(),
+        }
+    }
+
+    pub fn object(&self, key: &str) -> Option<Vec<u8>> {
+        self.objects.lock().unwrap().get(key).map(|(bytes, _)| bytes.clone())
+    }
+
+    pub fn set(&self, key: &str, bytes: &[u8]) {
+        self.objects.lock().unwrap().insert(key.to_owned(), (bytes.to_vec(), self.tick()));
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, SeqCst) as u64
+    }
+
+    fn fail(counter: &AtomicUsize) -> bool {
+        counter.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn cut(bytes: &[u8], range: ByteRange) -> &[u8] {
+        let start = bytes.len().min(range.offset as usize);
+        let end = range.len.map_or(bytes.len(), |len| bytes.len().min(start.saturating_add(len as usize)));
+        &bytes[start..end]
+    }
+}
+
+impl ZMap for Mem {
+    fn caps(&self) -> MapCaps {
+        self.caps
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.objects.lock().unwrap().get(key.as_str()).map(|(bytes, _)| bytes.len() as u64))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.reads.fetch_add(1, SeqCst);
+        if Self::fail(&self.failing_reads) {
+            return Err(ErrorKind::Io.context("the disk is gone"));
+        }
+        out.clear();
+        let objects = self.objects.lock().unwrap();
+        let Some((bytes, _)) = objects.get(key.as_str()) else { return Ok(false) };
+        out.extend_from_slice(Self::cut(bytes, range));
+        self.read_bytes.fetch_add(out.len(), SeqCst);
+        Ok(true)
+    }
+
+    fn search(&self, _prefix: &Key) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.writes.fetch_add(1, SeqCst);
+        if Self::fail(&self.failing_writes) {
+            return Err(ErrorKind::Io.context("the disk is full"));
+        }
+        self.set(key.as_str(), value);
+        Ok(())
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        if Self::fail(&self.failing_reads) {
+            return Err(ErrorKind::Io.context("the disk is gone"));
+        }
+        self.reads.fetch_add(1, SeqCst);
+        let objects = self.objects.lock().unwrap();
+        let Some((bytes, version)) = objects.get(key.as_str()) else { return Ok(None) };
+        out.clear();
+        out.extend_from_slice(Self::cut(bytes, ByteRange::first(limit as u64)));
+        Ok(Some(Version::new(*version)))
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        if Self::fail(&self.failing_writes) {
+            return Err(ErrorKind::Io.context("the disk is full"));
+        }
+        self.writes.fetch_add(1, SeqCst);
+        let mut objects = self.objects.lock().unwrap();
+        if Self::fail(&self.losing)
+            && let Some((bytes, version)) = objects.get_mut(key.as_str())
+        {
+            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+            *version = self.tick();
+        }
+        let found = objects.get(key.as_str()).map(|(_, version)| *version);
+        let expected = match expect {
+            Expect::Absent => None,
+            Expect::Is(version) => Some(*version.get::<u64>().unwrap()),
+        };
+        if found != expected {
+            return Ok(Written::Lost);
+        }
+        objects.insert(key.as_str().to_owned(), (value.to_vec(), self.tick()));
+        Ok(Written::Done(None))
+    }
+}
