@@ -142,7 +142,7 @@ impl Open {
     }
 
     pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
-        { self.dataset()?.edit(edit) }
+        self.dataset()?.edit(edit)
     }
 
     fn close(&self) -> Result<()> {

@@ -194,10 +194,12 @@ impl Variable {
         let slab = selection.slab();
         self.check(&slab, true)?;
         model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
-        let mut dense = vec![T::zeroed(); byte_len(slab.len(), size_of::<T>())? / size_of::<T>()];
-        model::gather_items(slab.count, imap, values, &mut dense)?;
-        let bytes = bytemuck::must_cast_slice(&dense);
-        self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes })
+        let len = byte_len(slab.len(), size_of::<T>())?;
+        let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
+            let dense = bytemuck::try_cast_slice_mut(out.zeroed(len)?).map_err(|_| ErrorKind::Internal)?;
+            model::gather_items(slab.count, imap, values, dense)
+        })?;
+        self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(&dense) })
     }
 
     /// Writes a hyperslab in terms of the contract below this crate.

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nczarr_tests::report::Report;
+
 /// Where the corpus is: the part in the repository, and the whole if `NCZ_CORPUS` says so.
 pub fn roots() -> Vec<PathBuf> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")];
@@ -19,4 +21,19 @@ pub fn manifest(folder: &Path) -> Vec<Vec<String>> {
     let path = folder.join("MANIFEST.tsv");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+/// Runs `check` over each root that has the folder `part`, prints what it reports, and panics in the end if some row failed
+/// or nothing was tested.
+pub fn each(part: &str, what: &str, check: impl Fn(&Path) -> Report) {
+    let mut bad = Vec::new();
+    for root in roots() {
+        let folder = root.join(part);
+        let report = check(&folder);
+        report.print(&format!("{what} in {}", folder.display()));
+        if !report.is_good() {
+            bad.push(folder);
+        }
+    }
+    assert!(bad.is_empty(), "{what}: rows failed, or none passed, in {bad:?}");
 }

@@ -2,4 +2,5 @@
 
 mod corpus;
 mod netcdf_c;
+mod right;
 mod zarr;

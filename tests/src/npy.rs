@@ -66,7 +66,9 @@ impl Npy {
         let width_of = |size| usize::max(size, 1);
         match self.plain() {
             Some((_, 'S', size)) => Ok(self.data.chunks(width_of(size)).map(|item| trimmed(item).to_vec()).collect()),
-            Some((order, 'U', size)) => self.data.chunks(width_of(size) * 4).map(|item| utf8(item, order == '>')).collect(),
+            Some((order, 'U', size)) => {
+                self.data.chunks(width_of(size) * 4).map(|item| utf8(item, order == '>')).collect()
+            }
             _ => Err(format!("{} is no text type", self.descr)),
         }
     }
@@ -77,7 +79,11 @@ fn trimmed(item: &[u8]) -> &[u8] {
 }
 
 fn utf8(item: &[u8], big_endian: bool) -> Result<Vec<u8>, String> {
-    let points = item.as_chunks().0.iter().map(|&point| if big_endian { u32::from_be_bytes(point) } else { u32::from_le_bytes(point) });
+    let points = item
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&point| if big_endian { u32::from_be_bytes(point) } else { u32::from_le_bytes(point) });
     let text: Option<String> = points.map(char::from_u32).collect();
     Ok(trimmed(text.ok_or("not a code point")?.as_bytes()).to_vec())
 }
@@ -106,7 +112,8 @@ mod tests {
         assert_eq!((npy.plain(), npy.shape, npy.data), (Some(('<', 'i', 2)), vec![2, 1], vec![1, 0, 2, 0]));
         let scalar = Npy::parse(&file("{'descr': '|S3', 'fortran_order': False, 'shape': (), }", b"ab\0")).unwrap();
         assert_eq!((scalar.texts().unwrap(), scalar.shape), (vec![b"ab".to_vec()], vec![]));
-        let text = Npy::parse(&file("{'descr': '>U2', 'fortran_order': False, 'shape': (1,), }", &[0, 0, 0, 65, 0, 0, 0, 0]));
+        let text =
+            Npy::parse(&file("{'descr': '>U2', 'fortran_order': False, 'shape': (1,), }", &[0, 0, 0, 65, 0, 0, 0, 0]));
         assert_eq!(text.unwrap().texts().unwrap(), [b"A".to_vec()]);
         assert!(Npy::parse(b"\x93NUMPY\x01").is_err());
         assert!(Npy::parse(&file("{'descr': '<i2', 'fortran_order': True, 'shape': (2,), }", &[])).is_err());

@@ -260,7 +260,8 @@ impl Plan {
             });
         }
         for var in list("vars")? {
-            let dims = var["dims"].as_array().ok_or("dims is no list")?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+            let dims =
+                var["dims"].as_array().ok_or("dims is no list")?.iter().map(text).collect::<Result<Vec<_>, _>>()?;
             let data = values_from_json(&var["type"], &var["values"])?;
             let dims: Vec<&str> = dims.iter().map(String::as_str).collect();
             plan.vars.push(Var { atts: atts_from_json(&var["atts"])?, ..Var::new(&text(&var["name"])?, &dims, data) });
@@ -327,9 +328,9 @@ pub fn get(variable: &Variable) -> Result<Values> {
 }
 
 fn atts_to_json(atts: &[(String, Values)]) -> Value {
-    let items = atts.iter().map(|(name, values)| {
-        json!({"name": name, "type": values.nc_type().name(), "values": values_to_json(values)})
-    });
+    let items = atts
+        .iter()
+        .map(|(name, values)| json!({"name": name, "type": values.nc_type().name(), "values": values_to_json(values)}));
     Value::Array(items.collect())
 }
 
@@ -370,9 +371,7 @@ fn values_from_json(ty: &Value, values: &Value) -> Result<Values, String> {
     let items = values.as_array().ok_or("values is no list")?;
     macro_rules! integers {
         ($t:ty, $variant:ident) => {{
-            let number = |item: &Value| {
-                item.to_string().parse::<$t>().map_err(|error| format!("{item}: {error}"))
-            };
+            let number = |item: &Value| item.to_string().parse::<$t>().map_err(|error| format!("{item}: {error}"));
             Values::$variant(items.iter().map(number).collect::<Result<_, _>>()?)
         }};
     }
@@ -411,7 +410,10 @@ mod tests {
         plan.att("none", Values::Int(vec![]));
         plan.dims.push(Dim::unlimited("t", 2));
         plan.vars.push(Var::new("a", &["t"], Values::Float(vec![0.1, f32::NEG_INFINITY])).att("u", [u64::MAX]));
-        plan.groups.push(("g".to_owned(), Plan { vars: vec![Var::new("s", &[], Values::Int64(vec![i64::MIN]))], ..Plan::default() }));
+        plan.groups.push((
+            "g".to_owned(),
+            Plan { vars: vec![Var::new("s", &[], Values::Int64(vec![i64::MIN]))], ..Plan::default() },
+        ));
         let back = Plan::from_json(&plan.to_json()).unwrap();
         assert_eq!(format!("{back:?}"), format!("{plan:?}"));
     }

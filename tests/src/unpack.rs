@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Unpacks every member of `archive` below `into`.
 ///
@@ -12,7 +12,12 @@ pub fn unpack(archive: &Path, into: &Path) -> io::Result<()> {
     let mut archive = zip::ZipArchive::new(File::open(archive)?)?;
     for index in 0..archive.len() {
         let mut member = archive.by_index(index)?;
-        let name = member.enclosed_name().ok_or_else(|| io::Error::other(format!("member {:?}", member.name())))?;
+        // By hand: the crate's own way takes a backslash for a separator, and it is a legal character of a name.
+        let name = member.name()?.into_owned();
+        let name = Path::new(&name);
+        if !name.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(io::Error::other(format!("member {name:?} leaves the folder")));
+        }
         let target = into.join(name);
         if member.is_dir() {
             fs::create_dir_all(&target)?;

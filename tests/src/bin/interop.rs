@@ -201,10 +201,7 @@ fn filters() -> Plan {
     }
     for (compressor, name) in [(0, "blosclz"), (1, "lz4"), (2, "lz4hc"), (4, "zlib"), (5, "zstd")] {
         for shuffle in 0..3 {
-            chains.push((
-                format!("blosc_{name}_{shuffle}"),
-                vec![("blosc", vec![0, 0, 0, 0, 5, shuffle, compressor])],
-            ));
+            chains.push((format!("blosc_{name}_{shuffle}"), vec![("blosc", vec![0, 0, 0, 0, 5, shuffle, compressor])]));
         }
     }
     for (name, chain) in chains {
@@ -246,7 +243,8 @@ fn fills() -> Plan {
             let fill = Values::from_native_bytes(ty, item).expect("one number");
             let data = Values::from_native_bytes(ty, &item.repeat(4)).expect("four numbers");
             let var = Var::new(&format!("{name}_{which}"), &["x"], data);
-            plan.vars.push(Var { fill: Some(fill.clone()), written: false, ..var }.att("_FillValue", fill).chunked(&[3]));
+            plan.vars
+                .push(Var { fill: Some(fill.clone()), written: false, ..var }.att("_FillValue", fill).chunked(&[3]));
         }
         let data = nczarr::model::fill::default(ty).expect("numbers").to_native_bytes().expect("numbers").repeat(4);
         let data = Values::from_native_bytes(ty, &data).expect("four numbers");
@@ -259,7 +257,11 @@ fn groups() -> Plan {
     let var = |name: &str, dims: &[&str], values: &[i32]| Var::new(name, dims, Values::Int(values.to_vec()));
     let inner = Plan {
         dims: vec![Dim::fixed("z", 2)],
-        vars: vec![var("own", &["z"], &[1, 2]), var("inherited", &["x"], &[3, 4, 5]), var("both", &["z", "x"], &[6; 6])],
+        vars: vec![
+            var("own", &["z"], &[1, 2]),
+            var("inherited", &["x"], &[3, 4, 5]),
+            var("both", &["z", "x"], &[6; 6]),
+        ],
         atts: vec![("depth".to_owned(), Values::Int(vec![2]))],
         ..Plan::default()
     };
@@ -289,7 +291,10 @@ fn unlimited() -> Plan {
             Var::new("time", &["time"], Values::Double(vec![0.0, 0.5, 1.0, 1.5])).att("units", "days since 2000-01-01"),
             Var::new("t", &["time", "x"], shorts(8)).chunked(&[1, 2]),
             Var::new("both", &["time", "cell"], shorts(12)).chunked(&[2, 2]),
-            Var::new("packed", &["time", "x"], shorts(8)).chunked(&[3, 2]).filter("shuffle", &[]).filter("deflate", &[4]),
+            Var::new("packed", &["time", "x"], shorts(8))
+                .chunked(&[3, 2])
+                .filter("shuffle", &[])
+                .filter("deflate", &[4]),
         ],
         ..Plan::default()
     }
@@ -301,6 +306,9 @@ fn names() -> Plan {
     for name in names {
         plan.vars.push(Var::new(name, &["dim größe"], Values::Int(vec![1, 2])).att(name, "attribute"));
     }
-    plan.groups.push(("gruppe ü".to_owned(), Plan { vars: vec![Var::new("v", &[], Values::Int(vec![7]))], ..Plan::default() }));
+    plan.groups.push((
+        "gruppe ü".to_owned(),
+        Plan { vars: vec![Var::new("v", &[], Values::Int(vec![7]))], ..Plan::default() },
+    ));
     plan
 }

@@ -1,0 +1,89 @@
+//! Lines in which netCDF-C's text is wrong, what is right, and why. The stored documents say what is right.
+
+/// A correction.
+pub struct Right {
+    /// The dataset.
+    pub dataset: &'static str,
+    /// The reference's line, without its indentation.
+    pub wrong: &'static str,
+    /// What stands in its place, with the same indentation; more lines have their own.
+    pub right: &'static str,
+    /// The same with 17 digits, where that differs.
+    pub exact: Option<&'static str>,
+    /// The same with special attributes, where that differs.
+    pub special: Option<&'static str>,
+}
+
+const fn right(dataset: &'static str, wrong: &'static str, right: &'static str) -> Right {
+    Right { dataset, wrong, right, exact: None, special: None }
+}
+
+/// Numbers without a recorded type: netCDF-C takes the type of the first for all, and drops fractions.
+pub const FIRST_TYPE: &[Right] = &[
+    Right {
+        exact: Some("face:av_float = -731., 963.60000000000002, -52., -793.60000000000002, -582.26599999999996 ;"),
+        ..right(
+            "atts_2",
+            "face:av_float = -731, 963, -52, -793, -582 ;",
+            "face:av_float = -731., 963.6, -52., -793.6, -582.266 ;",
+        )
+    },
+    Right {
+        exact: Some(":av_float = -729., -259., -70.400000000000006 ;"),
+        ..right("atts_2", ":av_float = -729, -259, -70 ;", ":av_float = -729., -259., -70.4 ;")
+    },
+    Right {
+        exact: Some("float_big:a = 368., 159.09999999999999, 545.39999999999998 ;"),
+        ..right("endian_2", "float_big:a = 368, 159, 545 ;", "float_big:a = 368., 159.1, 545.4 ;")
+    },
+];
+
+/// Text stored as a bare number, boolean or NaN, with the type char: netCDF-C hands out its first character.
+pub const BARE_TEXT: &[Right] = &[
+    right("jsonatts_0", "band:j06 = \"-\" ;", "band:j06 = \"-19.25\" ;"),
+    right("jsonatts_0", "band:j14 = \"1\" ;", "band:j14 = \"1.0\" ;"),
+    right("jsonatts_0", "band:j16 = \"1\" ;", "band:j16 = \"01\" ;"),
+    right("jsonatts_0", "band:j18 = \"1\" ;", "band:j18 = \"tRUE\" ;"),
+    right("jsonatts_0", ":j05 = \"1\" ;", ":j05 = \"19\" ;"),
+    right("jsonatts_0", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
+    right("jsonatts_0", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
+    right("jsonatts_0", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
+    right("jsonatts_1", "z:j06 = \"-\" ;", "z:j06 = \"-51.25\" ;"),
+    right("jsonatts_1", "z:j14 = \"1\" ;", "z:j14 = \"1.0\" ;"),
+    right("jsonatts_1", "z:j16 = \"1\" ;", "z:j16 = \"01\" ;"),
+    right("jsonatts_1", "z:j18 = \"1\" ;", "z:j18 = \"tRUE\" ;"),
+    right("jsonatts_1", ":j05 = \"5\" ;", ":j05 = \"51\" ;"),
+    right("jsonatts_1", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
+    right("jsonatts_1", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
+    right("jsonatts_1", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
+    right("old493_jsonatts", "level:j06 = \"-\" ;", "level:j06 = \"-59.25\" ;"),
+    right("old493_jsonatts", "level:j14 = \"1\" ;", "level:j14 = \"1.0\" ;"),
+    right("old493_jsonatts", "level:j16 = \"1\" ;", "level:j16 = \"01\" ;"),
+    right("old493_jsonatts", "level:j18 = \"1\" ;", "level:j18 = \"tRUE\" ;"),
+    right("old493_jsonatts", ":j05 = \"5\" ;", ":j05 = \"59\" ;"),
+    right("old493_jsonatts", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
+    right("old493_jsonatts", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
+    right("old493_jsonatts", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
+];
+
+/// A scalar in a dataset without `_ARRAY_DIMENSIONS`: netCDF-C loses it.
+pub const LOST_SCALAR: &[Right] = &[
+    Right { special: Some(SPECIAL_CRS), ..right("mode_04_nc-noxarray", "variables:", CRS) },
+    right("mode_04_nc-noxarray", "data:", "data:\n\n crs = 0 ;"),
+    Right { special: Some(SPECIAL_CRS), ..right("mode_05_noxarray", "variables:", CRS) },
+    right("mode_05_noxarray", "data:", "data:\n\n crs = 0 ;"),
+    Right { special: Some(SPECIAL_CRS), ..right("mode_11_pz-noxarray", "variables:", CRS) },
+    right("mode_11_pz-noxarray", "data:", "data:\n\n crs = 0 ;"),
+];
+
+const CRS: &str = "variables:
+\tint crs ;
+\t\tcrs:grid_mapping_name = \"latitude_longitude\" ;
+\t\tcrs:semi_major_axis = 6378140. ;";
+
+const SPECIAL_CRS: &str = "variables:
+\tint crs ;
+\t\tcrs:grid_mapping_name = \"latitude_longitude\" ;
+\t\tcrs:semi_major_axis = 6378140. ;
+\t\tcrs:_Storage = \"chunked\" ;
+\t\tcrs:_Endianness = \"little\" ;";
