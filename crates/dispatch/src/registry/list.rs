@@ -1,5 +1,7 @@
 //! [`Registry::plugins`]: who is there, as a list for people and programs.
 
+use std::fmt;
+
 use super::entry::{Entries, Entry, Named};
 use super::{Origin, PluginKind, Registry};
 
@@ -32,6 +34,13 @@ impl Registry {
         describe(&mut list, &self.filters, |filter| (filter.info().aliases.to_vec(), filter.info().hdf5_id));
         describe(&mut list, &self.elements, |element| (element.names().iter().skip(1).copied().collect(), None));
         list
+    }
+}
+
+impl fmt::Debug for Registry {
+    /// The names.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.plugins().iter().map(|plugin| (plugin.kind.name(), plugin.name))).finish()
     }
 }
 
