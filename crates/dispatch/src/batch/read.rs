@@ -162,8 +162,14 @@ fn read_many<M: ZMap + ?Sized>(
     Ok(true)
 }
 
-/// The ranges of a ticket that wants several, checked against its limit.
+/// The ranges of a ticket that wants several, checked against its limit; those without bytes are left out.
 fn wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
+    let mut parts = each_wanted(key, ranges, ticket)?;
+    parts.retain(|part| part.len != Some(0));
+    Ok(parts)
+}
+
+fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
     let no_len = || ErrorKind::Internal.context(format!("{key}: one of several ranges without a length"));
     match ranges {
         Ranges::Every { first, step, count } => {

@@ -202,32 +202,54 @@ impl<T: ?Sized + Named> Entries<T> {
     }
 
     /// Of the visible entries that `is` picks, the one of the highest level: for a name or id.
-    pub fn by_name(&self, what: &dyn Fn() -> String, is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
-        let found = self.pick([Origin::Added, Origin::Table, Origin::Linked], what, is)?;
-        Ok(found.map(|entry| &entry.item))
-    }
-
-    /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
-    pub fn by_path(&self, what: &dyn Fn() -> String, is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
-        self.pick(PATH_ORDER, what, is)
-    }
-
-    fn pick(
-        &self,
-        order: [Origin; 3],
-        what: &dyn Fn() -> String,
-        mut is: impl FnMut(&T) -> bool,
-    ) -> Result<Option<&Entry<T>>> {
-        for origin in order {
-            let mut found = self.visible().filter(|entry| entry.origin == origin).filter(|entry| is(&entry.item));
-            if let Some(one) = found.next() {
-                return match found.next() {
-                    None => Ok(Some(one)),
-                    Some(other) => Err(conflict(&what(), one, other)),
-                };
+    pub fn by_name(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
+        for origin in [Origin::Added, Origin::Table, Origin::Linked] {
+            if let Some(entry) = self.at(origin, what, &mut is)? {
+                return Ok(Some(&entry.item));
             }
         }
         Ok(None)
+    }
+
+    /// As [`Entries::by_name`] for a name or alias: at one level a name comes before an alias.
+    pub fn by_name_or_alias(
+        &self,
+        what: &dyn Fn() -> String,
+        name: impl Fn(&T) -> bool,
+        alias: impl Fn(&T) -> bool,
+    ) -> Result<Option<&Arc<T>>> {
+        for origin in [Origin::Added, Origin::Table, Origin::Linked] {
+            for is in [&name as &dyn Fn(&T) -> bool, &alias] {
+                if let Some(entry) = self.at(origin, what, is)? {
+                    return Ok(Some(&entry.item));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
+    pub fn by_path(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
+        for origin in PATH_ORDER {
+            if let Some(entry) = self.at(origin, what, &mut is)? {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The visible entry of one level that `is` picks; two are an error.
+    fn at(
+        &self,
+        origin: Origin,
+        what: &dyn Fn() -> String,
+        mut is: impl FnMut(&T) -> bool,
+    ) -> Result<Option<&Entry<T>>> {
+        let mut found = self.visible().filter(|entry| entry.origin == origin).filter(|entry| is(&entry.item));
+        match (found.next(), found.next()) {
+            (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
+            (one, _) => Ok(one),
+        }
     }
 }
 

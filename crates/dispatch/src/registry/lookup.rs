@@ -39,11 +39,11 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones have the name.
     pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
         let what = || format!("filter {name:?}");
-        let named = self.filters.by_name(&what, |filter| filter.info().name == name)?;
-        let found = match named {
-            Some(found) => Some(found),
-            None => self.filters.by_name(&what, |filter| filter.info().aliases.contains(&name))?,
-        };
+        let found = self.filters.by_name_or_alias(
+            &what,
+            |filter| filter.info().name == name,
+            |filter| filter.info().aliases.contains(&name),
+        )?;
         found.ok_or_else(|| self.absent(PluginKind::Filter, ErrorKind::NoFilter, name))
     }
 
@@ -169,36 +169,34 @@ impl Registry {
     /// # Errors
     /// [`ErrorKind::Plugin`] naming both.
     pub fn check(&self) -> Result<()> {
-        for name in self
-            .drivers
-            .all()
-            .iter()
-            .flat_map(|entry| [entry.item.info().name].into_iter().chain(entry.item.info().modes.iter().copied()))
-        {
-            self.driver_by_mode(name)?;
-        }
-        for entry in self.maps.all() {
-            for word in entry.item.info().schemes {
-                self.maps.by_path(&|| format!("scheme {word}:"), |map| map.info().schemes.contains(word))?;
-            }
-        }
-        for entry in self.filters.all() {
-            for word in [entry.item.info().name].iter().chain(entry.item.info().aliases) {
-                self.filter(word)?;
-            }
-            if let Some(id) = entry.item.info().hdf5_id {
-                self.filter_by_id(id)?;
-            }
-        }
-        for entry in self.elements.all() {
-            for word in entry.item.names() {
-                self.element(word)?;
-            }
-        }
         unique(&self.drivers)?;
         unique(&self.maps)?;
         unique(&self.filters)?;
-        unique(&self.elements)
+        unique(&self.elements)?;
+        for driver in self.drivers() {
+            for mode in [driver.info().name].iter().chain(driver.info().modes) {
+                self.driver_by_mode(mode)?;
+            }
+        }
+        for map in self.maps() {
+            for scheme in map.info().schemes {
+                self.map_by_scheme(scheme)?;
+            }
+        }
+        for filter in self.filters() {
+            for name in [filter.info().name].iter().chain(filter.info().aliases) {
+                self.filter(name)?;
+            }
+            if let Some(id) = filter.info().hdf5_id {
+                self.filter_by_id(id)?;
+            }
+        }
+        for element in self.elements() {
+            for name in element.names() {
+                self.element(name)?;
+            }
+        }
+        Ok(())
     }
 
     fn absent(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {

@@ -1,0 +1,447 @@
+//! A map, a dataset and plugins that are as simple as can be.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use dispatch::{
+    ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Expect, Format, FormatX, Key,
+    Magic, MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Registry, VarData, Version, Written, ZMap,
+};
+use model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
+
+/// Objects in memory. Every operation can be made to fail, and to be overtaken by somebody else.
+#[derive(Debug, Default)]
+pub struct TestMap {
+    pub objects: Mutex<BTreeMap<Key, (u64, Vec<u8>)>>,
+    pub caps: MapCaps,
+    pub broken: AtomicBool,
+    /// How many conditional writes lose their race.
+    pub losses: AtomicUsize,
+    pub reads: AtomicUsize,
+    states: AtomicU64,
+}
+
+pub fn all_caps() -> MapCaps {
+    MapCaps {
+        write: true,
+        overwrite: true,
+        delete: true,
+        list: true,
+        range_read: true,
+        conditional_write: true,
+        remote: false,
+    }
+}
+
+impl TestMap {
+    pub fn new(caps: MapCaps) -> Self {
+        Self { caps, ..Self::default() }
+    }
+
+    pub fn with(objects: &[(&str, &[u8])]) -> Self {
+        let map = Self::new(all_caps());
+        for (key, bytes) in objects {
+            map.write(&Key::new(key).unwrap(), bytes).unwrap();
+        }
+        map
+    }
+
+    pub fn keys(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().map(Key::to_string).collect()
+    }
+
+    fn ready(&self, key: &Key) -> Result<()> {
+        match self.broken.load(Ordering::Relaxed) {
+            true => Err(ErrorKind::Io.context(format!("{key}: the disk is on fire"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ZMap for TestMap {
+    fn caps(&self) -> MapCaps {
+        self.caps
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.ready(key)?;
+        Ok(self.objects.lock().unwrap().get(key).map(|(_, bytes)| bytes.len() as u64))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.ready(key)?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        out.clear();
+        let objects = self.objects.lock().unwrap();
+        let Some((_, bytes)) = objects.get(key) else { return Ok(false) };
+        let start = (range.offset as usize).min(bytes.len());
+        let len = range.len.map_or(usize::MAX, |len| len as usize).min(bytes.len() - start);
+        out.extend_from_slice(&bytes[start..start + len]);
+        Ok(true)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.ready(prefix)?;
+        let objects = self.objects.lock().unwrap();
+        let mut names: Vec<String> = objects
+            .keys()
+            .filter_map(|key| key.below(prefix))
+            .filter_map(|rest| rest.split('/').next())
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.ready(key)?;
+        let state = self.states.fetch_add(1, Ordering::Relaxed);
+        self.objects.lock().unwrap().insert(key.clone(), (state, value.to_vec()));
+        Ok(())
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.ready(key)?;
+        Ok(self.objects.lock().unwrap().remove(key).is_some())
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.ready(key)?;
+        out.clear();
+        let objects = self.objects.lock().unwrap();
+        let Some((state, bytes)) = objects.get(key) else { return Ok(None) };
+        out.extend_from_slice(&bytes[..bytes.len().min(limit)]);
+        Ok(Some(Version::new(*state)))
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        self.ready(key)?;
+        let lost = self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        let mut objects = self.objects.lock().unwrap();
+        let there = objects.get(key).map(|(state, _)| *state);
+        let wanted = match expect {
+            Expect::Absent => None,
+            Expect::Is(version) => version.get::<u64>().copied(),
+        };
+        if lost || there != wanted {
+            return Ok(Written::Lost);
+        }
+        let state = self.states.fetch_add(1, Ordering::Relaxed);
+        objects.insert(key.clone(), (state, value.to_vec()));
+        Ok(Written::Done(Some(Version::new(state))))
+    }
+}
+
+/// A dataset that keeps each element by its index.
+#[derive(Debug)]
+pub struct TestDataset {
+    pub model: ModelCell,
+    pub registry: Arc<Registry>,
+    pub format: Format,
+    pub writable: bool,
+    pub commits: AtomicUsize,
+    pub elements: Arc<Mutex<Elements>>,
+}
+
+pub type Elements = BTreeMap<(VarId, Vec<u64>), Element>;
+
+#[derive(Debug, Clone)]
+pub enum Element {
+    Bytes(Vec<u8>),
+    Text(NcString),
+}
+
+impl TestDataset {
+    pub fn new(registry: Registry) -> Self {
+        Self {
+            model: ModelCell::default(),
+            registry: Arc::new(registry),
+            format: Format::NetCdf4,
+            writable: true,
+            commits: AtomicUsize::new(0),
+            elements: Arc::default(),
+        }
+    }
+}
+
+impl Dataset for TestDataset {
+    fn info(&self) -> DatasetInfo {
+        DatasetInfo {
+            driver: "test",
+            map: None,
+            format: self.format,
+            formatx: FormatX::Udf(0),
+            flavour: "plain".to_owned(),
+            version: "1".to_owned(),
+            writable: self.writable,
+            notes: Vec::new(),
+            properties: Some("version=2,test=1".to_owned()),
+            superblock: Some(0),
+        }
+    }
+
+    fn model(&self) -> &ModelCell {
+        &self.model
+    }
+
+    fn registry(&self) -> Option<&Arc<Registry>> {
+        Some(&self.registry)
+    }
+
+    fn data(&self, var: VarId) -> Result<Arc<dyn VarData>> {
+        let model = self.model.snapshot();
+        let found = model.var(var)?;
+        let dims = found.dims.iter().map(|&dim| model.dim(dim).unwrap().clone()).collect();
+        Ok(Arc::new(TestData {
+            id: var,
+            xtype: found.xtype,
+            dims,
+            elements: Arc::clone(&self.elements),
+            cache: Mutex::default(),
+        }))
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        match (self.writable, edit) {
+            (false, _) => Err(ErrorKind::Perm.context("read-only")),
+            (true, Edit::DefVar { name: "forbidden", .. }) => Err(ErrorKind::StrictNc3.context("this format says no")),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit(&self) -> Result<()> {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct TestData {
+    id: VarId,
+    xtype: NcType,
+    dims: Vec<model::Dim>,
+    elements: Arc<Mutex<Elements>>,
+    cache: Mutex<CacheConfig>,
+}
+
+/// Every index of a slab, in C order.
+fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new()];
+    for dim in 0..slab.rank() {
+        all = all
+            .into_iter()
+            .flat_map(|index: Vec<u64>| {
+                (0..slab.count[dim]).map(move |i| [index.as_slice(), &[slab.start[dim] + i * slab.step(dim)]].concat())
+            })
+            .collect();
+    }
+    all
+}
+
+impl VarData for TestData {
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let elements = self.elements.lock().unwrap();
+        let mut out_of_range = false;
+        match out {
+            MemMut::Fixed { ty, out } => {
+                let zeros = Element::Bytes(vec![0; self.xtype.size().unwrap()]);
+                for index in indices(slab) {
+                    let Element::Bytes(bytes) = elements.get(&(self.id, index)).unwrap_or(&zeros) else { panic!() };
+                    let value = Values::from_native_bytes(self.xtype, bytes).unwrap();
+                    let (value, wrapped) = convert::convert_values(&value, ty)?;
+                    out_of_range |= wrapped;
+                    out.put(&value.to_native_bytes().unwrap())?;
+                }
+            }
+            MemMut::Strings(strings) => {
+                for (string, index) in strings.iter_mut().zip(indices(slab)) {
+                    *string = match elements.get(&(self.id, index)) {
+                        Some(Element::Text(text)) => text.clone(),
+                        _ => NcString::new(),
+                    };
+                }
+            }
+            _ => unreachable!(),
+        }
+        if out_of_range { Err(ErrorKind::Range.context("a value")) } else { Ok(()) }
+    }
+
+    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+        let mut elements = self.elements.lock().unwrap();
+        match data {
+            MemRef::Fixed { ty, bytes } => {
+                assert_eq!(ty, self.xtype, "the tests write native types");
+                for (item, index) in bytes.chunks(ty.size().unwrap()).zip(indices(slab)) {
+                    elements.insert((self.id, index), Element::Bytes(item.to_vec()));
+                }
+            }
+            MemRef::Strings(strings) => {
+                for (string, index) in strings.iter().zip(indices(slab)) {
+                    elements.insert((self.id, index), Element::Text(string.clone()));
+                }
+            }
+            _ => unreachable!(),
+        }
+        for (dim, d) in self.dims.iter().enumerate() {
+            if d.unlimited && !slab.is_empty() {
+                d.grow(slab.end(dim).unwrap());
+            }
+        }
+        Ok(())
+    }
+
+    fn tune(&self, cache: CacheConfig) -> Result<()> {
+        *self.cache.lock().unwrap() = cache;
+        Ok(())
+    }
+
+    fn chunk_shape(&self) -> Option<Vec<u64>> {
+        Some(vec![2; self.dims.len()])
+    }
+}
+
+/// A driver that says which one it is in the flavour of its datasets' notes.
+pub struct TestDriver(pub DriverInfo);
+
+pub const fn driver_info(
+    name: &'static str,
+    modes: &'static [&'static str],
+    magic: &'static [Magic],
+    markers: &'static [&'static str],
+) -> DriverInfo {
+    DriverInfo { name, formatx: FormatX::Udf(0), modes, magic, markers, about: "made for tests" }
+}
+
+impl Driver for TestDriver {
+    fn info(&self) -> &DriverInfo {
+        &self.0
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        if !self.0.markers.is_empty() {
+            request.registry.open_map(request)?;
+        }
+        Ok(Arc::new(Opened { driver: self.0.name, model: ModelCell::default() }))
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        if !self.0.markers.is_empty() {
+            let map = request.registry.create_map(request)?;
+            map.write(&Key::new(self.0.markers[0])?, b"{}")?;
+            map.close()?;
+        } else {
+            std::fs::write(&request.target.path, self.0.magic[0].bytes).unwrap();
+        }
+        Ok(Arc::new(Opened { driver: self.0.name, model: ModelCell::default() }))
+    }
+}
+
+/// A dataset that only knows whose it is.
+#[derive(Debug)]
+pub struct Opened {
+    driver: &'static str,
+    model: ModelCell,
+}
+
+impl Dataset for Opened {
+    fn info(&self) -> DatasetInfo {
+        DatasetInfo {
+            driver: self.driver,
+            map: None,
+            format: Format::NetCdf4,
+            formatx: FormatX::Udf(0),
+            flavour: String::new(),
+            version: String::new(),
+            writable: false,
+            notes: vec!["opened".to_owned()],
+            properties: None,
+            superblock: None,
+        }
+    }
+
+    fn model(&self) -> &ModelCell {
+        &self.model
+    }
+
+    fn data(&self, _: VarId) -> Result<Arc<dyn VarData>> {
+        Err(ErrorKind::NotVar.context("none here"))
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Directories as maps, in the plainest way.
+pub struct Directories;
+
+static DIRECTORIES: MapInfo = MapInfo { name: "file", schemes: &["file"], magic: &[], about: "directories, for tests" };
+
+#[derive(Debug)]
+struct Directory(std::path::PathBuf);
+
+impl ZMap for Directory {
+    fn caps(&self) -> MapCaps {
+        all_caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(std::fs::metadata(self.0.join(key.as_str())).ok().map(|found| found.len()))
+    }
+
+    fn read(&self, _: &Key, _: ByteRange, _: &mut Vec<u8>) -> Result<bool> {
+        unimplemented!("nothing reads here")
+    }
+
+    fn search(&self, _: &Key) -> Result<Vec<String>> {
+        unimplemented!("nothing searches here")
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        std::fs::write(self.0.join(key.as_str()), value).map_err(|error| model::Error::io(key.as_str(), error))
+    }
+}
+
+impl MapFactory for Directories {
+    fn info(&self) -> &MapInfo {
+        &DIRECTORIES
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let path = std::path::PathBuf::from(&request.target.path);
+        match path.is_dir() {
+            true => Ok(Arc::new(Directory(path))),
+            false => Err(ErrorKind::NotFound.context("no such directory")),
+        }
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let path = std::path::PathBuf::from(&request.target.path);
+        std::fs::create_dir(&path).map_err(|error| model::Error::io(&request.target.path, error))?;
+        Ok(Arc::new(Directory(path)))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        std::fs::remove_dir_all(&request.target.path).map_err(|error| model::Error::io("delete", error))
+    }
+}
+
+/// A map that lives nowhere on disk, or in files with first bytes.
+pub struct Elsewhere(pub MapInfo);
+
+impl MapFactory for Elsewhere {
+    fn info(&self) -> &MapInfo {
+        &self.0
+    }
+
+    fn open(&self, _: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        Ok(Arc::new(TestMap::with(&[(".grid", b"{}")])))
+    }
+}
