@@ -32,6 +32,7 @@ fn unshuffle_body(src: &[u8], item: usize, out: &mut Out) {
         2 => join::<2>(src, out),
         4 => join::<4>(src, out),
         8 => join::<8>(src, out),
+        16 => join::<16>(src, out),
         _ => {
             let row = src.len() / item / 8;
             let (items, end) = out.split_at_mut(row * 8 * item);
@@ -41,11 +42,12 @@ fn unshuffle_body(src: &[u8], item: usize, out: &mut Out) {
     }
 }
 
+/// Words of eight bytes of a row that are worked on side by side.
+const WORDS: usize = 16;
 /// Elements of a tile.
-const TILE: usize = LANES * 64;
-/// Words of eight bytes that are worked on side by side.
-const LANES: usize = 4;
-type Lanes = [u64; LANES];
+const TILE: usize = WORDS * 64;
+/// Eight bit rows of a tile, as long as loops over them stay loops and become vector code.
+type Rows = [[u64; WORDS]; 8];
 
 #[inline(always)]
 fn join<const N: usize>(src: &[u8], out: &mut Out) {
@@ -55,14 +57,22 @@ fn join<const N: usize>(src: &[u8], out: &mut Out) {
     let (items, _) = items.as_chunks_mut::<N>();
     let (tiles, rest) = items.as_chunks_mut::<TILE>();
     let done = tiles.len() * TILE / 8;
+    let mut planes = [[0; TILE]; N];
     for (index, tile) in tiles.iter_mut().enumerate() {
-        let at = index * TILE / 8;
-        let planes: [[u8; TILE]; N] = std::array::from_fn(|byte| {
-            plane(std::array::from_fn(|bit| {
-                let bytes = &src[(byte * 8 + bit) * row + at..][..TILE / 8];
-                std::array::from_fn(|lane| u64::from_le_bytes(std::array::from_fn(|i| bytes[lane * 8 + i])))
-            }))
-        });
+        for (byte, plane) in planes.iter_mut().enumerate() {
+            let mut rows: Rows = [[0; WORDS]; 8];
+            for (bit, words) in rows.iter_mut().enumerate() {
+                let (bytes, _) = src[(byte * 8 + bit) * row + index * TILE / 8..].as_chunks::<8>();
+                for (word, bytes) in words.iter_mut().zip(bytes) {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+            }
+            turn_rows(&mut rows);
+            let (places, _) = plane.as_chunks_mut::<8>();
+            for (index, place) in places.iter_mut().enumerate() {
+                *place = rows[index % 8][index / 8].to_le_bytes();
+            }
+        }
         for (element, item) in tile.iter_mut().enumerate() {
             for (place, plane) in item.iter_mut().zip(&planes) {
                 place.write(plane[element]);
@@ -72,29 +82,26 @@ fn join<const N: usize>(src: &[u8], out: &mut Out) {
     eights(src, N, done, row, rest.as_flattened_mut());
 }
 
-/// The bytes of [`TILE`] elements of eight rows: lane `l` of row `k` holds the bits `k` of elements `64 * l` and on.
+/// Makes of eight bit rows the bytes of their elements: word `w` of row `j` becomes elements `64 * w + 8 * j` and on.
 #[inline(always)]
-fn plane(mut rows: [Lanes; 8]) -> [u8; TILE] {
-    // Word k of a lane is a row of eight bytes: make byte j of all rows word j.
+fn turn_rows(rows: &mut Rows) {
+    // First byte j of all rows becomes word j ...
     for (distance, shift, mask) in
         [(4, 32, 0x0000_0000_ffff_ffff), (2, 16, 0x0000_ffff_0000_ffff), (1, 8, 0x00ff_00ff_00ff_00ff)]
     {
         for low in (0..8).filter(|row| row & distance == 0) {
-            let high = low + distance;
-            let (above, below) = rows.split_at_mut(high);
+            let (above, below) = rows.split_at_mut(low + distance);
             for (a, b) in above[low].iter_mut().zip(&mut below[0]) {
                 (*a, *b) = ((*a & mask) | ((*b & mask) << shift), ((*a >> shift) & mask) | (*b & !mask));
             }
         }
     }
-    let mut out = [0; TILE];
-    for (word, lanes) in rows.iter().enumerate() {
-        let turned: Lanes = lanes.map(turn);
-        for (lane, value) in turned.into_iter().enumerate() {
-            out[lane * 64 + word * 8..][..8].copy_from_slice(&value.to_le_bytes());
+    // ... then the bits inside each word are turned.
+    for words in rows {
+        for word in words {
+            *word = turn(*word);
         }
     }
-    out
 }
 
 /// Bit `i` of byte `k` becomes bit `k` of byte `i`.
