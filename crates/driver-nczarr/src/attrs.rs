@@ -10,7 +10,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub(crate) use write::{Written, write};
+pub(crate) use write::write;
 
 /// Names that NCZarr, or netCDF beneath it, keeps for itself: never listed, and no user attribute may have one.
 pub(crate) const RESERVED: &[&str] = &[

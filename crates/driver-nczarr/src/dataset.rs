@@ -1,18 +1,22 @@
 //! [`ZarrDataset`]: an open NCZarr or Zarr dataset.
 //!
 //! The model answers inquiries; [`State`] remembers, per id, what the documents said and the engine's array once data
-//! was asked for. Edits and commits are in `edit` and `commit`.
+//! was asked for. What edits are legal is in `admit`, what is written and when in `commit`.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element};
-use dispatch::{Dataset, DatasetInfo, Format, FormatX, Key, Options, Registry, VarData, ZMap};
-use model::{Edit, Error, ErrorKind, Model, ModelCell, Result, VarId};
+use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap};
+use model::{Edit, ErrorKind, Model, ModelCell, Result, VarId};
 
+use crate::commit::Committed;
 use crate::flavour::Flavour;
 use crate::json::Object;
 use crate::layout::Chunks;
+use crate::plan::Planning;
+use crate::quantize::Rounded;
 use crate::var::Stored;
 
 /// An open dataset.
@@ -25,8 +29,22 @@ pub(crate) struct ZarrDataset {
     /// Whether dimension names are stored as xarray does.
     pub(crate) named_dims: bool,
     pub(crate) writable: bool,
+    /// The store is one array without a group.
+    pub(crate) root_array: bool,
+    /// It was made in this session.
+    pub(crate) created: bool,
+    /// Only what the classic model has.
+    pub(crate) classic_model: bool,
+    /// Between the indices of a chunk's key, for new variables.
+    pub(crate) separator: char,
     pub(crate) info: DatasetInfo,
+    /// Never held while the map or the engine is called.
     pub(crate) state: RwLock<State>,
+    /// Held by whoever writes metadata; those writes stay on their thread, so that no other task runs meanwhile.
+    pub(crate) committed: Mutex<Committed>,
+    pub(crate) closed: AtomicBool,
+    /// Takes away what was created; for an abort before the first commit.
+    pub(crate) undo: Option<Box<dyn Fn() -> Result<()> + Send + Sync>>,
 }
 
 impl fmt::Debug for ZarrDataset {
@@ -43,20 +61,51 @@ pub(crate) struct State {
 }
 
 /// What is known of a group.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GroupState {
+    /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
 }
 
 /// What is known of a variable.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct VarState {
+    /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
     pub(crate) stored: Stored,
+    /// Its layout is to be decided anew: it is new, or was changed before there were data.
+    pub(crate) replan: bool,
     pub(crate) chunks: Option<Arc<Chunks>>,
     pub(crate) array: Option<Arc<ChunkedArray>>,
+    /// What was set on an array that was given up since.
+    pub(crate) cache: Option<CacheConfig>,
+}
+
+impl State {
+    /// Makes room for what was defined since.
+    pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
+        for (_, group) in model.groups().skip(self.groups.len()) {
+            let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
+            let key = parent.map_or_else(|| Ok(Key::root()), |parent| parent.key.join(&group.name))?;
+            self.groups.push(GroupState { key, ..GroupState::default() });
+        }
+        for (_, var) in model.vars().skip(self.vars.len()) {
+            let key = self.groups[var.group.index()].key.join(&var.name)?;
+            self.vars.push(VarState { key, replan: true, ..VarState::default() });
+        }
+        Ok(())
+    }
+
+    /// Where a variable belongs by its name, given where its group is.
+    pub(crate) fn proper_key(&self, model: &Model, id: VarId) -> Result<Key> {
+        let var = model.var(id)?;
+        match self.groups.get(var.group.index()) {
+            Some(group) => group.key.join(&var.name),
+            None => Err(ErrorKind::BadGrpId.context(format!("{:?}", var.group))),
+        }
+    }
 }
 
 impl ZarrDataset {
@@ -68,33 +117,73 @@ impl ZarrDataset {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the engine's array of a variable.
-    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<ChunkedArray>> {
-        let var = model.var(id)?;
+    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
+        self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn planning(&self) -> Planning<'_> {
+        Planning { registry: &self.registry, options: &self.options, flavour: self.flavour, separator: self.separator }
+    }
+
+    /// The engine's array of a variable, made at the first call.
+    fn array(&self, id: VarId) -> Result<Arc<ChunkedArray>> {
+        if let Some(array) = self.read_state().vars.get(id.index()).and_then(|var| var.array.clone()) {
+            return Ok(array);
+        }
+        let model = self.model.snapshot();
         let name = model.var_path(id)?;
-        if let Some(problem) = &var.problem {
+        if let Some(problem) = &model.var(id)?.problem {
             return Err(problem.clone().at(&name));
         }
+        if self.is_displaced(&model, id)? {
+            self.move_renamed(&model, &mut self.lock_committed())?;
+        }
+        let mut state = self.write_state();
+        state.extend(&model)?;
+        let var = &mut state.vars[id.index()];
+        if let Some(array) = &var.array {
+            return Ok(Arc::clone(array));
+        }
+        if var.replan {
+            self.planning().plan(&model, id, &mut var.stored)?;
+            var.replan = false;
+        }
+        self.make_array(&model, id, var).map_err(|error| error.at(&name))
+    }
+
+    /// Whether a variable's place is still taken by another one that was renamed.
+    fn is_displaced(&self, model: &Model, id: VarId) -> Result<bool> {
+        let mut state = self.write_state();
+        if id.index() < state.vars.len() {
+            return Ok(false);
+        }
+        state.extend(model)?;
+        let key = &state.vars[id.index()].key;
+        let taken = |other: &Key| other == key || other.below(key).is_some();
+        Ok(state.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
+            || state.groups.iter().any(|other| taken(&other.key)))
+    }
+
+    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<ChunkedArray>> {
+        let var = model.var(id)?;
         let Some(meta) = &state.stored.meta else {
-            return Err(ErrorKind::Internal.context(format!("{name}: no layout")));
+            return Err(ErrorKind::Internal.context("no layout"));
         };
         let element = match &state.stored.element {
             Some(codec) => Element::Variable(codec.clone()),
-            None => meta.dtype.element(var.xtype).ok_or_else(|| {
-                ErrorKind::BadType.context(format!("{name}: type {} cannot be read", meta.dtype.text))
-            })?,
+            None => (meta.dtype.element(var.xtype))
+                .ok_or_else(|| ErrorKind::BadType.context(format!("type {} cannot be read", meta.dtype.text)))?,
         };
         let dims = var.dims.iter().map(|&dim| {
             let dim = model.dim(dim)?;
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
         let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), state.key.clone(), meta.separator));
-        // A scalar of NCZarr is stored with one dimension of length 1.
-        let chunk_shape = if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() };
-        let array = ChunkedArray::new(ArraySpec {
-            name: name.clone(),
+        let array = Arc::new(ChunkedArray::new(ArraySpec {
+            name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,
-            chunk_shape,
+            // A scalar of NCZarr is stored with one dimension of length 1.
+            chunk_shape: if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() },
             element,
             order: meta.order,
             filters: state.stored.filters.clone(),
@@ -102,17 +191,24 @@ impl ZarrDataset {
             store: Arc::clone(&chunks) as Arc<_>,
             options: self.options.clone(),
             writable: self.writable,
-        })
-        .map_err(|error| error.at(&name))?;
-        let array = Arc::new(array);
+        })?);
+        if let Some(cache) = state.cache {
+            array.tune(cache)?;
+        }
         state.chunks = Some(chunks);
         state.array = Some(Arc::clone(&array));
         Ok(array)
     }
-}
 
-pub(crate) fn no_var(id: VarId) -> Error {
-    ErrorKind::NotVar.context(format!("{id:?}"))
+    /// Writes data out; the first error, after all were tried.
+    fn flush(&self) -> Result<()> {
+        let arrays: Vec<_> = self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect();
+        let mut outcome = Ok(());
+        for array in arrays {
+            outcome = outcome.and(array.sync());
+        }
+        outcome
+    }
 }
 
 impl Dataset for ZarrDataset {
@@ -129,45 +225,66 @@ impl Dataset for ZarrDataset {
     }
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
-        if let Some(array) = self.read_state().vars.get(id.index()).and_then(|var| var.array.clone()) {
+        let array = self.array(id)?;
+        if !self.writable {
             return Ok(array);
         }
         let model = self.model.snapshot();
-        model.var(id)?;
-        let mut state = self.write_state();
-        let var = state.vars.get_mut(id.index()).ok_or_else(|| no_var(id))?;
-        match &var.array {
-            Some(array) => Ok(Arc::clone(array) as Arc<_>),
-            None => Ok(self.make_array(&model, id, var)?),
+        let var = model.var(id)?;
+        match var.quantize {
+            Some(quantize) => Ok(Arc::new(Rounded::new(array, var.xtype, quantize, var.fill_value()))),
+            None => Ok(array),
         }
     }
 
-    fn admit(&self, _edit: &Edit<'_>) -> Result<()> {
-        Err(ErrorKind::Perm.context("the dataset is read-only"))
+    fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        self.check(edit)
+    }
+
+    fn commit(&self) -> Result<()> {
+        if !self.writable {
+            return Ok(());
+        }
+        self.write_metadata()
+    }
+
+    fn sync(&self) -> Result<()> {
+        if !self.writable {
+            return Ok(());
+        }
+        // Data first: what metadata speaks of is there.
+        let flushed = self.flush();
+        self.write_metadata()?;
+        self.model.end();
+        flushed?;
+        self.map.sync()
     }
 
     fn close(&self) -> Result<()> {
-        self.map.close()
-    }
-}
-
-/// The fixed part of what a dataset says of itself.
-pub(crate) fn info(flavour: Flavour, named_dims: bool, writable: bool) -> DatasetInfo {
-    DatasetInfo {
-        driver: crate::INFO.name,
-        map: None,
-        format: Format::NetCdf4,
-        formatx: FormatX::NcZarr,
-        flavour: match (flavour, named_dims) {
-            (Flavour::NcZarr, _) => "nczarr",
-            (Flavour::Zarr, true) => "xarray",
-            (Flavour::Zarr, false) => "zarr",
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
         }
-        .to_owned(),
-        version: "2".to_owned(),
-        writable,
-        notes: Vec::new(),
-        properties: None,
-        superblock: Some(if flavour == Flavour::NcZarr { 2 } else { 0 }),
+        let written = self.sync();
+        let closed = self.map.close();
+        written.and(closed)
+    }
+
+    fn abort(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let outcome = if !self.writable {
+            Ok(())
+        } else if self.is_new() {
+            self.take_away()
+        } else {
+            self.model.roll_back();
+            self.forget_new().and_then(|()| self.sync())
+        };
+        let closed = self.map.close();
+        outcome.and(closed).and_then(|()| match &self.undo {
+            Some(undo) if self.is_new() => undo(),
+            _ => Ok(()),
+        })
     }
 }

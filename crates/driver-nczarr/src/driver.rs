@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
+use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
 use model::Result;
 
-use crate::open;
+use crate::{create, open};
 
 /// What the driver is called and how its datasets are recognised.
 pub static INFO: DriverInfo = DriverInfo {
@@ -27,6 +27,10 @@ impl Driver for NcZarrDriver {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         open::open(request)
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        create::create(request)
     }
 }
 

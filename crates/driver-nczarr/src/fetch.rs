@@ -57,9 +57,20 @@ impl Source<'_> {
 
 /// Reads and parses documents straight from the map.
 pub(crate) fn read(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched> {
+    // Below this many small documents the pool costs more than it gives.
+    run(map, keys, limits, if keys.len() < 32 { 1 } else { usize::MAX })
+}
+
+/// As [`read`], on this thread alone: for callers that hold a lock.
+pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched> {
+    run(map, keys, limits, 1)
+}
+
+fn run(map: &dyn ZMap, keys: &[Key], limits: &Limits, threads: usize) -> Vec<Fetched> {
     let job = Job {
         keys,
         limits,
+        threads,
         next: AtomicUsize::new(0),
         found: Mutex::new(std::iter::repeat_with(|| None).take(keys.len()).collect()),
     };
@@ -74,14 +85,14 @@ pub(crate) fn read(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched
 struct Job<'a> {
     keys: &'a [Key],
     limits: &'a Limits,
+    threads: usize,
     next: AtomicUsize,
     found: Mutex<Vec<Option<Fetched>>>,
 }
 
 impl ReadJob for Job<'_> {
     fn threads(&self) -> usize {
-        // Below this many small documents the pool costs more than it gives.
-        if self.keys.len() < 32 { 1 } else { usize::MAX }
+        self.threads
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {

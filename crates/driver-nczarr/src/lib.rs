@@ -6,9 +6,13 @@
 //! This driver knows no storage, no filter and no thread: those are the registry's and the map's.
 #![forbid(unsafe_code)]
 
+mod admit;
 mod attrs;
 mod base64;
+mod chunks;
+mod commit;
 mod consolidated;
+mod create;
 mod dataset;
 mod driver;
 mod dtype;
@@ -18,8 +22,13 @@ mod flavour;
 mod json;
 mod layout;
 mod lists;
+mod merge;
 mod meta;
+mod moves;
 mod open;
+mod plan;
+mod quantize;
+mod render;
 mod tree;
 mod var;
 

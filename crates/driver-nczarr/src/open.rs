@@ -1,13 +1,15 @@
 //! Opening: which flavour a store is, and its documents into a dataset.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, Key, OpenRequest};
+use dispatch::{Dataset, DatasetInfo, Format, Key, MapFactory, OpenRequest, Registry};
 use model::{ErrorKind, ModelCell, Result};
 use url_infer::Target;
 
+use crate::INFO;
+use crate::commit::Committed;
 use crate::consolidated::{Consolidated, ZMETADATA};
-use crate::dataset::{GroupState, State, VarState, ZarrDataset, info};
+use crate::dataset::{GroupState, State, VarState, ZarrDataset};
 use crate::fetch::{Source, read};
 use crate::flavour::{self, Flavour, Loaded, properties, stores_swapped};
 use crate::json::Json;
@@ -34,14 +36,15 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 
     let mut source = Source { map: &*map, limits, consolidated: None };
     let (mut root, mut v3) = (None, !matches!(v3, Ok(None)));
-    if !target.has_mode("noconsolidated") {
-        if let Some(document) = zmetadata.map_err(consolidated_error)? {
-            let consolidated = Consolidated::parse(document, limits).map_err(|error| error.at(ZMETADATA))?;
-            notes.push("metadata from .zmetadata".to_owned());
-            let document = |name: &str| consolidated.document(&Key::new(name).ok()?).cloned();
-            root = Some(RawRoot { zgroup: document(ZGROUP), attrs: document(ZATTRS), zarray: document(ZARRAY) });
-            source.consolidated = Some(consolidated);
-        }
+    let is_consolidated = !matches!(zmetadata, Ok(None));
+    if !target.has_mode("noconsolidated")
+        && let Some(document) = zmetadata.map_err(consolidated_error)?
+    {
+        let consolidated = Consolidated::parse(document, limits).map_err(|error| error.at(ZMETADATA))?;
+        notes.push("metadata from .zmetadata".to_owned());
+        let document = |name: &str| consolidated.document(&Key::new(name).ok()?).cloned();
+        root = Some(RawRoot { zgroup: document(ZGROUP), attrs: document(ZATTRS), zarray: document(ZARRAY) });
+        source.consolidated = Some(consolidated);
     }
     let root = match root {
         Some(root) => root,
@@ -77,28 +80,21 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         swapped,
     };
     let use_names = !target.has_mode("noxarray");
+    let root_array = flavour == Flavour::Zarr && root.zarray.is_some();
     let loaded = load(&source, root, flavour, target, &reading, use_names)?;
 
     let named_dims = use_names && (loaded.named_dims || flavour == Flavour::NcZarr);
     let mut info = info(flavour, named_dims, request.writable);
-    info.map = map_name(request);
+    info.map = map_factory(request.registry, target).map(|factory| factory.info().name.to_owned());
     info.properties = properties;
     notes.extend(loaded.notes);
     info.notes = notes;
-    let state = State {
-        vars: loaded
-            .vars
-            .into_iter()
-            .map(|var| VarState { key: var.key, stored: var.stored, chunks: None, array: None })
-            .collect(),
-        groups: loaded
-            .groups
-            .into_iter()
-            .map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs })
-            .collect(),
-    };
+    let vars = loaded.vars.into_iter().map(|var| VarState { key: var.key, stored: var.stored, ..VarState::default() });
+    let groups =
+        loaded.groups.into_iter().map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
+    let state = State { vars: vars.collect(), groups: groups.collect() };
     drop(source);
-    Ok(Arc::new(ZarrDataset {
+    let dataset = ZarrDataset {
         model: ModelCell::new(loaded.model),
         map,
         registry: Arc::clone(request.registry),
@@ -106,9 +102,24 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         flavour,
         named_dims,
         writable: request.writable,
+        root_array,
+        created: false,
+        classic_model: false,
+        separator: separator(target)?,
         info,
         state: RwLock::new(state),
-    }))
+        committed: Mutex::new(Committed {
+            consolidate: is_consolidated || target.has_mode("consolidated"),
+            consolidated: is_consolidated,
+            ..Committed::default()
+        }),
+        closed: false.into(),
+        undo: None,
+    };
+    if request.writable {
+        dataset.remember()?;
+    }
+    Ok(Arc::new(dataset))
 }
 
 fn load(
@@ -173,10 +184,36 @@ fn store_name(target: &Target) -> String {
     if stem.is_empty() { "data".to_owned() } else { stem.to_owned() }
 }
 
-/// The name of the map, as far as the target tells.
-fn map_name(request: &OpenRequest<'_>) -> Option<String> {
-    let registry = request.registry;
-    let by_mode = request.target.modes.iter().find_map(|mode| registry.map_by_mode(mode).ok().flatten());
-    let by_scheme = || request.target.scheme.name().and_then(|scheme| registry.map_by_scheme(scheme).ok());
-    by_mode.or_else(by_scheme).map(|factory| factory.info().name.to_owned())
+/// The factory of the map, as far as the target tells.
+pub(crate) fn map_factory(registry: &Registry, target: &Target) -> Option<Arc<dyn MapFactory>> {
+    let by_mode = target.modes.iter().find_map(|mode| registry.map_by_mode(mode).ok().flatten());
+    let by_scheme = || registry.map_by_scheme(target.scheme.name().unwrap_or("file")).ok();
+    by_mode.or_else(by_scheme).cloned()
+}
+
+/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.
+pub(crate) fn separator(target: &Target) -> Result<char> {
+    match target.get("dimension_separator") {
+        None | Some(".") => Ok('.'),
+        Some("/") => Ok('/'),
+        Some(other) => {
+            Err(ErrorKind::Inval.context(format!("{target}: dimension_separator={other}: '.' or '/' is wanted")))
+        }
+    }
+}
+
+/// The fixed part of what a dataset says of itself.
+pub(crate) fn info(flavour: Flavour, named_dims: bool, writable: bool) -> DatasetInfo {
+    DatasetInfo {
+        flavour: match (flavour, named_dims) {
+            (Flavour::NcZarr, _) => "nczarr",
+            (Flavour::Zarr, true) => "xarray",
+            (Flavour::Zarr, false) => "zarr",
+        }
+        .to_owned(),
+        version: "2".to_owned(),
+        writable,
+        superblock: Some(if flavour == Flavour::NcZarr { 2 } else { 0 }),
+        ..DatasetInfo::of(&INFO, Format::NetCdf4)
+    }
 }

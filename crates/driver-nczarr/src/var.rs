@@ -13,6 +13,7 @@ use crate::fill::{self, TextFill};
 use crate::json::{Json, Object, text};
 use crate::lists;
 use crate::meta::{ArrayMeta, codec_id};
+use crate::quantize;
 use crate::tree::RawArray;
 
 /// How documents are to be understood.
@@ -28,12 +29,18 @@ pub(crate) struct Reading<'a> {
 }
 
 /// What is remembered of a variable beside the model.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Stored {
-    /// What its `.zarray` says; `None` if that could not be understood.
+    /// What its `.zarray` says; `None` if that could not be understood, or is not decided yet.
     pub(crate) meta: Option<ArrayMeta>,
     /// Its `.zattrs`.
     pub(crate) attrs: Object,
+    /// Its `.zattrs` could not be read and so must not be replaced.
+    pub(crate) attrs_lost: bool,
+    /// Its `.zarray`, if that could not be understood.
+    pub(crate) document: Option<Json>,
+    /// The names of its dimensions as they were loaded: as long as they are the same, the stored ones stay.
+    pub(crate) dim_names: Option<Vec<String>>,
     /// The filters of its chunks, in the order of encoding.
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// What makes bytes of elements of variable length.
@@ -46,14 +53,20 @@ pub(crate) struct Stored {
 pub(crate) fn build(raw: RawArray, reading: &Reading<'_>) -> (Var, Stored, Key) {
     let RawArray { key, name, zarray, attrs } = raw;
     let mut var = Var { name, chunking: Chunking::Default, ..Var::default() };
-    let mut stored =
-        Stored { meta: None, attrs: Object::new(), filters: Vec::new(), element: None, implied_fill: None };
+    let mut stored = Stored::default();
     match attrs {
         Ok(found) => stored.attrs = found.unwrap_or_default(),
-        Err(error) => note(&mut var, error),
+        Err(error) => {
+            stored.attrs_lost = true;
+            note(&mut var, error);
+        }
     }
     let meta = zarray.and_then(|document| {
-        ArrayMeta::parse(&document, reading.limits.rank).map_err(|error| error.at(format_args!("{key}/.zarray")))
+        let meta = ArrayMeta::parse(&document, reading.limits.rank);
+        meta.map_err(|error| {
+            stored.document = Some(document);
+            error.at(format_args!("{key}/.zarray"))
+        })
     });
     match meta {
         Ok(mut meta) => {
@@ -89,7 +102,7 @@ fn fill_in(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, key: &Key, read
     var.endian = DType::from_name(&dtype.text).endian();
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     var.atts = present(&stored.attrs, Some(dtype));
-    var.quantize = quantize(&var.atts);
+    var.quantize = rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(var, at(ErrorKind::BadType.context(format!("member \"dtype\": type {} cannot be read", dtype.text))));
     }
@@ -122,13 +135,8 @@ pub(crate) fn present_one(attrs: &Object, name: &str, value: &Json, dtype: Optio
 }
 
 /// How the values of a variable were rounded, as its attributes tell.
-fn quantize(atts: &Att) -> Option<Quantize> {
-    let kinds: [(&str, fn(u32) -> Quantize); 3] = [
-        ("_QuantizeBitGroomNumberOfSignificantDigits", Quantize::BitGroom),
-        ("_QuantizeGranularBitRoundNumberOfSignificantDigits", Quantize::GranularBitRound),
-        ("_QuantizeBitRoundNumberOfSignificantBits", Quantize::BitRound),
-    ];
-    kinds.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
+fn rounding(atts: &Att) -> Option<Quantize> {
+    quantize::ATTRIBUTES.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
         Scalar::Int(kept) => Some(kind(kept.try_into().ok()?)),
         Scalar::Float(_) => None,
     })
@@ -178,7 +186,7 @@ pub(crate) fn filter(codec: &Json, registry: &Registry) -> Result<Box<dyn Filter
 }
 
 /// A codec description for filters. Some versions wrote integer parameters as strings.
-fn codec_json(codec: &Json) -> dispatch::Json {
+pub(crate) fn codec_json(codec: &Json) -> dispatch::Json {
     let mut codec = codec.clone();
     if let Json::Object(members) = &mut codec {
         for value in members.values_mut() {

@@ -39,7 +39,6 @@ pub(crate) struct LoadedGroup {
     pub(crate) key: Key,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
-    pub(crate) has_attrs: bool,
 }
 
 /// The model of a store, and what is remembered beside it, by id.
@@ -65,17 +64,22 @@ impl Loaded {
             key: raw.key.clone(),
             zgroup: raw.zgroup.take(),
             attrs: std::mem::take(&mut raw.attrs),
-            has_attrs: raw.has_attrs,
         });
         Ok(id)
     }
 
     /// Adds a variable.
-    fn var(&mut self, var: Var, key: Key, stored: Stored) -> model::Result<VarId> {
+    fn var(&mut self, var: Var, key: Key, mut stored: Stored) -> model::Result<VarId> {
+        stored.dim_names = Some(dim_names(&self.model, &var)?);
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
         self.vars.push(LoadedVar { key, stored });
         Ok(id)
     }
+}
+
+/// The names of a variable's dimensions.
+pub(crate) fn dim_names(model: &Model, var: &Var) -> model::Result<Vec<String>> {
+    var.dims.iter().map(|&dim| Ok(model.dim(dim)?.name.clone())).collect()
 }
 
 /// The text of `_NCProperties`.

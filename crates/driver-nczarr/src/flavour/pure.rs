@@ -7,7 +7,7 @@ use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
 use super::Loaded;
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE};
-use crate::json::{Json, Object};
+use crate::json::Object;
 use crate::tree::{RawArray, RawTree};
 use crate::var::{Reading, build};
 
@@ -90,9 +90,4 @@ fn imply_fill(var: &mut Var) -> Option<model::Values> {
 /// netCDF-C writes the default fill of a double with six digits.
 fn is_rounded_default(value: &model::Values) -> bool {
     *value == model::Values::Double(vec![9.96921e36])
-}
-
-/// The dimension names to store.
-pub(crate) fn names_json(names: impl Iterator<Item = String>) -> Json {
-    Json::Array(names.map(Json::String).collect())
 }

@@ -1,0 +1,106 @@
+//! Creating: an empty dataset whose metadata is written at the first commit.
+
+use std::sync::{Arc, Mutex, RwLock};
+
+use dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap};
+use model::{ErrorKind, Model, ModelCell, Result};
+
+use crate::INFO;
+use crate::commit::Committed;
+use crate::dataset::{GroupState, State, ZarrDataset};
+use crate::flavour::Flavour;
+use crate::open::{info, map_factory, separator};
+
+/// The text of `_NCProperties` of datasets made here.
+pub(crate) fn new_properties() -> String {
+    format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
+}
+
+/// Creates a dataset.
+///
+/// # Errors
+/// `NC_EOBJECT` or `NC_EEXIST` if something is there that may not be replaced; `NC_EINVAL` for a fragment that makes no
+/// sense; what the map says.
+pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    let target = request.target;
+    if target.has_mode("v3") {
+        return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is not in this build, only Zarr V2")));
+    }
+    let separator = separator(target)?;
+    let map = request.registry.create_map(request)?;
+    if !map.caps().write {
+        return Err(ErrorKind::Perm.context(format!("{target}: the storage cannot be written")));
+    }
+    if request.map.is_some() {
+        make_room(&*map, request.clobber).map_err(|error| error.at(target))?;
+    }
+    let flavour = if target.has_mode("zarr") { Flavour::Zarr } else { Flavour::NcZarr };
+    let named_dims = !target.has_mode("noxarray");
+    let factory = map_factory(request.registry, target);
+    let mut info = info(flavour, named_dims, true);
+    info.map = factory.as_ref().map(|factory| factory.info().name.to_owned());
+    info.properties = Some(new_properties());
+    info.notes = vec![match flavour {
+        Flavour::NcZarr => "created as NCZarr".to_owned(),
+        Flavour::Zarr => "created as plain Zarr: mode=zarr".to_owned(),
+    }];
+    if request.classic_model {
+        info.format = Format::NetCdf4Classic;
+    }
+    let undo = factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
+    let model = ModelCell::new(Model::new());
+    model.begin();
+    Ok(Arc::new(ZarrDataset {
+        model,
+        map,
+        registry: Arc::clone(request.registry),
+        options: request.options.clone(),
+        flavour,
+        named_dims,
+        writable: true,
+        root_array: false,
+        created: true,
+        classic_model: request.classic_model,
+        separator,
+        info,
+        state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()] }),
+        committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
+        closed: false.into(),
+        undo,
+    }))
+}
+
+/// Empties a map that somebody handed in, if it may be.
+fn make_room(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
+    if map.search(&Key::root())?.is_empty() {
+        return Ok(());
+    }
+    if clobber == Clobber::Refuse {
+        return Err(ErrorKind::Object.context("a dataset is there, and may not be replaced"));
+    }
+    let mut known = false;
+    for marker in INFO.markers {
+        known |= map.exists(&Key::new(marker)?)?;
+    }
+    if !known {
+        return Err(ErrorKind::Exist.context("something is there that is not recognised as a dataset"));
+    }
+    for key in map.list(&Key::root())? {
+        map.delete(&key)?;
+    }
+    Ok(())
+}
+
+/// Deletes what `request` made.
+fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
+    let (target, options, registry) = (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
+    Box::new(move || {
+        let request =
+            OpenRequest { target: &target, writable: true, options: &options, registry: &registry, map: None };
+        match factory.delete(&request) {
+            // Nothing left, or a storage without places of its own.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Perm) => Ok(()),
+            outcome => outcome,
+        }
+    })
+}

@@ -1,0 +1,156 @@
+//! Renames in storage: variables and groups move to where their names say, when metadata is written.
+//!
+//! Until then a rename is a matter of the model alone, so that it can be taken back. Groups move before what is in
+//! them; names that were swapped go by way of a hidden one.
+
+use std::collections::HashMap;
+
+use dispatch::Key;
+use model::{GroupId, Model, Result, VarId};
+
+use crate::commit::Committed;
+use crate::consolidated::ZMETADATA;
+use crate::dataset::{State, ZarrDataset};
+
+/// What moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Child {
+    Var(VarId),
+    Group(GroupId),
+}
+
+struct Move {
+    child: Child,
+    from: Key,
+    to: Key,
+}
+
+impl ZarrDataset {
+    /// Moves what was renamed since the last commit.
+    ///
+    /// # Errors
+    /// What the map says; what was moved until then stays moved, and the next call does the rest.
+    pub(crate) fn move_renamed(&self, model: &Model, committed: &mut Committed) -> Result<()> {
+        for (parent, _) in model.groups() {
+            let mut moves = self.moves(model, parent)?;
+            if moves.is_empty() {
+                continue;
+            }
+            if committed.consolidate && committed.consolidated {
+                // It names places that will be gone.
+                committed.consolidated = false;
+                self.map.delete(&Key::new(ZMETADATA)?)?;
+            }
+            let mut detours = 0;
+            while !moves.is_empty() {
+                let free = moves.iter().position(|one| !moves.iter().any(|other| other.from == one.to));
+                match free {
+                    Some(index) => {
+                        let Move { child, from, to } = moves.remove(index);
+                        self.move_one(model, child, &from, &to, committed)?;
+                    }
+                    None => {
+                        detours += 1;
+                        let one = &mut moves[0];
+                        let hidden = match one.from.parent() {
+                            Some(parent) => parent.join(&format!(".moving-{detours}"))?,
+                            None => Key::new(&format!(".moving-{detours}"))?,
+                        };
+                        self.move_one(model, one.child, &one.from, &hidden, committed)?;
+                        one.from = hidden;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The moves among the children of one group.
+    fn moves(&self, model: &Model, parent: GroupId) -> Result<Vec<Move>> {
+        let state = self.read_state();
+        let group = model.group(parent)?;
+        let Some(place) = state.groups.get(parent.index()) else { return Ok(Vec::new()) };
+        let mut moves = Vec::new();
+        let mut check = |child: Child, name: &str, from: Option<&Key>| -> Result<()> {
+            let to = place.key.join(name)?;
+            if let Some(from) = from.filter(|from| **from != to) {
+                moves.push(Move { child, from: from.clone(), to });
+            }
+            Ok(())
+        };
+        for (name, &id) in &group.groups {
+            check(Child::Group(id), name, state.groups.get(id.index()).map(|group| &group.key))?;
+        }
+        if !self.root_array {
+            for (name, &id) in &group.vars {
+                check(Child::Var(id), name, state.vars.get(id.index()).map(|var| &var.key))?;
+            }
+        }
+        Ok(moves)
+    }
+
+    fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key, committed: &mut Committed) -> Result<()> {
+        self.map.rename(from, to)?;
+        let mut state = self.write_state();
+        match child {
+            Child::Var(id) => {
+                if let Some(var) = state.vars.get_mut(id.index()) {
+                    move_key(&mut var.key, from, to)?;
+                    if let Some(chunks) = &var.chunks {
+                        chunks.move_to(var.key.clone());
+                    }
+                }
+            }
+            Child::Group(id) => move_group(&mut state, model, id, from, to)?,
+        }
+        let documents = std::mem::take(&mut committed.documents);
+        let mut moved = HashMap::with_capacity(documents.len());
+        for (mut key, text) in documents {
+            move_key(&mut key, from, to)?;
+            moved.insert(key, text);
+        }
+        committed.documents = moved;
+        Ok(())
+    }
+}
+
+/// Moves the places of a group and of all that is in it.
+fn move_group(state: &mut State, model: &Model, id: GroupId, from: &Key, to: &Key) -> Result<()> {
+    for (group, _) in model.groups() {
+        if is_within(model, group, id)
+            && let Some(here) = state.groups.get_mut(group.index())
+        {
+            move_key(&mut here.key, from, to)?;
+        }
+    }
+    for (var, here) in model.vars().zip(&mut state.vars) {
+        if is_within(model, var.1.group, id) {
+            move_key(&mut here.key, from, to)?;
+            if let Some(chunks) = &here.chunks {
+                chunks.move_to(here.key.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_within(model: &Model, group: GroupId, outer: GroupId) -> bool {
+    let mut here = Some(group);
+    while let Some(group) = here {
+        if group == outer {
+            return true;
+        }
+        here = model.group(group).ok().and_then(|group| group.parent);
+    }
+    false
+}
+
+/// Puts `to` in place of the prefix `from`.
+fn move_key(key: &mut Key, from: &Key, to: &Key) -> Result<()> {
+    if key == from {
+        *key = to.clone();
+    } else if let Some(rest) = key.below(from) {
+        *key = to.join(rest)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The layout of a variable that has none yet: type, chunks, filters and fill from the model.
+//!
+//! Decided once, when the metadata is written or data first moves, and kept. What a stored variable has and the model
+//! does not know (separator, order, foreign types) survives a new plan.
+
+use chunkio::Order;
+use dispatch::{ChunkInfo, Filter, Options, Registry, ZarrFormat};
+use model::{Chunking, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarId};
+
+use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
+use crate::chunks::default_shape;
+use crate::dtype::{DType, Kind};
+use crate::fill::{self, TextFill};
+use crate::flavour::Flavour;
+use crate::json::{self, Json, Object};
+use crate::meta::ArrayMeta;
+use crate::var::{self, Stored};
+
+/// Bytes of a string where nothing says how long they get.
+const DEFAULT_WIDTH: usize = 128;
+/// The size of a string in the rule for default chunks: that of a pointer.
+const STRING_ITEM: u64 = 8;
+
+/// What a plan depends on beside the model.
+pub(crate) struct Planning<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) options: &'a Options,
+    pub(crate) flavour: Flavour,
+    /// Between the indices of a chunk's key, for new variables.
+    pub(crate) separator: char,
+}
+
+impl Planning<'_> {
+    /// Decides the layout of a variable.
+    ///
+    /// # Errors
+    /// `NC_EBADCHUNK` if a chunk exceeds the limit, `NC_ENOFILTER` for a filter that is not there, `NC_ENOTNC4` for a
+    /// user-defined type.
+    pub(crate) fn plan(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
+        let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
+        let var = model.var(id)?;
+        let before = stored.meta.clone();
+        let dtype = match &before {
+            Some(meta) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
+            _ => DType::of(var.xtype, var.endian, width(model, var), self.flavour == Flavour::NcZarr).map_err(at)?,
+        };
+        let chunks = self.chunks(model, id, &dtype).map_err(at)?;
+        let (filters, mut codecs) = self.filters(model, id, &dtype, &chunks).map_err(at)?;
+        if let Some(element) = &stored.element {
+            codecs.insert(0, Json::from_serde(&element.to_json()));
+        }
+        stored.filters = filters;
+        stored.meta = Some(ArrayMeta {
+            shape: self.shape(model, id)?,
+            chunks,
+            fill: self.fill(var, &dtype).map_err(at)?,
+            dtype,
+            order: before.as_ref().map_or(Order::C, |meta| meta.order),
+            separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
+            codecs,
+            raw: Object::new(),
+        });
+        Ok(())
+    }
+
+    /// The shape to store: the model's, but NCZarr stores a scalar with one dimension of length 1.
+    pub(crate) fn shape(&self, model: &Model, id: VarId) -> Result<Vec<u64>> {
+        let shape = model.shape(id)?;
+        Ok(if shape.is_empty() && self.flavour == Flavour::NcZarr { vec![1] } else { shape })
+    }
+
+    fn chunks(&self, model: &Model, id: VarId, dtype: &DType) -> Result<Vec<u64>> {
+        let var = model.var(id)?;
+        let mut dims = Vec::with_capacity(var.dims.len());
+        for &dim in &var.dims {
+            let dim = model.dim(dim)?;
+            dims.push((dim.len(), dim.unlimited));
+        }
+        if dims.is_empty() {
+            return self.shape(model, id);
+        }
+        let item = dtype.item_size().unwrap_or(1) as u64;
+        let default = || default_shape(&dims, if var.xtype == NcType::String { STRING_ITEM } else { item });
+        let shape = match &var.chunking {
+            Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
+            Chunking::Contiguous | Chunking::Compact => {
+                let whole: Vec<u64> = dims.iter().map(|&(len, _)| len.max(1)).collect();
+                // What was asked to be in one piece but makes no chunk anybody could read gets default chunks.
+                if chunk_bytes(&whole, item) <= self.options.limits.chunk { whole } else { default() }
+            }
+            _ => default(),
+        };
+        let bytes = chunk_bytes(&shape, item);
+        if bytes > self.options.limits.chunk {
+            let limit = self.options.limits.chunk;
+            return Err(ErrorKind::BadChunk.context(format!(
+                "chunk shape {shape:?} of type {} takes {bytes} bytes, the limit is {limit}",
+                dtype.text
+            )));
+        }
+        Ok(shape)
+    }
+
+    /// The filters, and their codec descriptions with all parameters known.
+    #[allow(clippy::type_complexity)] // Two lists of one length, taken apart at once.
+    fn filters(
+        &self,
+        model: &Model,
+        id: VarId,
+        dtype: &DType,
+        chunks: &[u64],
+    ) -> Result<(Vec<Box<dyn Filter>>, Vec<Json>)> {
+        let item_size = dtype.item_size().unwrap_or(1);
+        let chunk = ChunkInfo {
+            item_size,
+            chunk_bytes: usize::try_from(chunk_bytes(chunks, item_size as u64)).unwrap_or(usize::MAX),
+            row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
+            big_endian: dtype.big_endian,
+        };
+        let (mut filters, mut codecs) = (Vec::new(), Vec::new());
+        for spec in &model.var(id)?.filters {
+            let filter = instance(spec, self.registry)?;
+            let mut bound = filter.clone();
+            bound.bind(&chunk)?;
+            codecs.push(Json::from_serde(&bound.to_json(ZarrFormat::V2)));
+            filters.push(filter);
+        }
+        Ok((filters, codecs))
+    }
+
+    /// The fill value to store.
+    pub(crate) fn fill(&self, var: &Var, dtype: &DType) -> Result<Json> {
+        let form = match self.flavour {
+            Flavour::NcZarr => TextFill::Plain,
+            Flavour::Zarr => TextFill::Standard(None),
+        };
+        fill::print(var.fill_value().as_ref(), dtype, form).map_err(|error| error.at(FILL_VALUE))
+    }
+}
+
+/// The filter a specification means: as the dataset it came from described it, else by parameters.
+pub(crate) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn Filter>> {
+    let described =
+        spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &dispatch::Limits::default()).ok());
+    if let Some(codec) = described.filter(|codec| crate::meta::codec_id(codec).is_ok()) {
+        return var::filter(&codec, registry);
+    }
+    let class = match spec.hdf5_id {
+        Some(id) => registry.filter_by_id(id)?,
+        None => registry.filter(&spec.name)?,
+    };
+    class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {}", class.info().name)))
+}
+
+/// Bytes of one string of a variable.
+fn width(model: &Model, var: &Var) -> usize {
+    let of = |values: Option<&Values>| values.and_then(maxstrlen);
+    let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
+    of(var.atts.get(MAXSTRLEN)).or_else(|| of(root)).unwrap_or(DEFAULT_WIDTH)
+}
+
+/// The length an attribute says, if it makes sense.
+pub(crate) fn maxstrlen(values: &Values) -> Option<usize> {
+    match values.scalar(0)? {
+        Scalar::Int(width) if values.len() == 1 => usize::try_from(width).ok().filter(|&width| width > 0),
+        _ => None,
+    }
+}
+
+/// Bytes of a decoded chunk; saturates.
+fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
+    chunks.iter().fold(item, |bytes, &len| bytes.saturating_mul(len))
+}
