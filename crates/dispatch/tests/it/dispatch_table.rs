@@ -3,7 +3,7 @@
 use dispatch::{Dataset, NcDispatch, Registry};
 
 /// The entries of version 5 of the table, in its order.
-const ENTRIES: &str = "
+pub const ENTRIES: &str = "
     create open redef _enddef sync abort close set_fill inq_format inq_format_extended
     inq inq_type
     def_dim inq_dimid inq_dim inq_unlimdim rename_dim
