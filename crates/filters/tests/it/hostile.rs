@@ -60,12 +60,12 @@ fn every_truncation_and_every_changed_byte() {
 #[test]
 fn several_blocks_with_changed_bytes() {
     let data = sample(20_000);
-    for filter in all_filters(4).iter().filter(|filter| filter.info().name == "blosc").step_by(3) {
+    for filter in all_filters(4).iter().filter(|filter| filter.info().name == "blosc").step_by(7) {
         let stream = encode(&**filter, &data).unwrap();
-        let places = (0..80).chain((80..stream.len()).step_by(stream.len() / 60 + 1));
+        let places = (0..30).chain((30..stream.len()).step_by(stream.len() / 40 + 1));
         let mut damaged = stream.clone();
         for at in places {
-            for change in [0x01, 0x10, 0xff] {
+            for change in [0x01, 0xf0] {
                 damaged[at] ^= change;
                 attack(&**filter, &damaged, &data, &format!("byte {at} ^ {change:#x}"));
                 damaged[at] = stream[at];
@@ -88,11 +88,11 @@ fn noise_is_no_stream() {
 
 #[test]
 fn bombs_stop_at_the_capacity() {
-    let zeros = vec![0; 4 << 20];
-    for filter in all_filters(4) {
-        let stream = encode(&*filter, &zeros).unwrap();
+    let zeros = vec![0; 1 << 20];
+    for filter in all_filters(4).iter().step_by(3) {
+        let stream = encode(&**filter, &zeros).unwrap();
         for capacity in [0, 1, 1000] {
-            let error = decode(&*filter, &stream, capacity).unwrap_err();
+            let error = decode(&**filter, &stream, capacity).unwrap_err();
             assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?}");
         }
     }

@@ -61,7 +61,7 @@ fn check(filter: &dyn Filter, data: &[u8]) {
 
 #[test]
 fn all_parameters_with_lengths_that_matter() {
-    let (text, noise, zeros) = (sample(20_000), noise(80_000), vec![0; 80_000]);
+    let (text, noise) = (sample(20_000), noise(80_000));
     for item in [1, 2, 3, 4, 16, 17, 255, 256] {
         for filter in all_filters(item) {
             for len in [0, 1, 16, 127, 128, 4 * 255, 4099] {
@@ -72,9 +72,9 @@ fn all_parameters_with_lengths_that_matter() {
         }
     }
     for item in [1, 8] {
-        for filter in all_filters(item) {
-            for data in [&text, &noise, &zeros] {
-                check(&*filter, data);
+        for filter in all_filters(item).iter().step_by(2) {
+            for data in [&text, &noise] {
+                check(&**filter, data);
             }
         }
     }
