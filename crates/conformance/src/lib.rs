@@ -1,1 +1,12 @@
-//! Suites any driver, map or filter can be run through
+//! Suites any map, filter or driver can be run through.
+//!
+//! Plain functions that a third party calls from its own tests: [`check_map`], [`check_filter`],
+//! [`check_driver`]. Each answers the first guarantee it found broken, as a [`Failure`] that says what was
+//! expected and what was found. They know the seams of [`dispatch`] and nothing of what they test.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod map;
+
+pub use failure::{Failure, Outcome};
+pub use map::check_map;

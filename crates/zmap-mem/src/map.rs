@@ -90,13 +90,9 @@ impl MemMap {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
-            Outcome::Done(version) => {
-                Ok(Written::Done(Some(Version::new(Mark { store: self.store.id(), version }))))
-            }
+            Outcome::Done(version) => Ok(Written::Done(Some(Version::new(Mark { store: self.store.id(), version })))),
             Outcome::Lost => Ok(Written::Lost),
-            Outcome::Collision => {
-                Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one"))
-            }
+            Outcome::Collision => Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one")),
         }
     }
 
@@ -221,15 +217,13 @@ impl ZMap for MemMap {
             let mut key = Key::root();
             while let Some(ticket) = job.next(&mut key) {
                 let found = match self.serve(&key, &ticket) {
-                    Ok(Some((entry, version))) => {
-                        match wanted(&key, &entry.bytes, &ticket.ranges, ticket.limit) {
-                            Ok(bytes) => {
-                                job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
-                                continue;
-                            }
-                            Err(error) => Err(error),
+                    Ok(Some((entry, version))) => match wanted(&key, &entry.bytes, &ticket.ranges, ticket.limit) {
+                        Ok(bytes) => {
+                            job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                            continue;
                         }
-                    }
+                        Err(error) => Err(error),
+                    },
                     Ok(None) => Ok(None),
                     Err(error) => Err(error),
                 };

@@ -136,8 +136,7 @@ impl Store {
     /// Moves what is at or below `from` to `to`, where nothing may be; `false` if something is.
     pub(crate) fn rename(&self, from: &str, to: &str) -> bool {
         let mut index = write(&self.index);
-        let moving: Vec<Arc<str>> =
-            index.get(from).into_iter().chain(below(&index, from)).map(Arc::clone).collect();
+        let moving: Vec<Arc<str>> = index.get(from).into_iter().chain(below(&index, from)).map(Arc::clone).collect();
         let taken = index.contains(to) || below(&index, to).next().is_some();
         if taken || !moving.is_empty() && lies_below(&index, to) {
             return false;

@@ -10,11 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, openat, openat2,
 use rustix::io::{Errno, retry_on_intr};
 
 /// To read an object: a fifo in its place must not block, a terminal must not become ours.
-pub(super) const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::NOFOLLOW);
+pub(super) const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::NOFOLLOW);
 
 /// To look at what is there without opening it.
 pub(super) const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);

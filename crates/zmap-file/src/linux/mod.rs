@@ -19,8 +19,8 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::AtomicU8;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dispatch::{
     ByteRange, Change, Durability, Expect, Key, MapCaps, Options, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
@@ -148,8 +148,11 @@ impl FileMap {
         if self.writable {
             return Ok(());
         }
-        Err(ErrorKind::Perm
-            .context(format!("{}: cannot {doing} key {:?}: opened read-only", self.path.display(), key.as_str())))
+        Err(ErrorKind::Perm.context(format!(
+            "{}: cannot {doing} key {:?}: opened read-only",
+            self.path.display(),
+            key.as_str()
+        )))
     }
 
     fn want_versions(&self, key: &Key) -> Result<()> {

@@ -62,8 +62,11 @@ impl FileMap {
             return Err(self.collision("", "is the prefix of all and cannot hold an object"));
         }
         if names::has_reserved(key) {
-            return Err(ErrorKind::Inval
-                .context(format!("{}: key {:?} has a reserved name", self.path.display(), key.as_str())));
+            return Err(ErrorKind::Inval.context(format!(
+                "{}: key {:?} has a reserved name",
+                self.path.display(),
+                key.as_str()
+            )));
         }
         Ok(())
     }

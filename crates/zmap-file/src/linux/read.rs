@@ -119,8 +119,11 @@ impl FileMap {
     /// `NC_EEMPTY` if the directory `key` leads to an object.
     fn only_prefix(&self, key: &Key) -> Result<()> {
         if self.leads_to_object(key.as_str())? {
-            return Err(ErrorKind::Empty
-                .context(format!("{}: key {:?} is a prefix and holds nothing", self.path.display(), key.as_str())));
+            return Err(ErrorKind::Empty.context(format!(
+                "{}: key {:?} is a prefix and holds nothing",
+                self.path.display(),
+                key.as_str()
+            )));
         }
         Ok(())
     }
@@ -424,9 +427,7 @@ impl<'r> Pieces<'r> {
     /// `None` if a length is missing, an end does not fit 64 bits, or there is nothing to read piecewise.
     fn of(ranges: &'r Ranges) -> Option<Self> {
         match ranges {
-            Ranges::One(range) => {
-                Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 })
-            }
+            Ranges::One(range) => Some(Self::Every { offset: range.offset, len: range.len?, step: 0, count: 1 }),
             Ranges::Every { first, step, count } => {
                 let len = first.len?;
                 let last = u64::from(count.saturating_sub(1)).checked_mul(*step)?;

@@ -78,7 +78,8 @@ impl FileMap {
         named: bool,
     ) -> Result<Staged<'p>, Stop> {
         let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
-        let nameless = if named { None } else { self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))? };
+        let nameless =
+            if named { None } else { self.open_nameless(dir).map_err(|errno| self.stop(dir, errno, fail))? };
         let staged = match nameless {
             Some(file) => Staged { file, temporary: None },
             None => self.open_named(dir).map_err(|errno| self.stop(dir, errno, fail))?,

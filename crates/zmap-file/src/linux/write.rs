@@ -12,11 +12,11 @@ use model::{ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::FileMap;
 use super::lock::Guard;
 use super::place::{Place, Stop, TRIES};
 use super::stage::{Linked, Staged};
 use super::version::Mark;
-use super::FileMap;
 use crate::names;
 
 /// Lost races after which [`FileMap::change`] keeps others out.
@@ -56,13 +56,7 @@ impl FileMap {
     }
 
     /// Writes an object, as far as `intent` allows.
-    pub(super) fn put(
-        &self,
-        key: &Key,
-        value: &[u8],
-        intent: Intent<'_>,
-        kept: &mut Option<Place>,
-    ) -> Result<Written> {
+    pub(super) fn put(&self, key: &Key, value: &[u8], intent: Intent<'_>, kept: &mut Option<Place>) -> Result<Written> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
         for _ in 0..TRIES {

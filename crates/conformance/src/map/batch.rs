@@ -1,0 +1,368 @@
+//! Batches: each ticket comes back once, with the right bytes.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dispatch::{
+    ByteRange, ExpectOwned, Found, Key, OutBuf, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
+    Written, ZMap,
+};
+use model::{ErrorKind, Result};
+
+use super::objects::get;
+use super::{Make, key, value};
+use crate::failure::{Outcome, broken, fails, holds, ok, same};
+
+pub(super) fn check(make: Make<'_>) -> Outcome {
+    for threads in [1, 4] {
+        whole(&*make(), threads)?;
+        parts(&*make(), threads)?;
+        writes(&*make(), threads)?;
+    }
+    empty(&*make())
+}
+
+/// What came back for one ticket.
+#[derive(Debug)]
+enum Back {
+    Absent,
+    Bytes { bytes: Vec<u8>, in_place: bool, version: Option<Version> },
+    Failed(model::Error),
+}
+
+/// One piece of work.
+#[derive(Debug, Clone)]
+struct Piece {
+    key: Key,
+    ranges: Ranges,
+    hint: usize,
+    limit: usize,
+    versioned: bool,
+    /// Bytes of memory that goes with the ticket.
+    into: Option<usize>,
+}
+
+/// A read of all of `key` with nothing special.
+fn plain(key: Key) -> Piece {
+    Piece { key, ranges: Ranges::All, hint: 0, limit: usize::MAX, versioned: false, into: None }
+}
+
+/// A job over a list of pieces, which keeps what comes back.
+struct Job<'m> {
+    pieces: &'m [Piece],
+    memory: Vec<Mutex<Option<&'m mut [u8]>>>,
+    threads: usize,
+    next: AtomicUsize,
+    back: Mutex<HashMap<usize, Vec<Back>>>,
+}
+
+impl ReadJob for Job<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let piece = self.pieces.get(index)?;
+        key.set(&piece.key);
+        let into = self.memory[index].lock().expect("nothing panics while it is held").take().map(OutBuf::over);
+        let (ranges, hint, limit, versioned) = (piece.ranges.clone(), piece.hint, piece.limit, piece.versioned);
+        Some(ReadTicket { index, ranges, hint, limit, versioned, into })
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let back = match found {
+            Err(error) => Back::Failed(error),
+            Ok(None) => Back::Absent,
+            Ok(Some((Found::Bytes(bytes), version))) => Back::Bytes { bytes: bytes.to_vec(), in_place: false, version },
+            Ok(Some((Found::InPlace, version))) => match &ticket.into {
+                Some(into) => Back::Bytes { bytes: into.filled().to_vec(), in_place: true, version },
+                None => Back::Failed(ErrorKind::Internal.context("in place without a place")),
+            },
+        };
+        self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(back);
+    }
+}
+
+/// Runs a batch and gives what came back, in the order of the pieces.
+fn run(map: &dyn ZMap, pieces: &[Piece], threads: usize) -> Outcome<Vec<Back>> {
+    let mut memory: Vec<_> = pieces.iter().map(|piece| piece.into.map(|len| vec![0xee; len])).collect();
+    let memory = memory.iter_mut().map(|place| Mutex::new(place.as_deref_mut())).collect();
+    let job = Job { pieces, memory, threads, next: AtomicUsize::new(0), back: Mutex::default() };
+    map.read_batch(&job);
+    let taken = job.next.load(Ordering::Relaxed);
+    holds("a batch takes tickets until there are none", taken > pieces.len())?;
+    let mut back = job.back.into_inner().expect("nothing panics while it is held");
+    let mut all = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let mut mine = back.remove(&index).unwrap_or_default();
+        match (mine.pop(), mine.len()) {
+            (Some(one), 0) => all.push(one),
+            (last, more) => {
+                return Err(broken(
+                    format!("ticket of {piece:?} comes back once"),
+                    1,
+                    more + usize::from(last.is_some()),
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn want_bytes(piece: &Piece, expected: &[u8], back: &Back) -> Outcome {
+    match back {
+        Back::Bytes { bytes, .. } if bytes == expected => Ok(()),
+        back => Err(broken(format!("what comes back for {piece:?}"), expected, back)),
+    }
+}
+
+fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
+    let lens = [0, 1, 512, 1000, 4096, 8191, 8192, 8193, 40_000, 65_536, 1_500_000];
+    let (mut pieces, mut expected) = (Vec::new(), Vec::new());
+    for (i, &len) in lens.iter().enumerate() {
+        let key = key(&format!("whole/{i}"))?;
+        ok("write", map.write(&key, &value(len)))?;
+        for hint in [0, len.saturating_sub(1), len, len + 1, 1 << 20, 100 << 20] {
+            for into in [None, Some(0), Some(len.saturating_sub(1)), Some(len), Some(len + 1)] {
+                for limit in [len, usize::MAX] {
+                    pieces.push(Piece { hint, into, limit, ..plain(key.clone()) });
+                    expected.push(value(len));
+                }
+            }
+        }
+    }
+    let absent = pieces.len();
+    pieces.push(plain(key("whole/absent")?));
+    pieces.push(Piece { into: Some(10_000), ..plain(key("absent/1")?) });
+    pieces.push(Piece { ranges: Ranges::Last(4), ..plain(key("absent/1")?) });
+    let failing = pieces.len();
+    pieces.push(plain(key("whole")?));
+    pieces.push(Piece { into: Some(10_000), hint: 10_000, ..plain(key("whole")?) });
+    pieces.push(Piece { ranges: Ranges::One(ByteRange::first(4)), ..plain(key("whole")?) });
+    let limited = pieces.len();
+    for into in [None, Some(40_000)] {
+        for hint in [0, 39_999, 40_000, 50_000] {
+            pieces.push(Piece { limit: 39_999, hint, into, ..plain(key("whole/8")?) });
+        }
+    }
+    let back = run(map, &pieces, threads)?;
+    for ((piece, expected), back) in pieces.iter().zip(&expected).zip(&back) {
+        want_bytes(piece, expected, back)?;
+        // A place that was used is the one that fits, and nothing is cut off.
+        if let Back::Bytes { in_place: true, .. } = back {
+            holds(format!("the place of {piece:?} is large enough"), piece.into >= Some(expected.len()))?;
+        }
+    }
+    for (piece, back) in pieces[absent..failing].iter().zip(&back[absent..failing]) {
+        holds(format!("{piece:?} is absent, found {back:?}"), matches!(back, Back::Absent))?;
+    }
+    for (piece, back) in pieces[failing..limited].iter().zip(&back[failing..limited]) {
+        let empty = matches!(back, Back::Failed(error) if error.kind() == ErrorKind::Empty);
+        holds(format!("{piece:?} is a prefix (NC_EEMPTY), found {back:?}"), empty)?;
+    }
+    for (piece, back) in pieces[limited..].iter().zip(&back[limited..]) {
+        // A place of the right size is no allocation, so it may be filled beyond the limit.
+        let placed = matches!(back, Back::Bytes { in_place: true, .. });
+        holds(format!("{piece:?} is beyond its limit, found {back:?}"), placed || matches!(back, Back::Failed(_)))?;
+    }
+    Ok(())
+}
+
+fn parts(map: &dyn ZMap, threads: usize) -> Outcome {
+    let (len, key) = (300_000_u64, key("parts")?);
+    let bytes = value(len as usize);
+    ok("write", map.write(&key, &bytes))?;
+    let range = |offset, len| ByteRange { offset, len: Some(len) };
+    let every = |offset, len, step, count| Ranges::Every { first: range(offset, len), step, count };
+    let list = |ranges: &[ByteRange]| Ranges::List(ranges.into());
+    let table = [
+        Ranges::One(ByteRange::ALL),
+        Ranges::One(range(0, 1)),
+        Ranges::One(range(5, 0)),
+        Ranges::One(range(299_990, 20)),
+        Ranges::One(range(300_000, 1)),
+        Ranges::One(range(400_000, 10)),
+        Ranges::One(range(10, u64::MAX - 10)),
+        Ranges::One(ByteRange { offset: 299_000, len: None }),
+        Ranges::One(ByteRange { offset: u64::MAX, len: None }),
+        Ranges::Last(0),
+        Ranges::Last(1),
+        Ranges::Last(5000),
+        Ranges::Last(300_001),
+        Ranges::Last(u64::MAX),
+        every(0, 4, 8, 1000),
+        every(3, 128, 256, 1100),
+        every(7, 100, 5000, 60),
+        every(7, 100, 100, 60),
+        every(7, 100, 50, 60),
+        every(9, 3, 0, 4),
+        every(299_000, 100, 150, 10),
+        every(0, 0, 8, u32::MAX),
+        every(0, 4, 8, 0),
+        list(&[]),
+        list(&[range(10, 10)]),
+        list(&[range(100, 10), range(90, 10), range(90, 20), range(250_000, 7), range(250_008, 1), range(299_999, 9)]),
+        list(&[range(0, 0), range(5, 5), range(5, 0)]),
+        list(&[range(0, 200_000), range(200_001, 99_999), range(200_100, 100_000)]),
+        list(&[range(310_000, 10), range(0, 2)]),
+    ];
+    let cut = |range: &ByteRange| {
+        let from = range.offset.min(len);
+        let to = from.saturating_add(range.len.unwrap_or(len)).min(len);
+        bytes[from as usize..to as usize].to_vec()
+    };
+    let expected = |ranges: &Ranges| match ranges {
+        Ranges::One(range) => cut(range),
+        Ranges::Last(last) => bytes[len.saturating_sub(*last) as usize..].to_vec(),
+        Ranges::Every { first: ByteRange { len: Some(0), .. }, .. } => Vec::new(),
+        Ranges::Every { first, step, count } => (0..u64::from(*count))
+            .flat_map(|i| cut(&ByteRange { offset: first.offset + i * step, len: first.len }))
+            .collect(),
+        Ranges::List(list) => list.iter().flat_map(cut).collect(),
+        _ => bytes.clone(),
+    };
+    let mut pieces = Vec::new();
+    for ranges in &table {
+        let want = expected(ranges).len();
+        for into in [None, Some(0), Some(want), Some(400_000)] {
+            for (hint, versioned) in [(0, false), (want, map.caps().conditional_write)] {
+                pieces.push(Piece { ranges: ranges.clone(), hint, into, versioned, ..plain(key.clone()) });
+            }
+        }
+    }
+    for (piece, back) in pieces.iter().zip(&run(map, &pieces, threads)?) {
+        want_bytes(piece, &expected(&piece.ranges), back)?;
+        if let (true, Back::Bytes { version, .. }) = (piece.versioned, back) {
+            holds(format!("{piece:?} brings a version"), version.is_some())?;
+        }
+    }
+    let limited: Vec<_> =
+        [Ranges::One(range(0, 100)), Ranges::Last(100), every(0, 10, 20, 10), list(&[range(0, 50), range(9, 50)])]
+            .map(|ranges| Piece { ranges, limit: 99, ..plain(key.clone()) })
+            .into();
+    for (piece, back) in limited.iter().zip(&run(map, &limited, threads)?) {
+        holds(format!("{piece:?} is beyond its limit, found {back:?}"), matches!(back, Back::Failed(_)))?;
+    }
+    Ok(())
+}
+
+fn empty(map: &dyn ZMap) -> Outcome {
+    run(map, &[], 1)?;
+    run(map, &[], 4).map(|_| ())
+}
+
+/// One object to write.
+struct Put {
+    key: Key,
+    expect: Option<ExpectOwned>,
+    /// `None`: making the bytes fails.
+    value: Option<Vec<u8>>,
+    lent: bool,
+}
+
+/// What came back for one write.
+struct PutJob<'p> {
+    puts: &'p [Put],
+    threads: usize,
+    next: AtomicUsize,
+    back: Mutex<HashMap<usize, Vec<Result<Written>>>>,
+}
+
+impl WriteJob for PutJob<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let put = self.puts.get(index)?;
+        key.set(&put.key);
+        Some(WriteTicket { index, expect: put.expect.clone() })
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        let put = &self.puts[index];
+        match &put.value {
+            None => {
+                scratch.extend_from_slice(b"half a value");
+                Err(ErrorKind::Filter.context("cannot be made"))
+            }
+            Some(value) if put.lent => Ok(Payload::Caller(value)),
+            Some(value) => {
+                scratch.clear();
+                scratch.extend_from_slice(value);
+                Ok(Payload::Scratch)
+            }
+        }
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(outcome);
+    }
+}
+
+fn put_all(map: &dyn ZMap, puts: &[Put], threads: usize) -> Outcome<Vec<Result<Written>>> {
+    let job = PutJob { puts, threads, next: AtomicUsize::new(0), back: Mutex::default() };
+    map.write_batch(&job);
+    let mut back = job.back.into_inner().expect("nothing panics while it is held");
+    let mut all = Vec::new();
+    for (index, put) in puts.iter().enumerate() {
+        let mut mine = back.remove(&index).unwrap_or_default();
+        same(format!("tickets back for the write of {}", put.key), 1, mine.len())?;
+        all.extend(mine.pop());
+    }
+    Ok(all)
+}
+
+fn writes(map: &dyn ZMap, threads: usize) -> Outcome {
+    let put = |key: Key, len: usize, lent| Put { key, expect: None, value: Some(value(len)), lent };
+    let mut puts = Vec::new();
+    for i in 0..300_usize {
+        // Runs of neighbours, and now and then another place.
+        puts.push(put(key(&format!("w{threads}/{}/{i}", i / 50))?, i * i, i % 2 == 0));
+        if i % 10 == 0 {
+            puts.push(put(key(&format!("w{threads}/other/{i}"))?, 0, true));
+        }
+    }
+    for (put, back) in puts.iter().zip(put_all(map, &puts, threads)?) {
+        match ok(format!("batch write of {}", put.key), back)? {
+            Written::Done(_) => same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?,
+            Written::Lost => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
+        }
+    }
+    // Errors are reported one by one, and the rest goes on.
+    let puts = [
+        put(key(&format!("w{threads}/a"))?, 10, false),
+        Put { value: None, ..put(key(&format!("w{threads}/failing"))?, 0, false) },
+        put(key(&format!("w{threads}/other"))?, 10, false),
+        put(key(&format!("w{threads}/other/0/x"))?, 10, true),
+        put(key(&format!("w{threads}/b"))?, 20, false),
+    ];
+    let back = put_all(map, &puts, threads)?;
+    let kinds: Vec<_> = back.iter().map(|back| back.as_ref().err().map(model::Error::kind)).collect();
+    let (filter, object) = (Some(ErrorKind::Filter), Some(ErrorKind::Object));
+    same("failures in a batch of writes", vec![None, filter, object, object, None], kinds)?;
+    same("a write that could not be made leaves nothing", None, get(map, &puts[1].key)?)?;
+    same("a write after a failure", puts[4].value.as_ref(), get(map, &puts[4].key)?.as_ref())?;
+    if map.caps().conditional_write {
+        let present = Put { expect: Some(ExpectOwned::Absent), ..put(puts[0].key.clone(), 5, false) };
+        let absent = Put { expect: Some(ExpectOwned::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        let version = ok("read_versioned", map.read_versioned(&puts[4].key, usize::MAX, &mut Vec::new()))?;
+        let swap = Put { expect: version.map(ExpectOwned::Is), ..put(puts[4].key.clone(), 6, false) };
+        let puts = [present, absent, swap];
+        let mut lost = Vec::new();
+        for back in put_all(map, &puts, threads)? {
+            lost.push(matches!(ok("conditional batch write", back)?, Written::Lost));
+        }
+        same("which conditional writes of a batch are lost", vec![true, false, false], lost)?;
+        same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
+    } else {
+        let refused = Put { expect: Some(ExpectOwned::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
+        for back in put_all(map, &[refused], threads)? {
+            fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
+        }
+    }
+    Ok(())
+}

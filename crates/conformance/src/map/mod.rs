@@ -1,0 +1,115 @@
+//! [`check_map`]: the guarantees of [`ZMap`], one group per file.
+
+mod batch;
+mod objects;
+mod race;
+mod tree;
+
+use std::sync::Arc;
+
+use dispatch::{Expect, Key, ZMap};
+use model::ErrorKind;
+
+use crate::failure::{Outcome, broken, fails, ok, same};
+
+/// Makes an empty map; called many times, each time for a new one.
+type Make<'m> = &'m dyn Fn() -> Arc<dyn ZMap>;
+
+/// Checks everything [`ZMap`] guarantees on fresh, empty maps, as far as their capabilities say they can.
+///
+/// A map that cannot be written is checked for refusing; fill it yourself for the rest. Threads are used;
+/// nothing sleeps or measures time.
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome {
+    let map = make();
+    let caps = map.caps();
+    same("the capabilities of two maps made alike are the same", caps, make().caps())?;
+    absence(&*map)?;
+    refusals(&*make())?;
+    if caps.write {
+        objects::check(make)?;
+        batch::check(make)?;
+        tree::check(make)?;
+        race::check(make)?;
+    }
+    let map = make();
+    ok("close succeeds", map.close())?;
+    ok("close is idempotent", map.close())
+}
+
+/// A key from text that is one.
+fn key(text: &str) -> Outcome<Key> {
+    ok(format!("{text:?} is a key"), Key::new(text))
+}
+
+/// A value that tells its length and its place in it.
+fn value(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i ^ (i >> 8) ^ len) as u8).collect()
+}
+
+fn absence(map: &dyn ZMap) -> Outcome {
+    let mut out = vec![1, 2, 3];
+    for text in ["absent", "a/b/c", ".zgroup", "ü/ñ"] {
+        let key = key(text)?;
+        same(format!("len of absent {text:?}"), None, ok("len", map.len(&key))?)?;
+        same(format!("exists of absent {text:?}"), false, ok("exists", map.exists(&key))?)?;
+        out.extend_from_slice(b"x");
+        same(
+            format!("read of absent {text:?}"),
+            false,
+            ok("read", map.read(&key, dispatch::ByteRange::ALL, &mut out))?,
+        )?;
+        let mut memory = [0; 4];
+        let mut into = dispatch::OutBuf::over(&mut memory);
+        same(format!("read_into of absent {text:?}"), false, ok("read_into", map.read_into(&key, 0, &mut into))?)?;
+        if map.caps().list {
+            same(format!("search below absent {text:?}"), vec![], ok("search", map.search(&key))?)?;
+            same(format!("list below absent {text:?}"), vec![], ok("list", map.list(&key))?)?;
+        }
+    }
+    if map.caps().list {
+        same("search of an empty map", vec![], ok("search", map.search(&Key::root()))?)?;
+        same("list of an empty map", vec![], ok("list", map.list(&Key::root()))?)?;
+    }
+    same("len of the root of an empty map", None, ok("len", map.len(&Key::root()))?)
+}
+
+/// What a map cannot do, it says.
+fn refusals(map: &dyn ZMap) -> Outcome {
+    let (caps, key) = (map.caps(), key("k")?);
+    let perm = &[ErrorKind::Perm];
+    if !caps.write {
+        same("a map that cannot write cannot overwrite", false, caps.overwrite)?;
+        same("a map that cannot write cannot write conditionally", false, caps.conditional_write)?;
+        fails("write without the capability", perm, map.write(&key, b"x"))?;
+    }
+    if !caps.delete {
+        fails("delete without the capability", perm, map.delete(&key))?;
+    }
+    if !caps.conditional_write {
+        fails("write_if without the capability", perm, map.write_if(&key, b"x", Expect::Absent))?;
+        fails("read_versioned without the capability", perm, map.read_versioned(&key, usize::MAX, &mut Vec::new()))?;
+        let mut called = false;
+        let update = map.update(&key, &mut |_, _| {
+            called = true;
+            Ok(())
+        });
+        fails("update without the capability", perm, update)?;
+        same("update without the capability changes nothing", false, called)?;
+    }
+    if !(caps.write && caps.delete) {
+        let other = self::key("other")?;
+        if caps.write {
+            ok("write", map.write(&key, b"x"))?;
+            fails("rename without the capability to delete", perm, map.rename(&key, &other))?;
+            same("a refused rename leaves the object", true, ok("exists", map.exists(&key))?)?;
+        }
+        same("a refused rename makes nothing", false, ok("exists", map.exists(&other))?)?;
+    }
+    if caps.list && !caps.write && !ok("list", map.list(&Key::root()))?.is_empty() {
+        return Err(broken("a map that refused everything", "no object", "some"));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The map in memory, through the suite every map goes through, and its factory.
+
+use std::sync::Arc;
+
+use dispatch::{Clobber, CreateRequest, Key, MapFactory, OpenRequest, Options, Registry, ZMap};
+use model::ErrorKind;
+use zmap_mem::{MemMap, MemMaps};
+
+#[test]
+fn it_is_a_map() {
+    conformance::check_map(&|| Arc::new(MemMap::new())).unwrap();
+}
+
+#[test]
+fn read_only_it_is_a_map_that_refuses() {
+    conformance::check_map(&|| Arc::new(MemMap::new().read_only())).unwrap();
+}
+
+fn target(path: &str) -> url_infer::Target {
+    url_infer::parse(path).unwrap()
+}
+
+#[test]
+fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
+    let (options, registry) = (Options::default(), Arc::new(Registry::default()));
+    for name in ["memory:it", "it-path#mode=nczarr,mem"] {
+        let target = target(name);
+        let open =
+            |writable| OpenRequest { target: &target, writable, options: &options, registry: &registry, map: None };
+        let create = |clobber, markers| CreateRequest {
+            target: &target,
+            clobber,
+            classic_model: false,
+            options: &options,
+            registry: &registry,
+            map: None,
+            markers,
+        };
+        let key = Key::new(".zgroup").unwrap();
+        assert_eq!(MemMaps.open(&open(false)).unwrap_err().kind(), ErrorKind::NotFound);
+        let map = MemMaps.create(&create(Clobber::Refuse, &[])).unwrap();
+        map.write(&key, b"{}").unwrap();
+        map.close().unwrap();
+        assert_eq!(MemMaps.create(&create(Clobber::Refuse, &[".zgroup"])).unwrap_err().kind(), ErrorKind::Object);
+        assert_eq!(MemMaps.create(&create(Clobber::Replace, &[])).unwrap_err().kind(), ErrorKind::Object);
+        assert_eq!(MemMaps.create(&create(Clobber::Replace, &["zarr.json"])).unwrap_err().kind(), ErrorKind::Object);
+        let again = MemMaps.open(&open(false)).unwrap();
+        assert_eq!(again.len(&key).unwrap(), Some(2));
+        assert_eq!(again.write(&key, b"").unwrap_err().kind(), ErrorKind::Perm);
+        let writer = MemMaps.open(&open(true)).unwrap();
+        writer.write(&key, b"[]").unwrap();
+        let replaced = MemMaps.create(&create(Clobber::Replace, &["zarr.json", ".zgroup"])).unwrap();
+        assert!(replaced.list(&Key::root()).unwrap().is_empty());
+        MemMaps.delete(&open(true)).unwrap();
+        assert_eq!(MemMaps.delete(&open(true)).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(MemMaps.open(&open(false)).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn a_snapshot_makes_the_same_dataset_again() {
+    let map = MemMap::new();
+    for (key, value) in [("a/b", "1"), ("c", "")] {
+        map.write(&Key::new(key).unwrap(), value.as_bytes()).unwrap();
+    }
+    let again = MemMap::from_objects(map.snapshot()).unwrap();
+    assert_eq!(again.snapshot(), map.snapshot());
+    let bad = MemMap::from_objects([("a".to_owned(), "1"), ("a/b".to_owned(), "2")]);
+    assert_eq!(bad.unwrap_err().kind(), ErrorKind::Object);
+}
