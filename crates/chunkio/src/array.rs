@@ -1,8 +1,7 @@
 //! [`ChunkedArray`]: one array, ready to be read and written.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use dispatch::{CacheConfig, MemMut, MemRef, VarData, byte_len};
 use model::{ErrorKind, NcString, NcType, Result, Slab};
@@ -22,6 +21,8 @@ pub struct ChunkedArray {
 }
 
 #[derive(Debug)]
+// One per array, never moved about: a box would only be a detour for every access.
+#[allow(clippy::large_enum_variant)]
 enum Kind {
     Numbers(Keeper<Numbers>),
     Strings(Keeper<Strings>),

@@ -219,15 +219,25 @@ impl<F: Form> Keeper<F> {
 
     /// What storage holds of a chunk; a chunk nobody wrote if there is none.
     pub(crate) fn read(&self, index: &ChunkIndex, stored: &mut Vec<u8>) -> Result<F::Data> {
+        let found = self.read_stored(index, stored)?;
+        let data = if found { self.form.decode(stored) } else { self.form.blank() };
+        data.map_err(|error| self.blame(error, index))
+    }
+
+    /// The stored bytes of a chunk; `false` if there is none.
+    pub(crate) fn read_stored(&self, index: &ChunkIndex, stored: &mut Vec<u8>) -> Result<bool> {
+        let range = ByteRange::first((self.form.limit() as u64).saturating_add(1));
+        let found = self.map().read(&self.key(index), range, stored);
+        let found = found.and_then(|found| self.check_limit(stored).map(|()| found));
+        found.map_err(|error| self.blame(error, index))
+    }
+
+    fn check_limit(&self, stored: &[u8]) -> Result<()> {
         let limit = self.form.limit();
-        let range = ByteRange::first((limit as u64).saturating_add(1));
-        let read = self.map().read(&self.key(index), range, stored).and_then(|found| {
-            if stored.len() > limit {
-                return Err(ErrorKind::Filter.context(format!("more than {limit} bytes stored")));
-            }
-            if found { self.form.decode(stored) } else { self.form.blank() }
-        });
-        read.map_err(|error| self.blame(error, index))
+        if stored.len() > limit {
+            return Err(ErrorKind::Io.context(format!("longer than the {limit} bytes it may have")));
+        }
+        Ok(())
     }
 
     /// What must be written of an entry, marked as being on its way. Only for whoever holds the claim.
@@ -296,7 +306,7 @@ impl<F: Form> Keeper<F> {
         let mut merged = None;
         let mut change = |old: Option<&[u8]>, new: &mut Vec<u8>| {
             let mut data = match old {
-                Some(stored) => form.decode(stored)?,
+                Some(stored) => self.check_limit(stored).and_then(|()| form.decode(stored))?,
                 None => form.blank()?,
             };
             form.overlay(&mut data, &snapshot.data, &snapshot.mask);
@@ -308,8 +318,8 @@ impl<F: Form> Keeper<F> {
             self.map().update(&key, &mut change)?;
         } else if self.options.exclusive {
             let (mut old, mut new) = (Vec::new(), Vec::new());
-            let limit = form.limit();
-            let found = self.map().read(&key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
+            let range = ByteRange::first((form.limit() as u64).saturating_add(1));
+            let found = self.map().read(&key, range, &mut old)?;
             change(found.then_some(&old), &mut new)?;
             self.map().write(&key, &new)?;
         } else {

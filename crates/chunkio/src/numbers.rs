@@ -102,7 +102,7 @@ impl Form for Numbers {
         let layout = &self.plan.layout;
         with_scratch(|pair| {
             let given = if layout.is_native() {
-                Given::Bytes(&**data)
+                Given::Bytes(data)
             } else {
                 Given::Gather(self.bytes(), |out: &mut dispatch::OutBuf<'_>| {
                     kernel::save_out(data, &self.whole, None, layout, &self.fill, self.bytes(), out).map(drop)

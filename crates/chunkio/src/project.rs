@@ -245,8 +245,8 @@ mod tests {
         let mut at = vec![0; slab.rank()];
         'all: loop {
             let (mut index, mut place) = (Vec::new(), 0);
-            for d in 0..slab.rank() {
-                let i = slab.start[d] + at[d] * slab.step(d);
+            for (d, at) in at.iter().enumerate() {
+                let i = slab.start[d] + at * slab.step(d);
                 index.push(i / grid.chunk[d]);
                 place += (i % grid.chunk[d]) as usize * grid.strides[d];
             }

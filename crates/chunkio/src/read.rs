@@ -206,7 +206,7 @@ impl Get<'_> {
         match (found, lent) {
             (None, _) => self.missing(slot, part),
             (Some((Found::InPlace, _)), Some(filled)) if filled == part.elems * self.mem_item => {
-                slot.is_written();
+                slot.complete();
                 self.moved(part, false);
                 Ok(())
             }

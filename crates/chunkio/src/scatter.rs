@@ -101,6 +101,7 @@ impl Board<'_> {
 
     /// # Safety
     /// The caller holds the right to the part, and uses it for nothing else meanwhile.
+    #[allow(clippy::mut_from_ref)] // Which is why it is unsafe.
     unsafe fn bytes(&self, part: &Part) -> &mut [MaybeUninit<u8>] {
         let (start, len) = (part.mem_start * self.item, part.elems * self.item);
         assert!(part.is_contiguous() && start <= self.len && len <= self.len - start, "a part inside the memory");
@@ -144,7 +145,7 @@ impl Slot<'_> {
     }
 
     /// Whoever was lent the part's memory filled all of it.
-    pub(crate) fn is_written(self) {
+    pub(crate) fn complete(self) {
         self.written();
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{ByteRange, ElementCodec};
+use dispatch::ElementCodec;
 use model::{ErrorKind, NcString, Result, Slab, Values};
 
 use crate::keeper::{Form, Keeper};
@@ -238,17 +238,10 @@ fn get_part(keeper: &Keeper<Strings>, part: &Part, out: &mut [NcString], stored:
         }
     }
     let since = keeper.cache.now();
-    let limit = keeper.form.limit();
-    let range = ByteRange::first((limit as u64).saturating_add(1));
-    let found = keeper.map().read(&keeper.key(index), range, stored).map_err(|error| keeper.blame(error, index))?;
-    if !found {
+    if !keeper.read_stored(index, stored)? {
         keeper.missing(index).map_err(|error| keeper.blame(error, index))?;
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| out[to].clone_from(&keeper.form.fill));
         return Ok(());
-    }
-    if stored.len() > limit {
-        let error = ErrorKind::Filter.context(format!("more than {limit} bytes stored"));
-        return Err(keeper.blame(error, index));
     }
     let data = keeper.form.decode(stored).map_err(|error| keeper.blame(error, index))?;
     copy(&data, part, out);

@@ -14,7 +14,7 @@ const LINE: usize = 64;
 #[inline(always)]
 pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
     let bytes = at.addr().wrapping_neg() % LINE;
-    (bytes % I == 0).then_some(bytes / I)
+    bytes.is_multiple_of(I).then_some(bytes / I)
 }
 
 /// Makes streamed stores visible before what follows.

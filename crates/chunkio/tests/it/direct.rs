@@ -1,1 +1,357 @@
-//! To come.
+//! What is read and written, and what not: requests, stored bytes, sizes, limits.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::SeqCst;
+
+use chunkio::{ChunkedArray, Element, Order};
+use dispatch::{CacheConfig, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
+use model::{ErrorKind, NcType, Slab, Values};
+
+use crate::filters::{Runs, Shuffle, Sum, Xor};
+use crate::map::{ALL, Mem};
+use crate::support::{Setup, get, get_ints, put, put_ints};
+
+fn mem() -> Arc<Mem> {
+    Arc::new(Mem::new(ALL))
+}
+
+fn ints(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
+    values.into_iter().flat_map(i32::to_le_bytes).collect()
+}
+
+#[test]
+fn chunks_are_stored_whole_and_the_outside_is_fill() {
+    let map = mem();
+    let mut setup = Setup::new(&map, &[3, 5], &[2, 4], NcType::Int);
+    setup.fill = Some(Values::Int(vec![-1]));
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[3, 5], &(0..15).collect::<Vec<_>>()).unwrap();
+    // All of them are whole as far as the shape goes: nothing waits in the cache.
+    let object = |key: &str| map.object(key).unwrap();
+    assert_eq!(object("0.0"), ints([0, 1, 2, 3, 5, 6, 7, 8]));
+    assert_eq!(object("0.1"), ints([4, -1, -1, -1, 9, -1, -1, -1]));
+    assert_eq!(object("1.0"), ints([10, 11, 12, 13, -1, -1, -1, -1]));
+    assert_eq!(object("1.1"), ints([14, -1, -1, -1, -1, -1, -1, -1]));
+    assert_eq!(map.reads.load(SeqCst), 0);
+    assert!(array.written());
+
+    // Partial writes gather in the cache, and give the same bytes.
+    let map = mem();
+    let setup = Setup { map: map.clone(), ..setup };
+    let array = setup.open();
+    for i in 0..15 {
+        put_ints(&array, &[i / 5, i % 5], &[1, 1], &[i as i32]).unwrap();
+    }
+    // The last chunk has one element inside the shape: all of it was written at once.
+    assert_eq!(map.objects.lock().unwrap().keys().collect::<Vec<_>>(), ["1.1"]);
+    array.flush().unwrap();
+    assert_eq!(map.object("0.1"), Some(ints([4, -1, -1, -1, 9, -1, -1, -1])));
+    assert_eq!(map.object("1.1"), Some(ints([14, -1, -1, -1, -1, -1, -1, -1])));
+    assert_eq!((map.reads.load(SeqCst), map.writes.load(SeqCst)), (0, 4), "complete chunks are never read");
+}
+
+#[test]
+fn layouts_are_what_the_format_says() {
+    for (order, big_endian, expected) in [
+        (Order::C, false, ints([0, 1, 2, 3, 4, 5])),
+        (Order::F, false, ints([0, 3, 1, 4, 2, 5])),
+        (Order::C, true, (0..6).flat_map(i32::to_be_bytes).collect()),
+        (Order::F, true, [0, 3, 1, 4, 2, 5i32].into_iter().flat_map(i32::to_be_bytes).collect()),
+    ] {
+        let map = mem();
+        let mut setup = Setup::new(&map, &[2, 3], &[2, 3], NcType::Int);
+        (setup.order, setup.element) = (order, Element::Number { ty: NcType::Int, big_endian });
+        put_ints(&setup.open(), &[0, 0], &[2, 3], &[0, 1, 2, 3, 4, 5]).unwrap();
+        assert_eq!(map.object("0.0").unwrap(), expected);
+    }
+    // Byte `b` of element `i` of `n` goes to `b * n + i`.
+    let map = mem();
+    let setup = Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);
+    put_ints(&setup.open(), &[0], &[3], &[0x04030201, 0x14131211, 0x24232221]).unwrap();
+    assert_eq!(map.object("0").unwrap(), [1, 0x11, 0x21, 2, 0x12, 0x22, 3, 0x13, 0x23, 4, 0x14, 0x24]);
+    // A scalar is one chunk.
+    let map = mem();
+    let array = Setup::new(&map, &[], &[], NcType::Int).open();
+    put_ints(&array, &[], &[], &[42]).unwrap();
+    assert_eq!(map.object("0").unwrap(), ints([42]));
+    assert_eq!(get_ints(&array, &[], &[]).unwrap(), [42]);
+}
+
+#[test]
+fn only_what_is_wanted_is_read() {
+    let map = mem();
+    // 1 MiB: 64 planes of 64 rows of 64.
+    map.set("0.0.0", &ints(0..64 * 64 * 64));
+    let setup = Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int);
+    let read = |start: &[u64], count: &[u64]| {
+        map.read_bytes.store(0, SeqCst);
+        let array = setup.open();
+        let found = get_ints(&array, start, count).unwrap();
+        assert_eq!(found[0] as u64, start.iter().fold(0, |at, &i| at * 64 + i));
+        assert_eq!(found.len() as u64, count.iter().product::<u64>());
+        map.read_bytes.load(SeqCst)
+    };
+    assert_eq!(read(&[63, 63, 63], &[1, 1, 1]), 4);
+    assert_eq!(read(&[5, 0, 0], &[1, 64, 64]), 64 * 64 * 4, "one plane");
+    assert_eq!(read(&[0, 9, 9], &[64, 1, 1]), 64 * 4, "a time series");
+    assert_eq!(read(&[0, 9, 9], &[32, 32, 32]), 32 * (31 * 256 + 128), "planes, with what lies between rows");
+    assert_eq!(read(&[0, 0, 0], &[33, 64, 64]), 1 << 20, "most of it: all of it, to be kept");
+    // Storage that cannot is read whole, and once.
+    let map = Arc::new(Mem::new(MapCaps { range_read: false, ..ALL }));
+    map.set("0.0.0", &vec![7; 1 << 20]);
+    let array = Setup { map: map.clone(), ..setup }.open();
+    for i in 0..10 {
+        assert_eq!(get_ints(&array, &[i, i, i], &[1, 1, 1]).unwrap(), [0x07070707]);
+    }
+    assert_eq!(map.read_bytes.load(SeqCst), 1 << 20);
+}
+
+#[test]
+fn a_chunk_used_in_part_is_kept_and_whole_scans_are_not() {
+    let map = mem();
+    let setup = Setup::new(&map, &[8, 8], &[4, 4], NcType::Int).filters(vec![Box::new(Xor(3))]);
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[8, 8], &(0..64).collect::<Vec<_>>()).unwrap();
+    for i in 0..4 {
+        assert_eq!(get_ints(&array, &[i, i], &[1, 1]).unwrap(), [9 * i as i32]);
+    }
+    assert_eq!(map.reads.load(SeqCst), 1);
+    map.reads.store(0, SeqCst);
+    for _ in 0..2 {
+        get_ints(&array, &[0, 0], &[8, 8]).unwrap();
+    }
+    assert_eq!(map.reads.load(SeqCst), 6, "one of four chunks was kept");
+    // Another process writes; only `sync` shows it.
+    let other = setup.open();
+    put_ints(&other, &[0, 0], &[4, 4], &[-1; 16]).unwrap();
+    assert_eq!(get_ints(&array, &[1, 1], &[1, 1]).unwrap(), [9]);
+    array.sync().unwrap();
+    assert_eq!(get_ints(&array, &[1, 1], &[1, 1]).unwrap(), [-1]);
+}
+
+#[test]
+fn the_cache_keeps_to_its_budget() {
+    let map = mem();
+    let mut setup = Setup::new(&map, &[1000], &[10], NcType::Int).filters(vec![Box::new(Xor(3))]);
+    setup.options.cache_bytes = 400;
+    let array = setup.open();
+    put_ints(&array, &[0], &[1000], &(0..1000).collect::<Vec<_>>()).unwrap();
+    let touch = || {
+        map.reads.store(0, SeqCst);
+        for chunk in 0..20 {
+            get_ints(&array, &[10 * chunk], &[2]).unwrap();
+        }
+        map.reads.load(SeqCst)
+    };
+    touch();
+    assert!((10..=20).contains(&touch()), "at most ten of twenty chunks are kept");
+    let config = CacheConfig { bytes: 4000, ..array.cache() };
+    array.tune(config).unwrap();
+    assert_eq!(array.cache(), config);
+    touch();
+    assert_eq!(touch(), 0);
+    array.tune(CacheConfig { bytes: 0, ..config }).unwrap();
+    assert_eq!(touch(), 20);
+    assert_eq!(touch(), 20);
+    let error = array.tune(CacheConfig { preemption: 2.0, ..config }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Inval);
+}
+
+#[test]
+fn objects_of_another_size_are_errors_that_say_so() {
+    let sum = || vec![Box::new(Sum) as Box<dyn dispatch::Filter>];
+    let runs = || vec![Box::new(Runs) as Box<dyn dispatch::Filter>];
+    let long = vec![1; 3 << 20];
+    let stored = |bytes: &[u8]| {
+        let mut stored = vec![0; bytes.len() + 4];
+        stored[..bytes.len()].copy_from_slice(bytes);
+        let sum = bytes.iter().fold(7u32, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        stored[bytes.len()..].copy_from_slice(&sum.to_le_bytes());
+        stored
+    };
+    for (filters, object, kind) in [
+        (vec![], vec![1; 63], ErrorKind::Trunc),
+        (vec![], vec![], ErrorKind::Trunc),
+        (vec![], vec![1; 65], ErrorKind::Io),
+        (vec![], long.clone(), ErrorKind::Io),
+        (sum(), stored(&[1; 63]), ErrorKind::Filter),
+        (sum(), stored(&[1; 65]), ErrorKind::Filter),
+        (sum(), stored(&[]), ErrorKind::Filter),
+        (sum(), vec![1; 68], ErrorKind::Filter),
+        (sum(), long, ErrorKind::Io),
+        // A bomb: 64 bytes expected, 65 and 255,000 found.
+        (runs(), vec![65, 1, 0x55], ErrorKind::Filter),
+        (runs(), [255, 1, 0x55].repeat(1000), ErrorKind::Filter),
+        (runs(), vec![63, 1, 0x55], ErrorKind::Filter),
+        (runs(), vec![63, 1], ErrorKind::Filter),
+    ] {
+        let map = mem();
+        map.set("1.0", &object);
+        let setup = Setup::new(&map, &[8, 4], &[4, 4], NcType::Int).filters(filters);
+        let array = setup.open();
+        // Whole, in part, converted; and as the base of a partial write.
+        let slab = Slab::new(&[0, 0], &[8, 4]);
+        let (bytes, result) = get(&array, &slab, NcType::Int);
+        assert!(bytes.is_empty(), "nothing counts as read");
+        let converted = get(&array, &slab, NcType::Double).1;
+        let part = get_ints(&array, &[4, 1], &[3, 3]).map(drop);
+        put_ints(&array, &[4, 0], &[1, 1], &[7]).unwrap();
+        let flushed = array.flush();
+        for result in [result, converted, part, flushed] {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains("/v: chunk 1.0"), "{error}");
+        }
+        assert_eq!(map.object("1.0").unwrap(), object, "a damaged chunk is not overwritten in part");
+        // Writing all of it repairs it.
+        put_ints(&array, &[4, 0], &[4, 4], &[8; 16]).unwrap();
+        array.flush().unwrap();
+        assert_eq!(get_ints(&array, &[4, 0], &[4, 4]).unwrap(), [8; 16]);
+    }
+}
+
+#[test]
+fn a_range_beyond_a_short_object_is_an_error() {
+    let map = mem();
+    map.set("0", &[1; 100]);
+    let array = Setup::new(&map, &[1000], &[1000], NcType::Int).open();
+    assert_eq!(get_ints(&array, &[0], &[10]).unwrap(), [0x01010101; 10]);
+    for start in [20, 24, 25, 26, 900] {
+        let error = get_ints(&array, &[start], &[10]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Trunc, "{error}");
+    }
+}
+
+#[test]
+fn absence_is_what_the_options_say() {
+    let map = mem();
+    let mut setup = Setup::new(&map, &[4], &[2], NcType::Int);
+    map.set("0", &ints([1, 2]));
+    setup.fill = Some(Values::Int(vec![300]));
+    assert_eq!(get_ints(&setup.open(), &[0], &[4]).unwrap(), [1, 2, 300, 300]);
+    // A fill value beyond the memory type counts only where it is used.
+    let (bytes, result) = get(&setup.open(), &Slab::new(&[0], &[2]), NcType::UByte);
+    assert_eq!((bytes, result.is_ok()), (vec![1, 2], true));
+    let (bytes, result) = get(&setup.open(), &Slab::new(&[0], &[4]), NcType::UByte);
+    assert_eq!((bytes, result.unwrap_err().kind()), (vec![1, 2, 44, 44], ErrorKind::Range));
+    setup.options.missing_chunks = MissingChunks::Warn;
+    assert_eq!(get_ints(&setup.open(), &[0], &[4]).unwrap(), [1, 2, 300, 300]);
+    setup.options.missing_chunks = MissingChunks::Error;
+    let array = setup.open();
+    let error = get_ints(&array, &[0], &[4]).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().contains("chunk 1")), (ErrorKind::NoObject, true), "{error}");
+    // A write may make a chunk that is not there.
+    put_ints(&array, &[2], &[1], &[3]).unwrap();
+    array.flush().unwrap();
+    assert_eq!(get_ints(&array, &[0], &[4]).unwrap(), [1, 2, 3, 300]);
+}
+
+#[test]
+fn arguments_are_checked() {
+    let map = mem();
+    let mut setup = Setup::new(&map, &[4, 4], &[2, 2], NcType::Int);
+    let array = setup.open();
+    let kind = |slab: &Slab<'_>, ty: NcType, len: usize| {
+        let mut memory = vec![0; len];
+        let mut out = OutBuf::over(&mut memory);
+        let read = array.get(slab, MemMut::Fixed { ty, out: &mut out }).map_err(|error| error.kind());
+        let written = put(&array, slab, ty, &vec![0; len]).map_err(|error| error.kind());
+        assert_eq!(read, written);
+        read.err()
+    };
+    let all = Slab::new(&[0, 0], &[4, 4]);
+    assert_eq!(kind(&all, NcType::Int, 64), None);
+    assert_eq!(kind(&all, NcType::Int, 63), Some(ErrorKind::Inval));
+    assert_eq!(kind(&all, NcType::Int, 65), Some(ErrorKind::Inval));
+    assert_eq!(kind(&all, NcType::Double, 64), Some(ErrorKind::Inval));
+    assert_eq!(kind(&all, NcType::Char, 16), Some(ErrorKind::Char));
+    assert_eq!(kind(&all, NcType::String, 16), Some(ErrorKind::BadType));
+    assert_eq!(kind(&Slab::new(&[0], &[4]), NcType::Int, 16), Some(ErrorKind::Inval));
+    assert_eq!(kind(&Slab::new(&[0, 1], &[4, 4]), NcType::Int, 64), Some(ErrorKind::Edge));
+    assert_eq!(kind(&Slab::new(&[5, 0], &[0, 4]), NcType::Int, 0), Some(ErrorKind::InvalCoords));
+    assert_eq!(kind(&Slab::new(&[4, 0], &[0, 4]), NcType::Int, 0), None);
+    let strided = |stride: &'static [u64]| Slab { stride: Some(stride), ..all };
+    assert_eq!(kind(&strided(&[1, 0]), NcType::Int, 64), Some(ErrorKind::Stride));
+    assert_eq!(kind(&strided(&[1, u64::MAX]), NcType::Int, 64), Some(ErrorKind::Edge));
+    let error = array.get(&all, MemMut::Strings(&mut [])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Char);
+
+    setup.writable = false;
+    let error = put_ints(&setup.open(), &[0, 0], &[1, 1], &[1]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Perm);
+    setup.chunk = vec![0, 1];
+    assert_eq!(ChunkedArray::new(setup.spec()).unwrap_err().kind(), ErrorKind::BadChunk);
+    setup.chunk = vec![1 << 20, 1 << 20];
+    let error = ChunkedArray::new(setup.spec()).unwrap_err();
+    assert!(error.kind() == ErrorKind::BadChunk && error.to_string().contains("/v"), "{error}");
+}
+
+#[test]
+fn enormous_arrays_cost_what_is_touched() {
+    let map = mem();
+    let setup = Setup::new(&map, &[1 << 63, 1 << 62], &[1 << 10, 3], NcType::Int);
+    let array = setup.open();
+    let corner = [(1 << 63) - 1, (1 << 62) - 2];
+    put_ints(&array, &corner, &[1, 2], &[5, 6]).unwrap();
+    array.sync().unwrap();
+    assert_eq!(get_ints(&array, &corner, &[1, 2]).unwrap(), [5, 6]);
+    let far = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[(1 << 63) - 1, (1 << 62) - 2]) };
+    assert_eq!(get(&array, &far, NcType::Int).0, ints([0, 0, 0, 5]));
+    // All of it is more than there is memory; the size of the buffer is refused first.
+    let mut out = OutBuf::over(&mut []);
+    let all = Slab::new(&[0, 0], &[1 << 63, 1 << 62]);
+    let error = array.get(&all, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoMem);
+}
+
+#[test]
+fn unlimited_dimensions_grow_when_data_is_accepted() {
+    let map = mem();
+    let setup = Setup::new(&map, &[0, 0], &[2, 3], NcType::Short).unlimited(0).unlimited(1);
+    let lens = || setup.dims.iter().map(|dim| dim.len.load(SeqCst)).collect::<Vec<_>>();
+    let array = setup.open();
+    put_ints(&array, &[1, 2], &[1, 2], &[1, 2]).unwrap();
+    assert_eq!(lens(), [2, 4]);
+    // Nothing grows without elements, or on failure; everything does on a range error.
+    put_ints(&array, &[9, 9], &[0, 1], &[]).unwrap();
+    assert_eq!(put_ints(&array, &[9, 9], &[1, 1], &[]).unwrap_err().kind(), ErrorKind::Inval);
+    assert_eq!(lens(), [2, 4]);
+    assert_eq!(put_ints(&array, &[2, 0], &[1, 1], &[70_000]).unwrap_err().kind(), ErrorKind::Range);
+    assert_eq!(lens(), [3, 4]);
+    assert_eq!(get_ints(&array, &[0, 0], &[3, 4]).unwrap(), [0, 0, 0, 0, 0, 0, 1, 2, 4464, 0, 0, 0]);
+    assert_eq!(get_ints(&array, &[0, 0], &[4, 4]).unwrap_err().kind(), ErrorKind::Edge);
+}
+
+#[test]
+fn transfers_are_watched_and_can_be_stopped() {
+    #[derive(Default)]
+    struct Watch {
+        seen: Mutex<Vec<(u64, u64)>>,
+        stop_at: u64,
+    }
+    impl Progress for Watch {
+        fn advance(&self, done: u64, total: u64) -> bool {
+            self.seen.lock().unwrap().push((done, total));
+            done < self.stop_at
+        }
+    }
+    let map = mem();
+    let run = |stop_at: u64| {
+        let watch = Arc::new(Watch { stop_at, ..Watch::default() });
+        let mut setup = Setup::new(&map, &[100], &[10], NcType::Int);
+        setup.options.progress = Some(watch.clone());
+        let array = setup.open();
+        let put = put_ints(&array, &[0], &[100], &[1; 100]);
+        let seen = std::mem::take(&mut *watch.seen.lock().unwrap());
+        let get = get_ints(&array, &[5], &[90]).map(drop);
+        assert_eq!(put.is_ok(), stop_at == u64::MAX);
+        assert_eq!(get.as_ref().err().map(|error| error.kind()), put.err().map(|error| error.kind()));
+        (seen, watch.seen.lock().unwrap().clone())
+    };
+    let (put, get) = run(u64::MAX);
+    assert_eq!(put, (1..=10).map(|i| (40 * i, 400)).collect::<Vec<_>>());
+    assert_eq!((get.len(), get[9]), (10, (360, 360)));
+    let (put, get) = run(80);
+    assert_eq!((put.len(), get.len()), (2, 3));
+}

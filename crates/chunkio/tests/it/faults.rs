@@ -1,1 +1,291 @@
-//! To come.
+//! Nothing that was accepted is lost, whatever storage does.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use dispatch::{Key, MapCaps, ReadJob, VarData, WriteJob};
+use model::ErrorKind;
+
+use crate::filters::{Shuffle, Sum, Xor};
+use crate::map::{ALL, Mem};
+use crate::support::{Setup, get_ints, put_ints};
+
+fn setup(caps: MapCaps) -> (Arc<Mem>, Setup) {
+    let map = Arc::new(Mem::new(caps));
+    let setup = Setup::new(&map, &[8, 8], &[4, 4], model::NcType::Int)
+        .filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Sum)]);
+    (map, setup)
+}
+
+#[test]
+fn what_could_not_be_stored_stays() {
+    for exclusive in [false, true] {
+        let (map, mut setup) = setup(ALL);
+        setup.options.exclusive = exclusive;
+        let array = setup.open();
+        let all: Vec<i32> = (0..64).collect();
+        // A complete chunk, two with holes, one untouched.
+        for row in 0..4 {
+            put_ints(&array, &[row, 0], &[1, 4], &all[row as usize * 8..][..4]).unwrap();
+        }
+        put_ints(&array, &[4, 4], &[1, 2], &[36, 37]).unwrap();
+        put_ints(&array, &[4, 0], &[4, 1], &[32, 40, 48, 56]).unwrap();
+        for failures in [1, 2, 2] {
+            map.failing_writes.store(failures, SeqCst);
+            let error = array.flush().unwrap_err();
+            assert!(error.to_string().contains("/v: chunk ") && error.kind() == ErrorKind::Io, "{error}");
+            assert_eq!(map.failing_writes.load(SeqCst), 0, "all chunks are tried");
+            // Still there to be read.
+            assert_eq!(get_ints(&array, &[3, 0], &[1, 4]).unwrap(), [24, 25, 26, 27]);
+            assert_eq!(get_ints(&array, &[4, 4], &[1, 2]).unwrap(), [36, 37]);
+            // And to be changed.
+            put_ints(&array, &[7, 7], &[1, 1], &[failures as i32]).unwrap();
+        }
+        array.flush().unwrap();
+        let again = setup.open();
+        assert_eq!(get_ints(&again, &[0, 0], &[4, 4]).unwrap()[12..], [24, 25, 26, 27]);
+        assert_eq!(get_ints(&again, &[4, 4], &[4, 4]).unwrap(), [36, 37, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(get_ints(&again, &[4, 0], &[4, 1]).unwrap(), [32, 40, 48, 56]);
+        let writes = map.writes.load(SeqCst);
+        array.flush().unwrap();
+        assert_eq!(map.writes.load(SeqCst), writes, "nothing is written twice");
+    }
+}
+
+#[test]
+fn a_failing_eviction_keeps_its_chunk() {
+    let (map, mut setup) = setup(ALL);
+    setup.options.cache_bytes = 64;
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[1, 1], &[1]).unwrap();
+    map.failing_writes.store(1, SeqCst);
+    let error = put_ints(&array, &[0, 4], &[1, 1], &[2]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(get_ints(&array, &[0, 0], &[1, 8]).unwrap(), [1, 0, 0, 0, 2, 0, 0, 0]);
+    array.flush().unwrap();
+    assert_eq!(get_ints(&setup.open(), &[0, 0], &[1, 8]).unwrap(), [1, 0, 0, 0, 2, 0, 0, 0]);
+}
+
+#[test]
+fn a_failing_read_of_the_rest_keeps_what_was_written() {
+    let (map, setup) = setup(ALL);
+    let other = setup.open();
+    put_ints(&other, &[0, 0], &[8, 8], &[9; 64]).unwrap();
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[1, 2], &[1, 2]).unwrap();
+    assert_eq!(get_ints(&array, &[0, 0], &[1, 2]).unwrap(), [1, 2], "needs no storage");
+    map.failing_reads.store(1, SeqCst);
+    assert_eq!(get_ints(&array, &[0, 0], &[1, 3]).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(get_ints(&array, &[0, 0], &[1, 3]).unwrap(), [1, 2, 9]);
+    put_ints(&array, &[4, 4], &[1, 1], &[3]).unwrap();
+    map.failing_reads.store(2, SeqCst);
+    assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Io);
+    array.flush().unwrap();
+    assert_eq!(get_ints(&setup.open(), &[0, 0], &[1, 3]).unwrap(), [1, 2, 9]);
+    assert_eq!(get_ints(&setup.open(), &[4, 4], &[1, 2]).unwrap(), [3, 9]);
+}
+
+#[test]
+fn a_whole_write_that_fails_leaves_the_rest_as_it_was() {
+    let (map, setup) = setup(ALL);
+    let array = setup.open();
+    put_ints(&array, &[1, 1], &[1, 1], &[5]).unwrap();
+    map.failing_writes.store(1, SeqCst);
+    let error = put_ints(&array, &[0, 0], &[4, 4], &[7; 16]).unwrap_err();
+    assert!(error.to_string().contains("chunk 0.0"), "{error}");
+    assert_eq!(get_ints(&array, &[1, 1], &[1, 1]).unwrap(), [5], "the earlier write was accepted");
+    put_ints(&array, &[0, 0], &[4, 4], &[7; 16]).unwrap();
+    assert_eq!(get_ints(&array, &[1, 1], &[1, 1]).unwrap(), [7]);
+    array.flush().unwrap();
+    assert_eq!(get_ints(&setup.open(), &[0, 0], &[4, 4]).unwrap(), [7; 16]);
+}
+
+#[test]
+fn a_lost_race_merges_with_what_the_other_wrote() {
+    let map = Arc::new(Mem::new(ALL));
+    let setup = Setup::new(&map, &[4], &[4], model::NcType::Byte);
+    map.set("0", &[1, 2, 3, 4]);
+    let array = setup.open();
+    let bytes = crate::support::put(&array, &model::Slab::new(&[1], &[1]), model::NcType::Byte, &[50]);
+    bytes.unwrap();
+    // Each loss adds one to every stored element.
+    map.losing.store(5, SeqCst);
+    array.flush().unwrap();
+    assert_eq!(map.object("0").unwrap(), [6, 50, 8, 9]);
+    // What was merged is what is read.
+    let (found, _) = crate::support::get(&array, &model::Slab::new(&[0], &[4]), model::NcType::Byte);
+    assert_eq!(found, [6, 50, 8, 9]);
+    // One that never ends is an error that names the chunk, and loses nothing.
+    crate::support::put(&array, &model::Slab::new(&[3], &[1]), model::NcType::Byte, &[60]).unwrap();
+    map.losing.store(1000, SeqCst);
+    let error = array.flush().unwrap_err();
+    assert!(error.to_string().contains("/v: chunk 0"), "{error}");
+    map.losing.store(0, SeqCst);
+    array.flush().unwrap();
+    let object = map.object("0").unwrap();
+    assert_eq!(object[3], 60);
+    assert_eq!(object[0].wrapping_add(2), object[2]);
+}
+
+#[test]
+fn another_process_keeps_its_elements_of_a_shared_chunk() {
+    for exclusive_cache in [0, 64, 1 << 20] {
+        let (_, mut setup) = setup(ALL);
+        setup.options.cache_bytes = exclusive_cache;
+        let (one, two) = (setup.open(), setup.open());
+        // Both know the chunk from before.
+        put_ints(&one, &[0, 0], &[4, 4], &[0; 16]).unwrap();
+        for array in [&one, &two] {
+            get_ints(array, &[0, 0], &[2, 2]).unwrap();
+        }
+        put_ints(&one, &[0, 0], &[1, 1], &[1]).unwrap();
+        put_ints(&two, &[0, 1], &[1, 1], &[2]).unwrap();
+        one.flush().unwrap();
+        two.flush().unwrap();
+        // Written again: only what is new goes over what the other wrote since.
+        put_ints(&two, &[0, 0], &[1, 1], &[10]).unwrap();
+        two.flush().unwrap();
+        put_ints(&one, &[0, 2], &[1, 1], &[3]).unwrap();
+        one.sync().unwrap();
+        assert_eq!(get_ints(&one, &[0, 0], &[1, 4]).unwrap(), [10, 2, 3, 0]);
+    }
+}
+
+#[test]
+fn without_conditional_writes_only_an_exclusive_user_writes_parts() {
+    let (map, mut setup) = setup(MapCaps { conditional_write: false, ..ALL });
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[4, 4], &[1; 16]).unwrap();
+    let error = put_ints(&array, &[0, 0], &[1, 1], &[2]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Perm);
+    assert!(error.to_string().contains("exclusive"), "{error}");
+    setup.options.exclusive = true;
+    let array = setup.open();
+    put_ints(&array, &[0, 0], &[1, 1], &[2]).unwrap();
+    array.flush().unwrap();
+    assert_eq!(get_ints(&setup.open(), &[0, 0], &[1, 4]).unwrap(), [2, 1, 1, 1]);
+    drop(map);
+}
+
+/// A map that does with tickets what it should not.
+#[derive(Debug)]
+struct Rogue(Mem, u8);
+
+impl dispatch::ZMap for Rogue {
+    fn caps(&self) -> MapCaps {
+        self.0.caps
+    }
+
+    fn len(&self, key: &Key) -> model::Result<Option<u64>> {
+        self.0.len(key)
+    }
+
+    fn read(&self, key: &Key, range: dispatch::ByteRange, out: &mut Vec<u8>) -> model::Result<bool> {
+        self.0.read(key, range, out)
+    }
+
+    fn search(&self, prefix: &Key) -> model::Result<Vec<String>> {
+        self.0.search(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> model::Result<()> {
+        self.0.write(key, value)
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        let mut key = Key::root();
+        while let Some(mut ticket) = job.next(&mut key) {
+            let bytes = [1; 16];
+            let found = || Ok(Some((dispatch::Found::Bytes(&bytes), None)));
+            let copy = |index| dispatch::ReadTicket {
+                index,
+                ranges: dispatch::Ranges::All,
+                hint: 0,
+                limit: 0,
+                versioned: false,
+                into: None,
+            };
+            match self.1 {
+                0 => drop(ticket),
+                1 => {
+                    job.done(copy(ticket.index), found());
+                    job.done(copy(ticket.index), found());
+                }
+                2 => job.done(copy(ticket.index + 100), found()),
+                3 => {
+                    ticket.into = None;
+                    job.done(ticket, Ok(Some((dispatch::Found::InPlace, None))));
+                }
+                4 => {
+                    let mut elsewhere = [7; 16];
+                    let mut out = dispatch::OutBuf::over(&mut elsewhere);
+                    out.zeroed(16).unwrap();
+                    let mut other = copy(ticket.index);
+                    other.into = Some(out);
+                    job.done(other, Ok(Some((dispatch::Found::InPlace, None))));
+                }
+                _ => {
+                    // Lent memory may be left alone.
+                    let index = ticket.index;
+                    job.done(ticket, found());
+                    job.done(copy(index), found());
+                }
+            }
+        }
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        let mut key = Key::root();
+        while let Some(ticket) = job.next(&mut key) {
+            match self.1 {
+                0 => drop(ticket),
+                1 => assert!(job.value(ticket.index + 100, &mut Vec::new()).is_err()),
+                2 => job.done(
+                    dispatch::WriteTicket { index: ticket.index + 100, expect: None },
+                    Ok(dispatch::Written::Done(None)),
+                ),
+                _ => job.done(ticket, Ok(dispatch::Written::Lost)),
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct RogueCells(Rogue);
+
+impl chunkio::ChunkStore for RogueCells {
+    fn map(&self) -> &dyn dispatch::ZMap {
+        &self.0
+    }
+
+    fn locate(&self, index: &[u64], key: &mut Key) {
+        key.set(&Key::root());
+        key.push_index(index, '.');
+    }
+}
+
+#[test]
+fn a_map_that_cheats_is_found_out() {
+    for (kind, filtered) in (0..6).flat_map(|kind| [(kind, false), (kind, true)]) {
+        let mem = Arc::new(Mem::new(ALL));
+        let mut setup = Setup::new(&mem, &[16], &[4], model::NcType::Int);
+        if filtered {
+            setup = setup.filters(vec![Box::new(Xor(0))]);
+        }
+        let mut spec = setup.spec();
+        spec.store = Arc::new(RogueCells(Rogue(Mem::new(ALL), kind)));
+        let array = chunkio::ChunkedArray::new(spec).unwrap();
+        let error = get_ints(&array, &[0], &[16]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Internal | ErrorKind::Trunc | ErrorKind::Filter), "{kind}: {error}");
+        let error = put_ints(&array, &[0], &[16], &[1; 16]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal, "{kind}: {error}");
+        // What waits to be flushed waits on.
+        for i in 0..8 {
+            put_ints(&array, &[i], &[1], &[5]).unwrap();
+        }
+        assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(get_ints(&array, &[0], &[8]).unwrap(), [5; 8]);
+        array.cache();
+    }
+}
