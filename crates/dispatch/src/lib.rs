@@ -42,7 +42,7 @@ pub use inventory;
 pub use key::Key;
 pub use memory::{MemMut, MemRef, byte_len};
 pub use nc_dispatch::{
-    AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarInquiry, copy_att, copy_var,
+    AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att, copy_var,
 };
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;

@@ -39,11 +39,12 @@ pub(super) enum Place {
 
 impl Place {
     pub fn of(path: &str) -> Result<Self> {
+        use std::io::ErrorKind as Io;
         match fs::metadata(path) {
             Ok(found) if found.is_file() => Ok(Self::File),
             Ok(found) if found.is_dir() => Ok(Self::Directory),
             Ok(found) => Ok(Self::Special(special(found.file_type()))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Missing),
+            Err(error) if matches!(error.kind(), Io::NotFound | Io::NotADirectory) => Ok(Self::Missing),
             Err(error) => Err(Error::io(path, error)),
         }
     }

@@ -1,12 +1,12 @@
-//! Data calls: the checks every access passes once, and mapped access.
+//! Data calls of the table, mapped access among them. The checks are in `access`.
 
 use model::{
-    Error, ErrorKind, Model, NcString, NcType, Result, Slab, VarId, convert, gather_items, gather_mapped,
-    scatter_items, scatter_mapped,
+    Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items, scatter_mapped,
 };
 
+use super::access::{VarAccess, VarShape, len_of};
 use super::define;
-use crate::{Dataset, MemMut, MemRef, OutBuf, byte_len, trace};
+use crate::{Dataset, MemMut, MemRef, OutBuf, byte_len};
 
 /// Memory to read into whose elements lie at distances of the caller's choosing.
 #[derive(Debug)]
@@ -39,76 +39,38 @@ pub enum MappedRef<'a> {
 }
 
 pub(super) fn get<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-    let len = match &out {
-        MemMut::Fixed { out, .. } => out.capacity(),
-        MemMut::Strings(strings) => strings.len(),
-    };
-    let model = dataset.model().snapshot();
-    check(&model, var, slab, out.ty(), len, false)?;
-    trace::timed("get", &|| path(&model, var), || {
-        dataset.data(var)?.get(slab, out).map_err(|error| error.at(path(&model, var)))
-    })
+    VarAccess::new(dataset, var)?.get(slab, out)
 }
 
-pub(super) fn put<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-    let len = match &data {
-        MemRef::Fixed { bytes, .. } => bytes.len(),
-        MemRef::Strings(strings) => strings.len(),
-    };
-    let model = dataset.model().snapshot();
-    check(&model, var, slab, data.ty(), len, true)?;
+pub(super) fn put<D: Dataset + ?Sized>(dataset: &D, var: VarId, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+    let shape = VarShape::new(&dataset.model().snapshot(), var)?;
+    shape.check(slab, values.ty(), len_of(&values), true)?;
+    // The data are asked for when the definition is final.
     define::to_data_mode(dataset)?;
-    trace::timed("put", &|| path(&model, var), || {
-        dataset.data(var)?.put(slab, data).map_err(|error| error.at(path(&model, var)))
-    })
+    let data = dataset.data(var).map_err(|error| shape.at(error))?;
+    shape.put(&*data, slab, values)
 }
 
-fn path(model: &Model, var: VarId) -> String {
-    model.var_path(var).unwrap_or_default()
-}
-
-/// Checks slab, types and the size of the memory: `len` bytes, or strings.
-fn check(model: &Model, id: VarId, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> Result<()> {
-    let at = |error: Error| error.at(path(model, id));
-    let var = model.var(id)?;
-    let mut unlimited = Vec::with_capacity(var.dims.len());
-    for &dim in &var.dims {
-        unlimited.push(write && model.dim(dim)?.unlimited);
-    }
-    slab.check(&model.shape(id)?, |dim| unlimited.get(dim).copied().unwrap_or(false)).map_err(at)?;
-    convert::check(var.xtype, memtype).map_err(at)?;
-    let item = item_size(model, memtype).map_err(at)?;
-    let wanted = byte_len(slab.len(), item).map_err(at)?;
-    if wanted != len {
-        return Err(at(ErrorKind::Inval.context(format!(
-            "{} elements of type {} take {wanted}, the memory has {len}",
-            slab.len(),
-            memtype.name()
-        ))));
-    }
-    Ok(())
-}
-
-/// Bytes of one element of memory; for strings 1, since those are counted.
-fn item_size(model: &Model, memtype: NcType) -> Result<usize> {
-    match memtype {
-        NcType::String => Ok(1),
-        ty => model.type_size(ty)?.ok_or_else(|| {
-            ErrorKind::BadType.context(format!("elements of type {} have no fixed size in memory", ty.name()))
-        }),
-    }
-}
-
-/// What a mapped access needs: the distances, and the size of one element.
-fn mapped(model: &Model, slab: &Slab<'_>, imap: Option<&[i64]>, memtype: NcType) -> Result<(Vec<i64>, usize)> {
+/// What a mapped access needs, checked before memory is made for a slab that may be none of this variable: the
+/// variable, the distances, and the size of one element.
+fn mapped<D: Dataset + ?Sized>(
+    dataset: &D,
+    var: VarId,
+    slab: &Slab<'_>,
+    imap: Option<&[i64]>,
+    memtype: NcType,
+    write: bool,
+) -> Result<(VarShape, Vec<i64>, usize)> {
+    let shape = VarShape::new(&dataset.model().snapshot(), var)?;
     if !memtype.is_atomic() {
-        return Err(ErrorKind::MapType.context("mapped access needs an atomic type"));
+        return Err(shape.at(ErrorKind::MapType.context("mapped access needs an atomic type")));
     }
+    let item = shape.check_slab(slab, memtype, write)?;
     let imap = match imap {
         Some(imap) => imap.to_vec(),
         None => dense_imap(slab.count),
     };
-    Ok((imap, item_size(model, memtype)?))
+    Ok((shape, imap, item))
 }
 
 /// The distances of elements that lie one after another in C order.
@@ -129,15 +91,12 @@ pub(super) fn get_mapped<D: Dataset + ?Sized>(
     imap: Option<&[i64]>,
     out: MappedMut<'_>,
 ) -> Result<()> {
-    let model = dataset.model().snapshot();
-    let at = |error: Error| error.at(path(&model, var));
     let ty = match &out {
         MappedMut::Fixed { ty, .. } => *ty,
         MappedMut::Strings(_) => NcType::String,
     };
-    let (imap, item) = mapped(&model, slab, imap, ty).map_err(at)?;
-    // Everything is checked before memory is made for a slab that may be no slab of this variable.
-    check(&model, var, slab, ty, byte_len(slab.len(), item)?, false)?;
+    let (shape, imap, item) = mapped(dataset, var, slab, imap, ty, false)?;
+    let at = |error: Error| shape.at(error);
     match out {
         MappedMut::Fixed { ty, bytes } => {
             model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
@@ -169,14 +128,12 @@ pub(super) fn put_mapped<D: Dataset + ?Sized>(
     imap: Option<&[i64]>,
     data: MappedRef<'_>,
 ) -> Result<()> {
-    let model = dataset.model().snapshot();
-    let at = |error: Error| error.at(path(&model, var));
     let ty = match &data {
         MappedRef::Fixed { ty, .. } => *ty,
         MappedRef::Strings(_) => NcType::String,
     };
-    let (imap, item) = mapped(&model, slab, imap, ty).map_err(at)?;
-    check(&model, var, slab, ty, byte_len(slab.len(), item)?, true)?;
+    let (shape, imap, item) = mapped(dataset, var, slab, imap, ty, true)?;
+    let at = |error: Error| shape.at(error);
     match data {
         MappedRef::Fixed { ty, bytes } => {
             model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;

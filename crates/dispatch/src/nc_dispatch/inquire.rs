@@ -56,7 +56,7 @@ pub struct VarInquiry {
     pub deflate: Option<u32>,
     /// Whether it has a checksum.
     pub fletcher32: bool,
-    /// What was asked for; or [`Chunking::Chunked`] with what the format chose, where nothing was.
+    /// What was asked for, or what the format chose; [`Chunking::Default`] if that cannot be told.
     pub chunking: Chunking,
     /// What unwritten elements read as.
     pub fill: VarFill,

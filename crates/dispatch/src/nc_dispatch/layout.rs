@@ -20,10 +20,12 @@ pub(super) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<Var
     let var = model.var(id)?;
     let param = |id| var.filters.iter().find(|filter| filter.hdf5_id == Some(id));
     let chunking = match &var.chunking {
-        // Data that cannot be read have no chunks anybody knows; the rest is known all the same.
-        Chunking::Default => match dataset.data(id).ok().and_then(|data| data.chunk_shape()) {
-            Some(shape) if !shape.is_empty() => Chunking::Chunked(shape),
-            _ => Chunking::Default,
+        Chunking::Default if var.dims.is_empty() => Chunking::Contiguous,
+        Chunking::Default => match dataset.data(id).map(|data| data.chunk_shape()) {
+            Ok(Some(shape)) => Chunking::Chunked(shape),
+            Ok(None) => Chunking::Contiguous,
+            // Data that cannot be read have no chunks anybody knows; the rest is known all the same.
+            Err(_) => Chunking::Default,
         },
         asked => asked.clone(),
     };

@@ -7,10 +7,11 @@
 //! `NULL` argument an `Option`, and ids are typed: those of dimensions, variables and types are unique in the dataset.
 //!
 //! Nothing here knows a format. The helpers in the submodules hold the rules: `define` for define mode, `atts`, `types`,
-//! `layout`, `data`.
+//! `layout`, `access` and `data`.
 //!
 //! Source: the dispatch table of `netcdf_dispatch.h` as the interface notes list it.
 
+mod access;
 mod atts;
 mod copy;
 mod data;
@@ -26,6 +27,7 @@ use model::{
 
 use crate::{CacheConfig, Dataset, Format, FormatX, MemMut, MemRef};
 
+pub use access::VarAccess;
 pub use copy::{copy_att, copy_var};
 pub use data::{MappedMut, MappedRef};
 pub use inquire::{AttInquiry, DimInquiry, GroupInquiry, VarInquiry};

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use dispatch::{
     AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, Known, MappedMut, MappedRef, MemMut, MemRef,
-    NcDispatch, OutBuf, PluginKind, Registry, Table,
+    NcDispatch, OutBuf, PluginKind, Registry, Table, VarAccess,
 };
 use model::{
     Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values, VarFill,
@@ -257,6 +257,41 @@ fn hyperslabs_are_checked_once_here() {
 }
 
 #[test]
+fn a_kept_variable_follows_its_lengths() {
+    let (ds, t) = with_variable();
+    let access = VarAccess::new(&ds, t).unwrap();
+    assert_eq!((access.path(), access.xtype(), access.dims()[0].len()), ("/t", NcType::Int, 0));
+    let mut memory = [0; 12];
+    let mut get = |start| {
+        let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut memory) };
+        access.get(&Slab::new(&[start, 0], &[1, 3]), out).map_err(|error| error.kind())
+    };
+    assert_eq!(get(0), Err(ErrorKind::InvalCoords));
+    put(&ds, t, &[0, 0], &[2, 3], &[1, 2, 3, 4, 5, 6]).unwrap();
+    assert_eq!((access.dims()[0].len(), get(1), get(2)), (2, Ok(()), Err(ErrorKind::InvalCoords)));
+    let values = MemRef::Fixed { ty: NcType::Int, bytes: &ints(&[7, 8, 9]) };
+    access.put(&Slab::new(&[2, 0], &[1, 3]), values).unwrap();
+    assert_eq!(kind(access.put(&Slab::new(&[2, 1], &[1, 3]), values)), Some(ErrorKind::Edge));
+    assert_eq!((get(2), memory.as_slice()), (Ok(()), ints(&[7, 8, 9]).as_slice()));
+}
+
+#[test]
+fn any_rank_is_checked() {
+    let ds = dataset();
+    let dims: Vec<DimId> = (0..12).map(|i| ds.def_dim(ROOT, &format!("d{i}"), Some(2)).unwrap()).collect();
+    for rank in 0..=12 {
+        let var = ds.def_var(ROOT, &format!("v{rank}"), NcType::Int, &dims[..rank]).unwrap();
+        put(&ds, var, &vec![0; rank], &vec![1; rank], &[5]).unwrap();
+        assert_eq!(get(&ds, var, &vec![0; rank], &vec![1; rank], None).unwrap(), [5]);
+        if let Some(last) = rank.checked_sub(1) {
+            let mut start = vec![0; rank];
+            start[last] = 2;
+            assert_eq!(kind(get(&ds, var, &start, &vec![1; rank], None)), Some(ErrorKind::InvalCoords));
+        }
+    }
+}
+
+#[test]
 fn memory_must_fit_type_and_count() {
     let (ds, t) = with_variable();
     put(&ds, t, &[0, 0], &[1, 3], &[1, 300, 3]).unwrap();
@@ -363,6 +398,7 @@ fn layout_is_defined_and_answered() {
     assert_eq!(kind(ds.def_var_fill(t, false, Some(&Values::Float(vec![1.0])))), Some(ErrorKind::BadType));
 
     let s = ds.def_var(ROOT, "s", NcType::String, &[]).unwrap();
+    assert_eq!(ds.inq_var_all(s).unwrap().chunking, Chunking::Contiguous);
     assert_eq!(kind(ds.def_var_endian(s, Endian::Little)), Some(ErrorKind::Inval));
     ds.def_var_endian(s, Endian::Native).unwrap();
     assert_eq!(kind(ds.def_var_quantize(t, Some(Quantize::BitGroom(3)))), Some(ErrorKind::Inval));

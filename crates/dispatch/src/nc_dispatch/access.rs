@@ -1,0 +1,165 @@
+//! [`VarAccess`]: a variable ready for data calls, without a look at the model per call.
+
+use std::sync::Arc;
+
+use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
+
+use crate::{Dataset, MemMut, MemRef, VarData, byte_len, trace};
+
+/// What the checks of a data call need to know of a variable.
+///
+/// Lengths are shared with the model and stay right; after an edit of the variable it is to be made anew.
+#[derive(Debug, Clone)]
+pub(super) struct VarShape {
+    path: Arc<str>,
+    xtype: NcType,
+    /// Bytes of one element of the variable's own type.
+    own: Option<usize>,
+    dims: Vec<Dim>,
+}
+
+/// Up to this rank a check allocates nothing.
+const SMALL: usize = 8;
+
+impl VarShape {
+    pub fn new(model: &Model, id: VarId) -> Result<Self> {
+        let var = model.var(id)?;
+        Ok(Self {
+            path: model.var_path(id)?.into(),
+            xtype: var.xtype,
+            own: model.type_size(var.xtype)?,
+            dims: var.dims.iter().map(|&dim| model.dim(dim).cloned()).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The error with the variable's path before it.
+    pub fn at(&self, error: Error) -> Error {
+        error.at(&self.path)
+    }
+
+    pub fn path(&self) -> String {
+        self.path.as_ref().to_owned()
+    }
+
+    /// Checks slab, types and the size of the memory: `len` bytes, or strings.
+    pub fn check(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> Result<()> {
+        let item = self.check_slab(slab, memtype, write)?;
+        let wanted = byte_len(slab.len(), item).map_err(|error| self.at(error))?;
+        if wanted != len {
+            let (elements, ty) = (slab.len(), memtype.name());
+            return Err(self.at(ErrorKind::Inval
+                .context(format!("{elements} elements of type {ty} take {wanted}, the memory has {len}"))));
+        }
+        Ok(())
+    }
+
+    /// Checks slab and types; answers the bytes of one element in memory, for strings 1, since those are counted.
+    pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
+        let may_grow = |dim: usize| write && self.dims[dim].unlimited;
+        let mut small = [0; SMALL];
+        let slab_fits = match small.get_mut(..self.dims.len()) {
+            Some(shape) => {
+                for (len, dim) in shape.iter_mut().zip(&self.dims) {
+                    *len = dim.len();
+                }
+                slab.check(shape, may_grow)
+            }
+            None => slab.check(&self.shape(), may_grow),
+        };
+        slab_fits.and_then(|()| convert::check(self.xtype, memtype)).map_err(|error| self.at(error))?;
+        match memtype {
+            NcType::String => Ok(1),
+            NcType::User(_) => self.own.ok_or_else(|| {
+                self.at(ErrorKind::BadType.context("elements of its type have no fixed size in memory"))
+            }),
+            ty => ty.size().ok_or_else(|| self.at(ErrorKind::BadType.context(format!("memory of type {}", ty.name())))),
+        }
+    }
+
+    pub fn shape(&self) -> Vec<u64> {
+        self.dims.iter().map(Dim::len).collect()
+    }
+
+    pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let len = match &out {
+            MemMut::Fixed { out, .. } => out.capacity(),
+            MemMut::Strings(strings) => strings.len(),
+        };
+        self.check(slab, out.ty(), len, false)?;
+        trace::timed("get", &|| self.path(), || data.get(slab, out).map_err(|error| self.at(error)))
+    }
+
+    pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+        trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
+    }
+}
+
+/// Bytes, or strings, of what a write takes its elements from.
+pub(super) fn len_of(values: &MemRef<'_>) -> usize {
+    match values {
+        MemRef::Fixed { bytes, .. } => bytes.len(),
+        MemRef::Strings(strings) => strings.len(),
+    }
+}
+
+/// A variable ready for data calls: what whoever reads or writes it often keeps.
+///
+/// Calls are checked as [`NcDispatch`](crate::NcDispatch)'s are, but look up nothing. Lengths of unlimited dimensions stay
+/// right by themselves; after any other edit of the variable, and after `redef`, it is to be made anew. A dataset in
+/// define mode has to leave it before [`VarAccess::put`].
+#[derive(Debug, Clone)]
+pub struct VarAccess {
+    shape: VarShape,
+    data: Arc<dyn VarData>,
+}
+
+impl VarAccess {
+    /// Looks up the variable.
+    ///
+    /// # Errors
+    /// `NC_ENOTVAR`; why its data cannot be read, if so.
+    pub fn new<D: Dataset + ?Sized>(dataset: &D, var: VarId) -> Result<Self> {
+        let shape = VarShape::new(&dataset.model().snapshot(), var)?;
+        let data = dataset.data(var).map_err(|error| shape.at(error))?;
+        Ok(Self { shape, data })
+    }
+
+    /// The variable's type.
+    pub fn xtype(&self) -> NcType {
+        self.shape.xtype
+    }
+
+    /// The variable's dimensions, slowest first, with their current lengths.
+    pub fn dims(&self) -> &[Dim] {
+        &self.shape.dims
+    }
+
+    /// The variable's path, for errors.
+    pub fn path(&self) -> &str {
+        &self.shape.path
+    }
+
+    /// The data behind it.
+    pub fn data(&self) -> &Arc<dyn VarData> {
+        &self.data
+    }
+
+    /// Reads a hyperslab. As [`NcDispatch::get_vara`](crate::NcDispatch::get_vara) and
+    /// [`get_vars`](crate::NcDispatch::get_vars).
+    ///
+    /// # Errors
+    /// As those.
+    pub fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.shape.get(&*self.data, slab, out)
+    }
+
+    /// Writes a hyperslab. As [`NcDispatch::put_vara`](crate::NcDispatch::put_vara) and
+    /// [`put_vars`](crate::NcDispatch::put_vars), but never leaves define mode.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn put(&self, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+        self.shape.check(slab, values.ty(), len_of(&values), true)?;
+        self.shape.put(&*self.data, slab, values)
+    }
+}
