@@ -218,6 +218,9 @@ impl ZarrDataset {
         if var.array.as_ref().is_some_and(|array| array.written()) {
             return Ok(true);
         }
+        if !var.on_disk {
+            return Ok(false);
+        }
         let key = var.key.clone();
         drop(state);
         Ok(self.map.search(&key)?.iter().any(|name| !name.starts_with('.')))

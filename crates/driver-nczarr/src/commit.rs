@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 
 use dispatch::Key;
-use model::{Chunking, Endian, ErrorKind, GroupId, Model, Result};
+use model::{Chunking, Endian, ErrorKind, GroupId, Model, Result, Var};
 
 use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{State, VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::json::{Json, Object, text};
 use crate::merge::{self, Merge};
+use crate::meta::ArrayMeta;
 use crate::quantize;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 
@@ -47,7 +48,10 @@ impl ZarrDataset {
         let mut committed = self.lock_committed();
         let model = self.model.snapshot();
         self.move_renamed(&model, &mut committed)?;
-        self.plan_new(&model)?;
+        let model = match self.plan_new(&model)? {
+            true => self.model.snapshot(),
+            false => model,
+        };
         let mut documents = self.documents(&model)?;
         if self.grow_from_store(&model, &documents, &committed)? {
             documents = self.documents(&model)?;
@@ -64,12 +68,13 @@ impl ZarrDataset {
             self.store(phase, &mut committed)?;
         }
         committed.once = true;
+        for var in &mut self.write_state().vars {
+            var.on_disk = true;
+        }
         if committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&documents)?;
+            self.write_consolidated(&documents, &committed)?;
             committed.consolidated = true;
         }
-        drop(committed);
-        self.tell_model();
         Ok(())
     }
 
@@ -82,15 +87,48 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Decides the layouts that are not decided yet.
-    fn plan_new(&self, model: &Model) -> Result<()> {
+    /// Decides the layouts that are not decided yet; answers whether the model was told something.
+    fn plan_new(&self, model: &Model) -> Result<bool> {
         let mut state = self.write_state();
         state.extend(model)?;
-        for (id, _) in model.vars() {
-            let var = &mut state.vars[id.index()];
-            if var.replan {
-                self.planning().plan(model, id, &mut var.stored)?;
-                var.replan = false;
+        let mut news = Vec::new();
+        for (id, var) in model.vars() {
+            let here = &mut state.vars[id.index()];
+            if here.replan {
+                self.planning().plan(model, id, &mut here.stored)?;
+                here.replan = false;
+            }
+            // Also those whose layout was decided when data first moved.
+            if let Some(meta) = here.stored.meta.as_ref().filter(|_| var.problem.is_none())
+                && let Some(new) = decided(var, meta)
+            {
+                news.push((id, new));
+            }
+        }
+        drop(state);
+        let told = !news.is_empty();
+        if told {
+            self.model.change(|model| {
+                for (id, new) in news {
+                    if let Ok(var) = model.var_mut(id) {
+                        *var = new;
+                    }
+                }
+            });
+        }
+        Ok(told)
+    }
+
+    /// Lets unlimited dimensions grow to what is stored now.
+    pub(crate) fn refresh_lengths(&self) -> Result<()> {
+        let model = self.model.snapshot();
+        let documents: Vec<Document> =
+            self.documents(&model)?.into_iter().filter(|one| matches!(one.merge, Merge::Dims(_))).collect();
+        let keys: Vec<Key> = documents.iter().map(|document| document.key.clone()).collect();
+        for (document, found) in documents.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits))
+        {
+            if let Some(found) = found? {
+                document.merge.grow(&model, &found)?;
             }
         }
         Ok(())
@@ -217,10 +255,11 @@ impl ZarrDataset {
         Ok(())
     }
 
-    fn write_consolidated(&self, documents: &[Document]) -> Result<()> {
+    fn write_consolidated(&self, documents: &[Document], committed: &Committed) -> Result<()> {
         let state = self.read_state();
+        let stored = |document: &Document| committed.documents.get(&document.key).unwrap_or(&document.text).clone();
         let mut all: Vec<(Key, String)> =
-            documents.iter().map(|document| (document.key.clone(), document.text.clone())).collect();
+            documents.iter().map(|document| (document.key.clone(), stored(document))).collect();
         // Damaged arrays stay listed as they are.
         for var in &state.vars {
             if let Some(document) = &var.stored.document {
@@ -230,51 +269,6 @@ impl ZarrDataset {
         drop(state);
         let text = consolidated::print(all.iter().map(|(key, text)| (key, text.as_str())));
         self.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
-    }
-
-    /// Tells the model what was decided: chunk shapes, byte order, codec descriptions.
-    fn tell_model(&self) {
-        let state = self.read_state();
-        let mut news = Vec::new();
-        for (id, var) in self.model.snapshot().vars() {
-            let Some(meta) = state.vars.get(id.index()).and_then(|here| here.stored.meta.as_ref()) else { continue };
-            let mut new = var.clone();
-            if !matches!(new.chunking, Chunking::Chunked(_)) {
-                new.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
-            }
-            if new.endian == Endian::Native {
-                new.endian = meta.dtype.endian();
-            }
-            let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(new.filters.len()));
-            for (filter, codec) in new.filters.iter_mut().zip(codecs) {
-                filter.codec.get_or_insert_with(|| text(codec));
-            }
-            if let Some(rounding) = new.quantize {
-                let (name, values) = quantize::attribute(rounding);
-                new.atts.insert(name.to_owned(), values);
-            }
-            let same = new.chunking == var.chunking
-                && new.endian == var.endian
-                && new.filters == var.filters
-                && new.atts.len() == var.atts.len();
-            if !same {
-                news.push((id, new));
-            }
-        }
-        drop(state);
-        if news.is_empty() {
-            return;
-        }
-        self.model.change(|model| {
-            for (id, new) in news {
-                if let Ok(var) = model.var_mut(id) {
-                    var.chunking = new.chunking;
-                    var.endian = new.endian;
-                    var.filters = new.filters;
-                    var.atts = new.atts;
-                }
-            }
-        });
     }
 
     /// Whether nothing of the dataset was written yet.
@@ -312,4 +306,31 @@ impl ZarrDataset {
         }
         Ok(())
     }
+}
+
+/// The variable with what its layout decided, if that is news: chunk shape, byte order, codec descriptions, and the
+/// attribute that tells how values are rounded.
+fn decided(var: &Var, meta: &ArrayMeta) -> Option<Var> {
+    let chunked = matches!(var.chunking, Chunking::Chunked(_));
+    let ordered = var.endian != Endian::Native || meta.dtype.endian() == Endian::Native;
+    let described = var.filters.iter().all(|filter| filter.codec.is_some());
+    let rounding = var.quantize.map(quantize::attribute).filter(|(name, values)| var.atts.get(*name) != Some(values));
+    if chunked && ordered && described && rounding.is_none() {
+        return None;
+    }
+    let mut new = var.clone();
+    if !chunked {
+        new.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
+    }
+    if !ordered {
+        new.endian = meta.dtype.endian();
+    }
+    let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(new.filters.len()));
+    for (filter, codec) in new.filters.iter_mut().zip(codecs) {
+        filter.codec = Some(text(codec));
+    }
+    if let Some((name, values)) = rounding {
+        new.atts.insert(name.to_owned(), values);
+    }
+    Some(new)
 }

@@ -51,7 +51,12 @@ impl Consolidated {
             }
         };
         let mut children: HashMap<String, BTreeSet<String>> = HashMap::new();
-        for key in documents.keys() {
+        for (key, document) in &documents {
+            if document.as_object().is_none() {
+                let found = document.kind();
+                return Err(ErrorKind::ZarrMeta
+                    .context(format!("member \"metadata\": {key:?}: expected an object, found {found}")));
+            }
             let checked = Key::new(key).map_err(|error| {
                 ErrorKind::ZarrMeta.context(format!("member \"metadata\": illegal key {key:?}")).caused_by(error)
             })?;

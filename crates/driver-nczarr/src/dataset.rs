@@ -75,6 +75,8 @@ pub(crate) struct VarState {
     /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
     pub(crate) stored: Stored,
+    /// It was loaded, or written at least once.
+    pub(crate) on_disk: bool,
     /// Its layout is to be decided anew: it is new, or was changed before there were data.
     pub(crate) replan: bool,
     pub(crate) chunks: Option<Arc<Chunks>>,
@@ -131,15 +133,13 @@ impl ZarrDataset {
             return Ok(array);
         }
         let model = self.model.snapshot();
-        let name = model.var_path(id)?;
         if let Some(problem) = &model.var(id)?.problem {
-            return Err(problem.clone().at(&name));
+            return Err(problem.clone());
         }
         if self.is_displaced(&model, id)? {
             self.move_renamed(&model, &mut self.lock_committed())?;
         }
         let mut state = self.write_state();
-        state.extend(&model)?;
         let var = &mut state.vars[id.index()];
         if let Some(array) = &var.array {
             return Ok(Arc::clone(array));
@@ -148,20 +148,18 @@ impl ZarrDataset {
             self.planning().plan(&model, id, &mut var.stored)?;
             var.replan = false;
         }
-        self.make_array(&model, id, var).map_err(|error| error.at(&name))
+        self.make_array(&model, id, var)
     }
 
-    /// Whether a variable's place is still taken by another one that was renamed.
+    /// Whether a variable's place is still taken by something that was renamed. Makes room for the variable's state.
     fn is_displaced(&self, model: &Model, id: VarId) -> Result<bool> {
         let mut state = self.write_state();
-        if id.index() < state.vars.len() {
-            return Ok(false);
-        }
         state.extend(model)?;
         let key = &state.vars[id.index()].key;
         let taken = |other: &Key| other == key || other.below(key).is_some();
-        Ok(state.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
-            || state.groups.iter().any(|other| taken(&other.key)))
+        Ok(!key.is_root()
+            && (state.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
+                || state.groups.iter().any(|other| taken(&other.key))))
     }
 
     fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<ChunkedArray>> {
@@ -250,7 +248,9 @@ impl Dataset for ZarrDataset {
 
     fn sync(&self) -> Result<()> {
         if !self.writable {
-            return Ok(());
+            // Others may have written: their chunks and records are seen from now on.
+            self.flush()?;
+            return self.refresh_lengths();
         }
         // Data first: what metadata speaks of is there.
         let flushed = self.flush();
@@ -264,7 +264,7 @@ impl Dataset for ZarrDataset {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let written = self.sync();
+        let written = if self.writable { self.sync() } else { Ok(()) };
         let closed = self.map.close();
         written.and(closed)
     }

@@ -5,6 +5,7 @@
 //!
 //! Source: the NCZarr manual; the formats notes for what is really on disk.
 
+use dispatch::Key;
 use model::Result;
 
 use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
@@ -43,6 +44,12 @@ pub(crate) fn superblock<'a>(attrs: Option<&'a Json>, zgroup: Option<&'a Json>) 
 /// The version text of a superblock.
 pub(crate) fn version(superblock: &Json) -> Option<&str> {
     superblock.as_object()?.get("version")?.as_str()
+}
+
+/// The key of the document that holds a group's lists.
+pub(crate) fn document(group: &Key, attrs: &Object) -> String {
+    let name = if attrs.contains_key(NCZARR_GROUP) { ".zattrs" } else { ".zgroup" };
+    if group.is_root() { name.to_owned() } else { format!("{group}/{name}") }
 }
 
 /// The lists of a group; `None` if it has none.

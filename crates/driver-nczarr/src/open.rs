@@ -89,7 +89,12 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     info.properties = properties;
     notes.extend(loaded.notes);
     info.notes = notes;
-    let vars = loaded.vars.into_iter().map(|var| VarState { key: var.key, stored: var.stored, ..VarState::default() });
+    let vars = loaded.vars.into_iter().map(|var| VarState {
+        key: var.key,
+        stored: var.stored,
+        on_disk: true,
+        ..VarState::default()
+    });
     let groups =
         loaded.groups.into_iter().map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
     let state = State { vars: vars.collect(), groups: groups.collect() };

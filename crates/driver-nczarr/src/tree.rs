@@ -136,7 +136,8 @@ fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usiz
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for group in level {
         let here = &tree.groups[group];
-        let lists = lists::read(&here.attrs, here.zgroup.as_ref()).map_err(|error| error.at(place(&here.key)))?;
+        let lists = lists::read(&here.attrs, here.zgroup.as_ref())
+            .map_err(|error| error.at(lists::document(&here.key, &here.attrs)))?;
         let Some(lists) = lists else {
             return Err(ErrorKind::NcZarr
                 .context(format!("{}: a group of an NCZarr dataset without \"_nczarr_group\"", place(&here.key))));

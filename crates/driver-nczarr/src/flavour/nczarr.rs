@@ -5,7 +5,7 @@ use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use super::Loaded;
 use crate::lists::{self, References};
-use crate::tree::{RawTree, place};
+use crate::tree::RawTree;
 use crate::var::{Reading, Stored, build, note};
 
 /// The model of an NCZarr store.
@@ -18,7 +18,8 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     let mut arrays = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
-        let lists = lists::read(&raw.attrs, raw.zgroup.as_ref()).map_err(|error| error.at(place(&raw.key)))?;
+        let lists = lists::read(&raw.attrs, raw.zgroup.as_ref())
+            .map_err(|error| error.at(lists::document(&raw.key, &raw.attrs)))?;
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
         ids.push(id);
@@ -51,9 +52,10 @@ fn dims(var: &mut Var, stored: &Stored, model: &Model, key: &Key) -> Result<()> 
         )));
     };
     if scalar {
-        if meta.shape.iter().any(|&len| len != 1) || !dims.is_empty() {
-            let shape = &meta.shape;
-            return Err(ErrorKind::NcZarr.context(format!("{key}: marked as a scalar, but its shape is {shape:?}")));
+        let (shape, chunks) = (&meta.shape, &meta.chunks);
+        if shape.iter().chain(chunks).any(|&len| len != 1) || !dims.is_empty() {
+            return Err(ErrorKind::NcZarr
+                .context(format!("{key}: marked as a scalar, but its shape is {shape:?} in chunks of {chunks:?}")));
         }
         var.chunking = Chunking::Chunked(Vec::new());
         return Ok(());
@@ -67,9 +69,9 @@ fn dims(var: &mut Var, stored: &Stored, model: &Model, key: &Key) -> Result<()> 
     }
     if ids.len() != meta.shape.len() {
         return Err(ErrorKind::NcZarr.context(format!(
-            "{key}: member \"shape\" has {} entries, \"dimension_references\" has {}",
-            meta.shape.len(),
-            ids.len()
+            "{key}/.zattrs: member \"dimension_references\" has {} entries, \"shape\" has {}",
+            ids.len(),
+            meta.shape.len()
         )));
     }
     var.dims = ids;

@@ -1,6 +1,6 @@
 //! Creating, writing, reading back.
 
-use dispatch::{Dataset, NcDispatch, MemMut, MemRef, OutBuf};
+use dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf};
 use model::{Chunking, Edit, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Slab, Values, VarFill, VarId};
 
 use crate::support::{TestMap, create, open, open_rw};
@@ -37,7 +37,8 @@ fn a_small_dataset_is_what_the_reference_writes() {
     let g = d.def_grp(GroupId::ROOT, "g").unwrap();
     let _ = g;
     d.edit(&Edit::PutAtt { group: GroupId::ROOT, var: None, name: "title", values: &Values::text("1.10") }).unwrap();
-    d.edit(&Edit::PutAtt { group: GroupId::ROOT, var: Some(v), name: "_FillValue", values: &Values::Int(vec![-7]) }).unwrap();
+    d.edit(&Edit::PutAtt { group: GroupId::ROOT, var: Some(v), name: "_FillValue", values: &Values::Int(vec![-7]) })
+        .unwrap();
     put(&*d, v, &[0, 0], &[2, 3], NcType::Int, &[1, 2, 3, 4, 5, 6]);
     put(&*d, s, &[], &[], NcType::Double, &[2.5]);
     d.close().unwrap();
