@@ -3,7 +3,7 @@
 //! * Zarr V2: `{"id": "vlen-utf8"}`; Zarr V3: `{"name": "vlen-utf8", "configuration": {}}`
 //! * Stored: the number of elements, then for each its length and its bytes; numbers are 32 bits, little-endian
 //!
-//! Both codecs store the same bytes; `vlen-utf8` refuses to write what is not UTF-8. Reading keeps any bytes.
+//! Both codecs store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
 //! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
 
 use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
@@ -114,6 +114,12 @@ impl ElementCodec for Vlen {
                 let at = src.len() - rest.len();
                 return Err(failed(format!("element {index} at byte {at} reaches beyond the {} bytes", src.len())));
             };
+            if self.utf8
+                && let Err(error) = std::str::from_utf8(bytes)
+            {
+                let at = src.len() - after.len() - bytes.len() + error.valid_up_to();
+                return Err(failed(format!("element {index} is not UTF-8 at byte {at}")).caused_by(error));
+            }
             elements.push(NcString::from(bytes));
             rest = after;
         }
@@ -159,12 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_text_is_kept_but_not_written_as_text() {
+    fn text_that_is_no_text_is_neither_read_nor_written_as_text() {
         let elements = vec![NcString::from("fine"), NcString::from(vec![b'a', 0xff])];
         let bytes = VlenBytesClass.parse(&json!({"name": "vlen-bytes"})).unwrap();
         let mut out = Vec::new();
         bytes.encode(&elements, &mut out).unwrap();
-        assert_eq!(utf8().decode(&out, 2, LIMIT).unwrap(), elements);
+        assert_eq!(bytes.decode(&out, 2, LIMIT).unwrap(), elements);
+        let error = utf8().decode(&out, 2, LIMIT).unwrap_err();
+        assert!(error.to_string().contains("element 1 is not UTF-8 at byte 17"), "{error}");
         let error = utf8().encode(&elements, &mut out).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Filter);
         assert!(error.to_string().contains("element 1 is not UTF-8 at byte 1"), "{error}");

@@ -132,9 +132,10 @@ impl Blosc {
             None if format == ZarrFormat::V2 => Shuffle::Bytes,
             None => Shuffle::Auto,
             Some(value) => match value.as_str() {
-                Some("noshuffle") => Shuffle::None,
-                Some("shuffle") => Shuffle::Bytes,
-                Some("bitshuffle") => Shuffle::Bits,
+                // The short words are GDAL's.
+                Some("noshuffle" | "NONE") => Shuffle::None,
+                Some("shuffle" | "BYTE") => Shuffle::Bytes,
+                Some("bitshuffle" | "BIT") => Shuffle::Bits,
                 _ => match members.int("shuffle") {
                     Ok(Some(0)) => Shuffle::None,
                     Ok(Some(1)) => Shuffle::Bytes,
