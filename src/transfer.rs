@@ -80,9 +80,11 @@ impl Variable {
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
     pub fn get_nc_strings<E: Extents>(&self, extents: E) -> Result<Array<NcString>> {
         let selection = self.select(extents)?;
-        let count = byte_len(selection.slab().len(), size_of::<NcString>())? / size_of::<NcString>();
-        let mut strings = vec![NcString::new(); count];
-        self.read(&selection.slab(), MemMut::Strings(&mut strings))?;
+        let slab = selection.slab();
+        self.check(&slab, false)?;
+        let room = byte_len(slab.len(), size_of::<NcString>()).map_err(|error| error.at(self.full_name()))?;
+        let mut strings = vec![NcString::new(); room / size_of::<NcString>()];
+        self.read(&slab, MemMut::Strings(&mut strings))?;
         Ok(Array::new(selection.shape(), strings))
     }
 
@@ -241,8 +243,8 @@ impl Variable {
     fn fetch<T: Plain>(&self, selection: &Selection, ty: NcType) -> Result<Buffer<T>> {
         let slab = selection.slab();
         self.check(&slab, false)?;
-        let count = byte_len(slab.len(), size_of::<T>())? / size_of::<T>();
-        Buffer::fill(count, |out| self.read(&slab, MemMut::Fixed { ty, out }))
+        let bytes = byte_len(slab.len(), size_of::<T>()).map_err(|error| error.at(self.full_name()))?;
+        Buffer::fill(bytes / size_of::<T>(), |out| self.read(&slab, MemMut::Fixed { ty, out }))
     }
 
     fn fixed_into(&self, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {

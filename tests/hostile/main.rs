@@ -1,1 +1,75 @@
-//! Corrupt and hostile stores: a typed error, no panic, no memory beyond the declared chunk.
+//! Corrupt and hostile stores: a typed error that names key and member, no panic, no memory beyond the declared chunk.
+//!
+//! The allocator counts; so that it counts one case at a time, all of them run in one test.
+
+mod alloc;
+mod cases;
+
+use std::path::Path;
+use std::time::Instant;
+
+use nczarr::{ErrorKind, NcType, Result};
+
+use cases::Case;
+
+/// What a case may take beyond the chunk it declares.
+const SPARE: usize = 32 << 20;
+
+/// Opens a dataset and reads every variable in its own type, one after another into memory that is let go.
+fn read_all(path: &str) -> Result<()> {
+    let file = nczarr::open(path)?;
+    let ids: Vec<_> = file.model().vars().map(|(id, _)| id).collect();
+    for id in ids {
+        let variable = file.variable_by_id(id)?;
+        match variable.nc_type() {
+            NcType::String => drop(variable.get_nc_strings(..)?),
+            NcType::Char => drop(variable.get_chars(..)?),
+            _ => drop(variable.get::<f64, _>(..)?),
+        }
+    }
+    Ok(())
+}
+
+fn run(case: &Case, folder: &Path) -> std::result::Result<(), String> {
+    let path = folder.join("x.zarr");
+    (case.make)(&path);
+    let path = path.display().to_string();
+    let started = Instant::now();
+    let (outcome, peak) = alloc::peak(|| read_all(&path));
+    let took = started.elapsed();
+    let error = match outcome {
+        Ok(()) => return Err("it was read".to_owned()),
+        Err(error) => error,
+    };
+    if error.kind() == ErrorKind::Internal {
+        return Err(format!("an internal error: {error}"));
+    }
+    let text = error.to_string();
+    for name in &case.names {
+        if !text.contains(name) {
+            return Err(format!("{text:?} does not name {name:?}"));
+        }
+    }
+    if peak > case.declared + SPARE {
+        return Err(format!("took {} KiB for a chunk of {} KiB", peak >> 10, case.declared >> 10));
+    }
+    // A limit against loops that do not end, not a measurement.
+    if took.as_secs() >= 10 {
+        return Err(format!("took {took:?}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn hostile_stores_are_refused_by_name_within_bounds() {
+    let mut failed = Vec::new();
+    let cases = cases::all();
+    for case in &cases {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        if let Err(why) = run(case, folder.path()) {
+            failed.push(format!("{}: {why}", case.what));
+        }
+    }
+    eprintln!("hostile stores: {} passed, {} failed, 0 skipped", cases.len() - failed.len(), failed.len());
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

@@ -1,0 +1,363 @@
+//! The cases: what is wrong with the store, and what the error must name.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+/// One store that must be refused.
+pub struct Case {
+    /// What is wrong with it.
+    pub what: String,
+    /// Bytes of the largest chunk it declares.
+    pub declared: usize,
+    /// What the error must name.
+    pub names: Vec<&'static str>,
+    /// Makes the store.
+    pub make: Box<dyn Fn(&Path)>,
+}
+
+fn case(what: impl Into<String>, names: &[&'static str], make: impl Fn(&Path) + 'static) -> Case {
+    Case { what: what.into(), declared: 0, names: names.to_vec(), make: Box::new(make) }
+}
+
+fn put(store: &Path, key: &str, bytes: impl AsRef<[u8]>) {
+    let path = store.join(key);
+    fs::create_dir_all(path.parent().expect("a key lies in the store")).expect("a folder");
+    fs::write(path, bytes).expect("an object");
+}
+
+const GROUP: &str = r#"{"zarr_format": 2}"#;
+
+/// The metadata of four ints in one chunk, with one member replaced or added.
+fn ints(member: &str, value: &str) -> String {
+    let mut members = vec![
+        ("zarr_format", "2"),
+        ("shape", "[4]"),
+        ("chunks", "[4]"),
+        ("dtype", "\"<i4\""),
+        ("fill_value", "0"),
+        ("order", "\"C\""),
+        ("compressor", "null"),
+        ("filters", "null"),
+    ];
+    match members.iter_mut().find(|(name, _)| *name == member) {
+        Some((_, old)) => *old = value,
+        None if member.is_empty() => {}
+        None => members.push((member, value)),
+    }
+    let members: Vec<_> = members
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("\"{name}\": {value}"))
+        .collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+/// A store with the variable `v` of this metadata and this chunk.
+fn store(path: &Path, zarray: &str, chunk: &[u8]) {
+    put(path, ".zgroup", GROUP);
+    put(path, "v/.zarray", zarray);
+    put(path, "v/0", chunk);
+}
+
+/// An NCZarr store with the variable `v`; documents may be replaced afterwards.
+fn nczarr(path: &Path) {
+    store(path, &ints("", ""), &[0; 16]);
+    put(
+        path,
+        ".zattrs",
+        r#"{"_nczarr_superblock": {"version": "2.0.0"},
+            "_nczarr_group": {"dimensions": {"x": 4}, "arrays": ["v"], "groups": []}}"#,
+    );
+    put(path, "v/.zattrs", r#"{"_nczarr_array": {"dimension_references": ["/x"], "storage": "chunked"}}"#);
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory")
+}
+
+/// All cases.
+pub fn all() -> Vec<Case> {
+    [chunks(), coded(), members(), sizes(), trees(), documents(), places()].into_iter().flatten().collect()
+}
+
+/// Chunks without a codec that are not of the declared length.
+fn chunks() -> Vec<Case> {
+    let lengths = [0, 1, 15, 17, 32, 1 << 20];
+    let plain = lengths.map(|len| {
+        case(format!("a chunk of {len} bytes for 16"), &["v/0"], move |path| store(path, &ints("", ""), &vec![7; len]))
+    });
+    let texts: [(&str, &[u8]); 5] = [
+        ("no count", b"\x01\0"),
+        ("a count of 2^32 - 1", b"\xff\xff\xff\xff"),
+        ("more strings than elements", b"\x05\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+        ("a string longer than the chunk", b"\x04\0\0\0\xff\xff\xff\x7fab"),
+        ("bytes behind the last string", b"\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0extra"),
+    ];
+    let texts = texts.map(|(what, bytes)| {
+        case(format!("vlen-utf8: {what}"), &["v/0"], move |path| {
+            let zarray = ints("dtype", r#""|O""#)
+                .replace(r#""filters": null"#, r#""filters": [{"id": "vlen-utf8"}]"#)
+                .replace(r#""fill_value": 0"#, r#""fill_value": """#);
+            store(path, &zarray, bytes);
+        })
+    });
+    plain.into_iter().chain(texts).collect()
+}
+
+/// Chunks whose stream is damaged, of another length, or far too large.
+fn coded() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |what: String, codec: &'static str, bytes: Vec<u8>| {
+        cases.push(case(what, &["v/0"], move |path| store(path, &ints("compressor", codec), &bytes)));
+    };
+    const ZLIB: &str = r#"{"id": "zlib", "level": 1}"#;
+    const GZIP: &str = r#"{"id": "gzip", "level": 1}"#;
+    const ZSTD: &str = r#"{"id": "zstd", "level": 1}"#;
+    const BLOSC: &str = r#"{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}"#;
+    for (name, codec, encode) in [("zlib", ZLIB, zlib as fn(&[u8]) -> Vec<u8>), ("gzip", GZIP, gzip)] {
+        let good = encode(&[7; 16]);
+        add(format!("{name}: cut short"), codec, good[..good.len() - 3].to_vec());
+        add(format!("{name}: another check sum"), codec, {
+            let mut bytes = good.clone();
+            let at = bytes.len() - if name == "gzip" { 6 } else { 2 };
+            bytes[at] ^= 1;
+            bytes
+        });
+        add(format!("{name}: 12 bytes for 16"), codec, encode(&[7; 12]));
+        add(format!("{name}: 20 bytes for 16"), codec, encode(&[7; 20]));
+        add(format!("{name}: 256 MiB for 16 bytes"), codec, encode(&vec![0; 256 << 20]));
+    }
+    for (name, codec) in [("zlib", ZLIB), ("gzip", GZIP), ("zstd", ZSTD), ("blosc", BLOSC)] {
+        add(format!("{name}: nothing"), codec, Vec::new());
+        add(format!("{name}: garbage"), codec, b"this is no stream at all, is it".to_vec());
+    }
+    // A frame that says it holds 2^40 bytes, and one block that repeats a byte: RFC 8878.
+    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+    bomb.extend((1u64 << 40).to_le_bytes());
+    bomb.extend([0x03, 0x00, 0x10, 0x00]);
+    add("zstd: a frame of 2^40 bytes".to_owned(), ZSTD, bomb);
+    // Version, compressor, flags, item size; bytes, block bytes, stored bytes.
+    let blosc = |bytes: u32, block: u32, stored: u32| {
+        let mut header = vec![2, 1, 0x21, 4];
+        header.extend(bytes.to_le_bytes());
+        header.extend(block.to_le_bytes());
+        header.extend(stored.to_le_bytes());
+        header
+    };
+    add("blosc: a header that declares 2 GiB".to_owned(), BLOSC, blosc(0x7fff_ffff, 0x7fff_ffff, 16));
+    add("blosc: blocks of no bytes".to_owned(), BLOSC, blosc(16, 0, 16));
+    add("blosc: more stored than there is".to_owned(), BLOSC, blosc(16, 16, 1 << 20));
+    let mut checked = vec![7; 16];
+    checked.extend([1, 2, 3, 4]);
+    cases.push(case("fletcher32: another sum", &["v/0"], move |path| {
+        store(path, &ints("filters", r#"[{"id": "fletcher32"}]"#), &checked);
+    }));
+    cases.push(case("a codec's member of another kind", &["v/.zarray", "zlib", "level"], |path| {
+        store(path, &ints("compressor", r#"{"id": "zlib", "level": {}}"#), &[0; 16]);
+    }));
+    cases.push(case("a codec nobody knows", &["nosuch"], |path| {
+        store(path, &ints("compressor", r#"{"id": "nosuch"}"#), &[0; 16]);
+    }));
+    cases.push(case("a filter nobody knows", &["nosuch"], |path| {
+        store(path, &ints("filters", r#"[{"id": "nosuch"}]"#), &[0; 16]);
+    }));
+    cases
+}
+
+/// Members of array metadata with values of another kind.
+fn members() -> Vec<Case> {
+    let wrong: [(&str, &[&str]); 8] = [
+        ("zarr_format", &["1", "\"two\"", "null"]),
+        ("shape", &["", "4", "\"4\"", "[-1]", "[4.5]", "[\"4\"]", "[null]", "{}", "[4, 4]", "[18446744073709551616]"]),
+        ("chunks", &["", "4", "[0]", "[-4]", "[4, 4]", "[]", "[1e300]", "null", "true"]),
+        ("dtype", &["", "4", "\"\"", "\"i\"", "\"<i3\"", "\"<i99999999999999999999\"", "\"|S-1\"", "{}", "null"]),
+        ("order", &["\"Q\"", "5"]),
+        ("fill_value", &["\"abc\"", "{}", "[1, 2]", "1.5", "99999999999"]),
+        ("compressor", &["\"zlib\"", "5", "[]", "{}", "{\"id\": 5}"]),
+        ("filters", &["5", "\"shuffle\"", "{}", "[5]", "[{}]", "[null]"]),
+    ];
+    let mut cases = Vec::new();
+    for (member, values) in wrong {
+        for value in values {
+            let what = format!("{member}: {}", if value.is_empty() { "missing" } else { value });
+            cases.push(case(what, &["v/.zarray", member], move |path| store(path, &ints(member, value), &[0; 16])));
+        }
+    }
+    cases
+}
+
+/// Sizes that no machine has.
+fn sizes() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |what: &str, names: &[&'static str], shape: String, chunks: String, dtype: &str| {
+        let zarray = ints("shape", &shape)
+            .replace("\"chunks\": [4]", &format!("\"chunks\": {chunks}"))
+            .replace("\"<i4\"", &format!("\"{dtype}\""));
+        cases.push(case(what, names, move |path| store(path, &zarray, &[0; 16])));
+    };
+    let huge = 1u64 << 63;
+    add("2^63 elements", &["v"], format!("[{huge}]"), "[4]".to_owned(), "<i4");
+    add("2^64 - 1 elements", &["v"], format!("[{}]", u64::MAX), "[4]".to_owned(), "<i4");
+    add("2^126 elements", &["v"], format!("[{huge}, {huge}]"), "[4, 4]".to_owned(), "<i4");
+    add("a chunk of 2^63 elements", &["/v", "chunks"], "[4]".to_owned(), format!("[{huge}]"), "<i4");
+    add("a chunk of 2^40 elements", &["/v", "chunks"], "[4]".to_owned(), format!("[{}]", 1u64 << 40), "<i4");
+    add(
+        "a chunk whose size wraps to 0",
+        &["/v", "chunks"],
+        "[4, 4]".to_owned(),
+        format!("[{0}, {0}]", 1u64 << 32),
+        "<i4",
+    );
+    add("text of 2^60 bytes", &["v/.zarray"], "[4]".to_owned(), "[4]".to_owned(), "|S1152921504606846976");
+    add("text of 2^62 points", &["v/.zarray"], "[4]".to_owned(), "[4]".to_owned(), "<U4611686018427387904");
+    let many = format!("[{}]", vec!["1"; 2000].join(", "));
+    add("2000 dimensions", &["v/.zarray", "shape"], many.clone(), many, "<i4");
+    cases
+}
+
+/// Hierarchies that lead out of the store or nowhere.
+fn trees() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut group = |what: &str, names: &[&'static str], group: &'static str| {
+        cases.push(case(what, names, move |path| {
+            nczarr(path);
+            put(
+                path,
+                ".zattrs",
+                format!(r#"{{"_nczarr_superblock": {{"version": "2.0.0"}}, "_nczarr_group": {group}}}"#),
+            );
+        }));
+    };
+    group("an array called ..", &[".."], r#"{"dimensions": {"x": 4}, "arrays": [".."], "groups": []}"#);
+    group("an array called ../v", &["../v"], r#"{"dimensions": {"x": 4}, "arrays": ["../v"], "groups": []}"#);
+    group("a group called ..", &[".."], r#"{"dimensions": {"x": 4}, "arrays": ["v"], "groups": [".."]}"#);
+    group("a group called .", &["\".\""], r#"{"dimensions": {"x": 4}, "arrays": ["v"], "groups": ["."]}"#);
+    group("a group called a/b", &["a/b"], r#"{"dimensions": {"x": 4}, "arrays": ["v"], "groups": ["a/b"]}"#);
+    group(
+        "a listed array that is not there",
+        &["w"],
+        r#"{"dimensions": {"x": 4}, "arrays": ["v", "w"], "groups": []}"#,
+    );
+    group("an array listed twice", &["v"], r#"{"dimensions": {"x": 4}, "arrays": ["v", "v"], "groups": []}"#);
+    group("arrays that are no list", &[".zattrs", "arrays"], r#"{"dimensions": {"x": 4}, "arrays": 5, "groups": []}"#);
+    group(
+        "an array that is no name",
+        &[".zattrs", "arrays"],
+        r#"{"dimensions": {"x": 4}, "arrays": [5], "groups": []}"#,
+    );
+    group(
+        "dimensions that are a list",
+        &[".zattrs", "dimensions"],
+        r#"{"dimensions": [4], "arrays": ["v"], "groups": []}"#,
+    );
+    group("a dimension of -4", &[".zattrs", "dimensions.x"], r#"{"dimensions": {"x": -4}, "arrays": ["v"], "groups": []}"#);
+    group(
+        "a dimension that is text",
+        &[".zattrs", "dimensions.x"],
+        r#"{"dimensions": {"x": "4"}, "arrays": ["v"], "groups": []}"#,
+    );
+    group("a dimension of another length", &["x", "5"], r#"{"dimensions": {"x": 5}, "arrays": ["v"], "groups": []}"#);
+    let mut array = |what: &str, names: &[&'static str], array: &'static str| {
+        cases.push(case(what, names, move |path| {
+            nczarr(path);
+            put(path, "v/.zattrs", format!(r#"{{"_nczarr_array": {array}}}"#));
+        }));
+    };
+    array("an unknown dimension", &["v/.zattrs", "/nosuch"], r#"{"dimension_references": ["/nosuch"]}"#);
+    array(
+        "two dimensions for one",
+        &["v/.zattrs", "dimension_references"],
+        r#"{"dimension_references": ["/x", "/x"]}"#,
+    );
+    array("dimensions that are a number", &["v/.zattrs", "dimension_references"], r#"{"dimension_references": 5}"#);
+    array("a dimension that is a number", &["v/.zattrs", "dimension_references"], r#"{"dimension_references": [5]}"#);
+    array("no object", &["v/.zattrs", "_nczarr_array"], "5");
+    cases
+}
+
+/// Documents that are no JSON, or too much of it.
+fn documents() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for key in [".zgroup", ".zattrs", ".zmetadata", "v/.zarray", "v/.zattrs"] {
+        let bad: [(&str, Vec<u8>); 8] = [
+            ("empty", Vec::new()),
+            ("no JSON", b"zarr".to_vec()),
+            ("cut short", b"{\"zarr_format\": 2".to_vec()),
+            ("more behind it", b"{\"zarr_format\": 2} {}".to_vec()),
+            ("no UTF-8", b"{\"a\": \"\xff\"}".to_vec()),
+            ("a list", b"[]".to_vec()),
+            ("200,000 lists deep", [vec![b'['; 200_000], vec![b']'; 200_000]].concat()),
+            (
+                "200,000 objects deep",
+                ["{\"a\":".repeat(200_000).into_bytes(), b"1".to_vec(), vec![b'}'; 200_000]].concat(),
+            ),
+        ];
+        for (what, bytes) in bad {
+            cases.push(case(format!("{key}: {what}"), &[key], move |path| {
+                nczarr(path);
+                put(path, key, &bytes);
+            }));
+        }
+        cases.push(case(format!("{key}: 65 MiB"), &[key], move |path| {
+            nczarr(path);
+            put(path, key, "");
+            fs::File::options().write(true).open(path.join(key)).and_then(|file| file.set_len(65 << 20)).expect("room");
+        }));
+    }
+    for (what, document) in [
+        ("metadata that is a list", r#"{"zarr_consolidated_format": 1, "metadata": []}"#),
+        ("no metadata", r#"{"zarr_consolidated_format": 1}"#),
+        ("an unknown version", r#"{"zarr_consolidated_format": 9, "metadata": {}}"#),
+        ("a document that is text", r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": "text"}}"#),
+        (
+            "a key that leaves the store",
+            r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "../v/.zarray": {}}}"#,
+        ),
+    ] {
+        cases.push(case(format!(".zmetadata: {what}"), &[".zmetadata"], move |path| {
+            store(path, &ints("", ""), &[0; 16]);
+            put(path, ".zmetadata", document);
+        }));
+    }
+    cases
+}
+
+/// Something else where an object should be.
+fn places() -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.push(case("a folder for a chunk", &["v/0"], |path| {
+        store(path, &ints("", ""), &[]);
+        fs::remove_file(path.join("v/0")).expect("the chunk");
+        put(path, "v/0/x", "x");
+    }));
+    #[cfg(unix)]
+    for key in [".zgroup", "v/.zarray", "v/0"] {
+        use std::os::unix::fs::symlink;
+        let replace = move |path: &Path| {
+            nczarr(path);
+            fs::remove_file(path.join(key)).expect("the object");
+            path.join(key)
+        };
+        cases.push(case(format!("a link out of the store for {key}"), &[key], move |path| {
+            let outside = path.with_extension("outside");
+            fs::write(&outside, [0; 16]).expect("a file");
+            symlink(outside, replace(path)).expect("a link");
+        }));
+        cases.push(case(format!("a link to itself for {key}"), &[key], move |path| {
+            let place = replace(path);
+            symlink(&place, &place).expect("a link");
+        }));
+        cases.push(case(format!("a pipe for {key}"), &[key], move |path| {
+            let made = std::process::Command::new("mkfifo").arg(replace(path)).status();
+            assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        }));
+    }
+    cases
+}
