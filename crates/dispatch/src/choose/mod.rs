@@ -150,7 +150,7 @@ impl Registry {
             markers: if request.markers.is_empty() { &markers } else { request.markers },
             ..request.clone()
         };
-        Ok(trace::watch(factory.create(&request).map_err(|error| error.at(target))?))
+        Ok(trace::watch(factory.create(&request)?))
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
@@ -170,7 +170,7 @@ impl Registry {
             return Ok(Choice { driver, why: format!("mode={mode}"), map: request.map.clone() });
         }
         let (map, how) = match &request.map {
-            Some(map) => (Arc::clone(map), "the map that was handed in".to_owned()),
+            Some(map) => (Arc::clone(map), "in the map that was handed in".to_owned()),
             None => match self.site(target, false, looks)? {
                 Site::Map(factory, how) => (open_with(factory, request)?, how),
                 Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
@@ -281,7 +281,7 @@ impl Registry {
         let markers = self.markers();
         let tried = if markers.is_empty() { "nothing: no driver here has any".to_owned() } else { markers.join(", ") };
         ErrorKind::NotNc.context(format!(
-            "{target}: no dataset: its root (map chosen by {how}) holds none of the markers looked for ({tried}); \
+            "{target}: no dataset: its root ({how}) holds none of the markers looked for ({tried}); \
              if it is one all the same, name its driver with #mode="
         ))
     }

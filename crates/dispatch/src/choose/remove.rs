@@ -27,7 +27,7 @@ impl Registry {
                     return Err(self.nothing_in_map(&target, &how));
                 }
                 closed?;
-                factory.delete(&request).map_err(|error| error.at(&target))
+                factory.delete(&request)
             }
             Site::File(Content::Driver(..)) => remove_file(&target.path),
             Site::File(Content::Nothing(error)) => Err(error),

@@ -99,7 +99,7 @@ impl Registry {
         match self.look(target, looks)? {
             Place::Directory => {
                 let factory = self.map_by_scheme("file").map_err(|error| error.at(target))?;
-                Ok(Site::Map(factory, "a directory".to_owned()))
+                Ok(Site::Map(factory, "it is a directory".to_owned()))
             }
             _ => self.by_first_bytes(target, maps_only, looks),
         }

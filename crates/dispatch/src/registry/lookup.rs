@@ -95,20 +95,22 @@ impl Registry {
         }
     }
 
-    /// The map factory that serves a URL scheme.
+    /// The map factory that serves a URL scheme: one of its schemes, or its name.
     ///
     /// # Errors
     /// [`ErrorKind::NotBuilt`] with the feature that would bring one, or listing the schemes that are served;
     /// [`ErrorKind::Plugin`] if two different ones serve it.
     pub fn map_by_scheme(&self, scheme: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("scheme {scheme}:");
-        if let Some(entry) = self.maps.by_path(&what, |map| map.info().schemes.contains(&scheme))? {
+        let is = |map: &dyn MapFactory| map.info().schemes.contains(&scheme) || map.info().name == scheme;
+        if let Some(entry) = self.maps.by_path(&what, is)? {
             return Ok(&entry.item);
         }
         if let Some(known) = self.known_as(PluginKind::Map, scheme) {
             return Err(not_built(&format!("scheme {scheme}: needs map {:?}, which", known.name), known));
         }
-        let mut schemes: Vec<_> = self.maps.visible().flat_map(|map| map.item.info().schemes).copied().collect();
+        let mut schemes: Vec<_> = self.maps().flat_map(|map| map.info().schemes).copied().collect();
+        schemes.extend(self.maps().map(|map| map.info().name));
         schemes.sort_unstable();
         schemes.dedup();
         Err(ErrorKind::NotBuilt.context(format!("no map serves scheme {scheme}:; there are: {}", schemes.join(", "))))

@@ -87,6 +87,8 @@ fn content_tells_the_driver() {
         (format!("{}#mode=gridded", here.path("g")), "grid"),
         (format!("{}#mode=file", here.path("g")), "grid"),
         ("far://host/x".to_owned(), "grid"),
+        ("http://host/x#mode=gridded".to_owned(), "grid"),
+        ("pack://x".to_owned(), "grid"),
         // Content before mode: the file is what it is.
         (format!("{}#mode=one,file", here.path("g")), "grid"),
         (format!("{}#mode=one", here.path("p.dat")), "grid"),
