@@ -51,6 +51,20 @@ pub(crate) fn same<T: fmt::Debug + PartialEq>(guarantee: impl fmt::Display, expe
     if expected == found { Ok(()) } else { Err(broken(guarantee, expected, found)) }
 }
 
+/// Two runs of bytes that must be equal; says where they part.
+pub(crate) fn same_bytes(guarantee: impl fmt::Display, expected: &[u8], found: &[u8]) -> Outcome {
+    if expected == found {
+        return Ok(());
+    }
+    let at = expected.iter().zip(found).position(|(one, other)| one != other);
+    let at = at.unwrap_or(expected.len().min(found.len()));
+    let tell = |bytes: &[u8]| {
+        let near: Vec<_> = bytes.iter().skip(at).take(16).collect();
+        format!("{} bytes, {near:?} from byte {at} on", bytes.len())
+    };
+    Err(Failure { guarantee: guarantee.to_string(), expected: tell(expected), found: tell(found) })
+}
+
 /// A thing that must hold.
 pub(crate) fn holds(guarantee: impl fmt::Display, holds: bool) -> Outcome {
     if holds { Ok(()) } else { Err(broken(guarantee, true, false)) }

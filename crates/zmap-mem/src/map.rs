@@ -203,10 +203,11 @@ impl ZMap for MemMap {
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.want_writable("rename", from)?;
-        if from.is_root() || to.is_root() || to.below(from).is_some() {
+        if from.is_root() || to.is_root() {
             return Err(self.error(ErrorKind::Inval, from, &format!("cannot be moved to {:?}", to.as_str())));
         }
-        if self.store.rename(from.as_str(), to.as_str()) {
+        let apart = from != to && to.below(from).is_none() && from.below(to).is_none();
+        if apart && self.store.rename(from.as_str(), to.as_str()) {
             return Ok(());
         }
         Err(self.error(ErrorKind::Object, to, "is taken"))

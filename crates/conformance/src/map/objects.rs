@@ -4,7 +4,7 @@ use dispatch::{ByteRange, Expect, Key, OutBuf, Version, Written, ZMap};
 use model::ErrorKind;
 
 use super::{Make, key, value};
-use crate::failure::{Outcome, broken, fails, holds, ok, same};
+use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};
 
 pub(super) fn check(make: Make<'_>) -> Outcome {
     values(&*make())?;
@@ -33,8 +33,8 @@ pub(super) fn get(map: &dyn ZMap, key: &Key) -> Outcome<Option<Vec<u8>>> {
 
 fn holds_value(map: &dyn ZMap, key: &Key, expected: &[u8]) -> Outcome {
     match get(map, key)? {
-        Some(found) if found == expected => {}
-        found => return Err(broken(format!("read of {key} gives what was written"), expected, found)),
+        Some(found) => same_bytes(format!("read of {key} gives what was written"), expected, &found)?,
+        None => return Err(broken(format!("read of {key}"), "what was written", "no object")),
     }
     same(format!("len of {key}"), Some(expected.len() as u64), ok("len", map.len(key))?)?;
     same(format!("exists of {key}"), true, ok("exists", map.exists(key))?)
@@ -66,14 +66,14 @@ fn ranges(map: &dyn ZMap) -> Outcome {
                 out.extend_from_slice(b"before");
                 let found = map.read(&key, ByteRange { offset, len }, &mut out);
                 holds(format!("read of {what} finds the object"), ok(&what, found)?)?;
-                same(format!("read of {what}"), expected, &out)?;
+                same_bytes(format!("read of {what}"), expected, &out)?;
             }
             if let Some(want) = len.and_then(|len| usize::try_from(len).ok()).filter(|&want| want <= 1 << 20) {
                 let mut memory = vec![0; want];
                 let mut into = OutBuf::over(&mut memory);
                 let found = map.read_into(&key, offset, &mut into);
                 holds(format!("read_into of {what} finds the object"), ok(&what, found)?)?;
-                same(format!("read_into of {what}"), expected, into.filled())?;
+                same_bytes(format!("read_into of {what}"), expected, into.filled())?;
             }
         }
     }

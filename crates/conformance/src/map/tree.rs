@@ -128,7 +128,7 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
     }
     let mut expected = contents(map, &known)?;
     same("what was written", start.len(), expected.len())?;
-    let object = &[ErrorKind::Object][..];
+    let (object, invalid) = (&[ErrorKind::Object][..], &[ErrorKind::Inval][..]);
     // From, to, how it must fail, what is moved.
     let table: &[(&str, &str, Option<&[ErrorKind]>, &[(&str, &str)])] = &[
         ("g/v", "g/w", Some(object), &[]),
@@ -138,10 +138,11 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
         ("g/o", "g/w", Some(object), &[]),
         ("g/o", "g", Some(object), &[]),
         ("g/o", "g/o", Some(object), &[]),
-        ("g", "g/x", Some(&[]), &[]),
-        ("g/o", "g/o/x", Some(&[]), &[]),
-        ("", "x", Some(&[]), &[]),
-        ("g/o", "", Some(&[]), &[]),
+        ("g", "g/x", Some(object), &[]),
+        ("g/o", "g/o/x", Some(object), &[]),
+        ("g/v/0", "g/v", Some(object), &[]),
+        ("", "x", Some(invalid), &[]),
+        ("g/o", "", Some(invalid), &[]),
         ("absent", "x", None, &[]),
         ("g/v", "n/e/w", None, &[("g/v/.zarray", "n/e/w/.zarray"), ("g/v/0", "n/e/w/0")]),
         ("g/o", "top", None, &[("g/o", "top")]),

@@ -58,6 +58,8 @@ enum Fault {
     TooLong(usize),
     /// The ranges make no sense.
     Ranges,
+    /// One of several ranges is not there as a whole: the file ends here.
+    Short { offset: u64, len: u64, end: u64 },
     /// There is not enough memory for this many bytes.
     Memory(u64),
 }
@@ -136,7 +138,11 @@ impl FileMap {
             Fault::TooLong(limit) => {
                 Err(ErrorKind::Io.context(format!("{} holds more than the {limit} bytes allowed", place())))
             }
-            Fault::Ranges => Err(ErrorKind::Inval.context(format!("{}: ranges without a length", place()))),
+            Fault::Ranges => Err(ErrorKind::Inval.context(format!("{}: a range without an end in 64 bits", place()))),
+            Fault::Short { offset, len, end } => {
+                Err(ErrorKind::Io
+                    .context(format!("{}: bytes {offset} + {len} wanted, the object ends at {end}", place())))
+            }
             Fault::Memory(len) => Err(ErrorKind::NoMem.context(format!("{}: {len} bytes", place()))),
         }
     }
@@ -229,35 +235,33 @@ fn fetch<'s>(
         true => Source::Marked(Mark::of(file)?),
         false => Source::Plain(file),
     };
+    // With a version the job wants the bytes to itself.
+    let mut into = ticket.into.as_mut().filter(|into| !ticket.versioned && into.capacity() >= SMALL);
     let got = match &ticket.ranges {
-        Ranges::All => {
-            let placed = match &mut ticket.into {
-                Some(into) if into.capacity() >= SMALL => whole_into(file.fd(), into)?,
-                _ => false,
-            };
-            if placed { Got::Into } else { whole(file.fd(), hint, limit, &mut scratch.bytes)? }
-        }
+        Ranges::All => match &mut into {
+            Some(into) => {
+                whole_into(file.fd(), into)?;
+                Got::Into
+            }
+            None => whole(file.fd(), hint, limit, &mut scratch.bytes)?,
+        },
         Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file.fd(), *offset, limit)?),
         Ranges::Last(len) => {
             let end = size(&want_regular(file.fd())?);
             Got::Owned(tail(file.fd(), end.saturating_sub(*len), limit)?)
         }
-        ranges => {
-            let mut pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
-            pieces.clip(file.fd())?;
-            let total = pieces.total(limit)?;
-            match &mut ticket.into {
-                Some(into) if into.capacity() >= total => {
-                    into.clear();
-                    pieces.read(file.fd(), into, &mut scratch.span)?;
-                    Got::Into
-                }
-                _ => {
-                    let mut out = room(&mut scratch.bytes, total)?;
-                    pieces.read(file.fd(), &mut out, &mut scratch.span)?;
-                    Got::Scratch(out)
-                }
+        Ranges::One(ByteRange { offset, len: Some(len) }) => match &mut into {
+            Some(into) if into.capacity() as u64 == *len => {
+                one_into(file.fd(), *offset, into)?;
+                Got::Into
             }
+            _ => one(file.fd(), *offset, *len, limit, &mut scratch.bytes)?,
+        },
+        ranges => {
+            let pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
+            let mut out = room(&mut scratch.bytes, pieces.total(limit)?)?;
+            pieces.read(file.fd(), &mut out, &mut scratch.span)?;
+            Got::Scratch(out)
         }
     };
     Ok((got, file.mark()))
@@ -285,18 +289,44 @@ impl Source {
     }
 }
 
-/// Reads a whole object straight into its place; `false` if there is more of it than there is room.
-fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<bool, Fault> {
+/// Reads a whole object straight into its place.
+fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> {
     into.clear();
     let room = into.capacity();
     if fill(file, into, room, 0, None)? {
-        return want_file(file, into).map(|()| true);
+        return want_file(file, into);
     }
-    let ended = retry_on_intr(|| pread(file, &mut [0; 1], room as u64))? == 0;
-    if !ended {
-        into.clear();
+    match retry_on_intr(|| pread(file, &mut [0; 1], room as u64))? {
+        0 => Ok(()),
+        _ => Err(Fault::TooLong(room)),
     }
-    Ok(ended)
+}
+
+/// Reads one range straight into its place.
+fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
+    into.clear();
+    let room = into.capacity();
+    if fill(file, into, room, offset, None)? { want_file(file, into) } else { Ok(()) }
+}
+
+/// Reads one range.
+fn one<'s>(
+    file: BorrowedFd<'_>,
+    offset: u64,
+    len: u64,
+    limit: usize,
+    scratch: &'s mut Vec<u8>,
+) -> Result<Got<'s>, Fault> {
+    let mut len = len;
+    if len > LARGE as u64 {
+        len = len.min(size(&want_regular(file)?).saturating_sub(offset));
+    }
+    let asked = usize::try_from(len).unwrap_or(usize::MAX).min(limit.saturating_add(1));
+    let mut out = room(scratch, asked)?;
+    if fill(file, &mut out, asked, offset, None)? {
+        want_file(file, &out)?;
+    }
+    if out.filled().len() > limit { Err(Fault::TooLong(limit)) } else { Ok(Got::Scratch(out)) }
 }
 
 /// Reads a whole object of about `hint` bytes.
@@ -457,16 +487,6 @@ impl<'r> Pieces<'r> {
         }
     }
 
-    /// A single long range may be much longer than the file: then it is cut before memory is taken for it.
-    fn clip(&mut self, file: BorrowedFd<'_>) -> Result<(), Fault> {
-        if let Self::Every { offset, len, count: 1, .. } = self
-            && *len > LARGE as u64
-        {
-            *len = size(&want_regular(file)?).saturating_sub(*offset).min(*len);
-        }
-        Ok(())
-    }
-
     fn total(self, limit: usize) -> Result<usize, Fault> {
         let mut total = 0_u64;
         match self {
@@ -480,9 +500,9 @@ impl<'r> Pieces<'r> {
         usize::try_from(total).ok().filter(|&total| total <= limit).ok_or(Fault::TooLong(limit))
     }
 
-    /// Appends all pieces to `out`; what lies beyond the end of the file is left out.
+    /// Appends all pieces to `out`, each as a whole.
     fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut Vec<u8>) -> Result<(), Fault> {
-        let (mut index, mut ended) = (0, self.count() == 0);
+        let mut index = 0;
         while index < self.count() {
             let (offset, len) = self.piece(index);
             let (mut end, mut next) = (offset + len, index + 1);
@@ -493,22 +513,34 @@ impl<'r> Pieces<'r> {
                 }
                 (end, next) = (start + len, next + 1);
             }
+            let (from, together) = (out.filled().len(), (end - offset) as usize);
             if next == index + 1 {
-                ended |= fill(file, out, len as usize, offset, None)?;
+                fill(file, out, together, offset, None)?;
+                let read = out.filled().len() - from;
+                if read < together {
+                    return Err(self.short(file, index, offset + read as u64));
+                }
             } else {
-                let together = (end - offset) as usize;
                 let mut read = room(span, together)?;
-                ended |= fill(file, &mut read, together, offset, None)?;
+                fill(file, &mut read, together, offset, None)?;
                 for piece in index..next {
                     let (start, len) = self.piece(piece);
-                    let from = ((start - offset) as usize).min(read.filled().len());
-                    let to = ((start + len - offset) as usize).min(read.filled().len());
-                    // The pieces are no longer than their total, which `out` has room for.
-                    out.put(&read.filled()[from..to]).map_err(|_| Fault::Ranges)?;
+                    let start = (start - offset) as usize;
+                    let part = read.filled().get(start..start + len as usize);
+                    let Some(part) = part else {
+                        return Err(self.short(file, piece, offset + read.filled().len() as u64));
+                    };
+                    // There is room for the total of all pieces.
+                    out.put(part).map_err(|_| Fault::Ranges)?;
                 }
             }
             index = next;
         }
-        if ended { want_file(file, out) } else { Ok(()) }
+        if out.filled().is_empty() { want_regular(file).map(|_| ()) } else { Ok(()) }
+    }
+
+    fn short(self, file: BorrowedFd<'_>, index: usize, end: u64) -> Fault {
+        let (offset, len) = self.piece(index);
+        want_regular(file).err().unwrap_or(Fault::Short { offset, len, end })
     }
 }

@@ -201,7 +201,7 @@ impl FileMap {
     /// Moves what is at or below `from`.
     pub(super) fn rename_all(&self, from: &Key, to: &Key) -> Result<()> {
         self.want_writable("rename", from)?;
-        if from.is_root() || names::has_reserved(from) || to.below(from).is_some() {
+        if from.is_root() || to.is_root() || names::has_reserved(from) {
             return Err(ErrorKind::Inval.context(format!(
                 "{}: key {:?} cannot be moved to {:?}",
                 self.path.display(),
@@ -211,7 +211,7 @@ impl FileMap {
         }
         self.want_name(to)?;
         let taken = || self.collision(to.as_str(), "is taken");
-        if self.is_taken(to)? {
+        if from == to || to.below(from).is_some() || from.below(to).is_some() || self.is_taken(to)? {
             return Err(taken());
         }
         for _ in 0..TRIES {
@@ -251,7 +251,7 @@ impl FileMap {
         Err(self.restless(from))
     }
 
-    /// Whether an object is at, below or above a key: then nothing can be moved there.
+    /// Whether an object is at or below a key.
     fn is_taken(&self, to: &Key) -> Result<bool> {
         match self.object_len(to) {
             Ok(len) => Ok(len.is_some()),
