@@ -13,6 +13,8 @@ pub struct OutBuf<'a> {
     start: *mut MaybeUninit<u8>,
     capacity: usize,
     filled: usize,
+    /// Whether the owner reads all of the memory afterwards, written or not: it must stay initialised.
+    owned: bool,
     memory: PhantomData<&'a mut [MaybeUninit<u8>]>,
 }
 
@@ -24,12 +26,14 @@ unsafe impl Sync for OutBuf<'_> {}
 impl<'a> OutBuf<'a> {
     /// An empty output over `memory`.
     pub fn new(memory: &'a mut [MaybeUninit<u8>]) -> Self {
-        Self { start: memory.as_mut_ptr(), capacity: memory.len(), filled: 0, memory: PhantomData }
+        let (start, capacity) = (memory.as_mut_ptr(), memory.len());
+        Self { start, capacity, filled: 0, owned: false, memory: PhantomData }
     }
 
-    /// An empty output over memory that is initialised already.
+    /// An empty output over memory that is initialised already. What is not written may be zeros afterwards.
     pub fn over(memory: &'a mut [u8]) -> Self {
-        Self { start: memory.as_mut_ptr().cast(), capacity: memory.len(), filled: 0, memory: PhantomData }
+        let (start, capacity) = (memory.as_mut_ptr().cast(), memory.len());
+        Self { start, capacity, filled: 0, owned: true, memory: PhantomData }
     }
 
     /// The capacity in bytes: the most that may be written.
@@ -56,7 +60,7 @@ impl<'a> OutBuf<'a> {
     /// A borrow of the same memory for a shorter time; starts empty and forgets what was written here.
     pub fn reborrow(&mut self) -> OutBuf<'_> {
         self.filled = 0;
-        OutBuf { start: self.start, capacity: self.capacity, filled: 0, memory: PhantomData }
+        OutBuf { start: self.start, capacity: self.capacity, filled: 0, owned: self.owned, memory: PhantomData }
     }
 
     /// Appends `bytes`.
@@ -110,13 +114,19 @@ impl<'a> OutBuf<'a> {
         &mut self,
         fill: impl for<'x> FnOnce(&'x mut [MaybeUninit<u8>]) -> Result<&'x mut [u8]>,
     ) -> Result<()> {
-        let rest = self.rest();
-        let (start, room) = (rest.as_mut_ptr().cast::<u8>(), rest.len());
-        let written = fill(rest)?;
+        let room = self.room();
+        // SAFETY: `filled <= capacity`.
+        let start = unsafe { self.start.add(self.filled) }.cast::<u8>();
+        // The closure could take bytes away as well, by writing `MaybeUninit::uninit()`. Where the owner will read them
+        // they are put back, also when the closure fails or panics.
+        let mut lost = Lost { start, from: 0, to: if self.owned { room } else { 0 } };
+        let written = fill(self.rest())?;
         if !std::ptr::eq(written.as_ptr(), start) || written.len() > room {
             return Err(ErrorKind::Internal.context("fill_with: the result is not a prefix of the output"));
         }
-        self.filled += written.len();
+        let written = written.len();
+        lost.from = written.min(lost.to);
+        self.filled += written;
         Ok(())
     }
 
@@ -152,6 +162,20 @@ impl<'a> OutBuf<'a> {
     }
 }
 
+/// Bytes that may not be initialised any more; they become zeros.
+struct Lost {
+    start: *mut u8,
+    from: usize,
+    to: usize,
+}
+
+impl Drop for Lost {
+    fn drop(&mut self) {
+        // SAFETY: `from..to` lies in the room of the output this was made for, which is borrowed exclusively.
+        unsafe { self.start.add(self.from).write_bytes(0, self.to - self.from) }
+    }
+}
+
 impl std::fmt::Debug for OutBuf<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "OutBuf({} of {} bytes)", self.filled, self.capacity)
@@ -174,6 +198,38 @@ mod tests {
         assert_eq!(out.put(b"hi").unwrap_err().kind(), ErrorKind::Filter);
         assert_eq!(out.extend(b"hi".iter().copied()).unwrap_err().kind(), ErrorKind::Filter);
         assert_eq!(out.filled(), b"abcdefgh");
+    }
+
+    #[test]
+    fn memory_of_the_owner_stays_initialised() {
+        let take = |rest: &mut [MaybeUninit<u8>]| rest.fill(MaybeUninit::uninit());
+        let mut memory = [1u8; 8];
+        let mut out = OutBuf::over(&mut memory);
+        out.put(b"ab").unwrap();
+        out.fill_with(|rest| {
+            take(rest);
+            Ok(rest[..2].write_copy_of_slice(b"cd"))
+        })
+        .unwrap();
+        assert_eq!(memory, *b"abcd\0\0\0\0");
+
+        memory.fill(1);
+        let failed = OutBuf::over(&mut memory).reborrow().fill_with(|rest| {
+            take(rest);
+            Err(ErrorKind::Filter.context("no"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(memory, [0; 8]);
+
+        memory.fill(1);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            OutBuf::over(&mut memory).fill_with(|rest| {
+                take(rest);
+                panic!("in the middle")
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(memory, [0; 8]);
     }
 
     #[test]
