@@ -20,9 +20,29 @@ DTYPES = {
     "int64": "i8", "uint64": "u8", "float": "f4", "double": "f8", "char": "S1", "string": "O",
 }
 
+CHAR = "the dtype >S1, by which netCDF-C tells characters from strings, has a byte order it refuses, with the whole group"
+TEXT = "text of fixed length does not open, or reads as nothing, whoever wrote it"
+FILTERS = "its driver has no filters before the compressor"
+SCALAR = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
+
 # What a reader is known to do otherwise, and why: (reader, dataset, object) patterns.
 # An entry that matches no difference is reported, so that the list does not outlive its reasons.
 KNOWN = {
+    ("zarr-python", "chars.nczarr.*", "open"): CHAR,
+    ("zarr-python", "chars.consolidated.*", "open"): CHAR,
+    ("xarray", "chars.nczarr.*", "open"): CHAR,
+    ("xarray", "chars.consolidated.*", "open"): CHAR,
+    ("tensorstore", "chars.*", "* values"): TEXT,
+    ("tensorstore", "strings.*", "* values"): TEXT,
+    ("tensorstore", "scalars.*", "/string values"): TEXT,
+    ("tensorstore", "filters.*", "/*shuffle_* values"): FILTERS,
+    ("tensorstore", "filters.*", "/fletcher32_* values"): FILTERS,
+    ("tensorstore", "filters.*", "/all_* values"): FILTERS,
+    ("tensorstore", "unlimited.*", "/packed values"): FILTERS,
+    ("netcdf-c", "negative.*", "open"): "a negative level of zstd is an illegal parameter to it",
+    ("netcdf-c", "wide.zarr.*", "open"): "without recorded types it takes that of the first number for all",
+    ("netcdf-c", "scalars.zarr.*", "/ variables"): SCALAR,
+    ("netcdf-c", "chars.zarr.*", "/ variables"): SCALAR,
 }
 
 
@@ -122,10 +142,7 @@ def netcdf_c(report, folder, dataset):
     flavour = "zarr" if dataset["flavour"] == "zarr" else "nczarr"
     url = f"file://{folder / dataset['path']}#mode={flavour},file"
     check = lambda what, found, expected: report.check("netcdf-c", dataset["path"], what, found, expected)
-    try:
-        root = netCDF4.Dataset(url)
-    except OSError as error:
-        return check("open", str(error), None)
+    root = netCDF4.Dataset(url)
     root.set_auto_maskandscale(False)
     root.set_auto_chartostring(False)
     for path, content, variables in walk(dataset["content"], False):
@@ -135,7 +152,7 @@ def netcdf_c(report, folder, dataset):
             check(f"{path}/ dimensions", dims, [(d["name"], d["len"], d["unlimited"]) for d in content["dims"]])
         check(f"{path}/ variables", sorted(group.variables), sorted(var.name for var in variables))
         check(f"{path}/ groups", sorted(group.groups), sorted(group["name"] for group in content["groups"]))
-        netcdf_c_atts(check, path + "/", group, content["atts"])
+        netcdf_c_atts(check, path + "/", group, content["atts"], flavour == "nczarr")
         for expected in variables:
             var = group.variables.get(expected.name)
             if var is None:
@@ -144,16 +161,15 @@ def netcdf_c(report, folder, dataset):
             if flavour == "nczarr":
                 check(f"{expected.path} type", dtype, DTYPES[expected.type])
                 check(f"{expected.path} dimensions", list(var.dimensions), expected.dims)
-            values = native(numpy.array(var[...]))
+            values = numpy.array(var[...], object) if dtype == "O" else native(numpy.array(var[...]))
             if flavour == "zarr" and expected.type == "char":
                 values = numpy.array([str(item).encode() for item in values.ravel()], "S1").reshape(values.shape)
             check(f"{expected.path} values", values.reshape(expected.shape), expected.values)
-            if flavour == "nczarr":
-                netcdf_c_atts(check, expected.path, var, expected.atts)
+            netcdf_c_atts(check, expected.path, var, expected.atts, flavour == "nczarr")
     root.close()
 
 
-def netcdf_c_atts(check, place, owner, atts):
+def netcdf_c_atts(check, place, owner, atts, typed):
     check(f"{place} attributes", sorted(owner.ncattrs()), sorted(att["name"] for att in atts))
     for att in atts:
         if att["name"] not in owner.ncattrs():
@@ -161,9 +177,14 @@ def netcdf_c_atts(check, place, owner, atts):
         found, values = owner.getncattr(att["name"]), att["values"]
         if att["type"] in ("char", "string"):
             expected = values[0] if isinstance(values, list) and len(values) == 1 else values
+            if not typed and isinstance(expected, list):
+                # Without a recorded type a list of strings is its JSON text.
+                found = json.loads(found)
         else:
             expected = numbers(values, DTYPES[att["type"]])
             found = numpy.atleast_1d(numpy.asarray(found))
+            if not typed:
+                found = found.astype(expected.dtype)
         check(f"{place}@{att['name']}", found, expected)
 
 
@@ -252,12 +273,20 @@ def with_tensorstore(report, folder, dataset):
             check(f"{expected.path} values", values, stored_values(expected))
 
 
+READERS = {
+    "netcdf-c": netcdf_c, "zarr-python": zarr_python, "xarray": with_xarray, "tensorstore": with_tensorstore,
+}
+
+
 def main():
     folder = Path(sys.argv[1]).resolve()
     report = Report()
     for dataset in json.loads((folder / "expected.json").read_text()):
-        for reader in (netcdf_c, zarr_python, with_xarray, with_tensorstore):
-            reader(report, folder, dataset)
+        for name, reader in READERS.items():
+            try:
+                reader(report, folder, dataset)
+            except Exception as error:
+                report.check(name, dataset["path"], "open", f"{type(error).__name__}: {error}", None)
     return report.finish()
 
 

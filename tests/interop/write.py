@@ -99,7 +99,8 @@ def with_netcdf_c(path, mode):
         variables.append(var(name, ["time", "wide"], values))
     scalar = dataset.createVariable("scalar", "i4", ())
     scalar[...] = 42
-    variables.append(var("scalar", [], numpy.array(42, "i4")))
+    # Without keys of its own, NCZarr's scalar is the vector it is stored as.
+    variables.append(var("scalar", [] if mode == "nczarr" else ["_scalar_"], numpy.array(42, "i4")))
     if mode == "nczarr":
         made = dataset.createVariable("char", "S1", ("x",))
         made[:] = numpy.array(list("ab cd"), "S1")
@@ -112,6 +113,7 @@ def with_netcdf_c(path, mode):
     inner.createVariable("own", "i4", ("z",))[:] = numpy.array([1, 2])
     dataset.close()
     dims = [dim("time", 4, unlimited), dim("x", 5), dim("wide", 90)]
+    dims += [] if mode == "nczarr" else [dim("_scalar_", 1)]
     own = group([dim("z", 2)], vars=[var("own", ["z"], numpy.array([1, 2], "i4"))])
     outer = group(groups=[{"name": "inner", "content": own}])
     content = group(dims, atts, variables, [{"name": "outer", "content": outer}])
@@ -146,7 +148,10 @@ def with_zarr_python(path):
         array[...] = values
         array.attrs["_ARRAY_DIMENSIONS"] = [f"{name}_{axis}" for axis in range(values.ndim)]
         dims = [f"{name}_{axis}" for axis in range(values.ndim)]
-        variables.append((var(name, dims, values if expected is None else expected, type=type), values.shape))
+        expected = values if expected is None else expected
+        # The fill value of a number is an attribute to netCDF, unless it is the default.
+        fill = [] if type == "string" else [att("_FillValue", numpy.zeros(1, expected.dtype))]
+        variables.append((var(name, dims, expected, fill, type=type), values.shape))
 
     for dtype, values in numbers():
         add(f"little_{dtype}", values.astype("<" + dtype))
@@ -172,7 +177,7 @@ def with_zarr_python(path):
     scalar = root.create_array("scalar", shape=(), dtype="f8", fill_value=0)
     scalar[...] = 0.1
     scalar.attrs["_ARRAY_DIMENSIONS"] = []
-    variables.append((var("scalar", [], numpy.array(0.1)), ()))
+    variables.append((var("scalar", [], numpy.array(0.1), [att("_FillValue", numpy.zeros(1))]), ()))
     dims = [dim(name, len) for item, shape in sorted(variables, key=lambda pair: pair[0]["name"].encode())
             for name, len in zip(item["dims"], shape)]
     return by_name(group(dims, atts, [item for item, _ in variables]))
