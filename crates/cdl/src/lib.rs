@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod atts;
+mod blocks;
 mod cformat;
 mod data;
 mod header;
@@ -20,6 +21,7 @@ mod special;
 mod text;
 mod value;
 
+pub use blocks::Blocks;
 pub use header::print;
 pub use item::Item;
 pub use options::{Block, DataSource, Facts, NoData, Options, Part};

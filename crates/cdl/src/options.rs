@@ -61,7 +61,7 @@ pub trait DataSource {
     /// The elements of a hyperslab, in the variable's own type. The printer asks in C order and for a few MiB at a time.
     ///
     /// # Errors
-    /// Whatever keeps the data from being read.
+    /// Whatever keeps the data from being read; it names the variable.
     fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block>;
 
     /// The shape of the stored chunks, where the model leaves it to the format's default; `None`: stored in one piece.

@@ -1,1 +1,44 @@
-fn main() {}
+//! `ncz`: looks at, copies and deletes netCDF datasets.
+//!
+//! `args` is what can be typed, one module per command does it, `failure` says what went wrong. Results go to standard
+//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 not understood.
+#![forbid(unsafe_code)]
+
+mod args;
+mod cat;
+mod copy;
+mod dump;
+mod explain;
+mod failure;
+mod info;
+mod output;
+mod plugins;
+mod source;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::{Failure, at};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match trace::start(&cli).and_then(|()| run(&cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Dump(args) => dump::run(args),
+        Command::Copy(args) => copy::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Explain { url } => explain::run(url),
+        Command::Rm { url } => nczarr::delete(url).map_err(at(url)),
+        Command::Plugins { json } => plugins::run(*json),
+    }
+}

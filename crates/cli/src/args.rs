@@ -1,0 +1,206 @@
+//! What can be typed: commands, flags and their values.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Looks at, copies and deletes netCDF datasets stored as NCZarr and Zarr.
+///
+/// A dataset is named by a path, or by a URL whose fragment can say more: file:///data/x.zarr#mode=zarr
+#[derive(Debug, Parser)]
+#[command(name = "ncz", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Log to standard error: 1 failures, 5 (as --trace alone) calls as well, 9 every operation on storage; NCTRACING=N does
+    /// the same
+    #[arg(long, global = true, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
+    pub trace: Option<i32>,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print a dataset as CDL
+    Dump(Dump),
+    /// Copy a dataset to another place or format
+    Copy(Copy),
+    /// Print the data of a variable
+    Cat(Cat),
+    /// Say what a dataset is and what is in it
+    Info(Info),
+    /// Say what a path or URL means and why
+    Explain {
+        /// Path or URL
+        url: String,
+    },
+    /// Delete a dataset; what is none is left alone
+    Rm {
+        /// Path or URL
+        url: String,
+    },
+    /// List the formats, storage and filters of this build
+    Plugins {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Arguments of `dump`: `-h` means header only here.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct Dump {
+    /// The header only, no data
+    #[arg(short = 'h', conflicts_with = "coordinates")]
+    pub header: bool,
+    /// The header and the data of coordinate variables
+    #[arg(short = 'c')]
+    pub coordinates: bool,
+    /// The data of these variables only: paths (/group/var), or names, which mean every variable of that name
+    #[arg(short = 'v', value_name = "VAR,…")]
+    pub vars: Option<String>,
+    /// The name after `netcdf`
+    #[arg(short = 'n', value_name = "NAME")]
+    pub name: Option<String>,
+    /// Significant digits of floats and doubles
+    #[arg(short = 'p', value_name = "F[,D]", value_parser = digits)]
+    pub precision: Option<(usize, Option<usize>)>,
+    /// Special attributes as well: storage, chunks, filters, byte order …
+    #[arg(short = 's')]
+    pub special: bool,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    pub help: Option<bool>,
+    /// Path or URL
+    pub url: String,
+}
+
+/// Arguments of `copy`.
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// Path or URL of the dataset
+    pub source: String,
+    /// Path or URL of the copy
+    pub target: String,
+    /// Chunk lengths: `dim/len,…` along dimensions, or `var:len,…` for one variable; may be given several times
+    #[arg(long, value_name = "SPEC")]
+    pub chunks: Vec<String>,
+    /// Filters: `name[,param…]` for all variables or `var,name[,param…]` for one, several joined by `|`; `none` takes all away;
+    /// may be given several times
+    #[arg(long, value_name = "SPEC")]
+    pub filter: Vec<String>,
+    /// Replace a dataset that is there already
+    #[arg(long)]
+    pub clobber: bool,
+}
+
+/// Arguments of `cat`.
+#[derive(Debug, Args)]
+pub struct Cat {
+    /// Path or URL
+    pub url: String,
+    /// The variable, as /group/var; may be left out if there is only one at the root
+    pub var: Option<String>,
+    /// First index per dimension; 0 if not given
+    #[arg(long, value_name = "I,…", value_delimiter = ',')]
+    pub start: Option<Vec<u64>>,
+    /// Elements per dimension; all there are if not given
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub count: Option<Vec<u64>>,
+    /// Step per dimension; 1 if not given
+    #[arg(long, value_name = "S,…", value_delimiter = ',')]
+    pub stride: Option<Vec<u64>>,
+    /// How to write it; npy if not given, json for strings
+    #[arg(long, value_enum)]
+    pub format: Option<CatFormat>,
+    /// Write to this file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Forms in which `cat` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CatFormat {
+    /// NumPy's file format, in C order, little-endian
+    Npy,
+    /// One row of values per line
+    Text,
+    /// {"shape": […], "values": […]}, flat, in C order
+    Json,
+    /// The elements alone, in C order, little-endian
+    Raw,
+}
+
+/// Arguments of `info`.
+#[derive(Debug, Args)]
+pub struct Info {
+    /// Path or URL
+    pub url: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// More digits than this do not make a double any clearer.
+const MAX_DIGITS: usize = 20;
+
+fn digits(text: &str) -> Result<(usize, Option<usize>), String> {
+    let one = |text: &str| match text.trim().parse() {
+        Ok(digits @ 1..=MAX_DIGITS) => Ok(digits),
+        _ => Err(format!("{text:?} is no number of digits from 1 to {MAX_DIGITS}")),
+    };
+    match text.split_once(',') {
+        Some((float, double)) => Ok((one(float)?, Some(one(double)?))),
+        None => Ok((one(text)?, None)),
+    }
+}
+
+/// The items of a comma-separated list; `\,` is a comma of an item.
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let last = items.last_mut().expect("never empty");
+        match c {
+            ',' => items.push(String::new()),
+            '\\' => match chars.next() {
+                Some(',') => last.push(','),
+                // Other escapes belong to whoever reads the item.
+                Some(other) => last.extend(['\\', other]),
+                None => last.push('\\'),
+            },
+            c => last.push(c),
+        }
+    }
+    items.retain(|item| !item.is_empty());
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn digits_are_one_or_two_small_numbers() {
+        assert_eq!(digits("9"), Ok((9, None)));
+        assert_eq!(digits("9,17"), Ok((9, Some(17))));
+        for bad in ["", "0", "21", "9,", ",9", "9,17,3", "x", "-1"] {
+            assert!(digits(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn lists_are_cut_at_plain_commas() {
+        assert_eq!(split_list("a,b"), ["a", "b"]);
+        assert_eq!(split_list("a\\,b,,c\\/d\\"), ["a,b", "c\\/d\\"]);
+    }
+}

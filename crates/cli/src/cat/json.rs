@@ -1,0 +1,166 @@
+//! One JSON document: `{"shape":[…],"values":[…]}`, the values flat, in C order.
+//!
+//! Numbers are written with the fewest digits that read back the same; what JSON has no number for is text (`"NaN"`,
+//! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text, compounds
+//! objects. Bytes of a string that are not UTF-8 become U+FFFD.
+
+use std::io::Write as _;
+
+use model::{ErrorKind, Model, NcType, Result, Scalar, TypeClass, Values};
+
+use crate::output::Output;
+
+/// Types nested more deeply than this are taken for a circle.
+const MAX_DEPTH: usize = 64;
+
+/// What stands before the values.
+pub fn head(shape: &[u64]) -> Vec<u8> {
+    let lens: Vec<String> = shape.iter().map(u64::to_string).collect();
+    format!("{{\"shape\":[{}],\"values\":[", lens.join(",")).into_bytes()
+}
+
+/// Writes values, with commas between them.
+///
+/// # Errors
+/// What the output says; `NC_EBADTYPE` for elements without a form.
+pub fn values(model: &Model, values: &Values, first: &mut bool, out: &mut Output) -> Result<()> {
+    let mut text = Vec::new();
+    each(model, values, |element| {
+        text.clear();
+        if !std::mem::take(first) {
+            text.push(b',');
+        }
+        text.extend_from_slice(element);
+        out.put(&text)
+    })
+}
+
+/// Hands every element over as JSON text.
+pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut text = Vec::new();
+    match values {
+        Values::User(id, bytes) => {
+            let ty = NcType::User(*id);
+            let size = model.type_size(ty)?.filter(|&size| size > 0);
+            let size = size.ok_or_else(|| ErrorKind::BadType.context("elements of varying length"))?;
+            for bytes in bytes.chunks_exact(size) {
+                text.clear();
+                push_bytes(&mut text, model, ty, bytes, 0)?;
+                element(&text)?;
+            }
+        }
+        values => {
+            for at in 0..values.len() {
+                text.clear();
+                push(&mut text, values, at);
+                element(&text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
+    match values {
+        Values::String(strings) => push_text(out, &strings[at].to_text()),
+        Values::Char(bytes) => push_text(out, char::from(bytes[at]).encode_utf8(&mut [0; 4])),
+        Values::Float(v) if v[at].is_finite() => put(out, format_args!("{:?}", v[at])),
+        values => match values.scalar(at) {
+            Some(Scalar::Int(value)) => put(out, format_args!("{value}")),
+            Some(Scalar::Float(value)) if value.is_finite() => put(out, format_args!("{value:?}")),
+            Some(Scalar::Float(value)) => put(
+                out,
+                format_args!(
+                    "\"{}\"",
+                    match (value.is_nan(), value > 0.0) {
+                        (true, _) => "NaN",
+                        (false, true) => "Infinity",
+                        (false, false) => "-Infinity",
+                    }
+                ),
+            ),
+            None => out.extend_from_slice(b"null"),
+        },
+    }
+}
+
+fn push_bytes(out: &mut Vec<u8>, model: &Model, ty: NcType, bytes: &[u8], depth: usize) -> Result<()> {
+    let broken = || ErrorKind::BadType.context(format!("an element of {} bytes", bytes.len()));
+    let NcType::User(id) = ty else {
+        push(out, &Values::from_native_bytes(ty, bytes).filter(|values| values.len() == 1).ok_or_else(broken)?, 0);
+        return Ok(());
+    };
+    match &model.user_type(id)?.class {
+        TypeClass::Enum { base, .. } if base.is_atomic() => push_bytes(out, model, *base, bytes, depth + 1)?,
+        TypeClass::Enum { .. } | TypeClass::Vlen { .. } => return Err(broken()),
+        TypeClass::Opaque { .. } => {
+            out.push(b'"');
+            bytes.iter().for_each(|byte| put(out, format_args!("{byte:02x}")));
+            out.push(b'"');
+        }
+        TypeClass::Compound { .. } if depth > MAX_DEPTH => return Err(broken()),
+        TypeClass::Compound { fields, .. } => {
+            out.push(b'{');
+            for (i, field) in fields.iter().enumerate() {
+                out.extend_from_slice(if i == 0 { b"" } else { b"," });
+                push_text(out, &field.name);
+                out.push(b':');
+                let size = model.type_size(field.ty)?.filter(|&size| size > 0).ok_or_else(broken)?;
+                let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
+                let end = count.and_then(|count| count.checked_mul(size)).and_then(|len| len.checked_add(field.offset));
+                let part = end.and_then(|end| bytes.get(field.offset..end)).ok_or_else(broken)?;
+                if field.shape.is_empty() {
+                    push_bytes(out, model, field.ty, part, depth + 1)?;
+                } else {
+                    out.push(b'[');
+                    for (i, item) in part.chunks_exact(size).enumerate() {
+                        out.extend_from_slice(if i == 0 { b"" } else { b"," });
+                        push_bytes(out, model, field.ty, item, depth + 1)?;
+                    }
+                    out.push(b']');
+                }
+            }
+            out.push(b'}');
+        }
+    }
+    Ok(())
+}
+
+/// A JSON string.
+pub fn push_text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+}
+
+fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a vector takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(values: Values) -> Vec<String> {
+        let mut out = Vec::new();
+        each(&Model::new(), &values, |text| {
+            out.push(String::from_utf8(text.to_vec()).unwrap());
+            Ok(())
+        })
+        .unwrap();
+        out
+    }
+
+    #[test]
+    fn elements_read_back() {
+        assert_eq!(all(Values::Float(vec![0.1, 1e38, -0.0, f32::NAN])), ["0.1", "1e38", "-0.0", "\"NaN\""]);
+        assert_eq!(all(Values::Double(vec![0.1, 5e-324, f64::NEG_INFINITY])), ["0.1", "5e-324", "\"-Infinity\""]);
+        assert_eq!(all(Values::UInt64(vec![u64::MAX])), ["18446744073709551615"]);
+        assert_eq!(all(Values::Char(vec![b'a', 0, b'"', 0xe9])), ["\"a\"", "\"\\u0000\"", "\"\\\"\"", "\"é\""]);
+        assert_eq!(all(Values::String(vec!["é\n".into(), "".into()])), ["\"é\\n\"", "\"\""]);
+    }
+
+    #[test]
+    fn the_head_names_the_shape() {
+        assert_eq!(head(&[2, 3]), b"{\"shape\":[2,3],\"values\":[");
+        assert_eq!(head(&[]), b"{\"shape\":[],\"values\":[");
+    }
+}

@@ -1,0 +1,185 @@
+//! `ncz cat`: the data of a variable, or of a part of it.
+//!
+//! The part is read and written block by block, so its size does not matter.
+
+mod json;
+mod npy;
+mod text;
+
+use std::path::Path;
+
+use cdl::Blocks;
+use model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
+
+use crate::args::{Cat, CatFormat};
+use crate::failure::{Failure, at};
+use crate::output::Output;
+use crate::source::DatasetSource;
+
+/// About so many bytes are read at a time.
+const BLOCK_BYTES: u64 = 32 << 20;
+/// What a string is reckoned as.
+const STRING_BYTES: u64 = 64;
+
+/// Writes the data.
+///
+/// # Errors
+/// What cannot be read or written; a part that is none of the variable.
+pub fn run(args: &Cat) -> Result<(), Failure> {
+    let at = at(&args.url);
+    let file = nczarr::open(&args.url).map_err(&at)?;
+    let model = file.model();
+    let id = find(&model, args.var.as_deref()).map_err(&at)?;
+    let part = Part::of(args, &model.shape(id).map_err(&at)?)?;
+    let ty = model.var(id).map_err(&at)?.xtype;
+    let format = args.format.unwrap_or(if is_flat(&model, ty) { CatFormat::Npy } else { CatFormat::Json });
+    let path = model.var_path(id).map_err(&at)?;
+    let job = Job { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
+    // Before the file is made: what cannot be written at all leaves it alone.
+    let head = job.head(format).map_err(|error| at(error.at(&path)))?;
+    let mut out = Output::to(args.output.as_deref()).map_err(&at)?;
+    let done = out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish());
+    done.map_err(|error| {
+        args.output.as_deref().into_iter().for_each(remove_incomplete);
+        at(error)
+    })
+}
+
+/// Takes an incomplete file away. That this fails too is not worth another message.
+fn remove_incomplete(path: &Path) {
+    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// The variable at a path, or the only one of the root.
+fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
+    if let Some(path) = path {
+        return model.var_at(GroupId::ROOT, path);
+    }
+    let vars = &model.root().vars;
+    match vars.values().collect::<Vec<_>>().as_slice() {
+        [id] => Ok(**id),
+        _ => {
+            let all: Result<Vec<_>> = model.vars().map(|(id, _)| model.var_path(id)).collect();
+            Err(ErrorKind::NotVar.context(format!("which variable? There are: {}", all?.join(", "))))
+        }
+    }
+}
+
+/// Whether elements are bytes of a fixed number.
+fn is_flat(model: &Model, ty: NcType) -> bool {
+    matches!(model.type_size(ty), Ok(Some(_)))
+}
+
+/// The part of a variable that is asked for.
+pub struct Part {
+    start: Vec<u64>,
+    count: Vec<u64>,
+    stride: Vec<u64>,
+}
+
+impl Part {
+    fn of(args: &Cat, shape: &[u64]) -> Result<Self, Failure> {
+        let given = |flag: &str, values: &Option<Vec<u64>>| match values {
+            Some(values) if values.len() != shape.len() => Err(Failure::Usage(format!(
+                "--{flag}: {} given, the variable has {} dimensions",
+                values.len(),
+                shape.len()
+            ))),
+            values => Ok(values.clone()),
+        };
+        let start = given("start", &args.start)?.unwrap_or_else(|| vec![0; shape.len()]);
+        let stride = given("stride", &args.stride)?.unwrap_or_else(|| vec![1; shape.len()]);
+        if stride.contains(&0) {
+            return Err(Failure::Usage("--stride: 0 is no step".to_owned()));
+        }
+        let rest = |dim: usize| shape[dim].saturating_sub(start[dim]).div_ceil(stride[dim]);
+        let count = given("count", &args.count)?.unwrap_or_else(|| (0..shape.len()).map(rest).collect());
+        let part = Self { start, count, stride };
+        // A part beyond the end is told before anything is written.
+        part.slab().check(shape, |_| false).map_err(at(&args.url))?;
+        Ok(part)
+    }
+
+    fn slab(&self) -> Slab<'_> {
+        Slab { start: &self.start, count: &self.count, stride: Some(&self.stride) }
+    }
+}
+
+/// One variable to be written.
+struct Job<'a> {
+    model: &'a Model,
+    source: DatasetSource<'a>,
+    id: VarId,
+    ty: NcType,
+    part: &'a Part,
+}
+
+impl Job<'_> {
+    /// What stands before the elements.
+    fn head(&self, format: CatFormat) -> Result<Vec<u8>> {
+        match format {
+            CatFormat::Npy => npy::header(&npy::descr(self.model, self.ty)?, &self.part.count),
+            CatFormat::Json => Ok(json::head(&self.part.count)),
+            CatFormat::Raw | CatFormat::Text => {
+                if format == CatFormat::Raw && !is_flat(self.model, self.ty) {
+                    let what = "elements of varying length have no raw form; --format json has them";
+                    return Err(ErrorKind::BadType.context(what));
+                }
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn write(&self, format: CatFormat, out: &mut Output) -> Result<()> {
+        match format {
+            CatFormat::Npy | CatFormat::Raw => self.blocks(|slab| {
+                let mut bytes = self.source.bytes(self.id, slab)?;
+                npy::to_little(self.ty, &mut bytes);
+                out.put(&bytes)
+            }),
+            CatFormat::Json => {
+                let mut first = true;
+                self.blocks(|slab| {
+                    let values = self.source.values(self.id, slab)?;
+                    json::values(self.model, &values, &mut first, out)
+                })?;
+                out.put("]}\n")
+            }
+            CatFormat::Text => {
+                let mut rows = text::Rows::new(&self.part.count);
+                self.blocks(|slab| {
+                    let values = self.source.values(self.id, slab)?;
+                    rows.values(self.model, &values, out)
+                })
+            }
+        }
+    }
+
+    /// Hands the part over in blocks, in C order.
+    fn blocks(&self, mut each: impl FnMut(&Slab<'_>) -> Result<()>) -> Result<()> {
+        let Part { start, count, stride } = self.part;
+        if count.contains(&0) {
+            return Ok(());
+        }
+        let item = match self.ty {
+            NcType::String => STRING_BYTES,
+            ty => self.source.item_size(ty)?.max(1) as u64,
+        };
+        for (from, len) in Blocks::new(count, None, (BLOCK_BYTES / item).max(1)) {
+            let place: Vec<u64> = (0..from.len()).map(|dim| start[dim] + from[dim] * stride[dim]).collect();
+            each(&Slab { start: &place, count: &len, stride: Some(stride) })?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a compound type, and whether there is anything of varying length in it.
+fn fields(model: &Model, ty: NcType) -> Option<&[model::Field]> {
+    let NcType::User(id) = ty else { return None };
+    match &model.user_type(id).ok()?.class {
+        TypeClass::Compound { fields, .. } => Some(fields),
+        _ => None,
+    }
+}

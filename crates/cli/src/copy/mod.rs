@@ -1,0 +1,83 @@
+//! `ncz copy`: a dataset in another place, format or layout.
+//!
+//! First everything is defined (`define`), then the data of each variable is copied block by block (`data`), so memory
+//! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told.
+//! Nothing of a copy that fails stays.
+
+mod data;
+mod define;
+mod losses;
+mod spec;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use model::{ErrorKind, Result, VarId};
+use nczarr::dispatch::Dataset;
+use nczarr::{CreateOptions, File};
+
+use crate::args::Copy;
+use crate::failure::{Failure, at};
+
+use define::Copied;
+use spec::Layout;
+
+/// Copies the dataset.
+///
+/// # Errors
+/// What cannot be read or written, and flags that fit no variable.
+pub fn run(args: &Copy) -> Result<(), Failure> {
+    let (at_source, at_target) = (at(&args.source), at(&args.target));
+    let source = nczarr::open(&args.source).map_err(&at_source)?;
+    let model = source.model();
+    let layout = Layout::of(args, &model, source.registry())?;
+    // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
+    check(&args.source, &args.target, &source).map_err(&at_source)?;
+    let lengths = data::longest_strings(source.dataset().as_ref(), &model).map_err(&at_source)?;
+    let target = CreateOptions::new().clobber(args.clobber).create(&args.target).map_err(&at_target)?;
+    let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| target.close().map(|()| copied));
+    match copied {
+        Ok(copied) => tell_losses(args, &model, &copied),
+        Err(error) => {
+            // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
+            let _ = nczarr::delete(&args.target);
+            Err(at_target(error))
+        }
+    }
+}
+
+fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied> {
+    let (from, to): (&dyn Dataset, &dyn Dataset) = (source.dataset().as_ref(), target.dataset().as_ref());
+    let copied = define::all(from, to, layout, lengths)?;
+    data::all(from, to, &copied)?;
+    Ok(copied)
+}
+
+fn check(source: &str, target: &str, file: &File) -> Result<()> {
+    if let (Some(a), Some(b)) = (local(source), local(target))
+        && (a == b || b.starts_with(&a) || a.starts_with(&b))
+    {
+        let what = format!("source and target overlap: {} and {}", a.display(), b.display());
+        return Err(ErrorKind::Inval.context(what));
+    }
+    for (id, _) in file.model().vars() {
+        file.dataset().data(id)?;
+    }
+    Ok(())
+}
+
+/// The place of a local dataset, if it is there, without links.
+fn local(url: &str) -> Option<std::path::PathBuf> {
+    let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
+    Path::new(&target.path).canonicalize().ok()
+}
+
+/// Compares the copy with what it was made from. The copy is complete by then: what fails here is told, and no more.
+fn tell_losses(args: &Copy, source: &model::Model, copied: &Copied) -> Result<(), Failure> {
+    let copy = nczarr::open(&args.target).map_err(at(&args.target))?;
+    let place = crate::failure::place(&args.target);
+    for loss in losses::between(source, &copy.model(), copied) {
+        eprintln!("ncz: {place}: not kept: {loss}");
+    }
+    copy.close().map_err(at(&args.target))
+}

@@ -1,0 +1,248 @@
+//! `--chunks` and `--filter`: what the copy's variables are to be laid out like.
+
+use model::{DimId, FilterSpec, GroupId, Model, VarId};
+use nczarr::Registry;
+
+use crate::args::{Copy, split_list};
+use crate::failure::Failure;
+
+/// Takes all filters away.
+const NONE: &str = "none";
+/// Means every variable.
+const EVERY: &str = "*";
+
+/// The layout that was asked for.
+#[derive(Debug, Default)]
+pub struct Layout {
+    dims: Vec<(DimId, u64)>,
+    shapes: Vec<(VarId, Vec<u64>)>,
+    filters: Vec<(Option<VarId>, Vec<FilterSpec>)>,
+}
+
+impl Layout {
+    /// What the flags say, for the variables of a dataset.
+    ///
+    /// # Errors
+    /// What a flag says that makes no sense, or fits nothing in the dataset.
+    pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
+        let mut layout = Self::default();
+        for spec in &args.chunks {
+            layout.add_chunks(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
+        }
+        for spec in &args.filter {
+            layout
+                .add_filter(spec, model, registry)
+                .map_err(|what| Failure::Usage(format!("--filter {spec}: {what}")))?;
+        }
+        Ok(layout)
+    }
+
+    /// The chunk shape asked for a variable, where `old` is what it has, or its shape.
+    pub fn chunks(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
+        if let Some((_, shape)) = self.shapes.iter().rev().find(|(var, _)| *var == id) {
+            return Some(shape.clone());
+        }
+        let wanted: Vec<Option<u64>> =
+            dims.iter().map(|dim| self.dims.iter().rev().find(|(at, _)| at == dim).map(|(_, len)| *len)).collect();
+        let asked = wanted.iter().any(Option::is_some);
+        asked.then(|| wanted.iter().zip(old).map(|(wanted, &old)| wanted.unwrap_or(old)).collect())
+    }
+
+    /// The filters asked for a variable. What was asked for it alone wins over what was asked for all.
+    pub fn filters(&self, id: VarId) -> Option<&[FilterSpec]> {
+        let find =
+            |wanted| self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice());
+        find(Some(id)).or_else(|| find(None))
+    }
+
+    fn add_chunks(&mut self, spec: &str, model: &Model) -> Result<(), String> {
+        if let Some((var, shape)) = spec.rsplit_once(':')
+            && shape.split(',').all(|len| !len.is_empty() && len.bytes().all(|byte| byte.is_ascii_digit()))
+        {
+            let shape: Vec<u64> = shape.split(',').map(length).collect::<Result<_, _>>()?;
+            for id in find_vars(model, var)? {
+                let rank = model.var(id).map_err(|error| error.to_string())?.dims.len();
+                if rank != shape.len() {
+                    let path = model.var_path(id).unwrap_or_default();
+                    return Err(format!("{} lengths, {path} has {rank} dimensions", shape.len()));
+                }
+                self.shapes.push((id, shape.clone()));
+            }
+            return Ok(());
+        }
+        for item in split_list(spec) {
+            let (dim, len) = item.rsplit_once('/').ok_or("neither dim/len nor var:len,…")?;
+            let len = length(len)?;
+            self.dims.extend(find_dims(model, dim)?.into_iter().map(|dim| (dim, len)));
+        }
+        Ok(())
+    }
+
+    fn add_filter(&mut self, spec: &str, model: &Model, registry: &Registry) -> Result<(), String> {
+        let mut parts: Vec<Vec<String>> = spec.split('|').map(split_list).collect();
+        let first = parts[0].first().cloned().ok_or("names no filter")?;
+        let vars = if first == NONE || class_of(registry, &first).is_ok() {
+            vec![None]
+        } else if first == EVERY {
+            parts[0].remove(0);
+            vec![None]
+        } else {
+            if parts[0].len() == 1 {
+                // One word that is no filter: what is known is more help than that no variable has its name.
+                class_of(registry, &first)?;
+            }
+            parts[0].remove(0);
+            find_vars(model, &first)?.into_iter().map(Some).collect()
+        };
+        let mut specs = Vec::new();
+        for part in &parts {
+            let (name, params) = part.split_first().ok_or("names no filter")?;
+            if name == NONE {
+                if parts.len() > 1 || !params.is_empty() {
+                    return Err("none stands alone".to_owned());
+                }
+                continue;
+            }
+            specs.push(filter(registry, name, params)?);
+        }
+        self.filters.extend(vars.into_iter().map(|var| (var, specs.clone())));
+        Ok(())
+    }
+}
+
+fn length(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(len @ 1..) => Ok(len),
+        _ => Err(format!("{text:?} is no length of a chunk")),
+    }
+}
+
+fn class_of<'r>(
+    registry: &'r Registry,
+    name: &str,
+) -> Result<&'r std::sync::Arc<dyn nczarr::dispatch::FilterClass>, String> {
+    let class = match name.parse() {
+        Ok(id) => registry.filter_by_id(id),
+        Err(_) => registry.filter(name),
+    };
+    class.map_err(|error| error.to_string())
+}
+
+fn filter(registry: &Registry, name: &str, params: &[String]) -> Result<FilterSpec, String> {
+    let class = class_of(registry, name)?;
+    // Negative numbers stand for the unsigned ones of the same bits, as filters with signed levels expect.
+    let number = |text: &String| {
+        let signed = text.parse::<i32>().map(|value| value as u32);
+        text.parse::<u32>().or(signed).map_err(|_| format!("{text:?} is no parameter of a filter"))
+    };
+    let params: Vec<u32> = params.iter().map(number).collect::<Result<_, _>>()?;
+    let instance = class.parse_params(&params).map_err(|error| error.to_string())?;
+    Ok(FilterSpec {
+        hdf5_id: class.info().hdf5_id,
+        name: class.info().name.to_owned(),
+        params: instance.params().into_owned(),
+        codec: None,
+    })
+}
+
+/// The variable at a path, or all variables of a name.
+fn find_vars(model: &Model, wanted: &str) -> Result<Vec<VarId>, String> {
+    let names = model::name::split_path(wanted);
+    let found: Vec<VarId> = match names.as_slice() {
+        [name] if !wanted.starts_with('/') => {
+            model.vars().filter(|(_, var)| var.name == *name).map(|(id, _)| id).collect()
+        }
+        _ => vec![model.var_at(GroupId::ROOT, wanted).map_err(|error| error.to_string())?],
+    };
+    if found.is_empty() { Err(format!("no variable {wanted:?}")) } else { Ok(found) }
+}
+
+/// The dimension at a path, or all dimensions of a name.
+fn find_dims(model: &Model, wanted: &str) -> Result<Vec<DimId>, String> {
+    let names = model::name::split_path(wanted);
+    let Some((name, groups)) = names.split_last() else { return Err("names no dimension".to_owned()) };
+    let anywhere = groups.is_empty() && !wanted.starts_with('/');
+    let found: Vec<DimId> = model
+        .dims()
+        .filter(|(_, dim)| dim.name == *name)
+        .filter(|(_, dim)| anywhere || model.group_names(dim.group).is_ok_and(|path| path == groups))
+        .map(|(id, _)| id)
+        .collect();
+    if found.is_empty() { Err(format!("no dimension {wanted:?}")) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{NcType, Var};
+
+    use super::*;
+
+    fn model() -> Model {
+        let mut model = Model::new();
+        let x = model.add_dim(GroupId::ROOT, "x", 10, false).unwrap();
+        let y = model.add_dim(GroupId::ROOT, "y", 20, false).unwrap();
+        let g = model.add_group(GroupId::ROOT, "g").unwrap();
+        let gx = model.add_dim(g, "x", 30, false).unwrap();
+        for (name, group, dims) in [("v", GroupId::ROOT, vec![x, y]), ("w", GroupId::ROOT, vec![y]), ("v", g, vec![gx])]
+        {
+            let var = Var { name: name.into(), group, xtype: NcType::Int, dims, ..Var::default() };
+            model.add_var(var).unwrap();
+        }
+        model
+    }
+
+    fn layout(chunks: &[&str], filter: &[&str]) -> Result<Layout, String> {
+        let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+        let (chunks, filter) = (strings(chunks), strings(filter));
+        let args = Copy { source: String::new(), target: String::new(), chunks, filter, clobber: false };
+        let registry = nczarr::registry().unwrap();
+        Layout::of(&args, &model(), &registry).map_err(|failure| match failure {
+            Failure::Usage(what) => what,
+            other => format!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn chunks_by_dimension_and_by_variable() {
+        let model = model();
+        let dims = |id: u32| model.var(VarId(id)).unwrap().dims.clone();
+        let chunks = |layout: &Layout, id: u32, old: &[u64]| layout.chunks(VarId(id), &dims(id), old);
+        let all = layout(&["x/5"], &[]).unwrap();
+        assert_eq!(chunks(&all, 0, &[10, 20]), Some(vec![5, 20]));
+        assert_eq!(chunks(&all, 1, &[20]), None);
+        assert_eq!(chunks(&all, 2, &[30]), Some(vec![5]));
+        let one = layout(&["/x/5,/g/x/7", "/v:2,3"], &[]).unwrap();
+        assert_eq!(chunks(&one, 0, &[10, 20]), Some(vec![2, 3]));
+        assert_eq!(chunks(&one, 2, &[30]), Some(vec![7]));
+    }
+
+    #[test]
+    fn filters_for_all_and_for_one() {
+        let layout = layout(&[], &["shuffle|deflate,5", "w,none", "/g/v,zstd,-3"]).unwrap();
+        let names = |id| layout.filters(VarId(id)).unwrap().iter().map(|f| f.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(0), ["shuffle", "deflate"]);
+        assert_eq!(names(1), Vec::<String>::new());
+        assert_eq!(names(2), ["zstd"]);
+        assert_eq!(layout.filters(VarId(2)).unwrap()[0].params, [-3i32 as u32]);
+    }
+
+    #[test]
+    fn nonsense_names_the_flag() {
+        for (chunks, filter, part) in [
+            (&["x"][..], &[][..], "--chunks x: neither"),
+            (&["x/0"], &[], "--chunks x/0: \"0\" is no length"),
+            (&["q/5"], &[], "--chunks q/5: no dimension"),
+            (&["w:1,2"], &[], "--chunks w:1,2: 2 lengths, /w has 1"),
+            (&["q:1"], &[], "--chunks q:1: no variable"),
+            (&[], &["nosuch"], "--filter nosuch: NC_ENOFILTER"),
+            (&[], &["q,zstd,1"], "--filter q,zstd,1: no variable"),
+            (&[], &["v,nosuch"], "--filter v,nosuch: NC_ENOFILTER"),
+            (&[], &["zstd,x"], "--filter zstd,x: \"x\" is no parameter"),
+            (&[], &["none|zstd,1"], "--filter none|zstd,1: none stands alone"),
+            (&[], &[""], "--filter : names no filter"),
+        ] {
+            let error = layout(chunks, filter).unwrap_err();
+            assert!(error.starts_with(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `ncz explain`: what a path or URL means and why.
+
+use std::fmt::Write as _;
+
+use model::Result;
+
+use crate::failure::{Failure, at};
+use crate::info::facts;
+use crate::output::Output;
+
+/// Prints the explanation. That the dataset cannot be opened is part of it, and a failure all the same.
+///
+/// # Errors
+/// If the path is malformed, or the dataset cannot be opened.
+pub fn run(url: &str) -> Result<(), Failure> {
+    let at = at(url);
+    let explanation = nczarr::explain(url).map_err(&at)?;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<9} {value}");
+    };
+    line("scheme", explanation.scheme.as_deref().unwrap_or("none: a path"));
+    line("path", &explanation.path);
+    if !explanation.modes.is_empty() {
+        line("mode", &explanation.modes.join(","));
+    }
+    for step in &explanation.steps {
+        line("rule", step);
+    }
+    for look in &explanation.looks {
+        line("looked at", &format!("{}: {}", look.at, look.found));
+    }
+    if let Some((driver, why)) = &explanation.driver {
+        line("driver", &format!("{driver}: {why}"));
+    }
+    if let Some(info) = &explanation.dataset {
+        for (name, value) in facts(info) {
+            if name != "driver" {
+                line(name, &value);
+            }
+        }
+    }
+    let mut out = Output::standard();
+    out.put(&text).and_then(|()| out.finish()).map_err(&at)?;
+    explanation.problem.map_or(Ok(()), |error| Err(at(error)))
+}

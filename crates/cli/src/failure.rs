@@ -1,0 +1,104 @@
+//! [`Failure`]: why a command did not do what was asked, and how that is told.
+
+use std::error::Error as _;
+use std::io;
+use std::process::ExitCode;
+
+use model::Error;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line says something that makes no sense; names the flag.
+    Usage(String),
+    /// Something failed at a place.
+    Failed {
+        /// The place, without secrets.
+        place: String,
+        /// What failed.
+        error: Error,
+    },
+}
+
+/// Makes failures of errors concerning a dataset.
+pub fn at(url: &str) -> impl Fn(Error) -> Failure {
+    move |error| Failure::Failed { place: place(url), error }
+}
+
+/// How a dataset is called in messages: as it was typed if it is a path, without user-info and query if it is a URL.
+pub fn place(url: &str) -> String {
+    match url_infer::parse(url) {
+        Ok(target) if target.scheme == url_infer::Scheme::Path => target.path,
+        Ok(mut target) => {
+            target.modes.clear();
+            target.to_string()
+        }
+        // Not understood, so nobody knows what in it is a secret.
+        Err(_) => url.split_once("://").map_or_else(|| url.to_owned(), |(scheme, _)| format!("{scheme}://…")),
+    }
+}
+
+impl Failure {
+    /// Tells the failure, except that nobody listens to the output any more.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Usage(what) => {
+                eprintln!("ncz: {what}");
+                ExitCode::from(2)
+            }
+            Self::Failed { error, .. } if is_broken_pipe(error) => ExitCode::SUCCESS,
+            Self::Failed { place, error } => {
+                eprintln!("ncz: {}", message(place, error));
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// `place: NC_E…: what`, the place once.
+fn message(place: &str, error: &Error) -> String {
+    let text = error.to_string();
+    let kind = error.kind().name();
+    let rest = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix(": "));
+    match rest.and_then(|rest| rest.strip_prefix(place)).and_then(|rest| rest.strip_prefix(": ")) {
+        Some(rest) => format!("{place}: {kind}: {rest}"),
+        None => format!("{place}: {text}"),
+    }
+}
+
+fn is_broken_pipe(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn places_hold_no_secrets() {
+        for (url, want) in [
+            ("a/b.zarr", "a/b.zarr"),
+            ("https://me:hush@h.example/b?hush=1#mode=zarr", "https://h.example/b"),
+            ("https://me:hush@h.example:port/b?hush", "https://…"),
+        ] {
+            assert_eq!(place(url), want);
+        }
+    }
+
+    #[test]
+    fn the_place_is_named_once() {
+        let error = ErrorKind::NotFound.context("a/b: gone");
+        assert_eq!(message("a/b", &error), "a/b: NC_ENOTFOUND: gone");
+        assert_eq!(message("x", &error), "x: NC_ENOTFOUND: a/b: gone");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_no_failure() {
+        let io = |kind| Error::io("out", io::Error::from(kind));
+        assert!(is_broken_pipe(&io(io::ErrorKind::BrokenPipe)));
+        assert!(!is_broken_pipe(&io(io::ErrorKind::StorageFull)));
+    }
+}

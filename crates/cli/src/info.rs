@@ -1,0 +1,168 @@
+//! `ncz info`: what a dataset is and what is in it.
+
+use std::fmt::Write as _;
+
+use model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
+use nczarr::File;
+use nczarr::dispatch::DatasetInfo;
+use serde_json::{Map, Value, json};
+
+use crate::args::Info;
+use crate::failure::{Failure, at, place};
+use crate::output::Output;
+
+/// Prints what the dataset is.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn run(args: &Info) -> Result<(), Failure> {
+    let at = at(&args.url);
+    let file = nczarr::open(&args.url).map_err(&at)?;
+    let text = if args.json { as_json(&args.url, &file) } else { as_text(&args.url, &file) }.map_err(&at)?;
+    let mut out = Output::standard();
+    out.put(text).and_then(|()| out.finish()).map_err(at)
+}
+
+/// What a dataset says of itself, as names and values.
+pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("driver", info.driver.to_owned())];
+    facts.extend(info.map.iter().map(|map| ("map", map.clone())));
+    facts.push(("format", info.format.name().to_owned()));
+    if !info.flavour.is_empty() {
+        facts.push(("flavour", info.flavour.clone()));
+    }
+    if !info.version.is_empty() {
+        facts.push(("version", info.version.clone()));
+    }
+    facts.extend(info.properties.iter().map(|text| ("written by", text.clone())));
+    facts.extend(info.notes.iter().map(|note| ("note", note.clone())));
+    facts
+}
+
+fn as_text(url: &str, file: &File) -> Result<String> {
+    let model = file.model();
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<10} {value}");
+    };
+    line("path", &place(url));
+    for (name, value) in facts(&file.info()) {
+        line(name, &value);
+    }
+    line("groups", &model.groups().len().to_string());
+    line("types", &model.user_types().len().to_string());
+    for (_, dim) in model.dims() {
+        let unlimited = if dim.unlimited { " (unlimited)" } else { "" };
+        line("dimension", &format!("{} = {}{unlimited}", escaped_path(&model, dim.group, &dim.name)?, dim.len()));
+    }
+    for (id, var) in model.vars() {
+        line("variable", &var_text(&model, id, var, file)?);
+    }
+    Ok(text)
+}
+
+fn escaped_path(model: &Model, group: GroupId, name: &str) -> Result<String> {
+    let names = model.group_names(group)?.into_iter().chain([name]);
+    Ok(names.map(|name| format!("/{}", model::name::escape(name))).collect())
+}
+
+fn var_text(model: &Model, id: VarId, var: &Var, file: &File) -> Result<String> {
+    let mut text = format!("{} {}", type_name(model, var.xtype), model.var_path(id)?);
+    let dims: Result<Vec<_>> =
+        var.dims.iter().map(|&dim| Ok((model.dim(dim)?.name.clone(), model.dim(dim)?.len()))).collect();
+    let dims: Vec<String> = dims?.iter().map(|(name, len)| format!("{name}={len}")).collect();
+    if !dims.is_empty() {
+        let _ = write!(text, "({})", dims.join(", "));
+    }
+    if let Some(chunks) = chunk_shape(id, var, file).filter(|chunks| !chunks.is_empty()) {
+        let _ = write!(text, " chunks {}", chunks.iter().map(u64::to_string).collect::<Vec<_>>().join("x"));
+    }
+    for filter in &var.filters {
+        let _ = write!(text, " {}", filter_text(filter));
+    }
+    if let Some(stored) = &var.stored_type {
+        let _ = write!(text, " stored as {stored}");
+    }
+    if let Some(problem) = &var.problem {
+        let _ = write!(text, " (cannot be read: {problem})");
+    }
+    Ok(text)
+}
+
+fn type_name(model: &Model, ty: NcType) -> String {
+    match ty {
+        NcType::User(id) => model.user_type(id).map_or_else(|_| "?".to_owned(), |ty| ty.name.clone()),
+        atomic => atomic.name().to_owned(),
+    }
+}
+
+fn filter_text(filter: &FilterSpec) -> String {
+    let name = match (filter.name.as_str(), filter.hdf5_id) {
+        ("", Some(id)) => id.to_string(),
+        (name, _) => name.to_owned(),
+    };
+    let params: Vec<String> = filter.params.iter().map(u32::to_string).collect();
+    if params.is_empty() { name } else { format!("{name}({})", params.join(",")) }
+}
+
+fn chunk_shape(id: VarId, var: &Var, file: &File) -> Option<Vec<u64>> {
+    match &var.chunking {
+        Chunking::Chunked(shape) => Some(shape.clone()),
+        _ => file.dataset().data(id).ok()?.chunk_shape(),
+    }
+}
+
+fn as_json(url: &str, file: &File) -> Result<String> {
+    let (model, info) = (file.model(), file.info());
+    let mut dims = Vec::new();
+    for (_, dim) in model.dims() {
+        dims.push(json!({
+            "path": model.fqn(dim.group, &dim.name)?, "length": dim.len(), "unlimited": dim.unlimited,
+        }));
+    }
+    let mut vars = Vec::new();
+    for (id, var) in model.vars() {
+        vars.push(var_json(&model, id, var, file)?);
+    }
+    let document = json!({
+        "path": place(url),
+        "driver": info.driver,
+        "map": info.map,
+        "format": info.format.name(),
+        "flavour": info.flavour,
+        "version": info.version,
+        "properties": info.properties,
+        "notes": info.notes,
+        "groups": model.groups().map(|(id, _)| model.fqn(id, "")).collect::<Result<Vec<_>>>()?,
+        "types": model.user_types().map(|(_, ty)| model.fqn(ty.group, &ty.name)).collect::<Result<Vec<_>>>()?,
+        "dimensions": dims,
+        "variables": vars,
+    });
+    Ok(format!("{document:#}\n"))
+}
+
+fn var_json(model: &Model, id: VarId, var: &Var, file: &File) -> Result<Value> {
+    let mut object = Map::new();
+    let dims: Result<Vec<_>> =
+        var.dims.iter().map(|&dim| model.fqn(model.dim(dim)?.group, &model.dim(dim)?.name)).collect();
+    object.insert("path".into(), model.fqn(var.group, &var.name)?.into());
+    object.insert("type".into(), type_name(model, var.xtype).into());
+    object.insert("dimensions".into(), dims?.into());
+    object.insert("shape".into(), model.shape(id)?.into());
+    object.insert("chunks".into(), chunk_shape(id, var, file).into());
+    let filters =
+        var.filters.iter().map(|filter| json!({"id": filter.hdf5_id, "name": filter.name, "params": filter.params}));
+    object.insert("filters".into(), filters.collect::<Vec<_>>().into());
+    let endian = match var.endian {
+        Endian::Native => "native",
+        Endian::Little => "little",
+        Endian::Big => "big",
+    };
+    object.insert("endianness".into(), endian.into());
+    object.insert("filled".into(), (var.fill != VarFill::NoFill).into());
+    object.insert("attributes".into(), var.atts.len().into());
+    object.insert("stored_type".into(), var.stored_type.clone().into());
+    object.insert("problem".into(), var.problem.as_ref().map(ToString::to_string).into());
+    Ok(object.into())
+}

@@ -1,0 +1,71 @@
+//! `ncz plugins`: the formats, storage and filters of this build, and where each came from.
+
+use std::fmt::Write as _;
+
+use nczarr::dispatch::{Origin, Plugin};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Prints the list.
+///
+/// # Errors
+/// If two linked plugins have one name.
+pub fn run(json: bool) -> Result<(), Failure> {
+    let failed = |error| Failure::Failed { place: "plugins".to_owned(), error };
+    let plugins = nczarr::registry().map_err(failed)?.plugins();
+    let text = if json { as_json(&plugins) } else { as_text(&plugins) };
+    let mut out = Output::standard();
+    out.put(text).and_then(|()| out.finish()).map_err(failed)
+}
+
+fn as_text(plugins: &[Plugin]) -> String {
+    let mut text = String::new();
+    for plugin in plugins.iter().filter(|plugin| !is_echo(plugin, plugins)) {
+        let id = plugin.hdf5_id.map_or(String::new(), |id| id.to_string());
+        let hidden = if plugin.hidden { " (hidden by another of its name)" } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<13} {:<11} {id:>5}  {:<8}  {}{hidden}",
+            plugin.kind.name(),
+            plugin.name,
+            origin(plugin.origin),
+            plugin.about
+        );
+    }
+    text
+}
+
+/// Whether it is what hides it, seen a second time: what is built in is linked as well.
+fn is_echo(plugin: &Plugin, plugins: &[Plugin]) -> bool {
+    let alike = |other: &&Plugin| (other.kind, other.name, other.about) == (plugin.kind, plugin.name, plugin.about);
+    plugin.hidden && plugins.iter().find(alike).is_some_and(|first| !first.hidden)
+}
+
+fn as_json(plugins: &[Plugin]) -> String {
+    let list: Vec<_> = plugins
+        .iter()
+        .map(|plugin| {
+            json!({
+                "kind": plugin.kind.name(),
+                "name": plugin.name,
+                "hdf5_id": plugin.hdf5_id,
+                "words": plugin.words,
+                "origin": origin(plugin.origin),
+                "hidden": plugin.hidden,
+                "about": plugin.about,
+            })
+        })
+        .collect();
+    format!("{:#}\n", serde_json::Value::from(list))
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Linked => "linked",
+        Origin::Table => "built in",
+        Origin::Added => "added",
+    }
+}

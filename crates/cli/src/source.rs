@@ -1,0 +1,82 @@
+//! [`DatasetSource`]: an open dataset as the source of the data that is printed.
+
+use std::sync::Arc;
+
+use cdl::{Block, DataSource};
+use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
+
+/// The data of a dataset, in the variables' own types.
+pub struct DatasetSource<'a> {
+    dataset: &'a dyn Dataset,
+    model: Arc<Model>,
+}
+
+impl<'a> DatasetSource<'a> {
+    /// The data of `dataset`.
+    pub fn new(dataset: &'a dyn Dataset) -> Self {
+        Self { dataset, model: dataset.model().snapshot() }
+    }
+
+    /// Elements of a hyperslab, in the variable's own type.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` if they have no fixed size in memory; what reading says.
+    pub fn values(&self, var: VarId, slab: &Slab<'_>) -> Result<Values> {
+        let ty = self.model.var(var)?.xtype;
+        if ty == NcType::String {
+            return self.strings(var, slab).map(Values::String);
+        }
+        let bytes = self.bytes(var, slab)?;
+        Values::from_native_bytes(ty, &bytes)
+            .ok_or_else(|| ErrorKind::Internal.context(format!("{} bytes of type {}", bytes.len(), ty.name())))
+    }
+
+    /// Elements of fixed size, one after another, in native byte order.
+    ///
+    /// # Errors
+    /// As [`DatasetSource::values`].
+    pub fn bytes(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<u8>> {
+        let ty = self.model.var(var)?.xtype;
+        let mut bytes = vec![0; byte_len(slab.len(), self.item_size(ty)?)?];
+        self.read(var, slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+        Ok(bytes)
+    }
+
+    /// Elements of a string variable.
+    ///
+    /// # Errors
+    /// `NC_ECHAR` if it is of another type; what reading says.
+    pub fn strings(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<NcString>> {
+        let mut strings = vec![NcString::new(); byte_len(slab.len(), size_of::<NcString>())? / size_of::<NcString>()];
+        self.read(var, slab, MemMut::Strings(&mut strings))?;
+        Ok(strings)
+    }
+
+    /// Bytes of one element in memory.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` if the type has no fixed size.
+    pub fn item_size(&self, ty: NcType) -> Result<usize> {
+        self.model.type_size(ty)?.ok_or_else(|| {
+            ErrorKind::BadType.context(format!("elements of type {} have no fixed size in memory", ty.name()))
+        })
+    }
+
+    fn read(&self, var: VarId, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        match slab.stride {
+            Some(stride) => self.dataset.get_vars(var, slab.start, slab.count, stride, out),
+            None => self.dataset.get_vara(var, slab.start, slab.count, out),
+        }
+    }
+}
+
+impl DataSource for DatasetSource<'_> {
+    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block> {
+        self.values(var, &Slab::new(start, count)).map(Block::Values)
+    }
+
+    fn chunk_shape(&mut self, var: VarId) -> Option<Vec<u64>> {
+        self.dataset.data(var).ok()?.chunk_shape()
+    }
+}

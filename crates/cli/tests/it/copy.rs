@@ -1,0 +1,137 @@
+//! Copies: what is kept, what may be asked for, and what is told.
+
+use std::path::Path;
+
+use nczarr::{NcString, Values};
+
+use super::{failure, out, run, store, text};
+
+/// A dataset with most of what can be kept, written through the library.
+fn source(folder: &Path) -> String {
+    let path = folder.join("source.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    file.put_attribute("title", "a source").unwrap();
+    file.put_attribute("numbers", vec![1.5f32, -2.5]).unwrap();
+    file.add_unlimited_dimension("time").unwrap();
+    file.add_unlimited_dimension("nothing").unwrap();
+    file.add_dimension("x", 50).unwrap();
+    let t = file.add_variable::<f64>("t", &["time", "x"]).unwrap();
+    t.set_chunking(&[7, 20]).unwrap();
+    t.set_deflate(4, true).unwrap();
+    t.put_attribute("units", "1.10").unwrap();
+    t.put_attribute("empty", "").unwrap();
+    let values: Vec<f64> = (0..20 * 50).map(|i| f64::from(i) / 3.0).collect();
+    t.put(&values, (0..20, 0..50)).unwrap();
+    let group = file.add_group("g h").unwrap();
+    let big = group.add_variable::<i16>("big", &["x"]).unwrap();
+    big.set_endian(nczarr::Endian::Big).unwrap();
+    big.set_fill(-7i16).unwrap();
+    big.put(&[1i16, 2, 3], 10..13).unwrap();
+    let scalar = group.add_variable::<u8>("scalar", &[]).unwrap();
+    scalar.put(&[200u8], ()).unwrap();
+    file.close().unwrap();
+    text(&path).to_owned()
+}
+
+fn cdl(args: &[&str], url: &str) -> String {
+    let text = out(&[&["dump", "-n", "x"], args, &[url]].concat());
+    // The copy is made by this library, whoever made the source.
+    text.lines().filter(|line| !line.contains("_NCProperties")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_copy_is_what_it_was_made_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
+    let target = text(&target);
+    assert_eq!(out(&["copy", &source, target]), "");
+    assert_eq!(cdl(&["-s", "-p", "9,17"], target), cdl(&["-s", "-p", "9,17"], &source));
+    // Over what is there only if that was asked for.
+    let (code, told) = failure(&["copy", target, &source]);
+    assert!(code == 1 && told.contains("NC_EOBJECT"), "{told}");
+    assert_eq!(out(&["copy", "--clobber", target, &source]), "");
+    assert_eq!(cdl(&["-s", "-p", "9,17"], &source), cdl(&["-s", "-p", "9,17"], target));
+}
+
+#[test]
+fn layout_can_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));
+    let target = text(&target);
+    let args =
+        ["copy", &source, target, "--chunks", "x/5", "--chunks", "/t:3,9", "--filter", "zstd,3", "--filter", "t,none"];
+    assert_eq!(out(&args), "");
+    let special = cdl(&["-s"], target);
+    for line in ["t:_ChunkSizes = 3, 9 ;", "big:_ChunkSizes = 5 ;", "big:_Filter = \"32015,3\" ;"] {
+        assert!(special.contains(line), "{special}");
+    }
+    assert!(!special.contains("_DeflateLevel"), "{special}");
+    assert_eq!(cdl(&["-p", "9,17"], target), cdl(&["-p", "9,17"], &source));
+}
+
+#[test]
+fn a_standard_store_keeps_values_and_the_rest_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    let target = format!("file://{}#mode=zarr", folder.path().join("target.zarr").display());
+    let output = run(["copy", &source, &target]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("target.zarr: not kept: that dimensions are unlimited: /time"), "{told}");
+    assert!(told.contains("not kept: type float of attributes, read as double: /:numbers"), "{told}");
+    assert!(!told.contains("variables"), "{told}");
+    for var in ["/t", r"/g\ h/big"] {
+        assert_eq!(run(["cat", &target, var]).stdout, run(["cat", &source, var]).stdout, "{var}");
+    }
+}
+
+#[test]
+fn long_strings_are_kept_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("source.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    file.add_dimension("x", 3).unwrap();
+    let s = file.add_string_variable("s", &["x"]).unwrap();
+    s.put_attribute("_nczarr_maxstrlen", 300i32).unwrap();
+    s.put_strings(&["a", &"é".repeat(140), ""], ..).unwrap();
+    file.close().unwrap();
+    // Without the attribute the reader still knows how long they are; the copy has to say it again.
+    let atts = path.join("s/.zattrs");
+    let document = std::fs::read_to_string(&atts).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    document.as_object_mut().unwrap().shift_remove("_nczarr_maxstrlen");
+    std::fs::write(&atts, document.to_string()).unwrap();
+    let target = folder.path().join("target.zarr");
+    assert_eq!(out(&["copy", text(&path), text(&target)]), "");
+    let copy = nczarr::open(text(&target)).unwrap();
+    let s = copy.variable("s").unwrap();
+    assert_eq!(s.get_nc_strings(..).unwrap().as_slice(), ["a", &"é".repeat(140), ""].map(NcString::from));
+    assert_eq!(copy.model().var(s.id()).unwrap().atts.get("_nczarr_maxstrlen"), Some(&Values::Int(vec![280])));
+}
+
+#[test]
+fn what_cannot_be_copied_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = store::ocean(folder.path());
+    let target = folder.path().join("target.zarr");
+    for (args, code, part) in [
+        (vec!["copy", text(&broken), text(&target)], 1, "NC_ENOFILTER"),
+        (vec!["copy", text(&broken), text(&target), "--chunks", "q/3"], 2, "--chunks q/3: no dimension"),
+        (vec!["copy", text(&broken), text(&target), "--filter", "q"], 2, "--filter q: NC_ENOFILTER"),
+        (vec!["copy", "--clobber", text(&broken), text(&broken)], 1, "NC_EINVAL: source and target overlap"),
+    ] {
+        let (found, told) = failure(&args);
+        assert!(found == code && told.contains(part), "{args:?}: {told}");
+        assert!(!target.exists(), "{args:?}");
+        assert!(broken.exists(), "{args:?}");
+    }
+    // A chunk of the wrong length is found when the data is read.
+    std::fs::remove_dir_all(broken.join("odd")).unwrap();
+    let atts = broken.join(".zattrs");
+    let listed = std::fs::read_to_string(&atts).unwrap().replace(", \"odd\"", "");
+    std::fs::write(&atts, listed).unwrap();
+    std::fs::write(broken.join("tag/0.0"), b"short").unwrap();
+    let (code, told) = failure(&["copy", text(&broken), text(&target)]);
+    assert!(code == 1 && told.contains("tag/0.0"), "{told}");
+    assert!(!target.exists());
+}

@@ -1,0 +1,270 @@
+//! The program as it is called: what it prints, what it refuses, and its exit codes.
+
+mod copy;
+mod store;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The program, without what the caller's environment says about logging.
+fn ncz() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
+    command.env_remove("NCTRACING");
+    command
+}
+
+fn run<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
+    ncz().args(args).output().unwrap()
+}
+
+/// Standard output of a call that succeeds and says nothing else.
+fn out(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Exit code and standard error of a call that fails.
+fn failure(args: &[&str]) -> (i32, String) {
+    let output = run(args);
+    assert!(!output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+const HEADER: &str = "\
+netcdf ocean {
+dimensions:
+	time = UNLIMITED ; // (2 currently)
+	x = 3 ;
+	n = 4 ;
+variables:
+	double time(time) ;
+	float t(time, x) ;
+		t:units = \"K\" ;
+		t:_FillValue = -999.f ;
+	string name(x) ;
+	char tag(x, n) ;
+	short odd(x) ;
+
+// global attributes:
+		:title = \"a test\" ;
+";
+
+const GROUP: &str = "
+group: deep\\ water {
+  variables:
+  	int t(x) ;
+";
+
+#[test]
+fn dump_prints_cdl() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let url = text(&url);
+    assert_eq!(out(&["dump", "-h", url]), format!("{HEADER}{GROUP}  }} // group deep\\ water\n}}\n"));
+    assert_eq!(
+        out(&["dump", "-c", "-n", "other name", url]),
+        format!("{HEADER}data:\n\n time = 0.5, 1.5 ;\n{GROUP}  data:\n  }} // group deep\\ water\n}}\n")
+            .replace("netcdf ocean", "netcdf other\\ name")
+    );
+    assert_eq!(
+        out(&["dump", "-v", "t,name,tag", "-p", "2", url]),
+        format!(
+            "{HEADER}data:\n\n t =\n  1.2, NaNf, 3e+30,\n  _, _, _ ;\n\n name = \"ab\", \"\", \"hé\\\"\" ;\n\n tag =\n  \
+             \"abcd\",\n  \"x\",\n  \"\" ;\n{GROUP}  data:\n\n   t = 7, -8, 9 ;\n  }} // group deep\\ water\n}}\n"
+        )
+        .replace("-999.f", "-1.e+03f")
+    );
+    let special = out(&["dump", "-s", "-v", r"/deep\ water/t", url]);
+    for line in
+        ["t:_ChunkSizes = 1, 3 ;", "t:_Endianness = \"little\" ;", ":_Format = \"netCDF-4\" ;", " t = 7, -8, 9 ;"]
+    {
+        assert!(special.contains(line), "{special}");
+    }
+    assert!(out(&["dump", "--help"]).contains("header only"));
+}
+
+#[test]
+fn dump_prints_what_can_be_read_and_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let output = run(["dump", text(&url)]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        printed.contains(" tag =\n") && printed.contains(" t = 7, -8, 9 ;") && !printed.contains(" odd ="),
+        "{printed}"
+    );
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with(&format!("ncz: {}: NC_ENOFILTER: ", url.display())), "{told}");
+    assert!(told.contains("/odd") && told.contains("nosuch"), "{told}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn cat_writes_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let (url, one) = (store::ocean(folder.path()), store::one(folder.path()));
+    let (url, one) = (text(&url), text(&one));
+    for (args, want) in [
+        (vec!["/t", "--format", "text"], "1.25 NaN 3e30\n-999.0 -999.0 -999.0\n"),
+        (vec!["/t", "--format", "json"], "{\"shape\":[2,3],\"values\":[1.25,\"NaN\",3e30,-999.0,-999.0,-999.0]}\n"),
+        (
+            vec!["t", "--format", "json", "--start", "0,0", "--stride", "1,2"],
+            "{\"shape\":[2,2],\"values\":[1.25,3e30,-999.0,-999.0]}\n",
+        ),
+        (vec!["/name"], "{\"shape\":[3],\"values\":[\"ab\",\"\",\"hé\\\"\"]}\n"),
+        (vec!["/name", "--format", "text", "--start", "2"], "\"hé\\\"\"\n"),
+        (vec!["/tag", "--format", "text"], "abcd\nx\n\n"),
+        (vec!["/tag", "--format", "json", "--count", "1,2"], "{\"shape\":[1,2],\"values\":[\"a\",\"b\"]}\n"),
+        (vec![r"/deep\ water/t", "--format", "text", "--start", "1", "--count", "2"], "-8 9\n"),
+        (vec![r"/deep\ water/t", "--format", "json", "--count", "0"], "{\"shape\":[0],\"values\":[]}\n"),
+    ] {
+        let args = [&["cat", url], args.as_slice()].concat();
+        assert_eq!(out(&args), want, "{args:?}");
+    }
+    assert_eq!(run(["cat", one, "--format", "raw"]).stdout, [1, 2, 7, 7]);
+    assert_eq!(out(&["cat", one, "--format", "text"]), "1 2 7 7\n");
+    let raw = run(["cat", url, "/t", "--format", "raw", "--count", "1,1"]).stdout;
+    assert_eq!(raw, 1.25f32.to_le_bytes());
+}
+
+#[test]
+fn cat_writes_npy() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let file = folder.path().join("t.npy");
+    assert_eq!(out(&["cat", text(&url), "/t", "-o", text(&file)]), "");
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
+    let end = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    assert_eq!(end % 64, 0);
+    let header = std::str::from_utf8(&bytes[10..end]).unwrap();
+    assert_eq!(header.trim_end(), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
+    let want = [1.25, f32::NAN, 3e30, -999.0, -999.0, -999.0].map(f32::to_le_bytes).concat();
+    assert_eq!(&bytes[end..], want);
+    let tag = run(["cat", text(&url), "/tag"]).stdout;
+    assert!(String::from_utf8_lossy(&tag).contains("'|S1'") && tag.ends_with(b"abcdx\0\0\0\0\0\0\0"));
+}
+
+#[test]
+fn a_failed_cat_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let file = folder.path().join("odd.npy");
+    let (code, told) = failure(&["cat", text(&url), "/odd", "-o", text(&file)]);
+    assert!(code == 1 && told.contains("NC_ENOFILTER"), "{told}");
+    assert!(!file.exists());
+}
+
+#[test]
+fn info_explain_and_plugins() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let url = text(&url);
+    let info = out(&["info", url]);
+    for line in [
+        "driver     nczarr",
+        "dimension  /time = 2 (unlimited)",
+        "variable   float /t(time=2, x=3) chunks 1x3",
+        "variable   int /deep\\ water/t(x=3) chunks 3",
+    ] {
+        assert!(info.contains(line), "{info}");
+    }
+    assert!(info.lines().any(|line| line.contains("/odd") && line.contains("cannot be read: NC_ENOFILTER")), "{info}");
+    let json: serde_json::Value = serde_json::from_str(&out(&["info", "--json", url])).unwrap();
+    assert_eq!(json["groups"], serde_json::json!(["/", "/deep water"]));
+    assert_eq!(json["variables"][1]["shape"], serde_json::json!([2, 3]));
+    let explained = out(&["explain", &format!("file://{url}#mode=nczarr")]);
+    assert!(explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "), "{explained}");
+    let list = out(&["plugins"]);
+    assert!(list.contains("zstd        32015  built in") && !list.contains("hidden"), "{list}");
+    let json: serde_json::Value = serde_json::from_str(&out(&["plugins", "--json"])).unwrap();
+    assert!(json.as_array().unwrap().iter().any(|plugin| plugin["kind"] == "map" && plugin["name"] == "file"));
+}
+
+#[test]
+fn rm_deletes_datasets_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let other = folder.path().join("photos");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("a.jpg"), b"x").unwrap();
+    let (code, told) = failure(&["rm", text(&other)]);
+    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    assert!(other.join("a.jpg").exists());
+    assert_eq!(out(&["rm", text(&url)]), "");
+    assert!(!url.exists());
+    let (code, told) = failure(&["rm", text(&url)]);
+    assert!(code == 1 && told.contains("NC_ENOTFOUND"), "{told}");
+}
+
+#[test]
+fn failures_name_the_place_and_the_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let url = text(&url);
+    let gone = folder.path().join("gone.zarr");
+    for (args, code, part) in [
+        (vec!["dump", text(&gone)], 1, "gone.zarr: NC_ENOTFOUND: "),
+        (vec!["dump", "-v", "nosuch", url], 1, "ocean.zarr: NC_ENOTVAR: -v nosuch: there are /time, /t, "),
+        (vec!["dump", "-p", "0", url], 2, "'-p <F[,D]>'"),
+        (vec!["dump", "-h", "-c", url], 2, "cannot be used with"),
+        (vec!["cat", url], 1, "NC_ENOTVAR: which variable? There are: /time, /t, "),
+        (vec!["cat", url, "/nosuch"], 1, "NC_ENOTVAR"),
+        (vec!["cat", url, "/t", "--start", "1"], 2, "--start: 1 given, the variable has 2 dimensions"),
+        (vec!["cat", url, "/t", "--start", "x,1"], 2, "'--start <I,…>'"),
+        (vec!["cat", url, "/t", "--stride", "1,0"], 2, "--stride: 0 is no step"),
+        (vec!["cat", url, "/t", "--count", "9,1"], 1, "NC_EEDGE"),
+        (vec!["cat", url, "/name", "--format", "raw"], 1, "NC_EBADTYPE: /name: "),
+        (vec!["cat", url, "/name", "--format", "npy"], 1, "NC_EBADTYPE: /name: "),
+        (vec!["cat", url, "/t", "--format", "xml"], 2, "'--format <FORMAT>'"),
+        (vec!["nosuch"], 2, "nosuch"),
+        (vec!["--trace=loud", "plugins"], 2, "'--trace[=<N>]'"),
+    ] {
+        let (found, told) = failure(&args);
+        assert_eq!(found, code, "{args:?}: {told}");
+        assert!(told.contains(part), "{args:?}: {told}");
+    }
+    let (_, told) = failure(&["dump", "https://me:hush@h.example/x?hush#mode=zarr"]);
+    assert!(!told.contains("hush"), "{told}");
+}
+
+#[test]
+fn the_log_goes_to_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::ocean(folder.path());
+    let log = |command: &mut Command| String::from_utf8(command.output().unwrap().stderr).unwrap();
+    let args = ["dump", "-h", text(&url)];
+    assert_eq!(log(ncz().args(args)), "");
+    let calls = log(ncz().arg("--trace").args(args));
+    assert!(calls.contains("DEBUG") && calls.contains("open") && !calls.contains("TRACE"), "{calls}");
+    let same = log(ncz().env("NCTRACING", "5").args(args));
+    assert_eq!(same.lines().count(), calls.lines().count(), "{same}");
+    let all = log(ncz().args(args).arg("--trace=9"));
+    assert!(all.contains("TRACE") && all.contains(".zgroup"), "{all}");
+    let by_url = log(ncz().args(["dump", "-h", &format!("file://{}#mode=nczarr&log", text(&url))]));
+    assert!(by_url.contains("DEBUG"), "{by_url}");
+    let output = ncz().env("NCTRACING", "loud").args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("NCTRACING=loud"));
+}
+
+#[test]
+fn nobody_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::one(folder.path());
+    // Enough output that it cannot all wait in a pipe that nobody reads.
+    let meta = fs::read_to_string(url.join(".zarray")).unwrap().replace("\"shape\": [4]", "\"shape\": [400000]");
+    fs::write(url.join(".zarray"), meta).unwrap();
+    let mut child = ncz().args(["dump", text(&url)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
