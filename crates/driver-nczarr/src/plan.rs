@@ -49,6 +49,11 @@ impl Planning<'_> {
         if let Some(element) = &stored.element {
             codecs.insert(0, Json::from_serde(&element.to_json()));
         }
+        if let (Kind::Text(width), Some(Values::String(fill))) = (dtype.kind, var.fill_value())
+            && let Some(len) = fill.first().map(|fill| fill.as_bytes().len()).filter(|&len| len > width)
+        {
+            return Err(at(ErrorKind::Inval.context(format!("a fill value of {len} bytes where {width} are stored"))));
+        }
         stored.filters = filters;
         stored.meta = Some(ArrayMeta {
             shape: self.shape(model, id)?,

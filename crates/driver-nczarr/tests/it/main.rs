@@ -1,4 +1,9 @@
 //! The driver on maps in memory.
 
+mod create;
+mod hostile;
+mod plain;
+mod redefine;
+mod rename;
+mod samples;
 mod support;
-mod write;

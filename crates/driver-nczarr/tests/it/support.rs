@@ -1,21 +1,24 @@
-//! A map in memory for tests, filled by hand or from a directory; and the driver called on it.
+//! A map in memory for tests, filled by hand or from a file of documents; the driver called on it; data as doubles.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use dispatch::{
-    ByteRange, Clobber, CreateRequest, Dataset, Driver, Key, MapCaps, OpenRequest, Options, Registry, ZMap,
+    ByteRange, Clobber, CreateRequest, Dataset, Driver, Expect, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest,
+    Options, OutBuf, Registry, Version, Written, ZMap,
 };
 use driver_nczarr::NcZarrDriver;
-use model::{ErrorKind, Result};
+use model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
 
 /// Objects in memory, and a record of what was written.
 #[derive(Debug, Default)]
 pub struct TestMap {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// How often each object was written.
+    versions: Mutex<BTreeMap<String, u64>>,
     writes: Mutex<Vec<String>>,
-    /// Writes after this many fail.
+    /// Changes after this many fail.
     budget: Mutex<Option<usize>>,
 }
 
@@ -28,19 +31,13 @@ impl TestMap {
         Arc::new(map)
     }
 
-    pub fn from_dir(root: &Path) -> Arc<Self> {
+    /// The documents of a dataset of the samples: one per line, key, tab, text.
+    pub fn sample(name: &str) -> Arc<Self> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).with_extension("docs");
         let map = Self::default();
-        let mut open = vec![root.to_owned()];
-        while let Some(dir) = open.pop() {
-            for entry in std::fs::read_dir(&dir).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    open.push(path);
-                } else {
-                    let key = path.strip_prefix(root).unwrap().to_str().unwrap();
-                    map.put(key, &std::fs::read(&path).unwrap());
-                }
-            }
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let (key, text) = line.split_once('\t').unwrap();
+            map.put(key, text.as_bytes());
         }
         Arc::new(map)
     }
@@ -59,6 +56,10 @@ impl TestMap {
         String::from_utf8(bytes.clone()).unwrap()
     }
 
+    pub fn json(&self, key: &str) -> serde_json::Value {
+        serde_json::from_str(&self.text(key)).unwrap()
+    }
+
     pub fn keys(&self) -> Vec<String> {
         self.objects.lock().unwrap().keys().cloned().collect()
     }
@@ -71,14 +72,18 @@ impl TestMap {
         std::mem::take(&mut self.writes.lock().unwrap())
     }
 
-    /// Lets `budget` more writes pass.
+    /// Lets this many more changes pass.
     pub fn fail_after(&self, budget: Option<usize>) {
         *self.budget.lock().unwrap() = budget;
     }
 
+    fn version(&self, key: &Key) -> u64 {
+        self.versions.lock().unwrap().get(key.as_str()).copied().unwrap_or(0)
+    }
+
     fn spend(&self, key: &Key) -> Result<()> {
         if let Some(budget) = &mut *self.budget.lock().unwrap() {
-            *budget = budget.checked_sub(1).ok_or_else(|| ErrorKind::Io.context(format!("{key}: no more writes")))?;
+            *budget = budget.checked_sub(1).ok_or_else(|| ErrorKind::Io.context(format!("{key}: no more changes")))?;
         }
         Ok(())
     }
@@ -86,7 +91,15 @@ impl TestMap {
 
 impl ZMap for TestMap {
     fn caps(&self) -> MapCaps {
-        MapCaps { write: true, overwrite: true, delete: true, list: true, range_read: true, ..MapCaps::default() }
+        MapCaps {
+            write: true,
+            overwrite: true,
+            delete: true,
+            list: true,
+            range_read: true,
+            conditional_write: true,
+            remote: false,
+        }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
@@ -123,6 +136,7 @@ impl ZMap for TestMap {
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.spend(key)?;
         self.writes.lock().unwrap().push(key.as_str().to_owned());
+        *self.versions.lock().unwrap().entry(key.as_str().to_owned()).or_default() += 1;
         self.put(key.as_str(), value);
         Ok(())
     }
@@ -130,6 +144,22 @@ impl ZMap for TestMap {
     fn delete(&self, key: &Key) -> Result<bool> {
         self.spend(key)?;
         Ok(self.objects.lock().unwrap().remove(key.as_str()).is_some())
+    }
+
+    fn read_versioned(&self, key: &Key, _limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        Ok(self.read(key, ByteRange::ALL, out)?.then(|| Version::new(self.version(key))))
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let fits = match expect {
+            Expect::Absent => !self.exists(key)?,
+            Expect::Is(version) => version.get() == Some(&self.version(key)),
+        };
+        if !fits {
+            return Ok(Written::Lost);
+        }
+        self.write(key, value)?;
+        Ok(Written::Done(Some(Version::new(self.version(key)))))
     }
 }
 
@@ -145,8 +175,8 @@ pub fn registry() -> Arc<Registry> {
     Arc::new(Registry::new().with_table(&TABLE))
 }
 
-pub fn open_with(map: &Arc<TestMap>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
-    let target = url_infer::parse(path)?;
+pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
+    let target = url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver.open(&OpenRequest {
         target: &target,
         writable,
@@ -157,24 +187,68 @@ pub fn open_with(map: &Arc<TestMap>, path: &str, writable: bool, options: &Optio
 }
 
 pub fn open(map: &Arc<TestMap>) -> Result<Arc<dyn Dataset>> {
-    open_with(map, "file:///some/store.zarr#mode=nczarr,file", false, &Options::default())
+    open_with(map, "nczarr", false, &Options::default())
 }
 
 pub fn open_rw(map: &Arc<TestMap>) -> Arc<dyn Dataset> {
-    open_with(map, "file:///some/store.zarr#mode=nczarr,file", true, &Options::default()).unwrap()
+    open_with(map, "nczarr", true, &Options::default()).unwrap()
 }
 
-pub fn create(map: &Arc<TestMap>, fragment: &str) -> Arc<dyn Dataset> {
-    let target = url_infer::parse(&format!("file:///some/store.zarr#{fragment}")).unwrap();
-    NcZarrDriver
-        .create(&CreateRequest {
-            target: &target,
-            clobber: Clobber::Refuse,
-            classic_model: false,
-            options: &Options::default(),
-            registry: &registry(),
-            map: Some(Arc::clone(map) as Arc<dyn ZMap>),
-            markers: &[],
-        })
-        .unwrap()
+pub fn create_with(map: &Arc<TestMap>, fragment: &str, clobber: Clobber, classic: bool) -> Result<Arc<dyn Dataset>> {
+    let target = url_infer::parse(&format!("file:///some/store.v1.zarr#{fragment}")).unwrap();
+    NcZarrDriver.create(&CreateRequest {
+        target: &target,
+        clobber,
+        classic_model: classic,
+        options: &Options::default(),
+        registry: &registry(),
+        map: Some(Arc::clone(map) as Arc<dyn ZMap>),
+        markers: &[],
+    })
+}
+
+pub fn create(map: &Arc<TestMap>, modes: &str) -> Arc<dyn Dataset> {
+    create_with(map, &format!("mode={modes},file"), Clobber::Refuse, false).unwrap()
+}
+
+/// The variable at an escaped path.
+pub fn var(dataset: &dyn Dataset, path: &str) -> VarId {
+    dataset.model().snapshot().var_at(GroupId::ROOT, path).unwrap()
+}
+
+pub fn try_put(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &[f64]) -> Result<()> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    dataset.put_vara(var, start, count, MemRef::Fixed { ty: NcType::Double, bytes: &bytes })
+}
+
+pub fn put(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &[f64]) {
+    try_put(dataset, var, start, count, values).unwrap();
+}
+
+/// All of a variable of numbers.
+pub fn get(dataset: &dyn Dataset, var: VarId) -> Vec<f64> {
+    try_get(dataset, var).unwrap()
+}
+
+pub fn try_get(dataset: &dyn Dataset, var: VarId) -> Result<Vec<f64>> {
+    let shape = dataset.model().snapshot().shape(var)?;
+    let start = vec![0; shape.len()];
+    let mut bytes = vec![0u8; shape.iter().product::<u64>() as usize * 8];
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut bytes) };
+    dataset.data(var)?.get(&Slab::new(&start, &shape), out)?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
+}
+
+pub fn put_text(dataset: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], texts: &[&str]) -> Result<()> {
+    let strings: Vec<NcString> = texts.iter().map(|&text| text.into()).collect();
+    dataset.put_vara(var, start, count, MemRef::Strings(&strings))
+}
+
+/// All of a variable of strings.
+pub fn get_text(dataset: &dyn Dataset, var: VarId) -> Vec<String> {
+    let shape = dataset.model().snapshot().shape(var).unwrap();
+    let start = vec![0; shape.len()];
+    let mut strings = vec![NcString::new(); shape.iter().product::<u64>() as usize];
+    dataset.data(var).unwrap().get(&Slab::new(&start, &shape), MemMut::Strings(&mut strings)).unwrap();
+    strings.iter().map(|text| text.to_text().into_owned()).collect()
 }

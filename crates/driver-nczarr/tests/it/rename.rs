@@ -1,0 +1,130 @@
+//! Renames of every kind: data follow, nothing is lost, and what cannot be is refused beforehand.
+
+use dispatch::NcDispatch;
+use model::{ErrorKind, GroupId, NcType};
+
+use crate::support::{TestMap, create, get, open, open_rw, put, var};
+
+const ROOT: GroupId = GroupId::ROOT;
+
+fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
+    let map = TestMap::new(&[]);
+    let d = create(&map, modes);
+    let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+    for (i, name) in ["a", "b", "c"].iter().enumerate() {
+        let v = d.def_var(ROOT, name, NcType::Int, &[x]).unwrap();
+        put(&*d, v, &[0], &[2], &[i as f64; 2]);
+    }
+    let g = d.def_grp(ROOT, "g").unwrap();
+    let h = d.def_grp(g, "h").unwrap();
+    let v = d.def_var(h, "v", NcType::Int, &[x]).unwrap();
+    put(&*d, v, &[0], &[2], &[9.0; 2]);
+    d.close().unwrap();
+    map
+}
+
+/// The first value of each variable, by path.
+fn values(map: &std::sync::Arc<TestMap>) -> Vec<(String, f64)> {
+    let d = open(map).unwrap();
+    let model = d.model().snapshot();
+    let mut all: Vec<_> = model.vars().map(|(id, _)| (model.var_path(id).unwrap(), get(&*d, id)[0])).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+fn expect(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
+    let found = values(map);
+    let found: Vec<_> = found.iter().map(|(path, value)| (path.as_str(), *value)).collect();
+    assert_eq!(found, expected);
+    assert!(map.keys().iter().all(|key| !key.contains(".moving")), "{:?}", map.keys());
+}
+
+#[test]
+fn variables_and_groups_take_their_data_along() {
+    for modes in ["nczarr", "zarr"] {
+        let map = dataset(modes);
+        let d = open_rw(&map);
+        let a = var(&*d, "a");
+        d.rename_var(a, "renamed").unwrap();
+        d.rename_grp(d.inq_ncid(ROOT, "g").unwrap(), "G").unwrap();
+        d.rename_var(var(&*d, "G/h/v"), "w").unwrap();
+        // Read before, written between, read after the move.
+        assert_eq!(get(&*d, a), [0.0; 2]);
+        put(&*d, a, &[1], &[1], &[5.0]);
+        d.close().unwrap();
+        expect(&map, &[("/G/h/w", 9.0), ("/b", 1.0), ("/c", 2.0), ("/renamed", 0.0)]);
+        let d = open(&map).unwrap();
+        assert_eq!(get(&*d, var(&*d, "renamed")), [0.0, 5.0]);
+    }
+}
+
+#[test]
+fn names_are_swapped_and_rotated() {
+    let map = dataset("nczarr");
+    let d = open_rw(&map);
+    let [a, b, c] = ["a", "b", "c"].map(|name| var(&*d, name));
+    let held = d.data(b).unwrap();
+    d.redef().unwrap();
+    for (id, name) in [(a, "t"), (b, "a"), (c, "b"), (a, "c")] {
+        d.rename_var(id, name).unwrap();
+    }
+    d._enddef(0, 0, 0, 0).unwrap();
+    // A handle from before the move writes where the variable is now.
+    let slab = model::Slab::new(&[1], &[1]);
+    held.put(&slab, dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &77i32.to_ne_bytes() }).unwrap();
+    drop(held);
+    d.close().unwrap();
+    expect(&map, &[("/a", 1.0), ("/b", 2.0), ("/c", 0.0), ("/g/h/v", 9.0)]);
+    let d = open(&map).unwrap();
+    assert_eq!(get(&*d, var(&*d, "a")), [1.0, 77.0]);
+}
+
+#[test]
+fn a_name_that_became_free_is_taken_by_a_new_variable() {
+    let map = dataset("nczarr");
+    let d = open_rw(&map);
+    d.redef().unwrap();
+    d.rename_var(var(&*d, "a"), "old").unwrap();
+    let x = d.inq_dimid(ROOT, "x").unwrap();
+    let new = d.def_var(ROOT, "a", NcType::Int, &[x]).unwrap();
+    d.rename_grp(d.inq_ncid(ROOT, "g").unwrap(), "k").unwrap();
+    let g = d.def_grp(ROOT, "g").unwrap();
+    let v = d.def_var(g, "v", NcType::Int, &[x]).unwrap();
+    // Asked for before the commit: the old data must be out of the way.
+    assert_eq!(d.data(new).unwrap().chunk_shape(), Some(vec![2]));
+    put(&*d, new, &[0], &[1], &[42.0]);
+    put(&*d, v, &[0], &[1], &[43.0]);
+    d.close().unwrap();
+    expect(&map, &[("/a", 42.0), ("/b", 1.0), ("/c", 2.0), ("/g/v", 43.0), ("/k/h/v", 9.0), ("/old", 0.0)]);
+}
+
+#[test]
+fn dimensions_and_attributes() {
+    let map = dataset("nczarr");
+    let d = open_rw(&map);
+    d.rename_dim(d.inq_dimid(ROOT, "x").unwrap(), "lon").unwrap();
+    d.put_att(ROOT, None, "p", NcType::Int, &model::Values::Int(vec![1])).unwrap();
+    d.rename_att(ROOT, None, "p", "q").unwrap();
+    d.close().unwrap();
+    assert_eq!(map.json("a/.zattrs")["_nczarr_array"]["dimension_references"].to_string(), r#"["/lon"]"#);
+    assert_eq!(map.json("g/h/v/.zattrs")["_ARRAY_DIMENSIONS"].to_string(), r#"["lon"]"#);
+    assert_eq!((map.json(".zattrs")["q"].clone(), map.json(".zattrs").get("p")), (1.into(), None));
+    expect(&map, &[("/a", 0.0), ("/b", 1.0), ("/c", 2.0), ("/g/h/v", 9.0)]);
+}
+
+#[test]
+fn what_cannot_move_is_refused_before_anything_changes() {
+    let map = dataset("nczarr");
+    // Objects no list names: somebody else's.
+    map.put("stray/0", b"x");
+    let before = map.objects();
+    let d = open_rw(&map);
+    assert_eq!(d.rename_var(var(&*d, "a"), "stray").unwrap_err().kind(), ErrorKind::Object);
+    assert_eq!(d.def_var(ROOT, "stray", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::Object);
+    assert_eq!(d.def_grp(ROOT, "stray").unwrap_err().kind(), ErrorKind::Object);
+    assert_eq!(d.rename_var(var(&*d, "a"), "b").unwrap_err().kind(), ErrorKind::NameInUse);
+    assert_eq!(d.rename_var(var(&*d, "a"), ".a").unwrap_err().kind(), ErrorKind::BadName);
+    assert_eq!(d.rename_grp(ROOT, "r").unwrap_err().kind(), ErrorKind::BadGrpId);
+    d.close().unwrap();
+    assert_eq!(map.objects(), before);
+}
