@@ -6,24 +6,57 @@
 
 use std::io::Write as _;
 
-/// The decimal digits of a finite number, `digits` of them, and its decimal exponent.
-fn digits(value: f64, digits: usize) -> (Vec<u8>, i32) {
-    let text = format!("{:.*e}", digits - 1, value.abs());
-    let (mantissa, exponent) = text.split_once('e').expect("this form always has an exponent");
-    let exponent = exponent.parse().expect("a decimal exponent is a small integer");
-    (mantissa.bytes().filter(u8::is_ascii_digit).collect(), exponent)
+/// Room for the exponent form of any number with [`MAX_DIGITS`] digits.
+const ROOM: usize = 128;
+/// More digits than these are not asked for: `C_format` allows 100 behind the point.
+const MAX_DIGITS: usize = ROOM - 16;
+
+/// The decimal digits of a finite number and its decimal exponent, without a detour over the heap.
+struct Digits {
+    text: [u8; ROOM],
+    len: usize,
+    exponent: i32,
+}
+
+impl Digits {
+    fn new(value: f64, digits: usize) -> Self {
+        let mut this = Self { text: [0; ROOM], len: 0, exponent: 0 };
+        let mut rest = &mut this.text[..];
+        let precision = digits.clamp(1, MAX_DIGITS) - 1;
+        write!(rest, "{:.precision$e}", value.abs()).expect("there is room for it");
+        let room = rest.len();
+        let text = &this.text[..ROOM - room];
+        let at = text.iter().rposition(|&byte| byte == b'e').expect("this form always has an exponent");
+        let (negative, number) = match &text[at + 1..] {
+            [b'-', number @ ..] => (true, number),
+            number => (false, number),
+        };
+        let size = number.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
+        this.exponent = if negative { -size } else { size };
+        // What stands before the exponent is one digit, and the point if there are more.
+        this.len = if at == 1 { 1 } else { at - 1 };
+        this.text.copy_within(2..at.max(2), 1);
+        this
+    }
+
+    fn all(&self) -> &[u8] {
+        &self.text[..self.len]
+    }
 }
 
 /// `%.{precision}g`, or `%#.{precision}g`, which keeps the point and trailing zeros. `value` is finite.
 pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
     let precision = precision.max(1);
-    let (mut digits, exponent) = digits(value, precision);
+    let digits = Digits::new(value, precision);
+    let (mut digits, exponent) = (digits.all(), digits.exponent);
     let plain = exponent >= -4 && usize::try_from(exponent).map_or(true, |exponent| exponent < precision);
     // At least the digits before the point stay.
     let least = if plain { usize::try_from(exponent).map_or(1, |exponent| exponent + 1) } else { 1 };
     if !keep {
-        while digits.len() > least && digits.last() == Some(&b'0') {
-            digits.pop();
+        while let [more @ .., b'0'] = digits
+            && digits.len() > least
+        {
+            digits = more;
         }
     }
     if value.is_sign_negative() {
@@ -35,11 +68,11 @@ pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: boo
             out.push(b'.');
         }
         out.extend_from_slice(&digits[1..]);
-        push_exponent(out, exponent, b'e');
+        push_exponent(out, exponent);
     } else if exponent < 0 {
         out.extend_from_slice(b"0.");
         out.resize(out.len() + (-exponent - 1) as usize, b'0');
-        out.extend_from_slice(&digits);
+        out.extend_from_slice(digits);
     } else {
         let (whole, fraction) = digits.split_at(least);
         out.extend_from_slice(whole);
@@ -52,7 +85,8 @@ pub(crate) fn general(out: &mut Vec<u8>, value: f64, precision: usize, keep: boo
 
 /// `%.{precision}e`, or `%#.{precision}e`.
 pub(crate) fn exponential(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool) {
-    let (digits, exponent) = digits(value, precision.saturating_add(1));
+    let digits = Digits::new(value, precision.saturating_add(1));
+    let (digits, exponent) = (digits.all(), digits.exponent);
     if value.is_sign_negative() {
         out.push(b'-');
     }
@@ -61,7 +95,7 @@ pub(crate) fn exponential(out: &mut Vec<u8>, value: f64, precision: usize, keep:
         out.push(b'.');
     }
     out.extend_from_slice(&digits[1..]);
-    push_exponent(out, exponent, b'e');
+    push_exponent(out, exponent);
 }
 
 /// `%.{precision}f`, or `%#.{precision}f`.
@@ -72,10 +106,9 @@ pub(crate) fn fixed(out: &mut Vec<u8>, value: f64, precision: usize, keep: bool)
     }
 }
 
-fn push_exponent(out: &mut Vec<u8>, exponent: i32, letter: u8) {
+fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
     let sign = if exponent < 0 { '-' } else { '+' };
-    out.push(letter);
-    write!(out, "{sign}{:02}", exponent.unsigned_abs()).expect("a vector takes everything");
+    write!(out, "e{sign}{:02}", exponent.unsigned_abs()).expect("a vector takes everything");
 }
 
 /// `%.{precision}g` with a point in any case: how a float attribute is written (`347.`, `1.e+20`).

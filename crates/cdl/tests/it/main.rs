@@ -1,5 +1,6 @@
 //! Prints again what the reference dump tool printed, byte for byte.
 
+mod by_hand;
 mod parse;
 
 use std::panic::catch_unwind;
