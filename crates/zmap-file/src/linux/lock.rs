@@ -6,7 +6,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -24,6 +24,7 @@ const OPEN: OFlags =
 #[derive(Debug)]
 pub(super) struct Locks {
     stripes: [Mutex<()>; STRIPES],
+    tree: Mutex<()>,
     file: RwLock<Option<Arc<OwnedFd>>>,
     probed: OnceLock<bool>,
     refused: AtomicBool,
@@ -51,6 +52,7 @@ impl Locks {
     pub(super) fn new(exclusive: bool) -> Self {
         Self {
             stripes: [const { Mutex::new(()) }; STRIPES],
+            tree: Mutex::new(()),
             file: RwLock::default(),
             probed: OnceLock::new(),
             refused: AtomicBool::new(false),
@@ -63,29 +65,51 @@ impl Locks {
         self.exclusive || (*self.probed.get_or_init(|| probe(root)) && !self.refused.load(Ordering::Relaxed))
     }
 
-    /// Waits for the key. `Ok(None)`: the storage refuses to lock, nobody is kept out.
+    /// Waits for the key. Where the storage refuses to lock, only the threads of this map are kept out.
     pub(super) fn lock(&self, root: BorrowedFd<'_>, key: &str) -> Result<Guard<'_>, Errno> {
         let byte = byte_of(key);
         let stripe = self.stripes[byte as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner);
-        if self.exclusive || self.refused.load(Ordering::Relaxed) {
-            return Ok(Guard { byte: None, _stripe: stripe });
+        Ok(Guard { byte: self.byte(root, byte, true)?, _stripe: stripe })
+    }
+
+    /// Waits for the directories: while it is held nobody prunes. To be taken after keys, never before.
+    pub(super) fn lock_tree(&self, root: BorrowedFd<'_>) -> Result<Guard<'_>, Errno> {
+        let stripe = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Guard { byte: self.byte(root, TREE, true)?, _stripe: stripe })
+    }
+
+    /// As [`Locks::lock_tree`], if nobody else has it.
+    pub(super) fn try_lock_tree(&self, root: BorrowedFd<'_>) -> Option<Guard<'_>> {
+        let stripe = match self.tree.try_lock() {
+            Ok(stripe) => stripe,
+            Err(TryLockError::Poisoned(stripe)) => stripe.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Guard { byte: self.byte(root, TREE, false).ok()?, _stripe: stripe })
+    }
+
+    /// Locks a byte against other processes; `None` if the storage refuses, or nobody else writes.
+    fn byte(&self, root: BorrowedFd<'_>, byte: i64, wait: bool) -> Result<Option<(Arc<OwnedFd>, i64)>, Errno> {
+        if self.exclusive {
+            return Ok(None);
         }
-        loop {
+        while !self.refused.load(Ordering::Relaxed) {
             let file = self.file(root)?;
-            match set(file.as_fd(), byte, libc::F_WRLCK, true) {
+            match set(file.as_fd(), byte, libc::F_WRLCK, wait) {
                 Ok(()) => {}
                 Err(errno) if is_refusal(errno) => {
                     self.refused.store(true, Ordering::Relaxed);
-                    return Ok(Guard { byte: None, _stripe: stripe });
+                    continue;
                 }
                 Err(errno) => return Err(errno),
             }
             // Somebody may have removed the file; others then lock its successor.
             if fstat(&file)?.st_nlink > 0 {
-                return Ok(Guard { byte: Some((file, byte)), _stripe: stripe });
+                return Ok(Some((file, byte)));
             }
             self.forget(&file);
         }
+        Ok(None)
     }
 
     fn file(&self, root: BorrowedFd<'_>) -> Result<Arc<OwnedFd>, Errno> {
@@ -133,6 +157,9 @@ fn is_refusal(errno: Errno) -> bool {
 
 /// Beyond the bytes of keys, so that a probe waits for nobody.
 const PROBED: i64 = 1 << 30;
+
+/// Stands for the directories.
+const TREE: i64 = PROBED + 1;
 
 /// The byte that stands for a key: 30 bits of FNV-1a, mixed because its last bytes hardly reach the high bits.
 /// Every version of this code must choose the same.

@@ -11,12 +11,16 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
+use super::lock::Guard;
 use super::{FileMap, beneath, tree};
 use crate::names;
 
 /// How often an operation starts again because others moved the ground under it: directories that vanish
 /// between being made and being used. Far more than chance explains.
 pub(super) const TRIES: usize = 100;
+
+/// How often directories may vanish before others are kept from pruning.
+const CALM: usize = 3;
 
 /// A directory objects are put in, kept from one write to the next of a batch.
 pub(super) struct Place {
@@ -82,24 +86,33 @@ impl FileMap {
     }
 
     /// The directory `key` lies in: the kept one if it is that, else opened, else made.
-    pub(super) fn place<'k>(&self, key: &Key, kept: &'k mut Option<Place>) -> Result<&'k Place> {
+    pub(super) fn place<'k>(&self, key: &Key, kept: &'k mut Option<Place>) -> Result<&'k Place, Stop> {
         let (path, _) = names::split(key);
         if kept.as_ref().is_none_or(|place| place.path != path) {
             *kept = Some(self.make_place(key, path)?);
         }
-        kept.as_ref().ok_or_else(|| self.restless(key))
+        kept.as_ref().ok_or(Stop::Gone)
     }
 
-    fn make_place(&self, key: &Key, path: &str) -> Result<Place> {
-        for _ in 0..TRIES {
+    fn make_place(&self, key: &Key, path: &str) -> Result<Place, Stop> {
+        for _ in 0..CALM {
             match self.open_place(path) {
                 Ok(place) => return Ok(place),
                 Err(Errno::NOENT) => self.make_dirs(key, path)?,
-                Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object")),
-                Err(errno) => return Err(self.fail(key.as_str(), "open the directory of", errno)),
+                Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object").into()),
+                Err(errno) => return Err(self.fail(key.as_str(), "open the directory of", errno).into()),
             }
         }
-        Err(self.restless(key))
+        Err(Stop::Gone)
+    }
+
+    /// After some rounds in which directories vanished: keeps others from pruning them.
+    pub(super) fn calm(&self, key: &Key, round: usize) -> Result<Option<Guard<'_>>> {
+        if round < CALM {
+            return Ok(None);
+        }
+        let guard = self.locks.lock_tree(self.root());
+        guard.map(Some).map_err(|errno| self.fail(key.as_str(), "lock the directories of", errno))
     }
 
     fn open_place(&self, path: &str) -> Result<Place, Errno> {

@@ -8,9 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use dispatch::{Durability, Key};
-use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat, renameat_with, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 
 use super::FileMap;
@@ -23,6 +21,8 @@ const NEW: OFlags = OFlags::WRONLY.union(OFlags::CLOEXEC);
 const BY_DESCRIPTOR: u8 = 0;
 const BY_PROC: u8 = 1;
 const BY_NAME: u8 = 2;
+/// A named file cannot be linked without replacing either: it is renamed, under the key's lock.
+const BY_RENAME: u8 = 3;
 
 /// A complete file on its way.
 pub(super) struct Staged<'p> {
@@ -50,6 +50,8 @@ pub(super) enum Linked {
     Done,
     /// There is something of that name.
     Taken,
+    /// The system does not do it.
+    Refused,
 }
 
 /// What the system says when it does not do a thing, rather than that it failed.
@@ -99,17 +101,19 @@ impl FileMap {
     }
 
     fn stop(&self, dir: BorrowedFd<'_>, errno: Errno, fail: impl Fn(Errno) -> Stop) -> Stop {
-        if errno == Errno::NOENT && is_gone(dir) { Stop::Gone } else { fail(errno) }
+        // File systems differ in what they say of a removed directory: some that nothing is there, some that it
+        // is not permitted.
+        if is_gone(dir) { Stop::Gone } else { fail(errno) }
     }
 
     /// A file without a name; `None` if there is no such thing here.
     fn open_nameless(&self, dir: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Errno> {
-        if self.staging.load(Ordering::Relaxed) == BY_NAME {
+        if self.staging.load(Ordering::Relaxed) >= BY_NAME {
             return Ok(None);
         }
         match retry_on_intr(|| openat(dir, ".", NEW | OFlags::TMPFILE, Mode::from_raw_mode(0o666))) {
             Ok(file) => Ok(Some(file)),
-            Err(Errno::NOENT) if is_gone(dir) => Err(Errno::NOENT),
+            Err(errno) if is_gone(dir) => Err(errno),
             Err(Errno::NOENT | Errno::INVAL | Errno::ISDIR | Errno::OPNOTSUPP) => {
                 self.staging.store(BY_NAME, Ordering::Relaxed);
                 Ok(None)
@@ -152,6 +156,9 @@ impl FileMap {
             }
         }
         let Some(temporary) = &staged.temporary else { return Err(fail(Errno::NOENT)) };
+        if self.staging.load(Ordering::Relaxed) == BY_RENAME {
+            return Ok(Linked::Refused);
+        }
         let old = temporary.name.as_str();
         match linkat(dir, old, dir, name, AtFlags::empty()) {
             Ok(()) => {
@@ -159,27 +166,26 @@ impl FileMap {
                 return Ok(Linked::Done);
             }
             Err(Errno::EXIST) => return Ok(Linked::Taken),
+            Err(_) if is_gone(dir) => return Err(Stop::Gone),
             Err(Errno::NOENT) => return Err(Stop::Gone),
             Err(errno) if is_refusal(errno) => {}
             Err(errno) => return Err(fail(errno)),
         }
         // No hard links here.
         match renameat_with(dir, old, dir, name, RenameFlags::NOREPLACE) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(Linked::Taken),
-            Err(Errno::NOENT) => return Err(Stop::Gone),
-            Err(errno) if is_refusal(errno) => {
-                // Everybody who creates comes this way here, so the lock is enough.
-                let _guard = self.locks.lock(self.root(), key.as_str()).map_err(fail)?;
-                if !matches!(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-                    return Ok(Linked::Taken);
-                }
-                renameat(dir, old, dir, name).map_err(fail)?;
+            Ok(()) => {
+                staged.arrived();
+                Ok(Linked::Done)
             }
-            Err(errno) => return Err(fail(errno)),
+            Err(Errno::EXIST) => Ok(Linked::Taken),
+            Err(_) if is_gone(dir) => Err(Stop::Gone),
+            Err(Errno::NOENT) => Err(Stop::Gone),
+            Err(errno) if is_refusal(errno) => {
+                self.staging.store(BY_RENAME, Ordering::Relaxed);
+                Ok(Linked::Refused)
+            }
+            Err(errno) => Err(fail(errno)),
         }
-        staged.arrived();
-        Ok(Linked::Done)
     }
 
     /// Links a nameless file; `None` if the system does not.
@@ -197,7 +203,7 @@ impl FileMap {
             match linked {
                 Ok(()) => return Ok(Some(Linked::Done)),
                 Err(Errno::EXIST) => return Ok(Some(Linked::Taken)),
-                Err(Errno::NOENT) if is_gone(dir) => return Err(Errno::NOENT),
+                Err(errno) if is_gone(dir) => return Err(errno),
                 Err(errno) if is_refusal(errno) => self.staging.store(way + 1, Ordering::Relaxed),
                 Err(errno) => return Err(errno),
             }
@@ -217,7 +223,7 @@ impl FileMap {
             let name = names::temporary();
             match self.link_nameless(&staged.file, dir, &name).map_err(|errno| self.stop(dir, errno, fail))? {
                 Some(Linked::Done) => staged.temporary = Some(Temporary { dir, name }),
-                Some(Linked::Taken) => {}
+                Some(_) => {}
                 None => *staged = self.stage(dir, key, value, true)?,
             }
         }
@@ -236,5 +242,59 @@ impl Staged<'_> {
         if let Some(mut temporary) = self.temporary.take() {
             temporary.name.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use dispatch::{ByteRange, Expect, Options, Written, ZMap};
+
+    use super::*;
+
+    #[test]
+    fn every_way_of_naming_a_file_makes_the_same_objects() {
+        let scratch = tempfile::tempdir().unwrap();
+        for way in [BY_DESCRIPTOR, BY_PROC, BY_NAME, BY_RENAME] {
+            let map = FileMap::create(scratch.path().join(way.to_string()), None, &Options::default()).unwrap();
+            map.staging.store(way, Ordering::Relaxed);
+            let key = Key::new("a/b/c").unwrap();
+            map.write(&key, b"1").unwrap();
+            map.write(&key, b"22").unwrap();
+            assert!(matches!(map.write_if(&key, b"x", Expect::Absent).unwrap(), Written::Lost));
+            let mut found = Vec::new();
+            let version = map.read_versioned(&key, 10, &mut found).unwrap().unwrap();
+            assert!(matches!(map.write_if(&key, b"333", Expect::Is(&version)).unwrap(), Written::Done(_)));
+            assert!(matches!(map.write_if(&key, b"x", Expect::Is(&version)).unwrap(), Written::Lost));
+            assert!(map.read(&key, ByteRange::ALL, &mut found).unwrap());
+            assert_eq!(found, b"333");
+            assert_eq!(map.staging.load(Ordering::Relaxed), way, "nothing was refused here");
+            let files = fs::read_dir(map.path().join("a/b")).unwrap().count();
+            assert_eq!(files, 1, "no temporary is left");
+        }
+    }
+
+    #[test]
+    fn without_nameless_files_it_is_a_map_all_the_same() {
+        it_is_a_map(BY_NAME);
+    }
+
+    #[test]
+    fn without_links_it_is_a_map_all_the_same() {
+        it_is_a_map(BY_RENAME);
+    }
+
+    fn it_is_a_map(way: u8) {
+        let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
+        conformance::check_map(&|| {
+            let path = scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
+            let map = FileMap::create(path, None, &Options::default()).unwrap();
+            map.staging.store(way, Ordering::Relaxed);
+            Arc::new(map)
+        })
+        .unwrap();
     }
 }

@@ -96,7 +96,13 @@ impl FileMap {
     }
 
     /// Removes the directory `path` and those around it as far as they are empty.
+    ///
+    /// Left undone where others are at it: an empty directory is nothing.
     pub(super) fn prune(&self, mut path: &str) {
+        if path.is_empty() {
+            return;
+        }
+        let Some(_guard) = self.locks.try_lock_tree(self.root()) else { return };
         while !path.is_empty() {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
             let Ok(dir) = beneath::open(self.root(), parent, beneath::PLACE, Mode::empty()) else { return };

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::FileMap;
 use super::lock::Guard;
-use super::place::{Place, Stop, TRIES};
+use super::place::{Place, Stop, TRIES, is_gone};
 use super::stage::{Linked, Staged};
 use super::version::Mark;
 use crate::names;
@@ -39,6 +39,8 @@ pub(super) enum Intent<'v> {
     ReplaceLocked,
     /// Nothing.
     Create,
+    /// Nothing; the caller holds the key's lock.
+    CreateLocked,
     /// This state.
     Swap(&'v Mark),
 }
@@ -59,20 +61,9 @@ impl FileMap {
     pub(super) fn put(&self, key: &Key, value: &[u8], intent: Intent<'_>, kept: &mut Option<Place>) -> Result<Written> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
-        for _ in 0..TRIES {
-            if let Intent::Swap(_) = intent {
-                // Where the directory is gone, so is the object: nothing is to be made for it.
-                *kept = self.find_place(key)?;
-                if kept.is_none() {
-                    return Ok(Written::Lost);
-                }
-            }
-            let place = self.place(key, kept)?;
-            match self.put_in(place.dir(self), key, value, intent) {
-                Ok(written) => {
-                    self.touched(place.path());
-                    return Ok(written);
-                }
+        for round in 0..TRIES {
+            match self.try_put(key, value, intent, kept, round) {
+                Ok(written) => return Ok(written),
                 Err(Stop::Gone) => *kept = None,
                 Err(Stop::Failed(error)) => return Err(error),
             }
@@ -80,47 +71,109 @@ impl FileMap {
         Err(self.restless(key))
     }
 
-    fn put_in(&self, dir: BorrowedFd<'_>, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<Written, Stop> {
-        let replaces = matches!(intent, Intent::Swap(_) | Intent::ReplaceLocked);
+    fn try_put(
+        &self,
+        key: &Key,
+        value: &[u8],
+        intent: Intent<'_>,
+        kept: &mut Option<Place>,
+        round: usize,
+    ) -> Result<Written, Stop> {
+        let mut calm = None;
+        let replaces = match intent {
+            // Where the directory is gone, so is the object: nothing is to be made for it.
+            Intent::Swap(_) => match self.find_place(key)? {
+                Some(place) => {
+                    *kept = Some(place);
+                    true
+                }
+                None => return Ok(Written::Lost),
+            },
+            Intent::ReplaceLocked => true,
+            Intent::Replace | Intent::Create | Intent::CreateLocked => {
+                calm = self.calm(key, round)?;
+                false
+            }
+        };
+        let creates = matches!(intent, Intent::Create | Intent::CreateLocked);
+        let place = self.place(key, kept)?;
+        let dir = place.dir(self);
         let mut staged = self.stage(dir, key, value, replaces)?;
-        if !replaces {
-            let mut tries = 0..TRIES;
-            loop {
-                if self.link(&mut staged, dir, key, value)? == Linked::Done {
-                    return Ok(done(staged, intent));
-                }
-                if !self.clear_way(dir, key)? {
-                    break;
-                }
-                tries.next().ok_or_else(|| self.restless(key))?;
+        let linked = if replaces { Linked::Taken } else { self.put_new(&mut staged, dir, key, value)? };
+        // Keys are not waited for while the directories are held.
+        drop(calm);
+        let done = match linked {
+            Linked::Done => true,
+            Linked::Taken if creates => false,
+            Linked::Taken | Linked::Refused => {
+                self.name(&mut staged, dir, key, value)?;
+                self.put_over(&mut staged, dir, key, intent)?
             }
-            if let Intent::Create = intent {
-                return Ok(Written::Lost);
-            }
-            self.name(&mut staged, dir, key, value)?;
+        };
+        if !done {
+            return Ok(Written::Lost);
         }
+        self.touched(place.path());
+        Ok(Written::Done(match intent {
+            Intent::Replace | Intent::ReplaceLocked => None,
+            _ => Mark::of(staged.file).ok().map(Version::new),
+        }))
+    }
+
+    /// Puts a file where nothing is.
+    fn put_new<'p>(
+        &self,
+        staged: &mut Staged<'p>,
+        dir: BorrowedFd<'p>,
+        key: &Key,
+        value: &[u8],
+    ) -> Result<Linked, Stop> {
+        for _ in 0..TRIES {
+            let linked = self.link(staged, dir, key, value)?;
+            if linked != Linked::Taken || !self.clear_way(dir, key)? {
+                return Ok(linked);
+            }
+        }
+        Err(self.restless(key).into())
+    }
+
+    /// Puts a file where an object may be; `false` if that is not what was expected.
+    fn put_over(
+        &self,
+        staged: &mut Staged<'_>,
+        dir: BorrowedFd<'_>,
+        key: &Key,
+        intent: Intent<'_>,
+    ) -> Result<bool, Stop> {
+        let (_, name) = names::split(key);
         for _ in 0..TRIES {
             let guard = match intent {
-                Intent::ReplaceLocked => None,
+                Intent::ReplaceLocked | Intent::CreateLocked => None,
                 _ => Some(self.hold(key)?),
             };
-            if let Intent::Swap(mark) = intent {
-                self.want_versions(key)?;
-                if !self.is_unchanged(dir, key, mark)? {
-                    return Ok(Written::Lost);
+            let expected = match intent {
+                Intent::Swap(mark) => {
+                    self.want_versions(key)?;
+                    self.is_unchanged(dir, key, mark)?
                 }
-            } else {
-                self.clear_way(dir, key)?;
+                Intent::Create | Intent::CreateLocked => self.clear_way(dir, key)?,
+                Intent::Replace | Intent::ReplaceLocked => {
+                    self.clear_way(dir, key)?;
+                    true
+                }
+            };
+            if !expected {
+                return Ok(false);
             }
-            let (_, name) = names::split(key);
             let renamed = staged.temporary().and_then(|old| retry_on_intr(|| renameat(dir, old, dir, name)));
             drop(guard);
             match renamed {
                 Ok(()) => {
                     staged.arrived();
-                    return Ok(done(staged, intent));
+                    return Ok(true);
                 }
                 Err(Errno::NOENT) => return Err(Stop::Gone),
+                Err(_) if is_gone(dir) => return Err(Stop::Gone),
                 // A directory came between: the next round looks at it.
                 Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
                 Err(errno) => return Err(self.fail(key.as_str(), "replace", errno).into()),
@@ -162,6 +215,7 @@ impl FileMap {
             new.clear();
             change(mark.is_some().then_some(&old[..]), &mut new)?;
             let intent = match &mark {
+                None if guard.is_some() => Intent::CreateLocked,
                 None => Intent::Create,
                 Some(_) if guard.is_some() => Intent::ReplaceLocked,
                 Some(mark) => Intent::Swap(mark),
@@ -180,12 +234,13 @@ impl FileMap {
         }
         let Some(place) = self.find_place(key)? else { return Ok(false) };
         let (dir, (_, name)) = (place.dir(self), names::split(key));
+        // Looked at first without the lock, so that nothing is made for what is not there.
+        if !self.is_deletable(dir, key)? {
+            return Ok(false);
+        }
         let guard = self.hold(key)?;
-        match self.look(dir, key)?.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-            None | Some(FileType::Directory) => return Ok(false),
-            Some(FileType::RegularFile) => {}
-            Some(FileType::Symlink) => return Err(self.fail(key.as_str(), "delete", Errno::LOOP)),
-            Some(_) => return Err(self.refuse(key.as_str(), "is not a regular file")),
+        if !self.is_deletable(dir, key)? {
+            return Ok(false);
         }
         match unlinkat(dir, name, AtFlags::empty()) {
             Ok(()) => {}
@@ -196,6 +251,15 @@ impl FileMap {
         self.touched(place.path());
         self.prune(place.path());
         Ok(true)
+    }
+
+    fn is_deletable(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<bool> {
+        match self.look(dir, key)?.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            None | Some(FileType::Directory) => Ok(false),
+            Some(FileType::RegularFile) => Ok(true),
+            Some(FileType::Symlink) => Err(self.fail(key.as_str(), "delete", Errno::LOOP)),
+            Some(_) => Err(self.refuse(key.as_str(), "is not a regular file")),
+        }
     }
 
     /// Moves what is at or below `from`.
@@ -214,7 +278,7 @@ impl FileMap {
         if from == to || to.below(from).is_some() || from.below(to).is_some() || self.is_taken(to)? {
             return Err(taken());
         }
-        for _ in 0..TRIES {
+        for round in 0..TRIES {
             let Some(source) = self.find_place(from)? else { return Ok(()) };
             let Some(stat) = self.look(source.dir(self), from)? else { return Ok(()) };
             let is_file = match FileType::from_raw_mode(stat.st_mode) {
@@ -224,11 +288,16 @@ impl FileMap {
                 FileType::Symlink => return Err(self.fail(from.as_str(), "move", Errno::LOOP)),
                 _ => return Err(self.refuse(from.as_str(), "is not a regular file")),
             };
-            let mut target = None;
-            let target = self.place(to, &mut target)?;
             let guard = if is_file { Some(self.hold(from)?) } else { None };
+            let calm = self.calm(from, round)?;
+            let mut target = None;
+            let target = match self.place(to, &mut target) {
+                Ok(target) => target,
+                Err(Stop::Gone) => continue,
+                Err(Stop::Failed(error)) => return Err(error),
+            };
             let moved = self.move_one(source.dir(self), from, target.dir(self), to, is_file);
-            drop(guard);
+            drop((calm, guard));
             match moved {
                 Ok(()) => {
                     self.touched(source.path());
@@ -307,13 +376,4 @@ impl FileMap {
             SCRATCH.set(scratch);
         });
     }
-}
-
-/// What is told of a finished write.
-fn done(staged: Staged<'_>, intent: Intent<'_>) -> Written {
-    let version = match intent {
-        Intent::Create | Intent::Swap(_) => Mark::of(staged.file).ok().map(Version::new),
-        Intent::Replace | Intent::ReplaceLocked => None,
-    };
-    Written::Done(version)
 }
