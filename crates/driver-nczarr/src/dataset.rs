@@ -198,6 +198,23 @@ impl ZarrDataset {
         Ok(array)
     }
 
+    fn check_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(ErrorKind::BadId.context("the dataset is closed")),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends define mode and writes everything out.
+    fn write_all(&self) -> Result<()> {
+        // Data first: what metadata speaks of is there.
+        let flushed = self.flush();
+        self.write_metadata()?;
+        self.model.end();
+        flushed?;
+        self.map.sync()
+    }
+
     /// Writes data out; the first error, after all were tried.
     fn flush(&self) -> Result<()> {
         let arrays: Vec<_> = self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect();
@@ -236,35 +253,30 @@ impl Dataset for ZarrDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
+        self.check_open()?;
         self.check(edit)
     }
 
     fn commit(&self) -> Result<()> {
-        if !self.writable {
-            return Ok(());
-        }
-        self.write_metadata()
+        self.check_open()?;
+        if self.writable { self.write_metadata() } else { Ok(()) }
     }
 
     fn sync(&self) -> Result<()> {
-        if !self.writable {
-            // Others may have written: their chunks and records are seen from now on.
-            self.flush()?;
-            return self.refresh_lengths();
+        self.check_open()?;
+        if self.writable {
+            return self.write_all();
         }
-        // Data first: what metadata speaks of is there.
-        let flushed = self.flush();
-        self.write_metadata()?;
-        self.model.end();
-        flushed?;
-        self.map.sync()
+        // Others may have written: their chunks and records are seen from now on.
+        self.flush()?;
+        self.refresh_lengths()
     }
 
     fn close(&self) -> Result<()> {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let written = if self.writable { self.sync() } else { Ok(()) };
+        let written = if self.writable { self.write_all() } else { Ok(()) };
         let closed = self.map.close();
         written.and(closed)
     }
@@ -279,7 +291,7 @@ impl Dataset for ZarrDataset {
             self.take_away()
         } else {
             self.model.roll_back();
-            self.forget_new().and_then(|()| self.sync())
+            self.forget_new().and_then(|()| self.write_all())
         };
         let closed = self.map.close();
         outcome.and(closed).and_then(|()| match &self.undo {

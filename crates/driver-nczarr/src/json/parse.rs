@@ -252,6 +252,47 @@ impl Parser<'_> {
 mod tests {
     use super::*;
     use crate::json::text;
+    use proptest::prelude::*;
+
+    fn any_json() -> impl Strategy<Value = Json> {
+        let token = prop::sample::select(vec!["0", "-0", "1.10", "2.5e-3", "1E-7", "18446744073709551615"]);
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            token.prop_map(|token| Json::Number(token.to_owned())),
+            any::<String>().prop_map(Json::String),
+        ];
+        leaf.prop_recursive(6, 60, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Json::Array),
+                prop::collection::vec((any::<String>(), inner), 0..8)
+                    .prop_map(|members| Json::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(value in any_json()) {
+            let line = text(&value);
+            prop_assert_eq!(&read(&line).unwrap(), &value);
+            let theirs: serde_json::Value = serde_json::from_str(&line).unwrap();
+            prop_assert_eq!(theirs, value.to_serde());
+        }
+
+        #[test]
+        fn strict_readers_accept_no_more_than_this_one(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "{", "}", "[", "]", ",", ":", "\"a\"", "\"\\u00e9\"", "1", "-", ".5", "true", "NaN", " ", "\"", "\\", "é",
+            ]), 0..12),
+        ) {
+            let document = pieces.concat();
+            let ours = read(&document);
+            if let Ok(theirs) = serde_json::from_str::<serde_json::Value>(&document) {
+                prop_assert_eq!(ours.unwrap().to_serde(), theirs);
+            }
+        }
+    }
 
     fn read(document: &str) -> Result<Json> {
         parse(document.as_bytes(), &Limits::default())

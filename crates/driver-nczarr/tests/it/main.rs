@@ -1,6 +1,7 @@
 //! The driver on maps in memory.
 
 mod create;
+mod files;
 mod hostile;
 mod plain;
 mod redefine;
