@@ -174,6 +174,10 @@ fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Ve
     match ranges {
         Ranges::Every { first, step, count } => {
             let len = first.len.ok_or_else(no_len)?;
+            if len == 0 {
+                // However many there are, nothing is wanted.
+                return Ok(Vec::new());
+            }
             ticket.check_len(key, len.saturating_mul((*count).into()))?;
             (0..u64::from(*count))
                 .map(|i| {
