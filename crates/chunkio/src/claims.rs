@@ -63,11 +63,12 @@ mod tests {
             for thread in 0..4u64 {
                 let (claims, inside) = (&claims, &inside);
                 scope.spawn(move || {
-                    for i in 0..500 {
+                    for i in 0..200 {
                         let chunk = (i + thread) % 2;
                         let _claim = claims.take(&ChunkIndex::from(&[chunk, 7][..]));
                         let inside = &inside[chunk as usize];
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        (0..20).for_each(|_| std::thread::yield_now());
                         inside.fetch_sub(1, Ordering::SeqCst);
                     }
                 });

@@ -98,6 +98,29 @@ fn whole_and_partial_writes_of_one_chunk_are_in_order() {
 }
 
 #[test]
+fn what_was_read_before_a_write_is_not_kept() {
+    for whole in [true, false] {
+        let map = Arc::new(Mem::new(ALL));
+        let setup = Setup::new(&map, &[8], &[8], NcType::Int).filters(vec![Box::new(Sum)]);
+        let array = Arc::new(setup.open());
+        put_ints(&array, &[0], &[8], &[1; 8]).unwrap();
+        let writer = array.clone();
+        *map.meanwhile.lock().unwrap() = Some(Box::new(move || {
+            if whole {
+                put_ints(&writer, &[0], &[8], &[2; 8]).unwrap();
+            } else {
+                // In part, through the cache and out of it again.
+                put_ints(&writer, &[1], &[2], &[2; 2]).unwrap();
+                writer.sync().unwrap();
+            }
+        }));
+        get_ints(&array, &[1], &[2]).unwrap();
+        assert!(map.meanwhile.lock().unwrap().is_none());
+        assert_eq!(get_ints(&array, &[1], &[2]).unwrap(), [2; 2]);
+    }
+}
+
+#[test]
 fn large_transfers_run_on_many_threads() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[64, 512, 64], &[10, 100, 30], NcType::Int);

@@ -53,6 +53,42 @@ fn what_could_not_be_stored_stays() {
 }
 
 #[test]
+fn what_is_written_during_a_flush_belongs_to_the_next() {
+    for (complete, fails) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (map, setup) = setup(ALL);
+        let array = Arc::new(setup.open());
+        let other = setup.open();
+        put_ints(&other, &[0, 0], &[4, 4], &[9; 16]).unwrap();
+        let rows = if complete { 4 } else { 2 };
+        for row in 0..rows {
+            put_ints(&array, &[row, 0], &[1, 4], &[1; 4]).unwrap();
+        }
+        let writer = array.clone();
+        *map.before_write.lock().unwrap() = Some(Box::new(move || {
+            put_ints(&writer, &[1, 1], &[1, 3], &[2; 3]).unwrap();
+            assert_eq!(get_ints(&writer, &[1, 0], &[1, 4]).unwrap(), [1, 2, 2, 2]);
+        }));
+        map.failing_writes.store(usize::from(fails), SeqCst);
+        assert_eq!(array.flush().is_err(), fails);
+        let expected = |new: i32| {
+            let mut expected = [[1; 4], [1, new, new, new], [9; 4], [9; 4]];
+            expected[2..rows as usize].fill([1; 4]);
+            expected.concat()
+        };
+        if !fails {
+            assert_eq!(get_ints(&setup.open(), &[0, 0], &[4, 4]).unwrap(), expected(1));
+            // What arrived is nobody's to write again: another process may have changed it since.
+            put_ints(&other, &[0, 0], &[1, 1], &[7]).unwrap();
+            other.flush().unwrap();
+        }
+        assert_eq!(get_ints(&array, &[0, 0], &[4, 4]).unwrap()[1..], expected(2)[1..]);
+        array.flush().unwrap();
+        let found = get_ints(&setup.open(), &[0, 0], &[4, 4]).unwrap();
+        assert_eq!((found[0], &found[1..]), (if fails { 1 } else { 7 }, &expected(2)[1..]));
+    }
+}
+
+#[test]
 fn a_failing_eviction_keeps_its_chunk() {
     let (map, mut setup) = setup(ALL);
     setup.options.cache_bytes = 64;

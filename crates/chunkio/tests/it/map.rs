@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use dispatch::{ByteRange, Expect, Key, MapCaps, Version, Written, ZMap};
+use dispatch::{ByteRange, Expect, Key, MapCaps, OutBuf, Version, Written, ZMap};
 use model::{ErrorKind, Result};
 
 pub struct Mem {
@@ -20,6 +20,10 @@ pub struct Mem {
     pub failing_reads: AtomicUsize,
     /// So many more conditional writes find that somebody else was there: every element one larger.
     pub losing: AtomicUsize,
+    /// Called once, after bytes were read and before they are given out.
+    pub meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Called once, when bytes arrive to be written.
+    pub before_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     clock: AtomicUsize,
 }
 
@@ -51,6 +55,8 @@ impl Mem {
             failing_writes: zero(),
             failing_reads: zero(),
             losing: zero(),
+            meanwhile: Mutex::default(),
+            before_write: Mutex::default(),
             clock: zero(),
         }
     }
@@ -69,6 +75,13 @@ impl Mem {
 
     fn fail(counter: &AtomicUsize) -> bool {
         counter.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn call(hook: &Mutex<Option<Box<dyn FnOnce() + Send>>>) {
+        let hook = hook.lock().unwrap().take();
+        if let Some(hook) = hook {
+            hook();
+        }
     }
 
     fn cut(bytes: &[u8], range: ByteRange) -> &[u8] {
@@ -97,6 +110,21 @@ impl ZMap for Mem {
         let Some((bytes, _)) = objects.get(key.as_str()) else { return Ok(false) };
         out.extend_from_slice(Self::cut(bytes, range));
         self.read_bytes.fetch_add(out.len(), SeqCst);
+        drop(objects);
+        Self::call(&self.meanwhile);
+        Ok(true)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        self.reads.fetch_add(1, SeqCst);
+        if Self::fail(&self.failing_reads) {
+            return Err(ErrorKind::Io.context("the disk is gone"));
+        }
+        let objects = self.objects.lock().unwrap();
+        let Some((bytes, _)) = objects.get(key.as_str()) else { return Ok(false) };
+        let bytes = Self::cut(bytes, ByteRange::new(offset, out.capacity() as u64));
+        self.read_bytes.fetch_add(bytes.len(), SeqCst);
+        out.put(bytes)?;
         Ok(true)
     }
 
@@ -106,6 +134,7 @@ impl ZMap for Mem {
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.writes.fetch_add(1, SeqCst);
+        Self::call(&self.before_write);
         if Self::fail(&self.failing_writes) {
             return Err(ErrorKind::Io.context("the disk is full"));
         }
@@ -126,6 +155,7 @@ impl ZMap for Mem {
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        Self::call(&self.before_write);
         if Self::fail(&self.failing_writes) {
             return Err(ErrorKind::Io.context("the disk is full"));
         }
