@@ -151,21 +151,26 @@ impl FileMap {
     /// `false` if an object stands there already.
     pub(super) fn clear_way(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<bool> {
         let (_, name) = names::split(key);
-        let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(true),
-            Err(errno) => return Err(self.fail(key.as_str(), "look at", errno)),
-        };
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok(false),
-            FileType::Directory => match tree::remove_hollow(dir, name) {
-                Ok(()) => Ok(true),
-                Err(Errno::NOTEMPTY) => Err(self.collision(key.as_str(), "is a prefix of objects")),
-                Err(errno) => Err(self.fail(key.as_str(), "clear the place of", errno)),
-            },
-            FileType::Symlink => Err(self.fail(key.as_str(), "write", Errno::LOOP)),
-            _ => Err(self.refuse(key.as_str(), "is not a regular file")),
+        for _ in 0..TRIES {
+            let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => return Ok(true),
+                Err(errno) => return Err(self.fail(key.as_str(), "look at", errno)),
+            };
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => return Ok(false),
+                FileType::Directory => match tree::remove_hollow(dir, name) {
+                    Ok(()) => return Ok(true),
+                    Err(Errno::NOTEMPTY) => return Err(self.collision(key.as_str(), "is a prefix of objects")),
+                    // Something else took its place meanwhile.
+                    Err(Errno::NOTDIR) => {}
+                    Err(errno) => return Err(self.fail(key.as_str(), "clear the place of", errno)),
+                },
+                FileType::Symlink => return Err(self.fail(key.as_str(), "write", Errno::LOOP)),
+                _ => return Err(self.refuse(key.as_str(), "is not a regular file")),
+            }
         }
+        Err(self.restless(key))
     }
 
     /// The failure of an operation that others would not let come to an end.
