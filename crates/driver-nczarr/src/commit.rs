@@ -4,9 +4,10 @@
 //! of unlimited dimensions merge with what other writers stored meanwhile, by maximum: nothing ever shrinks.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dispatch::Key;
-use model::{Chunking, Endian, ErrorKind, GroupId, Model, Result, Var};
+use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{State, VarState, ZarrDataset};
@@ -28,6 +29,9 @@ pub(crate) struct Committed {
     pub(crate) consolidated: bool,
     /// Metadata was written at least once, or was there before.
     pub(crate) once: bool,
+    /// The model all of which is stored, and the lengths of its dimensions then. Kept so that a variable nobody
+    /// touched since is known by its address.
+    pub(crate) last: Option<(Arc<Model>, Vec<u64>)>,
 }
 
 /// A document as it should be stored.
@@ -52,9 +56,11 @@ impl ZarrDataset {
             true => self.model.snapshot(),
             false => model,
         };
-        let mut documents = self.documents(&model)?;
+        let mut lens = lens(&model);
+        let mut documents = self.documents(&model, self.touched(&model, &lens, &committed))?;
         if self.grow_from_store(&model, &documents, &committed)? {
-            documents = self.documents(&model)?;
+            lens = self::lens(&model);
+            documents = self.documents(&model, self.touched(&model, &lens, &committed))?;
         }
         let mut changed: Vec<&Document> = documents
             .iter()
@@ -69,19 +75,39 @@ impl ZarrDataset {
         }
         committed.once = true;
         for var in &mut self.write_state().vars {
-            var.on_disk = true;
+            (var.on_disk, var.planned) = (true, false);
         }
         if committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&documents, &committed)?;
+            self.write_consolidated(&self.documents(&model, |_, _| true)?, &committed)?;
             committed.consolidated = true;
         }
+        committed.last = Some((model, lens));
         Ok(())
+    }
+
+    /// Tells which variables may have changed since all was stored.
+    fn touched<'a>(
+        &self,
+        model: &'a Model,
+        lens: &'a [u64],
+        committed: &'a Committed,
+    ) -> impl Fn(VarId, &VarState) -> bool + use<'a> {
+        let last = committed.last.as_ref().filter(|(last, _)| same_names(last, model));
+        move |id, here| {
+            let Some((last, last_lens)) = last else { return true };
+            let (Ok(then), Ok(now)) = (last.var(id), model.var(id)) else { return true };
+            let same_len = |dim: &DimId| last_lens.get(dim.index()) == lens.get(dim.index());
+            here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
+        }
     }
 
     /// Takes what was loaded for what is stored.
     pub(crate) fn remember(&self) -> Result<()> {
-        let documents = self.documents(&self.model.snapshot())?;
+        let model = self.model.snapshot();
+        let lens = lens(&model);
+        let documents = self.documents(&model, |_, _| true)?;
         let mut committed = self.lock_committed();
+        committed.last = Some((model, lens));
         committed.documents = documents.into_iter().map(|document| (document.key, document.text)).collect();
         committed.once = true;
         Ok(())
@@ -96,7 +122,7 @@ impl ZarrDataset {
             let here = &mut state.vars[id.index()];
             if here.replan {
                 self.planning().plan(model, id, &mut here.stored)?;
-                here.replan = false;
+                (here.replan, here.planned) = (false, true);
             }
             // Also those whose layout was decided when data first moved.
             if let Some(meta) = here.stored.meta.as_ref().filter(|_| var.problem.is_none())
@@ -122,8 +148,11 @@ impl ZarrDataset {
     /// Lets unlimited dimensions grow to what is stored now.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
         let model = self.model.snapshot();
-        let documents: Vec<Document> =
-            self.documents(&model)?.into_iter().filter(|one| matches!(one.merge, Merge::Dims(_))).collect();
+        let documents: Vec<Document> = self
+            .documents(&model, |_, _| false)?
+            .into_iter()
+            .filter(|one| matches!(one.merge, Merge::Dims(_)))
+            .collect();
         let keys: Vec<Key> = documents.iter().map(|document| document.key.clone()).collect();
         for (document, found) in documents.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits))
         {
@@ -134,8 +163,8 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// All documents, each group's before those of what is in it.
-    fn documents(&self, model: &Model) -> Result<Vec<Document>> {
+    /// The documents of all groups and of the variables that are `wanted`, each group's before those of what is in it.
+    fn documents(&self, model: &Model, wanted: impl Fn(VarId, &VarState) -> bool) -> Result<Vec<Document>> {
         let state = self.read_state();
         let depth = |group: GroupId| model.group_names(group).map(|names| names.len());
         let mut deepest = 0;
@@ -150,7 +179,9 @@ impl ZarrDataset {
             }
             for &var in group.vars.values() {
                 let here = state.vars.get(var.index()).ok_or_else(|| crate::admit::no_var(var))?;
-                self.var_documents(model, var, here, &mut documents)?;
+                if wanted(var, here) {
+                    self.var_documents(model, var, here, &mut documents)?;
+                }
             }
         }
         Ok(documents)
@@ -184,13 +215,7 @@ impl ZarrDataset {
         Ok(())
     }
 
-    fn var_documents(
-        &self,
-        model: &Model,
-        id: model::VarId,
-        here: &VarState,
-        documents: &mut Vec<Document>,
-    ) -> Result<()> {
+    fn var_documents(&self, model: &Model, id: VarId, here: &VarState, documents: &mut Vec<Document>) -> Result<()> {
         let var = model.var(id)?;
         if let Some(meta) = &here.stored.meta {
             let mut meta = meta.clone();
@@ -306,6 +331,17 @@ impl ZarrDataset {
         }
         Ok(())
     }
+}
+
+/// The lengths of all dimensions.
+fn lens(model: &Model) -> Vec<u64> {
+    model.dims().map(|(_, dim)| dim.len()).collect()
+}
+
+/// Whether groups and dimensions have the same names in both models: variables speak of both.
+fn same_names(a: &Model, b: &Model) -> bool {
+    let groups = a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
+    groups && a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name)
 }
 
 /// The variable with what its layout decided, if that is news: chunk shape, byte order, codec descriptions, and the

@@ -79,6 +79,8 @@ pub(crate) struct VarState {
     pub(crate) on_disk: bool,
     /// Its layout is to be decided anew: it is new, or was changed before there were data.
     pub(crate) replan: bool,
+    /// Its layout was decided and is not stored yet.
+    pub(crate) planned: bool,
     pub(crate) chunks: Option<Arc<Chunks>>,
     pub(crate) array: Option<Arc<ChunkedArray>>,
     /// What was set on an array that was given up since.
@@ -146,7 +148,7 @@ impl ZarrDataset {
         }
         if var.replan {
             self.planning().plan(&model, id, &mut var.stored)?;
-            var.replan = false;
+            (var.replan, var.planned) = (false, true);
         }
         self.make_array(&model, id, var)
     }

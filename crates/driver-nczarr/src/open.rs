@@ -65,6 +65,9 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let flavour = if superblock.is_some() && !pure_asked { Flavour::NcZarr } else { Flavour::Zarr };
     notes.push(why(flavour, superblock, pure_asked));
     if request.writable {
+        if !map.caps().write {
+            return Err(ErrorKind::Perm.context(format!("{target}: the storage cannot be written")));
+        }
         check_writable(superblock, pure_asked)?;
     }
     let properties = root.attrs.as_ref().and_then(Json::as_object).and_then(properties).map(str::to_owned);

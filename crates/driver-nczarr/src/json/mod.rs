@@ -1,10 +1,10 @@
 //! JSON as Zarr documents really hold it: a tree that keeps the text of numbers.
 //!
 //! Reading is lenient where writers are known to be sloppy (`NaN`, `01`, `+1`, raw control characters, illegal
-//! escapes); whatever is no JSON ends up as [`Json::Word`] with its text. Writing is strict, see [`write`].
+//! escapes); whatever is no JSON ends up as [`Json::Word`] with its text. Writing is strict, see `write`.
 //! Nothing here knows Zarr.
 //!
-//! Start with [`Json`]; then [`parse`].
+//! Start with [`Json`]; then [`parse()`].
 
 mod number;
 mod parse;

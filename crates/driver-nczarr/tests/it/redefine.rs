@@ -225,3 +225,32 @@ fn a_failed_commit_is_done_by_the_next() {
     d.sync().unwrap();
     assert_eq!(map.json(".zattrs")["note"], 1);
 }
+
+#[test]
+fn only_what_was_touched_is_written() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "nczarr");
+    let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+    let t = d.def_dim(ROOT, "t", None).unwrap();
+    for i in 0..300 {
+        // Each write ends define mode: metadata is written 300 times.
+        let v = d.def_var(ROOT, &format!("v{i}"), NcType::Int, &[if i % 2 == 0 { x } else { t }]).unwrap();
+        put(&*d, v, &[0], &[1], &[1.0]);
+    }
+    d.sync().unwrap();
+    map.take_writes();
+    let metadata = || -> Vec<String> { map.take_writes().into_iter().filter(|key| key.contains(".z")).collect() };
+    d.sync().unwrap();
+    assert_eq!(metadata(), Vec::<String>::new());
+    d.put_att(ROOT, Some(var(&*d, "v7")), "a", NcType::Int, &Values::Int(vec![1])).unwrap();
+    d.sync().unwrap();
+    assert_eq!(metadata(), ["v7/.zattrs"]);
+    put(&*d, var(&*d, "v7"), &[4], &[1], &[1.0]);
+    d.sync().unwrap();
+    assert_eq!(metadata().len(), 151, "all along the dimension, and the group that declares it");
+    d.rename_dim(x, "y").unwrap();
+    d.close().unwrap();
+    assert_eq!(metadata().len(), 151, "all that refer to it, and the group that declares it");
+    let model = open(&map).unwrap().model().snapshot();
+    assert!(model.vars().all(|(_, var)| var.problem.is_none()));
+}
