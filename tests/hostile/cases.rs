@@ -257,7 +257,11 @@ fn trees() -> Vec<Case> {
         &[".zattrs", "dimensions"],
         r#"{"dimensions": [4], "arrays": ["v"], "groups": []}"#,
     );
-    group("a dimension of -4", &[".zattrs", "dimensions.x"], r#"{"dimensions": {"x": -4}, "arrays": ["v"], "groups": []}"#);
+    group(
+        "a dimension of -4",
+        &[".zattrs", "dimensions.x"],
+        r#"{"dimensions": {"x": -4}, "arrays": ["v"], "groups": []}"#,
+    );
     group(
         "a dimension that is text",
         &[".zattrs", "dimensions.x"],

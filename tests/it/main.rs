@@ -1,6 +1,9 @@
 //! Tests across crates, through the facade as an embedder uses it.
 
+mod access;
 mod corpus;
 mod netcdf_c;
 mod right;
+mod round_trip;
+mod writing;
 mod zarr;

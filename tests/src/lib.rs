@@ -6,4 +6,5 @@ pub mod json;
 pub mod npy;
 pub mod plan;
 pub mod report;
+pub mod samples;
 pub mod unpack;

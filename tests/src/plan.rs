@@ -118,6 +118,26 @@ impl Plan {
         file.close()
     }
 
+    /// The content of an open dataset, with its layout.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn of(file: &File) -> Result<Self> {
+        Self::of_group(&file.root())
+    }
+
+    fn of_group(group: &Group) -> Result<Self> {
+        let dims = group.dimensions();
+        let dims = dims.iter().map(|dim| Dim { name: dim.name(), len: dim.len(), unlimited: dim.is_unlimited() });
+        let groups = group.groups();
+        Ok(Self {
+            dims: dims.collect(),
+            atts: pairs(group.attributes()),
+            vars: group.variables().iter().map(Var::of).collect::<Result<_>>()?,
+            groups: groups.iter().map(|group| Ok((group.name(), Self::of_group(group)?))).collect::<Result<_>>()?,
+        })
+    }
+
     /// Writes the content into a group: all definitions, then all values.
     ///
     /// # Errors
@@ -274,6 +294,21 @@ impl Plan {
 }
 
 impl Var {
+    fn of(variable: &Variable) -> Result<Self> {
+        let filters = variable.filters();
+        Ok(Self {
+            name: variable.name(),
+            dims: variable.dimensions().iter().map(nczarr::Dimension::name).collect(),
+            atts: pairs(variable.attributes()),
+            data: get(variable)?,
+            written: true,
+            chunks: variable.chunk_shape()?.filter(|shape| !shape.is_empty() && variable.rank() > 0),
+            filters: filters.into_iter().map(|filter| (filter.name, filter.params)).collect(),
+            endian: variable.endian(),
+            fill: None,
+        })
+    }
+
     fn compare(&self, variable: &Variable, found: &mut Vec<String>) {
         let place = variable.full_name();
         let mut check = |what: &str, is: String, expected: String| {
