@@ -46,6 +46,16 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Time operations on storage
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+/// What can be timed.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Do one operation and print one line of JSON, as every runner of the comparison with other libraries does
+    Op(Box<crate::bench::Op>),
 }
 
 /// Arguments of `dump`: `-h` means header only here.

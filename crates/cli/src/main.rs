@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod cat;
 mod copy;
 mod dump;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Bench, Cli, Command};
 use failure::{Failure, at};
 
 fn main() -> ExitCode {
@@ -40,5 +41,6 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Explain { url } => explain::run(url),
         Command::Rm { url } => nczarr::delete(url).map_err(at(url)),
         Command::Plugins { json } => plugins::run(*json),
+        Command::Bench(Bench::Op(op)) => bench::run(op),
     }
 }

@@ -46,7 +46,7 @@ impl Command {
             Self::Cat(args) => vec![&args.url],
             Self::Info(args) => vec![&args.url],
             Self::Explain { url } | Self::Rm { url } => vec![url],
-            Self::Plugins { .. } => Vec::new(),
+            Self::Plugins { .. } | Self::Bench(_) => Vec::new(),
         }
     }
 }

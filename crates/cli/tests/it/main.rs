@@ -1,5 +1,6 @@
 //! The program as it is called: what it prints, what it refuses, and its exit codes.
 
+mod bench;
 mod copy;
 mod store;
 

@@ -1,0 +1,184 @@
+//! The operations on data: whole arrays, parts, strides, conversion, appending.
+
+use std::fs::File;
+use std::io::Read;
+
+use bytemuck::{AnyBitPattern, cast_slice};
+use nczarr::{Array, CreateOptions, Error, Extent, Number, OpenOptions, Result, Variable};
+
+use super::Op;
+use super::measure::{Clock, Outcome};
+
+/// Runs `$body` with `$t` as the element type `--dtype` names.
+macro_rules! typed {
+    ($op:expr, $t:ident => $body:expr) => {
+        match $op.dtype.trim_start_matches('>') {
+            "f8" => {
+                type $t = f64;
+                $body
+            }
+            "i2" => {
+                type $t = i16;
+                $body
+            }
+            _ => {
+                type $t = f32;
+                $body
+            }
+        }
+    };
+}
+
+pub fn write(op: &Op) -> Result<Outcome> {
+    typed!(op, T => {
+        let values: Vec<T> = load(op, op.shape.iter().product())?;
+        let clock = Clock::start();
+        let file = options(op).create(&op.url())?;
+        op.define(&file, false)?.put(&values, ..)?;
+        file.close()?;
+        Ok(clock.stop().saw([cast_slice(&values)]))
+    })
+}
+
+pub fn read(op: &Op) -> Result<Outcome> {
+    typed!(op, T => {
+        let clock = Clock::start();
+        let array = variable(op, 0)?.get::<T, _>(..)?;
+        Ok(clock.stop().saw([cast_slice(array.as_slice())]))
+    })
+}
+
+pub fn convert(op: &Op) -> Result<Outcome> {
+    let clock = Clock::start();
+    let mut array = variable(op, 0)?.get::<f64, _>(..)?;
+    for value in array.as_mut_slice() {
+        *value = *value * 0.005 + 273.0;
+    }
+    Ok(clock.stop().saw([cast_slice(array.as_slice())]))
+}
+
+pub fn strided(op: &Op) -> Result<Outcome> {
+    let extents: Vec<Extent> =
+        op.stride.iter().map(|&step| Extent::Strided { start: 0, count: None, stride: step }).collect();
+    typed!(op, T => {
+        let clock = Clock::start();
+        let array = variable(op, 0)?.get::<T, _>(&extents[..])?;
+        Ok(clock.stop().saw([cast_slice(array.as_slice())]))
+    })
+}
+
+pub fn access(op: &Op) -> Result<Outcome> {
+    typed!(op, T => access_typed::<T>(op))
+}
+
+fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
+    let places = places(op);
+    let mut parts: Vec<Array<T>> = Vec::with_capacity(places.len());
+    let clock;
+    match op.mode.as_str() {
+        "cold" => {
+            clock = Clock::start();
+            for place in &places {
+                parts.push(variable(op, 0)?.get(&place[..])?);
+            }
+        }
+        mode => {
+            let var = variable(op, if mode == "warm" { op.cache } else { 0 })?;
+            if mode == "warm" {
+                for place in &places {
+                    var.get::<T, _>(&place[..])?;
+                }
+            }
+            clock = Clock::start();
+            for place in &places {
+                parts.push(var.get(&place[..])?);
+            }
+        }
+    }
+    let done = clock.stop();
+    Ok(done.saw(parts.iter().map(|part| cast_slice(part.as_slice()))).times(op.count))
+}
+
+pub fn open(op: &Op) -> Result<Outcome> {
+    let clock = Clock::start();
+    for _ in 0..op.count {
+        variable(op, 0)?;
+    }
+    Ok(clock.stop().times(op.count))
+}
+
+pub fn append(op: &Op) -> Result<Outcome> {
+    let record: u64 = op.shape.iter().skip(1).product();
+    typed!(op, T => {
+        let values: Vec<T> = load(op, record * op.count)?;
+        let clock = Clock::start();
+        let file = options(op).create(&op.url())?;
+        let var = op.define(&file, true)?;
+        let mut place: Vec<Extent> = op.shape.iter().map(|&len| Extent::Range { start: 0, end: len }).collect();
+        for (i, part) in values.chunks(record as usize).enumerate() {
+            place[0] = Extent::Range { start: i as u64, end: i as u64 + 1 };
+            var.put(part, &place[..])?;
+        }
+        file.close()?;
+        Ok(clock.stop().saw([cast_slice(&values)]).times(op.count))
+    })
+}
+
+fn options(op: &Op) -> CreateOptions {
+    CreateOptions::new().clobber(true).threads(op.threads)
+}
+
+/// Opens the array; `cache` bytes of decoded chunks are kept.
+fn variable(op: &Op, cache: usize) -> Result<Variable> {
+    OpenOptions::new().threads(op.threads).cache_bytes(cache).open(&op.url())?.variable("v")
+}
+
+/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read whole.
+fn places(op: &Op) -> Vec<Vec<Extent>> {
+    let rank = op.shape.len();
+    let mut counts = vec![1; rank];
+    match op.op.as_str() {
+        "row" => counts[rank - 1] = op.shape[rank - 1],
+        "series" => counts[0] = op.shape[0],
+        "box" => counts.clone_from(&op.box_shape),
+        _ => {}
+    }
+    let mut state = op.seed;
+    let mut below = |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    (0..op.count)
+        .map(|_| {
+            (counts.iter().zip(&op.shape))
+                .map(|(&count, &len)| {
+                    let whole = count == len && count != 1 && op.op != "box";
+                    let start = if whole { 0 } else { below(len - count + 1) };
+                    Extent::Range { start, end: start + count }
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// `elements` elements of the data file, which starts again at its end.
+fn load<T: AnyBitPattern + bytemuck::NoUninit + Default + Clone>(op: &Op, elements: u64) -> Result<Vec<T>> {
+    let failed = |source| Error::io(format!("--data {}", op.data), source);
+    let mut values = vec![T::default(); elements as usize];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let mut file = File::open(&op.data).map_err(failed)?;
+        let before = filled;
+        loop {
+            match file.read(&mut bytes[filled..]).map_err(failed)? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        if filled == before {
+            return Err(nczarr::ErrorKind::NoData.context(format!("--data {} is empty", op.data)));
+        }
+    }
+    Ok(values)
+}

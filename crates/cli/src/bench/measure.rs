@@ -1,0 +1,144 @@
+//! Clocks, peak memory and the checksum of one operation.
+
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+/// Wall and process CPU time from one moment on.
+pub struct Clock {
+    wall: Instant,
+    cpu: f64,
+    base_kb: u64,
+}
+
+/// What an operation took and saw.
+pub struct Outcome {
+    seconds: f64,
+    cpu: f64,
+    base_kb: u64,
+    peak_kb: u64,
+    /// Bytes moved, as the caller sees them.
+    pub bytes: usize,
+    /// Of the elements in reading order, or a count.
+    pub checksum: String,
+    /// Operations done.
+    pub n: u64,
+}
+
+impl Clock {
+    /// Starts now.
+    pub fn start() -> Self {
+        let base_kb = peak_kb();
+        Self { cpu: cpu_seconds(), wall: Instant::now(), base_kb }
+    }
+
+    /// Stops now; what was seen is filled in later, outside the measured span.
+    pub fn stop(self) -> Outcome {
+        let seconds = self.wall.elapsed().as_secs_f64();
+        let cpu = cpu_seconds() - self.cpu;
+        Outcome { seconds, cpu, base_kb: self.base_kb, peak_kb: peak_kb(), bytes: 0, checksum: String::new(), n: 1 }
+    }
+}
+
+impl Outcome {
+    /// With the bytes moved and their checksum.
+    pub fn saw<'a>(mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut sum = Sum::default();
+        for part in parts {
+            self.bytes += part.len();
+            sum.add(part);
+        }
+        self.checksum = sum.hex();
+        self
+    }
+
+    /// With the number of operations.
+    pub fn times(mut self, n: u64) -> Self {
+        self.n = n;
+        self
+    }
+
+    /// The line to print.
+    pub fn to_json(&self, op: &str) -> Value {
+        json!({
+            "peer": "nczarr", "op": op, "seconds": self.seconds, "cpu": self.cpu, "bytes": self.bytes,
+            "base_rss_kb": self.base_kb, "rss_kb": self.peak_kb, "checksum": self.checksum, "n": self.n,
+        })
+    }
+}
+
+/// Sum over little-endian 64-bit words `w_i * (2 i + 1)`; the last word is padded with zeros.
+#[derive(Default)]
+struct Sum {
+    total: u64,
+    words: u64,
+    rest: Vec<u8>,
+}
+
+impl Sum {
+    fn add(&mut self, mut bytes: &[u8]) {
+        if !self.rest.is_empty() {
+            let (head, tail) = bytes.split_at(bytes.len().min(8 - self.rest.len()));
+            self.rest.extend_from_slice(head);
+            bytes = tail;
+            if self.rest.len() < 8 {
+                return;
+            }
+            let rest = std::mem::take(&mut self.rest);
+            self.words_of(&rest);
+        }
+        let whole = bytes.len() / 8 * 8;
+        self.words_of(&bytes[..whole]);
+        self.rest.extend_from_slice(&bytes[whole..]);
+    }
+
+    fn words_of(&mut self, bytes: &[u8]) {
+        for word in bytes.as_chunks::<8>().0 {
+            let factor = 2 * self.words + 1;
+            self.total = self.total.wrapping_add(u64::from_le_bytes(*word).wrapping_mul(factor));
+            self.words += 1;
+        }
+    }
+
+    fn hex(mut self) -> String {
+        if !self.rest.is_empty() {
+            let mut last = std::mem::take(&mut self.rest);
+            last.resize(8, 0);
+            self.words_of(&last);
+        }
+        format!("{:016x}", self.total)
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// The most memory the process ever held, in KiB; 0 where the system does not say.
+fn peak_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_does_not_depend_on_how_bytes_are_cut() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let mut whole = Sum::default();
+        whole.add(&bytes);
+        let mut cut = Sum::default();
+        for part in bytes.chunks(7) {
+            cut.add(part);
+        }
+        assert_eq!(whole.hex(), cut.hex());
+        let mut one = Sum::default();
+        one.add(&[1]);
+        assert_eq!(one.hex(), "0000000000000001");
+    }
+}

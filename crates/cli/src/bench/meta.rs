@@ -1,0 +1,49 @@
+//! The operations on metadata: many variables written, many opened, keys listed.
+
+use nczarr::dispatch::{Key, OpenRequest, Options};
+use nczarr::{CreateOptions, OpenOptions, Result};
+
+use super::Op;
+use super::measure::{Clock, Outcome};
+
+pub fn write(op: &Op) -> Result<Outcome> {
+    let clock = Clock::start();
+    let file = CreateOptions::new().clobber(true).create(&op.url())?;
+    file.add_dimension("x", 10)?;
+    for i in 0..op.nvars {
+        let var = file.add_variable::<f32>(&format!("v{i:05}"), &["x"])?;
+        var.put_attribute("units", "K")?;
+        var.put_attribute("long_name", format!("variable {i}"))?;
+        var.put_attribute("scale_factor", 0.5)?;
+        var.put_attribute("add_offset", i as f64)?;
+    }
+    file.close()?;
+    Ok(clock.stop().times(op.nvars))
+}
+
+/// Opens all variables; the checksum counts their attributes, `_ARRAY_DIMENSIONS` among them, and their lengths.
+pub fn open(op: &Op) -> Result<Outcome> {
+    let clock = Clock::start();
+    let file = OpenOptions::new().open(&op.url())?;
+    let model = file.model();
+    let mut sum = 0;
+    for (id, var) in model.vars() {
+        sum += (var.atts.len() as u64 + 1) * 1000 + model.shape(id)?[0];
+    }
+    let mut done = clock.stop().times(op.nvars);
+    done.checksum = sum.to_string();
+    Ok(done)
+}
+
+pub fn list(op: &Op) -> Result<Outcome> {
+    let clock = Clock::start();
+    let registry = nczarr::registry()?;
+    let (target, options) = (url_infer::parse(&op.url())?, Options::default());
+    let request = OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None };
+    let map = registry.open_map(&request)?;
+    let keys = map.list(&Key::new("v")?)?;
+    let chunks = keys.iter().filter(|key| !key.name().starts_with('.')).count() as u64;
+    let mut done = clock.stop().times(chunks);
+    done.checksum = chunks.to_string();
+    Ok(done)
+}

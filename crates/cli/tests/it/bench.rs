@@ -1,0 +1,70 @@
+//! The timed operations: every one of them does what it says, and what cannot be done is said.
+
+use serde_json::Value;
+
+use crate::{out, text};
+
+fn line(args: &[&str]) -> Value {
+    let all = [&["bench", "op"], args].concat();
+    serde_json::from_str(&out(&all)).unwrap()
+}
+
+#[test]
+fn what_is_written_is_what_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, data) = (dir.path().join("b.zarr"), dir.path().join("data.raw"));
+    let raw: Vec<u8> = (0..4000u32).flat_map(|i| (i as f32 / 8.0).to_le_bytes()).collect();
+    std::fs::write(&data, &raw).unwrap();
+    let array = |op: &'static str, codec: &'static str, dtype: &'static str| {
+        let given = ["--op", op, "--path", text(&store), "--data", text(&data), "--codec", codec, "--dtype", dtype];
+        [&given[..], &["--shape", "12,10,9", "--chunks", "5,4,9", "--count", "7", "--box", "3,4,5"]].concat()
+    };
+    for codec in ["none", "zlib5", "deflate5s", "zstd3", "zstd3s", "blosclz4", "blosczstdbit"] {
+        for dtype in ["f4", "f8", "i2", ">f4"] {
+            let written = line(&array("write", codec, dtype));
+            let read = line(&array("read", codec, dtype));
+            assert_eq!(written["checksum"], read["checksum"], "{codec} {dtype}: {written} {read}");
+            assert_eq!(written["bytes"], read["bytes"]);
+        }
+    }
+    for op in ["elem", "row", "box", "series"] {
+        let parts = |mode: &'static str| line(&[&array(op, "none", "f4")[..], &["--mode", mode]].concat());
+        let (cold, open, warm) = (parts("cold"), parts("open"), parts("warm"));
+        assert!(cold["bytes"].as_u64().unwrap() > 0, "{cold}");
+        assert_eq!((&cold["checksum"], &cold["n"]), (&open["checksum"], &open["n"]));
+        assert_eq!(open["checksum"], warm["checksum"]);
+    }
+    assert_eq!(line(&array("vars", "none", "f4"))["bytes"], 6 * 5 * 5 * 4);
+    assert_eq!(line(&array("conv", "none", "f4"))["bytes"], 12 * 10 * 9 * 8);
+    assert_eq!(line(&array("list", "none", "f4"))["n"], 9);
+    assert_eq!(line(&array("open", "none", "f4"))["n"], 7);
+    let appended = line(&array("append", "zlib5", "f4"));
+    assert_eq!(appended["bytes"], 7 * 10 * 9 * 4);
+    assert_eq!(line(&[&array("read", "zlib5", "f4")[..]].concat())["checksum"], appended["checksum"]);
+}
+
+#[test]
+fn metadata_is_written_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("m.zarr");
+    for consolidated in [&[][..], &["--consolidated"]] {
+        let op = |name: &'static str| {
+            let given = ["--op", name, "--path", text(&store), "--nvars", "6"];
+            line(&[&given[..], consolidated].concat())
+        };
+        assert_eq!(op("meta_write")["n"], 6);
+        // Six variables of five attributes each, with ten elements; the dimension itself is no variable.
+        assert_eq!(op("meta_open")["checksum"], "30060");
+    }
+}
+
+#[test]
+fn what_this_build_cannot_do_is_skipped() {
+    for args in [["--format", "v9"], ["--store", "tape"], ["--op", "fly"]] {
+        let given: Vec<&str> = match args[0] {
+            "--op" => [&args[..], &["--path", "x"]].concat(),
+            _ => [&args[..], &["--op", "read", "--path", "x"]].concat(),
+        };
+        assert!(line(&given)["skip"].is_string(), "{args:?}");
+    }
+}
