@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod filter;
 mod map;
 
 pub use failure::{Failure, Outcome};
+pub use filter::check_filter;
 pub use map::check_map;

@@ -1,0 +1,32 @@
+//! Data to filter: constant, smooth, random, and of sizes that do not fit.
+
+use dispatch::ChunkInfo;
+
+/// Random bytes, the same for one seed.
+pub(super) fn noise(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// Kinds of data as a chunk of this form may hold; the first ones fill it.
+pub(super) fn data(chunk: &ChunkInfo) -> Vec<(&'static str, Vec<u8>)> {
+    let (len, item) = (chunk.chunk_bytes, chunk.item_size.max(1));
+    let ramp = (0..len).map(|i| ((i / item) >> (8 * (i % item).min(7))) as u8).collect();
+    let mut kinds = vec![("zeros", vec![0; len]), ("a ramp", ramp), ("noise", noise(len, 7))];
+    if len < 10_000 {
+        // What a filter before this one may have made of a chunk.
+        kinds.extend([
+            ("nothing", Vec::new()),
+            ("one byte", vec![0x5a]),
+            ("a byte more", noise(len + 1, 8)),
+            ("a few bytes less", noise(len.saturating_sub(3), 9)),
+        ]);
+    }
+    kinds
+}

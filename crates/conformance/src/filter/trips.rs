@@ -1,0 +1,127 @@
+//! Data through a filter and back.
+
+use std::ops::Range;
+use std::thread;
+
+use dispatch::{Filter, OutBuf, Stage};
+use model::{ErrorKind, Result};
+
+use super::into_output;
+use crate::failure::{Outcome, broken, fails, ok, same_bytes};
+
+/// Checks one run of data and gives its encoded form.
+pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome<Vec<u8>> {
+    let encoded = encode(what, filter, data)?;
+    for capacity in [data.len(), data.len() + 1, data.len() * 2 + 100] {
+        let decoded = into_output(what, capacity, |out| filter.decode(&encoded, out))?;
+        let decoded = ok(format!("{what}: decode into {capacity} bytes"), decoded)?;
+        same_bytes(format!("{what}: decode of what was encoded, into {capacity} bytes"), data, &decoded)?;
+    }
+    if !data.is_empty() {
+        for capacity in [0, data.len() / 2, data.len() - 1] {
+            let decoded = into_output(what, capacity, |out| filter.decode(&encoded, out))?;
+            fails(format!("{what}: decode into {capacity} bytes, too few"), &[ErrorKind::Filter], decoded)?;
+        }
+    }
+    for capacity in [0, encoded.len() / 2, encoded.len().saturating_sub(1)] {
+        match into_output(what, capacity, |out| filter.encode(data, out))? {
+            Ok(short) => {
+                // Some filters find a shorter form when there is less room.
+                let decoded = into_output(what, data.len(), |out| filter.decode(&short, out))?;
+                same_bytes(format!("{what}: encode into {capacity} bytes"), data, &ok(what, decoded)?)?;
+            }
+            short => fails(format!("{what}: encode into {capacity} bytes, too few"), &[ErrorKind::Filter], short)?,
+        }
+    }
+    stage(what, filter, data, &encoded)?;
+    parts(what, filter, data, &encoded)?;
+    Ok(encoded)
+}
+
+/// Encodes into as much as the bound says, or into more and more where there is none.
+fn encode(what: &str, filter: &dyn Filter, data: &[u8]) -> Outcome<Vec<u8>> {
+    if let Some(bound) = filter.encode_bound(data.len()) {
+        let encoded = into_output(what, bound, |out| filter.encode(data, out))?;
+        return ok(format!("{what}: encode into the bound of {bound} bytes"), encoded);
+    }
+    let mut capacity = data.len() + 64;
+    loop {
+        match into_output(what, capacity, |out| filter.encode(data, out))? {
+            Err(_) if capacity < data.len() * 64 + (1 << 20) => capacity *= 2,
+            encoded => return ok(format!("{what}: encode into {capacity} bytes"), encoded),
+        }
+    }
+}
+
+/// What the engine does in place of the filter is what the filter does.
+fn stage(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
+    let expected: Vec<u8> = match filter.stage() {
+        Stage::Transpose { item } if item > 0 => {
+            let count = data.len() / item;
+            let (whole, tail) = data.split_at(count * item);
+            let byte = |at: usize| whole[at % count * item + at / count];
+            (0..whole.len()).map(byte).chain(tail.iter().copied()).collect()
+        }
+        Stage::Swap { item } if item > 0 => {
+            let mut items = data.chunks_exact(item);
+            let mut swapped: Vec<_> = items.by_ref().flat_map(|item| item.iter().rev().copied()).collect();
+            swapped.extend(items.remainder());
+            swapped
+        }
+        Stage::Opaque => return Ok(()),
+        stage => return Err(broken(format!("{what}: its stage"), "elements of at least a byte", stage)),
+    };
+    same_bytes(format!("{what}: encode does what {:?} says", filter.stage()), &expected, encoded)
+}
+
+/// Parts decode as the whole does, where the filter decodes parts.
+fn parts(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
+    let len = data.len();
+    let lists: [&[Range<usize>]; 5] = [
+        &[0..len],
+        &[0..len / 2, len / 2..len],
+        &[len / 3..len / 3 + len / 5, len - len / 7..len],
+        &[len / 2..len / 2 + len.min(1)],
+        &[],
+    ];
+    for wanted in lists.map(|list| list.iter().filter(|range| range.end <= len).cloned().collect::<Vec<_>>()) {
+        let expected: Vec<u8> = wanted.iter().flat_map(|range| &data[range.clone()]).copied().collect();
+        let mut able = true;
+        let decoded =
+            into_output(what, expected.len(), |out| match filter.decode_ranges(encoded, len, &wanted, out) {
+                Some(outcome) => outcome,
+                None => {
+                    able = false;
+                    Ok(())
+                }
+            })?;
+        if able {
+            let decoded = ok(format!("{what}: decode of {wanted:?}"), decoded)?;
+            same_bytes(format!("{what}: decode of {wanted:?}"), &expected, &decoded)?;
+        }
+    }
+    Ok(())
+}
+
+/// One instance, used by several threads at once, and copies of it.
+pub(super) fn check_threads(what: &str, filter: Box<dyn Filter>, data: &[u8]) -> Outcome {
+    let expected = encode(what, &*filter, data)?;
+    let round = |filter: &dyn Filter| -> Result<Vec<u8>> {
+        let (mut encoded, mut decoded) = (vec![0; expected.len() + 1024], vec![0; data.len()]);
+        let (mut out, mut back) = (OutBuf::over(&mut encoded), OutBuf::over(&mut decoded));
+        filter.encode(data, &mut out)?;
+        filter.decode(out.filled(), &mut back)?;
+        Ok(back.filled().to_vec())
+    };
+    let copies = [filter.clone(), filter.clone()];
+    let rounds: Vec<_> = thread::scope(|scope| {
+        let all = [&*filter, &*filter, &*copies[0], &*copies[1]];
+        let threads = all.map(|filter| scope.spawn(move || round(filter)));
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    for outcome in rounds {
+        let Ok(outcome) = outcome else { return Err(broken(format!("{what}: threads"), "no panic", "a panic")) };
+        same_bytes(format!("{what}: decoded in threads"), data, &ok(format!("{what}: threads"), outcome)?)?;
+    }
+    Ok(())
+}

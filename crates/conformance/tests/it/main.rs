@@ -1,0 +1,3 @@
+//! The suites on what this project ships, and on things made wrong on purpose: those must be found out.
+
+mod filters;
