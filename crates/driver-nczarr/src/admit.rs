@@ -89,8 +89,9 @@ impl ZarrDataset {
             return Err(ErrorKind::Perm.context("the store is a single array; it holds nothing else"));
         }
         let name = name::nfc(name);
-        // Readers of plain Zarr skip hidden names, and V3's document must not be taken for a node.
-        if name.starts_with('.') || name == "zarr.json" {
+        // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
+        // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
+        if name.starts_with('.') {
             return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
         }
         let mut state = self.write_state();

@@ -306,10 +306,8 @@ fn what_cannot_be_stored_is_refused() {
     assert_eq!(d.rename_att(ROOT, None, "a", "_nczarr_array").unwrap_err().kind(), ErrorKind::NameInUse);
     let latin = Values::Char(vec![b'a', 0xe9]);
     assert_eq!(d.put_att(ROOT, None, "latin", NcType::Char, &latin).unwrap_err().kind(), ErrorKind::Char);
-    for name in [".hidden", "zarr.json"] {
-        assert_eq!(d.def_var(ROOT, name, NcType::Int, &[]).unwrap_err().kind(), ErrorKind::BadName, "{name}");
-        assert_eq!(d.def_grp(ROOT, name).unwrap_err().kind(), ErrorKind::BadName, "{name}");
-    }
+    assert_eq!(d.def_var(ROOT, ".hidden", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::BadName);
+    assert_eq!(d.def_grp(ROOT, ".hidden").unwrap_err().kind(), ErrorKind::BadName);
     assert_eq!(d.def_opaque(ROOT, 4, "o").unwrap_err().kind(), ErrorKind::NotNc4);
     assert_eq!(d.def_var_filter(v, 307, &[9]).unwrap_err().kind(), ErrorKind::NoFilter);
     let huge = d.def_dim(ROOT, "huge", Some(1 << 40)).unwrap();
@@ -461,4 +459,28 @@ fn many_threads_define_nothing_twice() {
         assert_eq!(get(&*d, v), vec![i as f64; 1000]);
     }
     assert!(registry().driver("nczarr").is_ok());
+}
+
+#[test]
+fn a_variable_may_have_the_name_of_another_versions_document() {
+    for modes in ["nczarr", "zarr"] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+        let v = d.def_var(ROOT, "zarr.json", NcType::Int, &[x]).unwrap();
+        let group = d.def_grp(ROOT, "g").unwrap();
+        let inner = d.def_grp(group, "zarr.json").unwrap();
+        let w = d.def_var(inner, "zarr.json", NcType::Int, &[x]).unwrap();
+        put(&*d, v, &[0], &[2], &[1.0, 2.0]);
+        put(&*d, w, &[0], &[2], &[3.0, 4.0]);
+        d.close().unwrap();
+        let d = open_with(&map, modes, true, &Options::default()).unwrap();
+        assert_eq!(get(&*d, var(&*d, "zarr.json")), [1.0, 2.0], "{modes}");
+        assert_eq!(get(&*d, var(&*d, "g/zarr.json/zarr.json")), [3.0, 4.0], "{modes}");
+        assert!(!d.info().notes.iter().any(|note| note.contains("zarr.json")), "{modes}: {:?}", d.info().notes);
+        d.rename_var(var(&*d, "zarr.json"), "v").unwrap();
+        d.close().unwrap();
+        let d = open_with(&map, modes, false, &Options::default()).unwrap();
+        assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0], "{modes}");
+    }
 }
