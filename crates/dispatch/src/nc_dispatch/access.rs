@@ -32,9 +32,10 @@ impl VarShape {
         })
     }
 
-    /// The error with the variable's path before it.
+    /// The error with the variable's path before it, once: a driver, or its engine, may have put it there.
     pub fn at(&self, error: Error) -> Error {
-        error.at(&self.path)
+        let named = error.what().strip_prefix(&*self.path).is_some_and(|rest| rest.starts_with([':', '[']));
+        if named { error } else { error.at(&self.path) }
     }
 
     pub fn path(&self) -> String {

@@ -1,9 +1,10 @@
 //! Damaged and hostile documents: typed errors that name key and member; never a panic; others stay readable.
 
-use model::ErrorKind;
+use dispatch::{MemMut, MemRef, NcDispatch, OutBuf};
+use model::{ErrorKind, NcType};
 use proptest::prelude::*;
 
-use crate::support::{TestMap, get, open, try_get, var};
+use crate::support::{TestMap, get, open, open_rw, try_get, var};
 
 const ATTRS: &str = concat!(
     r#"{"_nczarr_superblock": {"version": "2.0.0"}, "_nczarr_group": {"dimensions": {"x": 4, "t": {"size": 2, "#,
@@ -202,4 +203,22 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn an_error_names_the_variable_once() {
+    let map = dataset();
+    map.put("v/0", b"abc");
+    let d = open(&map).unwrap();
+    let v = var(&*d, "v");
+    let mut bytes = [0; 16];
+    let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut bytes) };
+    let error = d.get_vara(v, &[0], &[4], out).unwrap_err().to_string();
+    assert!(error.contains(": /v: chunk v/0: ") && error.matches("/v: ").count() == 1, "{error}");
+
+    let map = dataset();
+    let d = open_rw(&map);
+    let (v, ints) = (var(&*d, "v"), [7i64 << 40; 4].map(i64::to_ne_bytes).concat());
+    let error = d.put_vara(v, &[0], &[4], MemRef::Fixed { ty: NcType::Int64, bytes: &ints }).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().matches("/v").count()), (ErrorKind::Range, 1), "{error}");
 }
