@@ -3,7 +3,9 @@
 //! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
 //! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
 
-use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, byte_len};
+use std::sync::Arc;
+
+use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, VarAccess, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::{Array, Extents, Number, Selection, Variable};
@@ -15,9 +17,8 @@ impl Variable {
     /// `NC_ERANGE` if a value does not fit `T`, `NC_ECHAR` if the variable is text, `NC_EEDGE` and kin for extents beyond the
     /// shape; what storage and filters say.
     pub fn get<T: Number, E: Extents>(&self, extents: E) -> Result<Array<T>> {
-        let selection = self.select(extents)?;
-        let data = self.fetch::<T>(&selection, T::TYPE)?;
-        Ok(Array::new(selection.shape(), data))
+        let part = self.part(extents)?;
+        Ok(Array::new(part.selection.shape(), part.fetch::<T>(T::TYPE)?))
     }
 
     /// As [`Variable::get`], the values alone, copied to a vector.
@@ -25,7 +26,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`].
     pub fn get_values<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<T>> {
-        Ok(self.fetch(&self.select(extents)?, T::TYPE)?.into_vec())
+        Ok(self.part(extents)?.fetch::<T>(T::TYPE)?.into_vec())
     }
 
     /// Reads one element.
@@ -33,9 +34,10 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
     pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
-        let selection = self.select(extents)?;
-        self.one(&selection)?;
-        Ok(self.fetch(&selection, T::TYPE)?[0])
+        let (part, mut value) = (self.part(extents)?, [T::zeroed()]);
+        part.expect(1)?;
+        part.fill(T::TYPE, bytemuck::must_cast_slice_mut(&mut value))?;
+        Ok(value[0])
     }
 
     /// Reads into memory of the caller's, whose length is the number of elements.
@@ -43,9 +45,9 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs.
     pub fn get_into<T: Number, E: Extents>(&self, out: &mut [T], extents: E) -> Result<()> {
-        let selection = self.select(extents)?;
-        self.expect(&selection, out.len())?;
-        self.fixed_into(&selection.slab(), T::TYPE, bytemuck::must_cast_slice_mut(out))
+        let part = self.part(extents)?;
+        part.expect(out.len())?;
+        part.fill(T::TYPE, bytemuck::must_cast_slice_mut(out))
     }
 
     /// Reads text, one byte per element.
@@ -53,9 +55,8 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type char.
     pub fn get_chars<E: Extents>(&self, extents: E) -> Result<Array<u8>> {
-        let selection = self.select(extents)?;
-        let data = self.fetch(&selection, NcType::Char)?;
-        Ok(Array::new(selection.shape(), data))
+        let part = self.part(extents)?;
+        Ok(Array::new(part.selection.shape(), part.fetch(NcType::Char)?))
     }
 
     /// Reads strings.
@@ -79,13 +80,11 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
     pub fn get_nc_strings<E: Extents>(&self, extents: E) -> Result<Array<NcString>> {
-        let selection = self.select(extents)?;
-        let slab = selection.slab();
-        self.check(&slab, false)?;
-        let room = byte_len(slab.len(), size_of::<NcString>()).map_err(|error| error.at(self.full_name()))?;
+        let part = self.part(extents)?;
+        let room = part.bytes(size_of::<NcString>())?;
         let mut strings = vec![NcString::new(); room / size_of::<NcString>()];
-        self.read(&slab, MemMut::Strings(&mut strings))?;
-        Ok(Array::new(selection.shape(), strings))
+        part.access.get(&part.selection.slab(), MemMut::Strings(&mut strings))?;
+        Ok(Array::new(part.selection.shape(), strings))
     }
 
     /// Reads elements of the variable's own type of fixed size, in native byte order.
@@ -93,12 +92,12 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the length differs, `NC_EBADTYPE` for strings and vlens.
     pub fn get_raw<E: Extents>(&self, out: &mut [u8], extents: E) -> Result<()> {
-        let selection = self.select(extents)?;
+        let part = self.part(extents)?;
         let (ty, size) = self.fixed_type()?;
-        if byte_len(selection.slab().len(), size)? != out.len() {
-            return Err(self.wrong_length("bytes", selection.slab().len().saturating_mul(size as u64), out.len()));
+        match part.bytes(size)? {
+            bytes if bytes == out.len() => part.fill(ty, out),
+            bytes => Err(wrong_length("bytes", bytes as u64, out.len()).at(part.access.path())),
         }
-        self.fixed_into(&selection.slab(), ty, out)
     }
 
     /// Reads into places of the caller's: element `i` of the part goes to `out[Σ i·imap]`; what lies between is left alone.
@@ -106,12 +105,10 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
     pub fn get_mapped<T: Number, E: Extents>(&self, extents: E, imap: &[i64], out: &mut [T]) -> Result<()> {
-        let selection = self.select(extents)?;
-        let slab = selection.slab();
-        self.check(&slab, false)?;
-        model::check_imap(slab.count, imap, out.len()).map_err(|error| error.at(self.full_name()))?;
-        let values = self.fetch::<T>(&selection, T::TYPE)?;
-        model::scatter_items(slab.count, imap, out, &values)
+        let part = self.part(extents)?;
+        let count = part.selection.slab().count;
+        model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
+        model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
     }
 
     /// Reads a hyperslab in terms of the contract below this crate.
@@ -119,11 +116,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`].
     pub fn read(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        let dataset = self.open.dataset()?;
-        match slab.stride {
-            None => dataset.get_vara(self.id, slab.start, slab.count, out),
-            Some(stride) => dataset.get_vars(self.id, slab.start, slab.count, stride, out),
-        }
+        self.access()?.get(slab, out)
     }
 
     /// Writes a part of the variable. Along an unlimited dimension a write grows it, and an open end (`..`) reaches
@@ -180,7 +173,8 @@ impl Variable {
     pub fn put_raw<E: Extents>(&self, bytes: &[u8], extents: E) -> Result<()> {
         let (ty, size) = self.fixed_type()?;
         if !bytes.len().is_multiple_of(size) {
-            return Err(self.wrong_length("bytes", (bytes.len() / size * size) as u64, bytes.len()));
+            let whole = (bytes.len() / size * size) as u64;
+            return Err(wrong_length("bytes", whole, bytes.len()).at(self.full_name()));
         }
         let selection = self.select_for_write(extents, bytes.len() / size)?;
         self.write(&selection.slab(), MemRef::Fixed { ty, bytes })
@@ -192,9 +186,11 @@ impl Variable {
     /// # Errors
     /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
     pub fn put_mapped<T: Number, E: Extents>(&self, values: &[T], imap: &[i64], extents: E) -> Result<()> {
-        let selection = self.select(extents)?;
+        let model = self.open.model();
+        let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
+        let selection = Selection::new(extents, &shape).map_err(|error| error.at(self.full_name()))?;
         let slab = selection.slab();
-        self.check(&slab, true)?;
+        slab.check(&shape, |dim| unlimited[dim]).map_err(|error| error.at(self.full_name()))?;
         model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
         let len = byte_len(slab.len(), size_of::<T>())?;
         let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
@@ -210,6 +206,10 @@ impl Variable {
     /// As [`Variable::put`].
     pub fn write(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
         let dataset = self.open.dataset()?;
+        if !dataset.model().is_defining() {
+            return self.access()?.put(slab, data);
+        }
+        // Metadata is written first.
         match slab.stride {
             None => dataset.put_vara(self.id, slab.start, slab.count, data),
             Some(stride) => dataset.put_vars(self.id, slab.start, slab.count, stride, data),
@@ -217,43 +217,58 @@ impl Variable {
     }
 }
 
+/// A checked part of a variable, to be read.
+struct Part {
+    access: Arc<VarAccess>,
+    selection: Selection,
+}
+
+impl Part {
+    /// Bytes that its elements take, of `size` bytes each.
+    fn bytes(&self, size: usize) -> Result<usize> {
+        byte_len(self.selection.slab().len(), size).map_err(|error| error.at(self.access.path()))
+    }
+
+    fn expect(&self, elements: usize) -> Result<()> {
+        expect(&self.selection, elements).map_err(|error| error.at(self.access.path()))
+    }
+
+    /// Reads into fresh memory.
+    fn fetch<T: Plain>(&self, ty: NcType) -> Result<Buffer<T>> {
+        let slab = self.selection.slab();
+        Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
+            self.access.get(&slab, MemMut::Fixed { ty, out })
+        })
+    }
+
+    /// Reads into memory of exactly the right size.
+    fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+        let mut out = OutBuf::over(bytes);
+        self.access.get(&self.selection.slab(), MemMut::Fixed { ty, out: &mut out })?;
+        match out.room() {
+            0 => Ok(()),
+            room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", self.access.path()))),
+        }
+    }
+}
+
 impl Variable {
-    fn select(&self, extents: impl Extents) -> Result<Selection> {
-        let model = self.open.model();
-        let selection = Selection::new(extents, &model.shape(self.id)?).map_err(|error| error.at(self.full_name()))?;
-        Ok(selection)
+    /// The part of the variable that `extents` mean, checked, before any memory is taken for it.
+    fn part(&self, extents: impl Extents) -> Result<Part> {
+        let access = self.access()?;
+        let shape: Vec<u64> = access.dims().iter().map(model::Dim::len).collect();
+        let selection = Selection::new(extents, &shape)
+            .and_then(|selection| selection.slab().check(&shape, |_| false).map(|()| selection))
+            .map_err(|error| error.at(access.path()))?;
+        Ok(Part { access, selection })
     }
 
     fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
         let model = self.open.model();
-        let selection =
-            Selection::for_write(extents, &model.shape(self.id)?, &unlimited(&model, self)?, elements as u64)
-                .map_err(|error| error.at(self.full_name()))?;
-        self.expect(&selection, elements)?;
-        Ok(selection)
-    }
-
-    fn check(&self, slab: &Slab<'_>, write: bool) -> Result<()> {
-        let model = self.open.model();
-        let unlimited = unlimited(&model, self)?;
-        slab.check(&model.shape(self.id)?, |dim| write && unlimited[dim]).map_err(|error| error.at(self.full_name()))
-    }
-
-    /// Reads into fresh memory. The slab is checked before anything is allocated.
-    fn fetch<T: Plain>(&self, selection: &Selection, ty: NcType) -> Result<Buffer<T>> {
-        let slab = selection.slab();
-        self.check(&slab, false)?;
-        let bytes = byte_len(slab.len(), size_of::<T>()).map_err(|error| error.at(self.full_name()))?;
-        Buffer::fill(bytes / size_of::<T>(), |out| self.read(&slab, MemMut::Fixed { ty, out }))
-    }
-
-    fn fixed_into(&self, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
-        let mut out = OutBuf::over(bytes);
-        self.read(slab, MemMut::Fixed { ty, out: &mut out })?;
-        match out.room() {
-            0 => Ok(()),
-            room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", self.full_name()))),
-        }
+        let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
+        Selection::for_write(extents, &shape, &unlimited, elements as u64)
+            .and_then(|selection| expect(&selection, elements).map(|()| selection))
+            .map_err(|error| error.at(self.full_name()))
     }
 
     fn fixed_type(&self) -> Result<(NcType, usize)> {
@@ -264,21 +279,17 @@ impl Variable {
             _ => Err(ErrorKind::BadType.context(format!("{}: elements of no fixed size", self.full_name()))),
         }
     }
+}
 
-    fn one(&self, selection: &Selection) -> Result<()> {
-        self.expect(selection, 1)
+fn expect(selection: &Selection, elements: usize) -> Result<()> {
+    match selection.slab().len() {
+        len if len == elements as u64 => Ok(()),
+        len => Err(wrong_length("elements", len, elements)),
     }
+}
 
-    fn expect(&self, selection: &Selection, elements: usize) -> Result<()> {
-        match selection.slab().len() {
-            len if len == elements as u64 => Ok(()),
-            len => Err(self.wrong_length("elements", len, elements)),
-        }
-    }
-
-    fn wrong_length(&self, what: &str, expected: u64, found: usize) -> model::Error {
-        ErrorKind::Inval.context(format!("{}: expected {expected} {what}, found {found}", self.full_name()))
-    }
+fn wrong_length(what: &str, expected: u64, found: usize) -> model::Error {
+    ErrorKind::Inval.context(format!("expected {expected} {what}, found {found}"))
 }
 
 fn unlimited(model: &Model, variable: &Variable) -> Result<Vec<bool>> {

@@ -1,10 +1,10 @@
 //! [`Variable`]: one variable's metadata: what it is, its attributes, its layout. Its data is in `transfer`.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use dispatch::{CacheConfig, NcDispatch};
-use model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
+use dispatch::{CacheConfig, NcDispatch, VarAccess};
+use model::{Chunking, Edit, Endian, FilterSpec, GroupId, Model, NcType, Result, Values, Var, VarId};
 
 use crate::file::Open;
 use crate::{Attribute, Dimension, Group, IntoValues};
@@ -14,11 +14,37 @@ use crate::{Attribute, Dimension, Group, IntoValues};
 pub struct Variable {
     pub(crate) open: Arc<Open>,
     pub(crate) id: VarId,
+    kept: Arc<RwLock<Option<Kept>>>,
+}
+
+/// What data calls need of a variable, and the state of the metadata it was looked up in.
+///
+/// Any edit puts another model in the dataset. The weak pointer keeps the place of the old one from being used
+/// again, so equal places mean that nothing was edited; it does not make an edit copy the model.
+#[derive(Clone)]
+struct Kept {
+    model: Weak<Model>,
+    access: Arc<VarAccess>,
 }
 
 impl Variable {
     pub(crate) fn new(open: Arc<Open>, id: VarId) -> Self {
-        Self { open, id }
+        Self { open, id, kept: Arc::default() }
+    }
+
+    /// What data calls need, looked up once until something is edited.
+    pub(crate) fn access(&self) -> Result<Arc<VarAccess>> {
+        let dataset = self.open.dataset()?;
+        let model = dataset.model().snapshot();
+        if let Some(kept) = &*self.kept.read().unwrap_or_else(PoisonError::into_inner)
+            && std::ptr::eq(kept.model.as_ptr(), Arc::as_ptr(&model))
+        {
+            return Ok(Arc::clone(&kept.access));
+        }
+        let access = Arc::new(VarAccess::new(&**dataset, self.id)?);
+        let kept = Kept { model: Arc::downgrade(&model), access: Arc::clone(&access) };
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        Ok(access)
     }
 
     /// Its identifier in the [`Model`](model::Model).
@@ -147,7 +173,7 @@ impl Variable {
     /// # Errors
     /// Why the data cannot be read, if it cannot.
     pub fn chunk_shape(&self) -> Result<Option<Vec<u64>>> {
-        Ok(self.open.dataset()?.data(self.id)?.chunk_shape())
+        Ok(self.access()?.data().chunk_shape())
     }
 
     /// Sets the chunk shape, in elements.
