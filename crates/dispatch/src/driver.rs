@@ -1,5 +1,7 @@
 //! The format seam: [`Driver`] (one per format) and what it is asked to open or create.
 
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use model::{ErrorKind, Result};
@@ -115,7 +117,50 @@ pub struct OpenRequest<'a> {
     /// Who else is there: maps and filters.
     pub registry: &'a Arc<Registry>,
     /// The map, when somebody opened it already (an embedder, or the probe of the content).
-    pub map: Option<Arc<dyn ZMap>>,
+    pub map: Option<MountedMap>,
+}
+
+/// A map, and how it was come by.
+#[derive(Clone)]
+pub struct MountedMap {
+    /// The map.
+    pub map: Arc<dyn ZMap>,
+    /// The factory that opened or made it; `None`: an embedder handed it in.
+    pub factory: Option<Arc<dyn MapFactory>>,
+    /// Why it is this one, for people.
+    pub why: String,
+}
+
+impl MountedMap {
+    /// The factory's name, if it has one.
+    pub fn name(&self) -> Option<&'static str> {
+        self.factory.as_ref().map(|factory| factory.info().name)
+    }
+}
+
+impl From<Arc<dyn ZMap>> for MountedMap {
+    /// A map that an embedder hands in.
+    fn from(map: Arc<dyn ZMap>) -> Self {
+        Self { map, factory: None, why: "it was handed in".to_owned() }
+    }
+}
+
+impl Deref for MountedMap {
+    type Target = dyn ZMap;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.map
+    }
+}
+
+impl fmt::Debug for MountedMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MountedMap")
+            .field("map", &self.map)
+            .field("name", &self.name())
+            .field("why", &self.why)
+            .finish()
+    }
 }
 
 /// What to do about a dataset that stands where a new one is to be made.
@@ -142,7 +187,7 @@ pub struct CreateRequest<'a> {
     /// Who else is there: maps and filters.
     pub registry: &'a Arc<Registry>,
     /// The map, when somebody made it already.
-    pub map: Option<Arc<dyn ZMap>>,
+    pub map: Option<MountedMap>,
     /// For a map factory: keys in the root, one of which must be there before anything is replaced. Empty: nothing is.
     pub markers: &'a [&'a str],
 }

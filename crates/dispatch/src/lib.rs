@@ -34,7 +34,7 @@ pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, VarData};
 pub use driver::{
-    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, OpenRequest,
+    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
 };
 pub use element::{ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFormat};

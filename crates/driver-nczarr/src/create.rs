@@ -9,7 +9,7 @@ use crate::INFO;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::open::{info, map_factory, separator};
+use crate::open::{info, map_note, separator};
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn new_properties() -> String {
@@ -27,7 +27,8 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is not in this build, only Zarr V2")));
     }
     let separator = separator(target)?;
-    let map = request.registry.create_map(request)?;
+    let mounted = request.registry.create_map(request)?;
+    let map = Arc::clone(&mounted.map);
     if !map.caps().write {
         return Err(ErrorKind::Perm.context(format!("{target}: the storage cannot be written")));
     }
@@ -36,18 +37,19 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let flavour = if target.has_mode("zarr") { Flavour::Zarr } else { Flavour::NcZarr };
     let named_dims = !target.has_mode("noxarray");
-    let factory = map_factory(request.registry, target);
     let mut info = info(flavour, named_dims, true);
-    info.map = factory.as_ref().map(|factory| factory.info().name.to_owned());
+    info.map = mounted.name().map(str::to_owned);
     info.properties = Some(new_properties());
-    info.notes = vec![match flavour {
-        Flavour::NcZarr => "created as NCZarr".to_owned(),
-        Flavour::Zarr => "created as plain Zarr: mode=zarr".to_owned(),
-    }];
+    let created = match flavour {
+        Flavour::NcZarr => "created as NCZarr",
+        Flavour::Zarr => "created as plain Zarr: mode=zarr",
+    };
+    info.notes = vec![map_note(&mounted), created.to_owned()];
     if request.classic_model {
         info.format = Format::NetCdf4Classic;
     }
-    let undo = factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
+    // A map that was handed in is its owner's to delete.
+    let undo = mounted.factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
     let model = ModelCell::new(Model::new());
     model.begin();
     Ok(Arc::new(ZarrDataset {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, DatasetInfo, Format, Key, MapFactory, OpenRequest, Registry};
+use dispatch::{Dataset, DatasetInfo, Format, Key, MountedMap, OpenRequest};
 use model::{ErrorKind, ModelCell, Result};
 use url_infer::Target;
 
@@ -23,10 +23,11 @@ use crate::var::Reading;
 /// `NC_ENOTZARR` if there is no Zarr store, `NC_ENOTBUILT` for Zarr V3, `NC_EZARRMETA` for consolidated metadata of
 /// another format, `NC_ENCZARR` naming key and member of what cannot be understood.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-    let map = request.registry.open_map(request)?;
+    let mounted = request.registry.open_map(request)?;
+    let map = Arc::clone(&mounted.map);
     let target = request.target;
     let limits = &request.options.limits;
-    let mut notes = Vec::new();
+    let mut notes = vec![map_note(&mounted)];
 
     let names = [ZMETADATA, ZGROUP, ZATTRS, ZARRAY, "zarr.json"];
     let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
@@ -88,7 +89,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 
     let named_dims = use_names && (loaded.named_dims || flavour == Flavour::NcZarr);
     let mut info = info(flavour, named_dims, request.writable);
-    info.map = map_factory(request.registry, target).map(|factory| factory.info().name.to_owned());
+    info.map = mounted.name().map(str::to_owned);
     info.properties = properties;
     notes.extend(loaded.notes);
     info.notes = notes;
@@ -192,11 +193,12 @@ fn store_name(target: &Target) -> String {
     if stem.is_empty() { "data".to_owned() } else { stem.to_owned() }
 }
 
-/// The factory of the map, as far as the target tells.
-pub(crate) fn map_factory(registry: &Registry, target: &Target) -> Option<Arc<dyn MapFactory>> {
-    let by_mode = target.modes.iter().find_map(|mode| registry.map_by_mode(mode).ok().flatten());
-    let by_scheme = || registry.map_by_scheme(target.scheme.name().unwrap_or("file")).ok();
-    by_mode.or_else(by_scheme).cloned()
+/// Why the dataset lies in the map it lies in.
+pub(crate) fn map_note(map: &MountedMap) -> String {
+    match map.name() {
+        Some(name) => format!("map {name}: {}", map.why),
+        None => format!("the map: {}", map.why),
+    }
 }
 
 /// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.

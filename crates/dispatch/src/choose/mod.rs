@@ -18,8 +18,8 @@ use url_infer::Target;
 
 use crate::registry::not_built;
 use crate::{
-    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, OpenRequest, Options, PluginKind,
-    Registry, ZMap,
+    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, OpenRequest, Options,
+    PluginKind, Registry, ZMap,
 };
 use crate::{settings, trace};
 use site::{Content, Site};
@@ -33,7 +33,7 @@ type Looks = Vec<Look>;
 struct Choice<'r> {
     driver: &'r Arc<dyn Driver>,
     why: String,
-    map: Option<Arc<dyn ZMap>>,
+    map: Option<MountedMap>,
 }
 
 impl Registry {
@@ -59,6 +59,7 @@ impl Registry {
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
+        let map = map.map(MountedMap::from);
         let request = OpenRequest { target: &target, writable, options, registry: self, map };
         trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
     }
@@ -100,7 +101,7 @@ impl Registry {
                 classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
                 options,
                 registry: self,
-                map,
+                map: map.map(MountedMap::from),
                 markers: &markers,
             };
             let dataset = driver.create(&request)?;
@@ -116,13 +117,13 @@ impl Registry {
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if no map holds what is there; `NC_ENOTBUILT` naming the
     /// feature that would; what the map says.
-    pub fn open_map(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    pub fn open_map(&self, request: &OpenRequest<'_>) -> Result<MountedMap> {
         if let Some(map) = &request.map {
-            return Ok(Arc::clone(map));
+            return Ok(map.clone());
         }
         let target = request.target;
         match self.site(target, true, &mut Looks::new())? {
-            Site::Map(factory, _) => open_with(factory, request),
+            Site::Map(factory, why) => open_with(factory, why, request),
             Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
                 "{target}: a file in which no map lies; it is one of driver {} ({why})",
                 driver.info().name
@@ -136,12 +137,12 @@ impl Registry {
     /// # Errors
     /// `NC_EOBJECT` or `NC_EEXIST` if something is there that may not be replaced; `NC_ENOTBUILT` naming the feature
     /// that would bring the map; what the map says.
-    pub fn create_map(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    pub fn create_map(&self, request: &CreateRequest<'_>) -> Result<MountedMap> {
         if let Some(map) = &request.map {
-            return Ok(Arc::clone(map));
+            return Ok(map.clone());
         }
         let target = request.target;
-        let (factory, _) = self.map_to_create(target)?;
+        let (factory, why) = self.map_to_create(target)?;
         if target.scheme.is_local() && site::is_local(factory) {
             self.clear_for(factory, request)?;
         }
@@ -150,7 +151,8 @@ impl Registry {
             markers: if request.markers.is_empty() { &markers } else { request.markers },
             ..request.clone()
         };
-        Ok(trace::watch(factory.create(&request)?))
+        let map = trace::watch(factory.create(&request)?);
+        Ok(MountedMap { map, factory: Some(Arc::clone(factory)), why })
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
@@ -169,10 +171,10 @@ impl Registry {
         {
             return Ok(Choice { driver, why: format!("mode={mode}"), map: request.map.clone() });
         }
-        let (map, how) = match &request.map {
-            Some(map) => (Arc::clone(map), "in the map that was handed in".to_owned()),
+        let map = match &request.map {
+            Some(map) => map.clone(),
             None => match self.site(target, false, looks)? {
-                Site::Map(factory, how) => (open_with(factory, request)?, how),
+                Site::Map(factory, why) => open_with(factory, why, request)?,
                 Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
                 Site::File(Content::Nothing(error)) => {
                     return match named {
@@ -188,7 +190,7 @@ impl Registry {
         if let Some((driver, mode)) = named {
             return Ok(Choice { driver, why: format!("mode={mode}"), map: Some(map) });
         }
-        Err(self.nothing_in_map(target, &how))
+        Err(self.nothing_in_map(target, &map))
     }
 
     /// The first driver that a value of `mode=` names.
@@ -277,12 +279,14 @@ impl Registry {
         markers
     }
 
-    fn nothing_in_map(&self, target: &Target, how: &str) -> model::Error {
+    fn nothing_in_map(&self, target: &Target, map: &MountedMap) -> model::Error {
         let markers = self.markers();
         let tried = if markers.is_empty() { "nothing: no driver here has any".to_owned() } else { markers.join(", ") };
         ErrorKind::NotNc.context(format!(
-            "{target}: no dataset: its root ({how}) holds none of the markers looked for ({tried}); \
-             if it is one all the same, name its driver with #mode="
+            "{target}: no dataset: the root of map {} ({}) holds none of the markers looked for ({tried}); \
+             if it is one all the same, name its driver with #mode=",
+            map.name().unwrap_or("without a name"),
+            map.why,
         ))
     }
 }
@@ -302,9 +306,9 @@ fn first_marker(driver: &DriverInfo, map: &dyn ZMap, looks: &mut Looks) -> Resul
     Ok(None)
 }
 
-fn open_with(factory: &Arc<dyn MapFactory>, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+fn open_with(factory: &Arc<dyn MapFactory>, why: String, request: &OpenRequest<'_>) -> Result<MountedMap> {
     let map = factory.open(request).map_err(|error| error.at(format_args!("map {}", factory.info().name)))?;
-    Ok(trace::watch(map))
+    Ok(MountedMap { map: trace::watch(map), factory: Some(Arc::clone(factory)), why })
 }
 
 /// What a path or URL says; a plain path with a `#` that exists as it is written is just that.

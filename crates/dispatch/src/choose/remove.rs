@@ -19,12 +19,12 @@ impl Registry {
         let (target, options) = (target_of(path)?, Options::default());
         let request = OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None };
         trace::call("delete", &target, || match self.site(&target, false, &mut Looks::new())? {
-            Site::Map(factory, how) => {
-                let map = open_with(factory, &request)?;
+            Site::Map(factory, why) => {
+                let map = open_with(factory, why, &request)?;
                 let known = self.driver_by_markers(&*map, &mut Looks::new());
                 let closed = map.close();
                 if known.map_err(|error| error.at(&target))?.is_none() {
-                    return Err(self.nothing_in_map(&target, &how));
+                    return Err(self.nothing_in_map(&target, &map));
                 }
                 closed?;
                 factory.delete(&request)

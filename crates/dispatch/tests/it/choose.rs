@@ -302,20 +302,21 @@ fn an_explanation_tells_what_was_looked_at_and_keeps_secrets() {
 fn a_driver_gets_its_map_by_mode_scheme_or_place() {
     let here = Here::new();
     let options = Options::default();
-    for (path, kind) in [
-        (here.dir("g", ".grid"), None),
-        (here.file("p", b"PACK"), None),
-        ("far://h/x".to_owned(), None),
-        (here.path("nowhere#mode=far"), None),
-        (here.file("a", b"ALPHA"), Some(ErrorKind::NotNc)),
-        (here.file("f", b"?"), Some(ErrorKind::NotNc)),
-        (here.path("nowhere"), Some(ErrorKind::NotFound)),
-        (here.path("g#mode=cloud"), Some(ErrorKind::NotBuilt)),
+    for (path, expected) in [
+        (here.dir("g", ".grid"), Ok((Some("file"), "it is a directory"))),
+        (here.file("p", b"PACK"), Ok((Some("pack"), "first bytes of map pack"))),
+        ("far://h/x".to_owned(), Ok((Some("far"), "scheme far:"))),
+        (here.path("nowhere#mode=far"), Ok((Some("far"), "mode=far"))),
+        (here.file("a", b"ALPHA"), Err(ErrorKind::NotNc)),
+        (here.file("f", b"?"), Err(ErrorKind::NotNc)),
+        (here.path("nowhere"), Err(ErrorKind::NotFound)),
+        (here.path("g#mode=cloud"), Err(ErrorKind::NotBuilt)),
     ] {
         let target = url_infer::parse(&path).unwrap();
         let request =
             OpenRequest { target: &target, writable: false, options: &options, registry: &here.registry, map: None };
         let outcome = here.registry.open_map(&request);
-        assert_eq!(outcome.err().map(|error| error.kind()), kind, "{path}");
+        let found = outcome.as_ref().map(|map| (map.name(), map.why.as_str())).map_err(|error| error.kind());
+        assert_eq!(found, expected, "{path}");
     }
 }

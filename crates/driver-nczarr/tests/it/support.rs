@@ -182,7 +182,7 @@ pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Opti
         writable,
         options,
         registry: &registry(),
-        map: Some(Arc::clone(map) as Arc<dyn ZMap>),
+        map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
     })
 }
 
@@ -202,7 +202,7 @@ pub fn create_with(map: &Arc<TestMap>, fragment: &str, clobber: Clobber, classic
         classic_model: classic,
         options: &Options::default(),
         registry: &registry(),
-        map: Some(Arc::clone(map) as Arc<dyn ZMap>),
+        map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
         markers: &[],
     })
 }
