@@ -109,6 +109,9 @@ fn get_object(map: &dyn ZMap, key: &Key) -> Outcome<Option<Vec<u8>>> {
     if ok("exists", map.exists(key))? { get(map, key) } else { Ok(None) }
 }
 
+/// From, to, how it must fail, which objects move where.
+type Move<'m> = (&'m str, &'m str, Option<&'m [ErrorKind]>, &'m [(&'m str, &'m str)]);
+
 fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
     let known = [
         "g/v/.zarray",
@@ -129,8 +132,7 @@ fn moving(map: &dyn ZMap, lists: bool) -> Outcome {
     let mut expected = contents(map, &known)?;
     same("what was written", start.len(), expected.len())?;
     let (object, invalid) = (&[ErrorKind::Object][..], &[ErrorKind::Inval][..]);
-    // From, to, how it must fail, what is moved.
-    let table: &[(&str, &str, Option<&[ErrorKind]>, &[(&str, &str)])] = &[
+    let table: &[Move<'_>] = &[
         ("g/v", "g/w", Some(object), &[]),
         ("g/v", "g/o", Some(object), &[]),
         ("g/v", "g/o/x", Some(object), &[]),

@@ -1,3 +1,4 @@
 //! The suites on what this project ships, and on things made wrong on purpose: those must be found out.
 
 mod filters;
+mod maps;

@@ -225,7 +225,7 @@ fn what_may_not_be_read_is_not_absent() {
     let map = scratch.map(&Options::default());
     map.write(&key("v/0"), b"1").unwrap();
     let dir = map.path().join("v");
-    fs::set_permissions(&dir, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o000)).unwrap();
     let found = (map.len(&key("v/0")), map.search(&key("v")), map.write(&key("v/1"), b"x"));
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
     // Root may do anything.

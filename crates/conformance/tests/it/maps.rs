@@ -1,0 +1,345 @@
+//! Maps that break one promise each.
+
+use std::sync::{Arc, Mutex};
+
+use conformance::check_map;
+use dispatch::{
+    ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written, ZMap,
+    read_parallel, write_parallel,
+};
+use model::{ErrorKind, Result};
+use zmap_mem::MemMap;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    AbsentIsEmpty,
+    PrefixIsAbsent,
+    KeepsOldBytes,
+    PadsShortReads,
+    ReadIntoIsShort,
+    SearchIsUnsorted,
+    SearchShowsWhatIsDeeper,
+    ListMissesOne,
+    DeleteIsAlwaysTrue,
+    WritesInTwoSteps,
+    ReplaceAppends,
+    VersionsAreAllEqual,
+    CreationReplaces,
+    UpdateReadsOnce,
+    RenameReplaces,
+    RenameForgetsTheOld,
+    PromisesVersions,
+    PromisesDeletion,
+    RefusesWithAnotherError,
+    BatchDropsATicket,
+    BatchAnswersTwice,
+    BatchCutsAtItsPlace,
+    BatchIgnoresLimits,
+    BatchIgnoresExpectations,
+    BatchStopsAtAnError,
+}
+
+/// A map in memory with a fault.
+#[derive(Debug)]
+struct Faulty {
+    inner: MemMap,
+    fault: Fault,
+    log: Mutex<Vec<Key>>,
+}
+
+impl Faulty {
+    fn is(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+}
+
+impl ZMap for Faulty {
+    fn caps(&self) -> MapCaps {
+        let caps = self.inner.caps();
+        match self.fault {
+            Fault::PromisesDeletion | Fault::RefusesWithAnotherError => MapCaps { conditional_write: false, ..caps },
+            _ => caps,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        match self.inner.len(key) {
+            Ok(None) if self.is(Fault::AbsentIsEmpty) => Ok(Some(0)),
+            Err(_) if self.is(Fault::PrefixIsAbsent) => Ok(None),
+            len => len,
+        }
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let old = out.clone();
+        let found = self.inner.read(key, range, out)?;
+        if found && self.is(Fault::KeepsOldBytes) {
+            out.splice(0..0, old);
+        }
+        if found
+            && self.is(Fault::PadsShortReads)
+            && let Some(len) = range.len.filter(|&len| len < 100_000)
+        {
+            out.resize(len as usize, 0);
+        }
+        Ok(found)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        if self.is(Fault::ReadIntoIsShort) && out.capacity() > 4096 {
+            let mut bytes = Vec::new();
+            let found = self.inner.read(key, ByteRange::new(offset, 4096), &mut bytes)?;
+            out.put(&bytes)?;
+            return Ok(found);
+        }
+        self.inner.read_into(key, offset, out)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        match self.fault {
+            Fault::PromisesVersions => Err(ErrorKind::Perm.into()),
+            Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
+            Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
+            _ => self.inner.read_versioned(key, limit, out),
+        }
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let mut names = self.inner.search(prefix)?;
+        match self.fault {
+            Fault::SearchIsUnsorted => names.reverse(),
+            Fault::SearchShowsWhatIsDeeper => {
+                let deeper: Vec<_> = self.inner.list(prefix)?.iter().map(|key| key.name().to_owned()).collect();
+                names.extend(deeper);
+                names.sort();
+                names.dedup();
+            }
+            _ => {}
+        }
+        Ok(names)
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        let mut keys = self.inner.list(prefix)?;
+        if self.is(Fault::ListMissesOne) && keys.len() > 2 {
+            keys.remove(1);
+        }
+        Ok(keys)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        match self.fault {
+            Fault::WritesInTwoSteps if value.len() > 1 => {
+                self.inner.write(key, &value[..value.len() / 2])?;
+                std::thread::yield_now();
+            }
+            Fault::ReplaceAppends => {
+                let mut all = Vec::new();
+                let _ = self.inner.read(key, ByteRange::ALL, &mut all);
+                all.extend_from_slice(value);
+                return self.inner.write(key, &all);
+            }
+            _ => {}
+        }
+        self.inner.write(key, value)
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        match (self.fault, expect) {
+            (Fault::PromisesVersions | Fault::PromisesDeletion, _) => Err(ErrorKind::Perm.into()),
+            (Fault::RefusesWithAnotherError, _) => Err(ErrorKind::Io.into()),
+            (Fault::VersionsAreAllEqual, Expect::Is(_)) => {
+                if !self.inner.exists(key)? {
+                    return Ok(Written::Lost);
+                }
+                self.inner.write(key, value).map(|()| Written::Done(None))
+            }
+            (Fault::CreationReplaces, Expect::Absent) => self.inner.write(key, value).map(|()| Written::Done(None)),
+            _ => self.inner.write_if(key, value, expect),
+        }
+    }
+
+    fn update(&self, key: &Key, change: &mut dispatch::Change<'_>) -> Result<()> {
+        match self.fault {
+            Fault::PromisesVersions | Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
+            Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
+            Fault::UpdateReadsOnce => {
+                let (mut old, mut new) = (Vec::new(), Vec::new());
+                let found = self.inner.read(key, ByteRange::ALL, &mut old)?;
+                std::thread::yield_now();
+                change(found.then_some(&old), &mut new)?;
+                self.inner.write(key, &new)
+            }
+            _ => self.inner.update(key, change),
+        }
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        if self.is(Fault::PromisesDeletion) {
+            return Err(ErrorKind::Perm.into());
+        }
+        let deleted = self.inner.delete(key)?;
+        Ok(deleted || self.is(Fault::DeleteIsAlwaysTrue))
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        match self.fault {
+            Fault::RenameReplaces => {
+                if from != to && !to.is_root() && to.below(from).is_none() && from.below(to).is_none() {
+                    for key in self.inner.list(to)? {
+                        self.inner.delete(&key)?;
+                    }
+                }
+                self.inner.rename(from, to)
+            }
+            Fault::RenameForgetsTheOld => {
+                let keys = self.inner.list(from)?;
+                self.inner.rename(from, to)?;
+                for key in keys {
+                    self.inner.write(&key, b"")?;
+                }
+                Ok(())
+            }
+            _ => self.inner.rename(from, to),
+        }
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        match self.fault {
+            Fault::BatchDropsATicket
+            | Fault::BatchAnswersTwice
+            | Fault::BatchCutsAtItsPlace
+            | Fault::BatchIgnoresLimits => self.inner.read_batch(&Meddled { job, fault: self.fault }),
+            // As a map does that leaves the batch to the defaults.
+            _ => read_parallel(self, job),
+        }
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        match self.fault {
+            Fault::BatchIgnoresExpectations | Fault::BatchStopsAtAnError => {
+                let meddled = MeddledWrites { job, fault: self.fault, stopped: Mutex::new(false), log: &self.log };
+                write_parallel(&self.inner, &meddled);
+            }
+            _ => write_parallel(self, job),
+        }
+    }
+}
+
+/// A job between the suite and the map.
+struct Meddled<'j> {
+    job: &'j dyn ReadJob,
+    fault: Fault,
+}
+
+impl ReadJob for Meddled<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let mut ticket = self.job.next(key)?;
+        if self.fault == Fault::BatchIgnoresLimits {
+            ticket.limit = usize::MAX;
+        }
+        Some(ticket)
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        match (self.fault, found) {
+            (Fault::BatchDropsATicket, _) if ticket.index == 17 => {}
+            (Fault::BatchAnswersTwice, Ok(None)) => {
+                let (ranges, index) = (ticket.ranges.clone(), ticket.index);
+                let again = ReadTicket { index, ranges, hint: 0, limit: 0, versioned: false, into: None };
+                self.job.done(ticket, Ok(None));
+                self.job.done(again, Ok(None));
+            }
+            (Fault::BatchCutsAtItsPlace, Ok(Some((Found::Bytes(bytes), version)))) => {
+                let room = ticket.into.as_ref().map_or(bytes.len(), OutBuf::capacity).min(bytes.len());
+                self.job.done(ticket, Ok(Some((Found::Bytes(&bytes[..room]), version))));
+            }
+            (_, found) => self.job.done(ticket, found),
+        }
+    }
+}
+
+/// The same for writes.
+struct MeddledWrites<'j> {
+    job: &'j dyn WriteJob,
+    fault: Fault,
+    stopped: Mutex<bool>,
+    log: &'j Mutex<Vec<Key>>,
+}
+
+impl WriteJob for MeddledWrites<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        if *self.stopped.lock().unwrap() {
+            return None;
+        }
+        let mut ticket = self.job.next(key)?;
+        self.log.lock().unwrap().push(key.clone());
+        if self.fault == Fault::BatchIgnoresExpectations {
+            ticket.expect = None;
+        }
+        Some(ticket)
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<dispatch::Payload<'_>> {
+        self.job.value(index, scratch)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        *self.stopped.lock().unwrap() |= self.fault == Fault::BatchStopsAtAnError && outcome.is_err();
+        self.job.done(ticket, outcome);
+    }
+}
+
+fn check(fault: Fault) -> conformance::Outcome {
+    check_map(&|| Arc::new(Faulty { inner: MemMap::new(), fault, log: Mutex::default() }))
+}
+
+#[test]
+fn a_map_over_the_defaults_passes() {
+    check(Fault::None).unwrap();
+}
+
+#[test]
+fn every_broken_promise_is_found() {
+    let faults = [
+        (Fault::AbsentIsEmpty, "absent"),
+        (Fault::PrefixIsAbsent, "prefix"),
+        (Fault::KeepsOldBytes, "read"),
+        (Fault::PadsShortReads, "read of"),
+        (Fault::ReadIntoIsShort, "read_into"),
+        (Fault::SearchIsUnsorted, "search"),
+        (Fault::SearchShowsWhatIsDeeper, "search"),
+        (Fault::ListMissesOne, "list"),
+        (Fault::DeleteIsAlwaysTrue, "delete"),
+        (Fault::WritesInTwoSteps, "whole object"),
+        (Fault::ReplaceAppends, "what was written"),
+        (Fault::VersionsAreAllEqual, "replaced"),
+        (Fault::CreationReplaces, "creation"),
+        (Fault::UpdateReadsOnce, "lost between threads"),
+        (Fault::RenameReplaces, "rename"),
+        (Fault::RenameForgetsTheOld, "rename"),
+        (Fault::PromisesVersions, "creation"),
+        (Fault::PromisesDeletion, "delete"),
+        (Fault::RefusesWithAnotherError, "without the capability"),
+        (Fault::BatchDropsATicket, "comes back once"),
+        (Fault::BatchAnswersTwice, "comes back once"),
+        (Fault::BatchCutsAtItsPlace, "comes back"),
+        (Fault::BatchIgnoresLimits, "limit"),
+        (Fault::BatchIgnoresExpectations, "conditional"),
+        (Fault::BatchStopsAtAnError, "tickets back"),
+    ];
+    for (fault, about) in faults {
+        let failure = check(fault).expect_err(&format!("{fault:?} was not found"));
+        let told = failure.to_string();
+        assert!(told.contains(about), "{fault:?}: {told}");
+    }
+}
