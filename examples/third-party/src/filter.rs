@@ -21,8 +21,9 @@ impl FilterClass for XorClass {
         }
     }
 
-    fn parse_json(&self, codec: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> {
-        let key = codec["key"].as_u64().and_then(|key| u32::try_from(key).ok());
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let members = if format == ZarrFormat::V2 { codec } else { &codec["configuration"] };
+        let key = members["key"].as_u64().and_then(|key| u32::try_from(key).ok());
         self.parse_params(key.as_slice())
     }
 }
@@ -33,7 +34,12 @@ struct Xor(u8);
 impl Filter for Xor {
     fn info(&self) -> &FilterInfo { &INFO }
     fn params(&self) -> Cow<'_, [u32]> { vec![self.0.into()].into() }
-    fn to_json(&self, _: ZarrFormat) -> Json { Json::from_iter([("id", Json::from("xor")), ("key", self.0.into())]) }
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        match format {
+            ZarrFormat::V2 => Json::from_iter([("id", Json::from("xor")), ("key", self.0.into())]),
+            ZarrFormat::V3 => Json::from_iter([("name", Json::from("xor")), ("configuration", Json::from_iter([("key", self.0)]))]),
+        }
+    }
     fn encode_bound(&self, decoded: usize) -> Option<usize> { Some(decoded) }
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { dst.extend(src.iter().map(|byte| byte ^ self.0)) }
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> { self.encode(src, dst) }

@@ -68,6 +68,11 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
 }
 
 #[test]
+fn the_filter_passes_its_suite() {
+    conformance::check_filter(&XorClass, &[&[0], &[1], &[85], &[255]]).unwrap();
+}
+
+#[test]
 fn the_map_passes_its_suite() {
     let (registry, options) = (nczarr::registry().unwrap(), Options::default());
     let count = std::sync::atomic::AtomicUsize::new(0);
