@@ -55,7 +55,9 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// Do one operation and print one line of JSON, as every runner of the comparison with other libraries does
-    Op(Box<crate::bench::Op>),
+    Op(Box<crate::bench::op::Op>),
+    /// Write and read the same data through every combination of map, filters and chunk shape
+    Compare(Box<crate::bench::compare::Compare>),
 }
 
 /// Arguments of `dump`: `-h` means header only here.

@@ -41,6 +41,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Explain { url } => explain::run(url),
         Command::Rm { url } => nczarr::delete(url).map_err(at(url)),
         Command::Plugins { json } => plugins::run(*json),
-        Command::Bench(Bench::Op(op)) => bench::run(op),
+        Command::Bench(Bench::Op(op)) => bench::op::run(op),
+        Command::Bench(Bench::Compare(args)) => bench::compare::run(args),
     }
 }

@@ -53,7 +53,10 @@ fn remove_incomplete(path: &Path) {
 }
 
 /// The variable at a path, or the only one of the root.
-fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
+///
+/// # Errors
+/// If there is none, or several to choose from.
+pub fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
     if let Some(path) = path {
         return model.var_at(GroupId::ROOT, path);
     }

@@ -7,7 +7,7 @@
 mod data;
 mod define;
 mod losses;
-mod spec;
+pub mod spec;
 
 use std::collections::HashMap;
 use std::path::Path;

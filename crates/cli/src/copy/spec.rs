@@ -94,23 +94,40 @@ impl Layout {
             parts[0].remove(0);
             find_vars(model, &first)?.into_iter().map(Some).collect()
         };
-        let mut specs = Vec::new();
-        for part in &parts {
-            let (name, params) = part.split_first().ok_or("names no filter")?;
-            if name == NONE {
-                if parts.len() > 1 || !params.is_empty() {
-                    return Err("none stands alone".to_owned());
-                }
-                continue;
-            }
-            specs.push(filter(registry, name, params)?);
-        }
+        let specs = pipeline(registry, &parts)?;
         self.filters.extend(vars.into_iter().map(|var| (var, specs.clone())));
         Ok(())
     }
 }
 
-fn length(text: &str) -> Result<u64, String> {
+/// The filters of a specification that names no variable: `name[,param…]`, several joined by `|`, or `none`.
+///
+/// # Errors
+/// What of it makes no sense.
+pub fn filters(registry: &Registry, spec: &str) -> Result<Vec<FilterSpec>, String> {
+    pipeline(registry, &spec.split('|').map(split_list).collect::<Vec<_>>())
+}
+
+fn pipeline(registry: &Registry, parts: &[Vec<String>]) -> Result<Vec<FilterSpec>, String> {
+    let mut specs = Vec::new();
+    for part in parts {
+        let (name, params) = part.split_first().ok_or("names no filter")?;
+        if name == NONE {
+            if parts.len() > 1 || !params.is_empty() {
+                return Err("none stands alone".to_owned());
+            }
+            continue;
+        }
+        specs.push(filter(registry, name, params)?);
+    }
+    Ok(specs)
+}
+
+/// A length of a chunk.
+///
+/// # Errors
+/// If it is none.
+pub fn length(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(len @ 1..) => Ok(len),
         _ => Err(format!("{text:?} is no length of a chunk")),

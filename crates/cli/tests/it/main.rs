@@ -1,6 +1,7 @@
 //! The program as it is called: what it prints, what it refuses, and its exit codes.
 
-mod bench;
+mod bench_compare;
+mod bench_op;
 mod copy;
 mod store;
 

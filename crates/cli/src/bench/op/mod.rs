@@ -1,0 +1,168 @@
+//! `ncz bench op`: does one storage operation, times it and prints one line of JSON.
+//!
+//! The flags and the line are those every peer runner under `benches/peers` shares, so one driver can
+//! interleave them all. What this build cannot do prints a `skip` line. Nothing here is an API.
+
+mod data;
+mod measure;
+mod meta;
+
+use clap::Args;
+use nczarr::{Group, Result, Variable};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use measure::Outcome;
+
+/// The flags of one operation.
+#[derive(Debug, Args)]
+pub struct Op {
+    /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
+    #[arg(long)]
+    op: String,
+    /// v2; other formats print a skip line
+    #[arg(long, default_value = "v2")]
+    format: String,
+    /// file; other stores print a skip line
+    #[arg(long, default_value = "file")]
+    store: String,
+    /// none, zlib5, deflate5s, zstd3, zstd3s, blosclz4, blosczstdbit
+    #[arg(long, default_value = "none")]
+    codec: String,
+    /// f4, f8, i2; `>` before it stores big-endian
+    #[arg(long, default_value = "f4")]
+    dtype: String,
+    /// Shape of the array
+    #[arg(long, value_delimiter = ',')]
+    shape: Vec<u64>,
+    /// Shape of a chunk
+    #[arg(long, value_delimiter = ',')]
+    chunks: Vec<u64>,
+    /// Shape of a shard
+    #[arg(long, value_delimiter = ',')]
+    shards: Vec<u64>,
+    /// Directory of the root group; the array in it is `v`
+    #[arg(long)]
+    path: String,
+    /// Raw native elements, repeated as often as needed
+    #[arg(long, default_value = "")]
+    data: String,
+    /// How many accesses, records or opens
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// Start of the pseudo-random positions
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// cold: open per access; open: one handle, no decoded cache; warm: one handle, timed on the second pass
+    #[arg(long, default_value = "open")]
+    mode: String,
+    /// Bytes of decoded cache for `warm`
+    #[arg(long, default_value_t = 256 << 20)]
+    cache: usize,
+    /// Shape of a box
+    #[arg(long = "box", value_delimiter = ',', default_value = "32,32,32")]
+    box_shape: Vec<u64>,
+    /// Steps of `vars`
+    #[arg(long, value_delimiter = ',', default_value = "2,2,2")]
+    stride: Vec<u64>,
+    /// Variables of the metadata operations
+    #[arg(long, default_value_t = 100)]
+    nvars: u64,
+    /// Metadata operations go through consolidated metadata
+    #[arg(long)]
+    consolidated: bool,
+    /// Threads; 0: the library's own default
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Server of the remote stores
+    #[arg(long, default_value = "")]
+    url: String,
+}
+
+/// Runs the operation and prints its line; a failure is a `skip` line as well.
+///
+/// # Errors
+/// Only if the line cannot be printed.
+pub fn run(op: &Op) -> Result<(), Failure> {
+    let line = match op.missing().map_or_else(|| op.measure().map_err(|error| error.to_string()), Err) {
+        Ok(done) => done.to_json(&op.op),
+        Err(why) => json!({"peer": "nczarr", "op": op.op, "skip": why}),
+    };
+    let mut out = Output::standard();
+    let printed = out.put(format!("{line}\n")).and_then(|()| out.finish());
+    printed.map_err(|error| Failure::Failed { place: "bench".to_owned(), error })
+}
+
+impl Op {
+    fn missing(&self) -> Option<String> {
+        if self.format != "v2" {
+            return Some(format!("format {} is not built", self.format));
+        }
+        (self.store != "file").then(|| format!("store {} is not built", self.store))
+    }
+
+    fn measure(&self) -> Result<Outcome> {
+        match self.op.as_str() {
+            "write" => data::write(self),
+            "read" => data::read(self),
+            "conv" => data::convert(self),
+            "vars" => data::strided(self),
+            "elem" | "row" | "box" | "series" => data::access(self),
+            "open" => data::open(self),
+            "append" => data::append(self),
+            "list" => meta::list(self),
+            "meta_write" => meta::write(self),
+            "meta_open" => meta::open(self),
+            other => Err(nczarr::ErrorKind::Inval.context(format!("--op {other}"))),
+        }
+    }
+
+    /// The dataset as a pure Zarr group.
+    fn url(&self) -> String {
+        let consolidated = if self.consolidated { ",consolidated" } else { "" };
+        format!("file://{}#mode=zarr{consolidated}", self.path)
+    }
+
+    fn big_endian(&self) -> bool {
+        self.dtype.starts_with('>')
+    }
+
+    /// Defines the array `v` with the shape (first dimension unlimited if `grows`), chunks and codec asked for.
+    fn define(&self, root: &Group, grows: bool) -> Result<Variable> {
+        let names: Vec<String> = (0..self.shape.len()).map(|i| format!("d{i}")).collect();
+        for (i, (name, &len)) in names.iter().zip(&self.shape).enumerate() {
+            if grows && i == 0 {
+                root.add_unlimited_dimension(name)?;
+            } else {
+                root.add_dimension(name, len)?;
+            }
+        }
+        let dims: Vec<&str> = names.iter().map(String::as_str).collect();
+        let var = match self.dtype.trim_start_matches('>') {
+            "f4" => root.add_variable::<f32>("v", &dims)?,
+            "f8" => root.add_variable::<f64>("v", &dims)?,
+            _ => root.add_variable::<i16>("v", &dims)?,
+        };
+        if self.big_endian() {
+            var.set_endian(nczarr::Endian::Big)?;
+        }
+        if !self.chunks.is_empty() {
+            var.set_chunking(&self.chunks)?;
+        }
+        match self.codec.as_str() {
+            "none" => {}
+            "zlib5" => var.set_deflate(5, false)?,
+            "deflate5s" => var.set_deflate(5, true)?,
+            "zstd3" => var.set_filter("zstd", &[3])?,
+            "zstd3s" => {
+                var.set_filter("shuffle", &[])?;
+                var.set_filter("zstd", &[3])?;
+            }
+            "blosclz4" => var.set_filter("blosc", &[0, 0, 0, 0, 5, 1, 1])?,
+            "blosczstdbit" => var.set_filter("blosc", &[0, 0, 0, 0, 3, 2, 5])?,
+            other => return Err(nczarr::ErrorKind::Inval.context(format!("--codec {other}"))),
+        }
+        Ok(var)
+    }
+}
