@@ -13,7 +13,7 @@ use crate::store::Store;
 pub static INFO: MapInfo =
     MapInfo { name: "mem", schemes: &["memory"], magic: &[], about: "memory of this process, by name" };
 
-/// The factory of named [`MemMap`]s: `memory:name`, or any path with `mode=mem`.
+/// The factory of named [`MemMap`]s: `memory://name`, or any path with `mode=mem`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemMaps;
 
@@ -43,7 +43,7 @@ impl MapFactory for MemMaps {
         let name = name_of(request.target)?;
         match stores().get(&name) {
             Some(store) => Ok(Arc::new(MemMap::over(Arc::clone(store), name, request.writable))),
-            None => Err(ErrorKind::NotFound.context(format!("memory:{name}: no such dataset in this process"))),
+            None => Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process"))),
         }
     }
 
@@ -53,11 +53,11 @@ impl MapFactory for MemMaps {
         let store = stores.entry(name.clone()).or_default();
         if !store.is_empty() {
             if request.clobber == Clobber::Refuse {
-                return Err(ErrorKind::Object.context(format!("memory:{name} exists and is not empty")));
+                return Err(ErrorKind::Object.context(format!("memory://{name} exists and is not empty")));
             }
             if !request.markers.iter().any(|marker| store.get(marker).is_some()) {
                 return Err(ErrorKind::Object.context(format!(
-                    "memory:{name} is not empty and not recognisably a dataset: it holds none of {}",
+                    "memory://{name} is not empty and not recognisably a dataset: it holds none of {}",
                     request.markers.join(", ")
                 )));
             }
@@ -73,7 +73,7 @@ impl MapFactory for MemMaps {
                 store.clear();
                 Ok(())
             }
-            None => Err(ErrorKind::NotFound.context(format!("memory:{name}: no such dataset in this process"))),
+            None => Err(ErrorKind::NotFound.context(format!("memory://{name}: no such dataset in this process"))),
         }
     }
 }

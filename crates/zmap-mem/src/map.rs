@@ -73,7 +73,7 @@ impl MemMap {
     }
 
     fn error(&self, kind: ErrorKind, key: &Key, what: &str) -> Error {
-        kind.context(format!("memory:{}: key {:?}: {what}", self.name, key.as_str()))
+        kind.context(format!("memory://{}: key {:?}: {what}", self.name, key.as_str()))
     }
 
     fn find(&self, key: &Key) -> Result<Option<Entry>> {

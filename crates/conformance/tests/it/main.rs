@@ -1,4 +1,5 @@
 //! The suites on what this project ships, and on things made wrong on purpose: those must be found out.
 
+mod drivers;
 mod filters;
 mod maps;

@@ -23,7 +23,7 @@ fn target(path: &str) -> url_infer::Target {
 #[test]
 fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
     let (options, registry) = (Options::default(), Arc::new(Registry::default()));
-    for name in ["memory:it", "it-path#mode=nczarr,mem"] {
+    for name in ["memory://it/a", "it-path#mode=nczarr,mem"] {
         let target = target(name);
         let open =
             |writable| OpenRequest { target: &target, writable, options: &options, registry: &registry, map: None };

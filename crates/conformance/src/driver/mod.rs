@@ -1,0 +1,120 @@
+//! [`check_driver`] and [`check_dataset`]: the guarantees of [`Driver`] and [`Dataset`].
+
+mod data;
+mod inquiry;
+mod life;
+
+use std::fs;
+use std::sync::Arc;
+
+use dispatch::{Clobber, CreateRequest, Dataset, Driver, OpenRequest, Options, Registry};
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+use crate::failure::{Outcome, broken, fails, holds, ok, same};
+
+/// Checks a driver: opening, creating, editing, reading back, giving up.
+///
+/// `place` makes a path or URL each time it is called, at which nothing is yet and which means this driver. Maps
+/// and filters the driver needs are taken from `registry`. A driver that cannot create datasets is checked for
+/// saying so; run [`check_dataset`] over datasets it opens.
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_driver(driver: &dyn Driver, registry: &Arc<Registry>, place: &dyn Fn() -> String) -> Outcome {
+    let suite = Suite { driver, registry, options: Options::default() };
+    let info = driver.info();
+    holds("a driver has a name", !info.name.is_empty())?;
+    holds(format!("{} has modes", info.name), !info.modes.is_empty())?;
+    holds(format!("{} says what it is about", info.name), !info.about.is_empty())?;
+    for magic in info.magic {
+        holds(format!("{}: magic bytes are some", info.name), !magic.bytes.is_empty())?;
+    }
+    nothing_there(&suite, &suite.target(&place())?)?;
+    let target = suite.target(&place())?;
+    match suite.create(&target, Clobber::Refuse) {
+        Err(error) if error.kind() == ErrorKind::Perm => return Ok(()),
+        created => ok("close of a new dataset", ok("create", created)?.close())?,
+    }
+    if target.scheme.is_local() && fs::exists(&target.path).unwrap_or(false) {
+        other_there(&suite, &suite.target(&place())?)?;
+    }
+    life::check(&suite, &|| suite.target(&place()))
+}
+
+/// Checks what an open dataset says of itself, and that its data can be read in parts as in whole.
+///
+/// Variables of more than 2^20 elements are read in part. The dataset is not changed; if it is read-only, it is
+/// asked to be, and must refuse.
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_dataset(dataset: &dyn Dataset) -> Outcome {
+    inquiry::check(dataset)?;
+    data::check(dataset)?;
+    if dataset.info().writable { Ok(()) } else { inquiry::refuses_changes(dataset) }
+}
+
+/// A driver and what it is called with.
+struct Suite<'s> {
+    driver: &'s dyn Driver,
+    registry: &'s Arc<Registry>,
+    options: Options,
+}
+
+impl Suite<'_> {
+    fn target(&self, path: &str) -> Outcome<Target> {
+        ok(format!("{path:?} is a path or URL"), url_infer::parse(path))
+    }
+
+    fn open(&self, target: &Target, writable: bool) -> Result<Arc<dyn Dataset>> {
+        let (options, registry) = (&self.options, self.registry);
+        self.driver.open(&OpenRequest { target, writable, options, registry, map: None })
+    }
+
+    fn create(&self, target: &Target, clobber: Clobber) -> Result<Arc<dyn Dataset>> {
+        let dataset = self.driver.create(&CreateRequest {
+            target,
+            clobber,
+            classic_model: false,
+            options: &self.options,
+            registry: self.registry,
+            map: None,
+            markers: self.driver.info().markers,
+        })?;
+        // As the registry does.
+        if !dataset.model().is_defining() {
+            dataset.model().begin();
+        }
+        Ok(dataset)
+    }
+}
+
+/// Where nothing is, nothing opens, and nothing is made.
+fn nothing_there(suite: &Suite<'_>, target: &Target) -> Outcome {
+    for writable in [false, true, false] {
+        fails(format!("open of {target}, where nothing is"), &[], suite.open(target, writable))?;
+    }
+    if target.scheme.is_local() {
+        same(format!("an open of {target} makes nothing"), false, fs::exists(&target.path).unwrap_or(false))?;
+    }
+    Ok(())
+}
+
+/// A file of another kind is refused and left alone.
+fn other_there(suite: &Suite<'_>, target: &Target) -> Outcome {
+    let bytes = b"This is a text, and no dataset of any format.\n".repeat(20);
+    if fs::write(&target.path, &bytes).is_err() {
+        return Ok(());
+    }
+    for writable in [false, true] {
+        fails(format!("open of the text file {target}"), &[], suite.open(target, writable))?;
+    }
+    for clobber in [Clobber::Refuse, Clobber::Replace] {
+        fails(format!("create over the text file {target}, {clobber:?}"), &[], suite.create(target, clobber))?;
+    }
+    let found = fs::read(&target.path).unwrap_or_default();
+    let removed = fs::remove_file(&target.path);
+    crate::failure::same_bytes(format!("the text file {target} is left alone"), &bytes, &found)?;
+    removed.map_err(|error| broken("the text file can be removed", "success", error))
+}
