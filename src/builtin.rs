@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Driver, Known, MapFactory, PluginKind, Registry, Table};
+use dispatch::{Driver, Known, Magic, MapFactory, PluginKind, Registry, Table};
 use model::Result;
 
 static DRIVERS: &[&dyn Driver] = &[
@@ -20,15 +20,58 @@ static MAPS: &[&dyn MapFactory] = &[
     &zmap_mem::MemMaps,
 ];
 
+/// First bytes of formats of later releases.
+mod first_bytes {
+    use super::Magic;
+
+    const fn at(offset: u64, bytes: &'static [u8]) -> Magic {
+        Magic { offset, bytes }
+    }
+
+    pub(super) static CLASSIC: &[Magic] = &[at(0, b"CDF\x01"), at(0, b"CDF\x02"), at(0, b"CDF\x05")];
+    pub(super) static HDF4: &[Magic] = &[at(0, b"\x0e\x03\x13\x01")];
+    /// HDF5 may stand behind a block of the user's, whose size is a power of two from 512 on.
+    pub(super) static HDF5: &[Magic] = &{
+        let mut places = [at(0, b"\x89HDF\r\n\x1a\n"); 16];
+        let mut i = 1;
+        while i < places.len() {
+            places[i].offset = 256 << i;
+            i += 1;
+        }
+        places
+    };
+    /// An archive with members, without any, and one that was split.
+    pub(super) static ZIP: &[Magic] = &[at(0, b"PK\x03\x04"), at(0, b"PK\x05\x06"), at(0, b"PK\x07\x08")];
+}
+
 static KNOWN: &[Known] = &[
-    Known { aliases: &["zarr", "xarray"], ..Known::new(PluginKind::Driver, "nczarr", "nczarr") },
+    Known { aliases: &["zarr", "xarray", "noxarray"], ..Known::new(PluginKind::Driver, "nczarr", "nczarr") },
+    Known {
+        aliases: &["netcdf-3", "64bitoffset", "64bitdata", "cdf1", "cdf2", "cdf5"],
+        magic: first_bytes::CLASSIC,
+        ..Known::later(PluginKind::Driver, "classic", "classic")
+    },
+    Known {
+        aliases: &["netcdf-4", "enhanced"],
+        magic: first_bytes::HDF5,
+        ..Known::later(PluginKind::Driver, "hdf5", "hdf5")
+    },
+    Known { magic: first_bytes::HDF4, ..Known::later(PluginKind::Driver, "hdf4", "hdf4") },
+    Known::later(PluginKind::Driver, "cdl", "cdl"),
     Known::new(PluginKind::Map, "file", "file"),
-    Known::new(PluginKind::Map, "mem", "mem"),
+    Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
+    Known { magic: first_bytes::ZIP, ..Known::later(PluginKind::Map, "zip", "zip") },
+    Known { aliases: &["gs3"], ..Known::later(PluginKind::Map, "s3", "s3") },
+    Known { aliases: &["https"], ..Known::later(PluginKind::Map, "http", "http") },
     Known { hdf5_id: Some(1), aliases: &["zlib", "gzip"], ..Known::new(PluginKind::Filter, "deflate", "deflate") },
     Known { hdf5_id: Some(2), ..Known::new(PluginKind::Filter, "shuffle", "shuffle") },
     Known { hdf5_id: Some(3), ..Known::new(PluginKind::Filter, "fletcher32", "fletcher32") },
     Known { hdf5_id: Some(32001), ..Known::new(PluginKind::Filter, "blosc", "blosc") },
     Known { hdf5_id: Some(32015), ..Known::new(PluginKind::Filter, "zstd", "zstd") },
+    Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::later(PluginKind::Filter, "bzip2", "bzip2") },
+    Known { hdf5_id: Some(4), ..Known::later(PluginKind::Filter, "szip", "szip") },
+    Known { hdf5_id: Some(32004), ..Known::later(PluginKind::Filter, "lz4", "lz4") },
+    Known::later(PluginKind::Filter, "lzma", "lzma"),
 ];
 
 static TABLE: Table = Table {
@@ -66,7 +109,10 @@ mod tests {
                 "fletcher32" => cfg!(feature = "fletcher32"),
                 "blosc" => cfg!(feature = "blosc"),
                 "zstd" => cfg!(feature = "zstd"),
-                other => panic!("{other} is no feature"),
+                other => {
+                    assert!(known.later, "{other} is no feature");
+                    false
+                }
             };
             let found = match known.kind {
                 PluginKind::Driver => registry.driver(known.name).map(drop),

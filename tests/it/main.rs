@@ -1,6 +1,7 @@
 //! Tests across crates, through the facade as an embedder uses it.
 
 mod access;
+mod choosing;
 mod corpus;
 mod netcdf_c;
 mod right;

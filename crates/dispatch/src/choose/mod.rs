@@ -179,7 +179,8 @@ impl Registry {
                 Site::File(Content::Nothing(error)) => {
                     return match named {
                         Some((driver, mode)) => Ok(Choice { driver, why: format!("mode={mode}"), map: None }),
-                        None => Err(error),
+                        None if error.kind() == ErrorKind::NotBuilt => Err(error),
+                        None => Err(self.missing_driver(target).unwrap_or(error)),
                     };
                 }
             },
@@ -190,7 +191,7 @@ impl Registry {
         if let Some((driver, mode)) = named {
             return Ok(Choice { driver, why: format!("mode={mode}"), map: Some(map) });
         }
-        Err(self.nothing_in_map(target, &map))
+        Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map)))
     }
 
     /// The first driver that a value of `mode=` names.
@@ -201,6 +202,12 @@ impl Registry {
             }
         }
         Ok(None)
+    }
+
+    /// The error for a target whose `mode=` names a driver that the project knows and this build lacks.
+    fn missing_driver(&self, target: &Target) -> Option<model::Error> {
+        let known = target.modes.iter().find_map(|mode| self.known_as(PluginKind::Driver, mode))?;
+        Some(not_built(&format!("{target}: driver {:?}", known.name), known))
     }
 
     /// The driver one of whose markers the map holds, the table's drivers before all others.

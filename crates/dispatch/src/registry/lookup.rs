@@ -218,7 +218,9 @@ impl Registry {
 
 /// The error for something that the project has and this build has not.
 pub(crate) fn not_built(what: &str, known: &Known) -> Error {
-    ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {:?}", known.feature))
+    let release = if known.later { " of a later release" } else { "" };
+    let feature = known.feature;
+    ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {feature:?}{release}"))
 }
 
 /// Every name at every level belongs to one entry; hidden levels are looked at as well.

@@ -75,7 +75,7 @@ impl PluginKind {
     }
 }
 
-/// Something the project has, but perhaps not this build.
+/// Something the project has or plans, but perhaps not this build.
 ///
 /// Asking for it is `NC_ENOTBUILT` with the feature that would bring it, instead of "unknown".
 #[derive(Debug, Clone, Copy)]
@@ -92,12 +92,19 @@ pub struct Known {
     pub magic: &'static [Magic],
     /// What to switch on: usually a cargo feature.
     pub feature: &'static str,
+    /// That a later release has it: this one has not even the feature.
+    pub later: bool,
 }
 
 impl Known {
     /// An entry with a name and a feature alone; fill in the rest with struct update syntax.
     pub const fn new(kind: PluginKind, name: &'static str, feature: &'static str) -> Self {
-        Self { kind, name, aliases: &[], hdf5_id: None, magic: &[], feature }
+        Self { kind, name, aliases: &[], hdf5_id: None, magic: &[], feature, later: false }
+    }
+
+    /// As [`Known::new`], for what a later release will have.
+    pub const fn later(kind: PluginKind, name: &'static str, feature: &'static str) -> Self {
+        Self { later: true, ..Self::new(kind, name, feature) }
     }
 }
 

@@ -1,0 +1,86 @@
+//! What a path means, through the public door: opening by content, creating by ending, and what this build lacks.
+
+use std::fs;
+
+use nczarr::{ErrorKind, OpenOptions};
+
+fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_owned();
+    (folder, move |name: &str| root.join(name).display().to_string())
+}
+
+#[test]
+fn what_this_build_lacks_is_told_by_feature() {
+    let (_folder, at) = folder();
+    let mut hdf5 = vec![0; 512];
+    hdf5.extend(b"\x89HDF\r\n\x1a\n");
+    for (name, bytes) in [
+        ("classic", &b"CDF\x01\0\0\0\0"[..]),
+        ("offsets", b"CDF\x02"),
+        ("cdf5", b"CDF\x05..."),
+        ("hdf5", b"\x89HDF\r\n\x1a\n"),
+        ("hdf5 behind", &hdf5),
+        ("hdf4", b"\x0e\x03\x13\x01"),
+        ("a.zip", b"PK\x03\x04.."),
+        ("empty.zip", b"PK\x05\x06"),
+        ("text", b"netcdf x {}"),
+    ] {
+        fs::write(at(name), bytes).unwrap();
+    }
+    fs::create_dir(at("dir")).unwrap();
+    let local = [
+        ("classic", "classic"),
+        ("offsets", "classic"),
+        ("cdf5", "classic"),
+        ("hdf5", "hdf5"),
+        ("hdf5 behind", "hdf5"),
+        ("hdf5#mode=nczarr", "hdf5"),
+        ("hdf4", "hdf4"),
+        ("a.zip", "zip"),
+        ("a.zip#mode=zarr", "zip"),
+        ("empty.zip", "zip"),
+        ("dir#mode=zip", "zip"),
+        ("dir#mode=nczarr,zip", "zip"),
+        ("dir#s3", "s3"),
+        ("dir#netcdf-3", "classic"),
+        ("text#mode=netcdf-4", "hdf5"),
+        ("text#cdl", "cdl"),
+    ]
+    .map(|(path, feature)| (at(path), feature));
+    let remote = [
+        ("s3://bucket/x", "s3"),
+        ("s3://bucket/x#mode=zarr", "s3"),
+        ("gs3://bucket/x#nczarr", "s3"),
+        ("https://bucket.s3.amazonaws.com/x#zarr", "s3"),
+        ("http://h.example/x#mode=zarr", "http"),
+        ("https://h.example/x.nc#bytes", "http"),
+    ]
+    .map(|(path, feature)| (path.to_owned(), feature));
+    for (path, feature) in local.into_iter().chain(remote) {
+        for error in [nczarr::open(&path).unwrap_err(), OpenOptions::new().writable(true).open(&path).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::NotBuilt, "{path}: {error}");
+            assert!(error.to_string().contains(&format!("feature {feature:?} of a later release")), "{path}: {error}");
+        }
+        let problem = nczarr::explain(&path).unwrap().problem.unwrap();
+        assert_eq!(problem.kind(), ErrorKind::NotBuilt, "{path}: {problem}");
+    }
+    for (path, feature) in [
+        (at("x.nc"), "classic"),
+        (at("x.cdl"), "cdl"),
+        (at("x.zip"), "zip"),
+        (at("x#mode=classic"), "classic"),
+        (at("x.zarr#mode=netcdf-4"), "hdf5"),
+        (at("x.zarr#mode=zarr,s3"), "s3"),
+        ("s3://bucket/x".to_owned(), "s3"),
+    ] {
+        let error = nczarr::create(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotBuilt, "{path}: {error}");
+        assert!(error.to_string().contains(&format!("feature {feature:?}")), "{path}: {error}");
+    }
+    // Not one of them is something this build could delete.
+    for name in ["classic", "hdf5", "a.zip"] {
+        assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotBuilt, "{name}");
+        assert!(fs::exists(at(name)).unwrap());
+    }
+}
