@@ -4,6 +4,7 @@ mod access;
 mod choosing;
 mod corpus;
 mod netcdf_c;
+mod odd;
 mod right;
 mod round_trip;
 mod writing;

@@ -146,9 +146,12 @@ fn ramp(ty: NcType, len: usize) -> Values {
     }
 }
 
+/// Filters by name and parameters, in the order of encoding.
+type Chain = Vec<(&'static str, Vec<u32>)>;
+
 fn filters() -> Plan {
     let mut plan = Plan { dims: vec![Dim::fixed("y", 11), Dim::fixed("x", 70)], ..Plan::default() };
-    let mut chains: Vec<(String, Vec<(&str, Vec<u32>)>)> = vec![
+    let mut chains: Vec<(String, Chain)> = vec![
         ("shuffle".to_owned(), vec![("shuffle", vec![])]),
         ("fletcher32".to_owned(), vec![("fletcher32", vec![])]),
         ("shuffle_zstd".to_owned(), vec![("shuffle", vec![]), ("zstd", vec![3])]),

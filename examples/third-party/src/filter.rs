@@ -8,7 +8,7 @@ use nczarr::{ErrorKind, Result};
 static INFO: FilterInfo =
     FilterInfo { hdf5_id: Some(40_001), name: "xor", aliases: &[], about: "every byte xor a key of 0 to 255" };
 
-/// Makes [`Xor`]s.
+/// Makes filters of one parameter, the key.
 pub struct XorClass;
 
 impl FilterClass for XorClass {
