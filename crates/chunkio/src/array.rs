@@ -150,6 +150,15 @@ fn text_and_numbers(name: &str) -> model::Error {
 
 impl VarData for ChunkedArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let out = match (&self.kind, out) {
+            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
+                if read::hit(keeper, slab, ty, out) {
+                    return Ok(());
+                }
+                MemMut::Fixed { ty, out }
+            }
+            (_, out) => out,
+        };
         let any = self.check(slab, false)?;
         match (&self.kind, out) {
             (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {

@@ -6,8 +6,7 @@
 //!
 //! What an entry's bytes mean is [`Entry`]'s to say; what is written when, [`crate::keeper`]'s.
 
-use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use model::Result;
@@ -21,6 +20,9 @@ const WAYS: usize = 8;
 
 /// Groups whose last change in storage is remembered together.
 const STAMPS: usize = 256;
+
+/// How often pieces of a chunk are read before all of it is, to be kept: about what costs as much.
+const TOUCHES: u8 = 16;
 
 /// A chunk in memory.
 #[derive(Debug)]
@@ -96,6 +98,10 @@ pub(crate) struct Cache<D> {
     moving: Mutex<Hand>,
     clock: AtomicU64,
     stamps: Box<[AtomicU64]>,
+    /// Whether somebody said how much to keep.
+    tuned: AtomicBool,
+    /// How often pieces of chunks were read.
+    touches: Box<[AtomicU8]>,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +138,8 @@ impl<D> Cache<D> {
             moving: Mutex::default(),
             clock: AtomicU64::new(0),
             stamps: (0..STAMPS).map(|_| AtomicU64::new(0)).collect(),
+            tuned: AtomicBool::new(false),
+            touches: (0..STAMPS).map(|_| AtomicU8::new(0)).collect(),
         }
     }
 
@@ -140,9 +148,20 @@ impl<D> Cache<D> {
         self.budget.load(Ordering::Relaxed)
     }
 
-    /// Changes the bytes it may hold; nothing is given up yet.
+    /// Changes the bytes it may hold, as the user wants it; nothing is given up yet.
     pub(crate) fn set_budget(&self, bytes: usize) {
         self.budget.store(bytes, Ordering::Relaxed);
+        self.tuned.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a chunk, of which pieces could be read cheaply, should be read whole and kept: if the array of `all`
+    /// bytes fits, and somebody asked for that or comes to this chunk again and again.
+    pub(crate) fn wants(&self, index: &ChunkIndex, all: usize) -> bool {
+        if all > self.budget() {
+            return false;
+        }
+        let touches = &self.touches[tag(index) as usize % STAMPS];
+        self.tuned.load(Ordering::Relaxed) || touches.fetch_add(1, Ordering::Relaxed) % TOUCHES == TOUCHES - 1
     }
 
     /// Bytes held beyond the budget.
@@ -392,35 +411,14 @@ impl<D> Table<D> {
 }
 
 /// A hash of a chunk's coordinates, never 0.
-fn tag(index: &ChunkIndex) -> u64 {
-    let mut hasher = Mix(0);
-    index.hash(&mut hasher);
-    hasher.finish() | 1 << 63
-}
-
-/// A quick hash of whole numbers; coordinates come from a grid that is checked, so no flood of equal hashes
-/// does more than slow down whoever asked for it.
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
+///
+/// Quick rather than strong: coordinates come from the caller's own slabs, and a flood of equal hashes does no more
+/// than slow down whoever asked for it.
+fn tag(index: &[u64]) -> u64 {
+    let mut hash = 0u64;
+    for &at in index {
+        hash = (hash ^ at).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hash ^= hash >> 32;
     }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_ne_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 ^= self.0 >> 32;
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
+    (hash ^ (hash >> 29)) | 1 << 63
 }

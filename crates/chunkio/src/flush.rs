@@ -4,7 +4,7 @@
 //! with holes follow one by one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use dispatch::{Key, Payload, WriteJob, WriteTicket, Written};
 use model::{ErrorKind, Result};
@@ -56,14 +56,14 @@ impl<F: Form> Keeper<F> {
             changed,
             threads: threads::worth(&self.options, changed.len(), bytes),
             next: AtomicUsize::new(0),
-            flying: changed.iter().map(|_| Mutex::new(None)).collect(),
+            flights: changed.iter().map(|_| Flight::waiting()).collect(),
             holes: Mutex::new(Vec::new()),
             outcome: Outcome::unwatched(),
         };
         self.map().write_batch(&job);
         let mut result = job.outcome.failure();
-        let holes = std::mem::take(&mut *job.holes.lock().unwrap_or_else(PoisonError::into_inner));
-        let lost = job.flying.iter().any(|flying| flying.lock().unwrap_or_else(PoisonError::into_inner).is_some());
+        let holes = std::mem::take(&mut *lock(&job.holes));
+        let lost = job.flights.iter().any(|flight| lock(&flight.claim).is_some());
         drop(job);
         if lost {
             result = result.and(Err(ErrorKind::Internal.context("the map did not return all of its tickets")));
@@ -80,25 +80,40 @@ struct FlushJob<'a, F: Form> {
     changed: &'a [Changed],
     threads: usize,
     next: AtomicUsize,
-    flying: Vec<Mutex<Option<Flight<'a, F>>>>,
+    flights: Vec<Flight<'a, F>>,
     holes: Mutex<Vec<ChunkIndex>>,
     outcome: Outcome<'a>,
 }
 
-/// One chunk on its way. Should it never arrive, its elements count as changed again.
+/// One chunk on its way.
 struct Flight<'a, F: Form> {
+    /// Set once, when it departs.
+    snapshot: OnceLock<Snapshot<F::Data>>,
+    /// There from departure to arrival.
+    claim: Mutex<Option<Landing<'a, F>>>,
+}
+
+/// Held while a chunk is on its way. Should it never arrive, its elements count as changed again.
+struct Landing<'a, F: Form> {
     keeper: &'a Keeper<F>,
     claim: Claim<'a>,
-    snapshot: Option<Snapshot<F::Data>>,
     arrived: bool,
 }
 
-impl<F: Form> Drop for Flight<'_, F> {
+impl<F: Form> Drop for Landing<'_, F> {
     fn drop(&mut self) {
-        // Before the entry may change again, so that it need not be copied for that.
-        self.snapshot = None;
         self.keeper.arrive(&self.claim.index, self.arrived, None);
     }
+}
+
+impl<F: Form> Flight<'_, F> {
+    fn waiting() -> Self {
+        Self { snapshot: OnceLock::new(), claim: Mutex::new(None) }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<F: Form> WriteJob for FlushJob<'_, F> {
@@ -109,49 +124,48 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
     fn next(&self, key: &mut Key) -> Option<WriteTicket> {
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
-            let entry = self.changed.get(at)?;
-            let holes = || self.holes.lock().unwrap_or_else(PoisonError::into_inner).push(entry.index.clone());
+            let (entry, flight) = (self.changed.get(at)?, self.flights.get(at)?);
             if !entry.complete && !self.keeper.options.exclusive {
-                holes();
+                lock(&self.holes).push(entry.index.clone());
                 continue;
             }
             let claim = self.keeper.claims.take(&entry.index);
             let Some(snapshot) = self.keeper.depart(&entry.index) else { continue };
-            let ready = snapshot.ready;
-            let flight = Flight { keeper: self.keeper, claim, snapshot: Some(snapshot), arrived: false };
-            if !ready {
-                drop(flight);
-                holes();
+            let landing = Landing { keeper: self.keeper, claim, arrived: false };
+            if !snapshot.ready {
+                lock(&self.holes).push(entry.index.clone());
                 continue;
             }
+            // Set here only, once per number.
+            let _ = flight.snapshot.set(snapshot);
+            *lock(&flight.claim) = Some(landing);
             self.keeper.store.locate(&entry.index, key);
-            *self.flying[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(flight);
             return Some(WriteTicket { index: at, expect: None });
         }
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
-        let unknown = || ErrorKind::Internal.context("the map asks for a ticket that is not its own");
-        let data = {
-            let flying = self.flying.get(index).ok_or_else(unknown)?.lock().unwrap_or_else(PoisonError::into_inner);
-            let snapshot = flying.as_ref().and_then(|flight| flight.snapshot.as_ref()).ok_or_else(unknown)?;
-            snapshot.data.clone()
-        };
-        self.keeper.form.encode(&data, scratch)?;
+        let snapshot = self.flights.get(index).and_then(|flight| flight.snapshot.get());
+        let snapshot =
+            snapshot.ok_or_else(|| ErrorKind::Internal.context("the map asks for a ticket that is not its own"))?;
+        if let Some(stored) = self.keeper.form.as_stored(&snapshot.data) {
+            return Ok(Payload::Caller(stored));
+        }
+        self.keeper.form.encode(&snapshot.data, scratch)?;
         Ok(Payload::Scratch)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
-        let Some(flying) = self.flying.get(ticket.index) else { return };
-        let Some(mut flight) = flying.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let lost = || ErrorKind::Internal.context("the map compared what it was not asked to");
+        let Some(mut landing) = self.flights.get(ticket.index).and_then(|flight| lock(&flight.claim).take()) else {
+            return;
+        };
         let outcome = outcome.and_then(|written| match written {
             Written::Done(_) => Ok(()),
-            Written::Lost => Err(lost()),
+            Written::Lost => Err(ErrorKind::Internal.context("the map compared what it was not asked to")),
         });
-        flight.arrived = outcome.is_ok();
+        landing.arrived = outcome.is_ok();
         if let Err(error) = outcome {
-            self.outcome.note(self.keeper.blame(error, &flight.claim.index));
+            self.outcome.note(self.keeper.blame(error, &landing.claim.index));
         }
     }
 }

@@ -90,6 +90,12 @@ impl Grid {
         shape
     }
 
+    /// Elements of all chunks together; saturates.
+    pub(crate) fn all_elems(&self) -> usize {
+        let chunks = |dim: usize| usize::try_from(self.len(dim).div_ceil(self.chunk[dim])).unwrap_or(usize::MAX);
+        (0..self.rank()).fold(self.elems, |all, dim| all.saturating_mul(chunks(dim)))
+    }
+
     /// How many indices of chunk `at` along `dim` lie inside `len`.
     pub(crate) fn inside(&self, dim: usize, at: u64, len: u64) -> u64 {
         let chunk = self.chunk[dim];
@@ -137,6 +143,7 @@ mod tests {
     #[test]
     fn edge_chunks_lie_partly_outside() {
         let grid = Grid::new(dims(&[10]), vec![4], Order::C, 1, &Limits::default()).unwrap();
+        assert_eq!(grid.all_elems(), 12);
         let inside: Vec<_> = [0, 1, 2, 3, u64::MAX].map(|at| grid.inside(0, at, 10)).into();
         assert_eq!(inside, [4, 4, 2, 0, 0]);
     }

@@ -39,6 +39,16 @@ pub(crate) trait Form: Send + Sync + fmt::Debug {
     /// A chunk nobody wrote.
     fn blank(&self) -> Result<Self::Data>;
 
+    /// A chunk of which nothing will be read before it is written.
+    fn fresh(&self) -> Result<Self::Data> {
+        self.blank()
+    }
+
+    /// The stored bytes of a chunk, if they are its bytes in memory.
+    fn as_stored<'d>(&self, _data: &'d Self::Data) -> Option<&'d [u8]> {
+        None
+    }
+
     /// A chunk from its stored bytes.
     fn decode(&self, stored: &[u8]) -> Result<Self::Data>;
 
@@ -130,8 +140,9 @@ impl<F: Form> Keeper<F> {
         Err(self.blame(ErrorKind::Perm.context(why), index))
     }
 
-    /// Lets `write` write a part of a chunk in memory; it may be called again on other memory.
-    pub(crate) fn put_part(&self, part: &Part, mut write: impl FnMut(&mut F::Data)) -> Result<()> {
+    /// Lets `write` write a part of a chunk in memory; it may be called again on other memory. Whether all of the
+    /// chunk was written by now.
+    pub(crate) fn put_part(&self, part: &Part, mut write: impl FnMut(&mut F::Data)) -> Result<bool> {
         let (index, elems) = (&part.index, self.grid.elems);
         loop {
             let changed = self.cache.change(index, |entry| {
@@ -139,27 +150,30 @@ impl<F: Form> Keeper<F> {
                 write(data);
                 entry.cost = self.form.cost(&entry.data);
                 entry.wrote(part, elems);
-                Ok(())
+                Ok(entry.is_complete())
             });
             if let Some(result) = changed {
                 return result.map_err(|error| self.blame(error, index));
             }
-            let mut data = self.form.blank().map_err(|error| self.blame(error, index))?;
-            write(&mut data);
             let mut mask = Mask::new(elems);
             self.mask_outside(index, &mut mask);
+            // What is outside counts as written, and must be fill then.
+            let data = if mask.is_empty() { self.form.fresh() } else { self.form.blank() };
+            let mut data = data.map_err(|error| self.blame(error, index))?;
+            write(&mut data);
             mask.insert(part);
+            let complete = mask.is_full();
             let entry = Entry {
                 index: index.clone(),
                 cost: self.form.cost(&data),
                 data: Arc::new(data),
-                filled: mask.is_full(),
+                filled: complete,
                 mask: Some(mask),
                 flying: None,
                 changed: self.cache.now(),
             };
             match self.cache.insert(entry) {
-                Inserted::Done => return Ok(()),
+                Inserted::Done => return Ok(complete),
                 Inserted::Present => {}
                 Inserted::Crowded => {
                     let mut crowd = self.cache.crowd(index);
@@ -285,9 +299,15 @@ impl<F: Form> Keeper<F> {
         let _claim = self.claims.take(index);
         let Some(snapshot) = self.depart(index) else { return Ok(()) };
         let result = if snapshot.ready {
-            let mut stored = Vec::new();
             let key = self.key(index);
-            self.form.encode(&snapshot.data, &mut stored).and_then(|()| self.map().write(&key, &stored)).map(|()| None)
+            match self.form.as_stored(&snapshot.data) {
+                Some(stored) => self.map().write(&key, stored),
+                None => {
+                    let mut stored = Vec::new();
+                    self.form.encode(&snapshot.data, &mut stored).and_then(|()| self.map().write(&key, &stored))
+                }
+            }
+            .map(|()| None)
         } else {
             self.merge(index, &snapshot).map(Some)
         };

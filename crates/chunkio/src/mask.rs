@@ -22,6 +22,11 @@ impl Mask {
         self.set == self.len
     }
 
+    /// Whether no position is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set == 0
+    }
+
     /// Adds the positions a part touches in its chunk.
     pub(crate) fn insert(&mut self, part: &Part) {
         match part.dims.split_first() {
@@ -137,6 +142,7 @@ mod tests {
                 places.iter().for_each(|&at| oracle[at] = true);
             }
             prop_assert_eq!((0..len).map(|at| mask.contains(at)).collect::<Vec<_>>(), oracle.clone());
+            prop_assert_eq!(mask.is_empty(), !oracle.contains(&true));
             prop_assert_eq!(mask.is_full(), oracle.iter().all(|&set| set));
             for inside in [true, false] {
                 let mut found = vec![!inside; len];

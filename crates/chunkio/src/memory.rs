@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Mutex;
 
 use dispatch::OutBuf;
 use model::{ErrorKind, Result};
@@ -17,6 +18,14 @@ const ALIGN: usize = 64;
 
 /// Scratch beyond this is given back after use.
 const KEEP: usize = 32 << 20;
+
+/// Blocks from this size on are used again: fresh memory costs more than what is done with it.
+const REUSED: usize = 16 << 10;
+
+/// The most bytes of blocks that wait to be used again, in the whole process.
+const WAITING: usize = 8 << 20;
+
+static SPARE: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
 /// Uninitialised memory of a fixed size.
 struct Raw {
@@ -66,6 +75,15 @@ impl Drop for Raw {
     }
 }
 
+/// How many bytes `out`, made over `start`, says are initialised; an error if it is another one by now.
+fn written(out: &OutBuf<'_>, start: *const u8) -> Result<usize> {
+    let filled = out.filled();
+    match std::ptr::eq(filled.as_ptr(), start) {
+        true => Ok(filled.len()),
+        false => Err(ErrorKind::Internal.context("an output was exchanged for another")),
+    }
+}
+
 /// Bytes of a fixed size, all initialised.
 pub(crate) struct Block(Raw);
 
@@ -79,13 +97,27 @@ impl Block {
         fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
         short: impl FnOnce(usize) -> model::Error,
     ) -> Result<Self> {
-        let mut raw = Raw::new(len)?;
+        let mut raw = match Self::spare(len) {
+            Some(mut block) => std::mem::replace(&mut block.0, Raw::EMPTY),
+            None => Raw::new(len)?,
+        };
+        let start = raw.start.as_ptr().cast();
         let mut out = OutBuf::new(raw.bytes());
         fill(&mut out)?;
-        match out.filled().len() {
+        match written(&out, start)? {
             filled if filled == len => Ok(Self(raw)),
             filled => Err(short(filled)),
         }
+    }
+
+    /// `len` bytes that were used before: initialised, and of no meaning. `None` if there are none.
+    pub(crate) fn spare(len: usize) -> Option<Self> {
+        if len < REUSED {
+            return None;
+        }
+        let mut spare = SPARE.try_lock().ok()?;
+        let at = spare.iter().position(|block| block.0.len == len)?;
+        Some(spare.swap_remove(at))
     }
 
     /// A copy.
@@ -97,6 +129,17 @@ impl Block {
 impl std::fmt::Debug for Block {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Block({} bytes)", self.len())
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if (REUSED..=WAITING).contains(&self.0.len)
+            && let Ok(mut spare) = SPARE.try_lock()
+            && spare.iter().map(|block| block.0.len).sum::<usize>() + self.0.len <= WAITING
+        {
+            spare.push(Self(std::mem::replace(&mut self.0, Raw::EMPTY)));
+        }
     }
 }
 
@@ -133,9 +176,10 @@ impl Scratch {
             self.raw = Raw::EMPTY;
             self.raw = Raw::new(limit)?;
         }
+        let start = self.raw.start.as_ptr().cast();
         let mut out = OutBuf::new(&mut self.raw.bytes()[..limit]);
         fill(&mut out)?;
-        self.filled = out.filled().len();
+        self.filled = written(&out, start)?;
         Ok(self.written())
     }
 
@@ -179,9 +223,10 @@ pub(crate) fn fill_vec(
     out.try_reserve_exact(limit)
         .map_err(|error| ErrorKind::NoMem.context(format!("{limit} bytes")).caused_by(error))?;
     let filled = {
+        let start = out.as_ptr();
         let mut room = OutBuf::new(&mut out.spare_capacity_mut()[..limit]);
         fill(&mut room)?;
-        room.filled().len()
+        written(&room, start)?
     };
     // SAFETY: the `OutBuf` over the vector's own memory said that its first `filled` bytes are initialised.
     unsafe { out.set_len(filled) };
@@ -205,6 +250,32 @@ mod tests {
         assert!(Block::new(0, |_| Ok(()), |_| ErrorKind::Trunc.into()).unwrap().is_empty());
         let huge = Block::new(isize::MAX as usize - 63, |_| Ok(()), |_| ErrorKind::Trunc.into()).map(drop);
         assert_eq!(huge.unwrap_err().kind(), ErrorKind::NoMem);
+    }
+
+    #[test]
+    fn another_output_does_not_count() {
+        let exchange = |out: &mut OutBuf<'_>| {
+            *out = OutBuf::over(Box::leak(vec![1; 8].into_boxed_slice()));
+            out.zeroed(8).map(drop)
+        };
+        let kind = |result: Result<()>| result.unwrap_err().kind();
+        assert_eq!(kind(Block::new(8, exchange, |_| ErrorKind::Trunc.into()).map(drop)), ErrorKind::Internal);
+        with_scratch(|pair| assert_eq!(kind(pair.one.fill(8, exchange).map(drop)), ErrorKind::Internal));
+        assert_eq!(kind(fill_vec(&mut Vec::new(), 8, exchange)), ErrorKind::Internal);
+    }
+
+    #[test]
+    fn blocks_are_used_again() {
+        // A size that no other test uses.
+        let len = REUSED + 4321;
+        assert!(Block::spare(len).is_none());
+        let block = |byte: u8| Block::new(len, |out| out.put(&vec![byte; len]), |_| ErrorKind::Trunc.into()).unwrap();
+        drop((block(1), block(2)));
+        // Another test may hold the lock just now: then there is none to be had, never a wrong one.
+        let again = [Block::spare(len), Block::spare(len)];
+        assert!(again.iter().flatten().all(|block| block.len() == len && [1, 2].contains(&block[0])));
+        drop(again);
+        assert!(block(3).iter().all(|&byte| byte == 3));
     }
 
     #[test]

@@ -86,6 +86,14 @@ impl Form for Numbers {
         Block::new(self.bytes(), fill, |found| self.plan.wrong_size(found))
     }
 
+    fn fresh(&self) -> Result<Block> {
+        Block::spare(self.bytes()).map_or_else(|| self.blank(), Ok)
+    }
+
+    fn as_stored<'d>(&self, data: &'d Block) -> Option<&'d [u8]> {
+        self.plan.is_plain().then_some(data)
+    }
+
     fn decode(&self, stored: &[u8]) -> Result<Block> {
         let wrong = |found| self.plan.wrong_size(found);
         with_scratch(|pair| {

@@ -103,6 +103,14 @@ impl Plan {
         !self.filters.is_empty()
     }
 
+    /// The filter to ask for pieces of a chunk: if it is the only one called, and pieces of bytes are pieces of elements.
+    pub(crate) fn range_filter(&self) -> Option<&dyn Filter> {
+        match &*self.filters {
+            [(filter, _)] if !self.layout.planes || self.layout.item == 1 => Some(&**filter),
+            _ => None,
+        }
+    }
+
     /// Undoes the called filters. The result lies in `pair`, or is `stored` itself if there are none.
     pub(crate) fn decode<'p>(&self, stored: &'p [u8], pair: &'p mut Pair) -> Result<&'p [u8]> {
         let at = self.undo(stored, pair, 0)?;

@@ -84,6 +84,35 @@ impl Part {
         }
     }
 
+    /// Sets it to all of a slab, if that lies inside one chunk and inside the grid's shape; says nothing of
+    /// [`Part::cover`]. The short way for a slab of the grid's rank.
+    pub(crate) fn single(&mut self, grid: &Grid, slab: &Slab<'_>) -> bool {
+        let rank = grid.rank();
+        self.dims.clear();
+        self.index.reset(rank);
+        (self.chunk_start, self.mem_start, self.elems, self.cover) = (0, 0, 1, Cover::Some);
+        for dim in (0..rank).rev() {
+            let (start, count, chunk) = (slab.start[dim], slab.count[dim], grid.chunk[dim]);
+            let step = if count == 1 { 1 } else { slab.step(dim) };
+            let last =
+                count.checked_sub(1).and_then(|last| last.checked_mul(step)).and_then(|last| last.checked_add(start));
+            let Some(last) = last.filter(|&last| last < grid.len(dim) && step > 0) else { return false };
+            let at = start / chunk;
+            if last - at * chunk >= chunk {
+                return false;
+            }
+            self.index[dim] = at;
+            // Inside one chunk everything fits.
+            let stride = grid.strides[dim];
+            self.chunk_start += (start - at * chunk) as usize * stride;
+            let mem = self.elems;
+            let n = count as usize;
+            self.nest(if n == 1 { Dim { n, chunk: 1, mem: 1 } } else { Dim { n, chunk: step as usize * stride, mem } });
+        }
+        self.finish();
+        true
+    }
+
     /// One past the last element touched on the chunk's side, and on memory's.
     pub(crate) fn extent(&self) -> (usize, usize) {
         let (mut chunk, mut mem) = (self.chunk_start, self.mem_start);
@@ -207,8 +236,9 @@ impl Projection {
             });
             if run.n != axis.chunk {
                 let inside = axis.len.saturating_sub(run.chunk * axis.chunk).min(axis.chunk);
-                let all = run.offset == 0 && run.n == inside && (axis.step == 1 || run.n == 1);
-                part.cover = if all && part.cover != Cover::Some { Cover::Inside } else { Cover::Some };
+                // What is selected is inside, so as many are all.
+                let all = run.n == inside && part.cover != Cover::Some;
+                part.cover = if all { Cover::Inside } else { Cover::Some };
             }
         }
         part.finish();
@@ -264,6 +294,12 @@ mod tests {
 
     fn fast(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
         let projection = Projection::new(grid, slab, &grid.shape()).unwrap();
+        let mut single = Part::default();
+        assert_eq!(single.single(grid, slab), projection.total == 1);
+        if projection.total == 1 {
+            single.cover = projection.get(0).cover;
+            assert_eq!(single, projection.get(0));
+        }
         let mut places = vec![(Vec::new(), usize::MAX); slab.len() as usize];
         let mut last: Option<ChunkIndex> = None;
         for number in 0..projection.total {

@@ -2,6 +2,7 @@
 //!
 //! Near pieces are read as one, since a request costs more than a few bytes in between.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use dispatch::{ByteRange, Ranges};
@@ -17,6 +18,11 @@ pub(crate) const fn worth_reading(remote: bool) -> usize {
     if remote { 512 << 10 } else { 4 << 10 }
 }
 
+/// Decoded bytes between two pieces that are rather decoded than left out.
+pub(crate) const fn worth_decoding() -> usize {
+    1 << 10
+}
+
 /// The pieces of a chunk that hold a part.
 pub(crate) struct Pieces {
     pub(crate) ranges: Ranges,
@@ -24,6 +30,22 @@ pub(crate) struct Pieces {
     pub(crate) bytes: usize,
     /// The part, its place in the chunk being that in the pieces laid one after another.
     pub(crate) part: Part,
+}
+
+impl Pieces {
+    /// Where the pieces are, one by one.
+    pub(crate) fn wanted(&self) -> Vec<Range<usize>> {
+        // Every piece lies inside a chunk, whose bytes can be counted.
+        let range = |start: u64, len: Option<u64>| start as usize..start as usize + len.unwrap_or(0) as usize;
+        match &self.ranges {
+            Ranges::One(one) => vec![range(one.offset, one.len)],
+            Ranges::Every { first, step, count } => {
+                (0..u64::from(*count)).map(|i| range(first.offset + i * step, first.len)).collect()
+            }
+            Ranges::List(list) => list.iter().map(|one| range(one.offset, one.len)).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The pieces for a part of a chunk of `elems` elements of `item` bytes; `None` if reading all of the chunk is better.
@@ -78,21 +100,6 @@ mod tests {
         part
     }
 
-    fn read(object: &[u8], ranges: &Ranges) -> Vec<u8> {
-        let cut = |range: ByteRange| {
-            let start = range.offset as usize;
-            object[start..start + range.len.unwrap() as usize].to_vec()
-        };
-        match ranges {
-            Ranges::One(range) => cut(*range),
-            Ranges::Every { first, step, count } => (0..u64::from(*count))
-                .flat_map(|i| cut(ByteRange { offset: first.offset + i * step, ..*first }))
-                .collect(),
-            Ranges::List(list) => list.iter().flat_map(|range| cut(*range)).collect(),
-            other => panic!("{other:?}"),
-        }
-    }
-
     proptest! {
         #[test]
         fn the_pieces_hold_the_part(
@@ -112,7 +119,7 @@ mod tests {
             let elems = part.extent().0 * 3;
             let object: Vec<u8> = (0..elems * 2).map(|i| (i * 31 % 251) as u8).collect();
             let Some(pieces) = pieces(&part, 2, elems, gap) else { return Ok(()) };
-            let bytes = read(&object, &pieces.ranges);
+            let bytes: Vec<u8> = pieces.wanted().into_iter().flat_map(|range| object[range].to_vec()).collect();
             prop_assert_eq!(bytes.len(), pieces.bytes);
             let fetch = |from: &[u8], part: &Part| {
                 let mut out = vec![[0; 2]; part.elems];

@@ -6,12 +6,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Version};
-use model::{Error, NcType, Result, Slab};
+use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Version};
+use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
 use crate::keeper::{Form, Keeper};
-use crate::kernel::Convert;
+use crate::kernel::{self, Convert};
 use crate::memory::{Block, with_scratch};
 use crate::numbers::Numbers;
 use crate::outcome::Outcome;
@@ -35,11 +35,37 @@ struct Get<'a> {
     mem_item: usize,
     /// Bytes of the result.
     total: usize,
+    caps: MapCaps,
     /// Whether chunks used in part are kept.
     keep: bool,
     /// When the read began.
     since: u64,
     outcome: Outcome<'a>,
+}
+
+/// Copies a slab that lies in one chunk the cache holds, without conversion: the shortest way for the most frequent
+/// access. `false`: it is not such a slab, and nothing happened.
+pub(crate) fn hit(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> bool {
+    let form = &keeper.form;
+    if keeper.cache.is_empty()
+        || ty != form.ty
+        || slab.rank() != keeper.grid.rank()
+        || keeper.options.progress.is_some()
+    {
+        return false;
+    }
+    let mut part = Part::default();
+    if !part.single(&keeper.grid, slab) || part.elems * form.item() != out.capacity() {
+        return false;
+    }
+    let copied = keeper.cache.look(&part.index, |entry| {
+        let known = entry.knows(&part);
+        if known {
+            kernel::load_part(&entry.data, &form.kept(), &part, out);
+        }
+        known
+    });
+    copied == Some(true)
 }
 
 /// Reads a slab that was checked and is not empty.
@@ -61,6 +87,7 @@ pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &m
             fill_out_of_range,
             mem_item,
             total,
+            caps: keeper.map().caps(),
             keep: false,
             since: keeper.cache.now(),
             outcome: Outcome::new(&keeper.options, total),
@@ -157,17 +184,21 @@ impl Get<'_> {
         self.convert.is_none() && part.is_contiguous() && self.keeper.form.plan.is_plain()
     }
 
-    /// The bytes a part needs, if that is less than the chunk and the chunk will not be kept.
-    fn pieces(&self, part: &Part) -> Option<Pieces> {
+    /// The bytes a part needs, if that is less than the chunk.
+    fn pieces(&self, part: &Part, gap: usize) -> Option<Pieces> {
+        let form = &self.keeper.form;
+        ranges::pieces(part, form.item(), form.elems, gap)
+    }
+
+    /// The pieces to ask storage for in place of a chunk that need not be kept.
+    fn requests(&self, part: &Part) -> Option<Pieces> {
         let (keeper, form) = (self.keeper, &self.keeper.form);
-        if part.cover != Cover::Some || !form.plan.has_ranges() {
+        if part.cover != Cover::Some || !form.plan.has_ranges() || !self.caps.range_read {
             return None;
         }
-        let caps = keeper.map().caps();
-        if !caps.range_read {
-            return None;
-        }
-        ranges::pieces(part, form.item(), form.elems, ranges::worth_reading(caps.remote))
+        let all = keeper.grid.all_elems().saturating_mul(form.item());
+        let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote))?;
+        (!self.keep || !keeper.cache.wants(&part.index, all)).then_some(pieces)
     }
 
     fn ticket(&self, number: usize, part: &Part) -> ReadTicket<'_> {
@@ -175,7 +206,7 @@ impl Get<'_> {
         let bytes = self.keeper.form.bytes();
         let ticket =
             |ranges, hint, limit, into| ReadTicket { index: number, ranges, hint, limit, versioned: false, into };
-        if let Some(pieces) = self.pieces(part) {
+        if let Some(pieces) = self.requests(part) {
             let direct = matches!(pieces.ranges, Ranges::One(_)) && self.is_direct(&pieces.part);
             let into = if direct { self.board.lend(number, part) } else { None };
             return ticket(pieces.ranges, pieces.bytes, pieces.bytes, into);
@@ -228,12 +259,43 @@ impl Get<'_> {
 
     fn place_pieces(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
         let form = &self.keeper.form;
-        let Some(pieces) = self.pieces(part).filter(|pieces| pieces.bytes == stored.len()) else {
+        let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote));
+        let Some(pieces) = pieces.filter(|pieces| pieces.bytes == stored.len()) else {
             return Err(form.plan.wrong_size(stored.len()).at("a range of the chunk"));
         };
         let range = slot.load(stored, &form.plan.layout, &pieces.part, self.convert.as_ref());
         self.moved(part, range);
         Ok(())
+    }
+
+    /// Decodes no more than the part needs, where the filter can do that. The slot comes back if it cannot.
+    fn place_decoded<'s>(&self, slot: Slot<'s>, stored: &[u8], part: &Part) -> Result<Option<Slot<'s>>> {
+        let form = &self.keeper.form;
+        let Some(filter) = form.plan.range_filter().filter(|_| part.cover == Cover::Some) else {
+            return Ok(Some(slot));
+        };
+        let Some(pieces) = self.pieces(part, ranges::worth_decoding()) else { return Ok(Some(slot)) };
+        let wanted = pieces.wanted();
+        with_scratch(|pair| {
+            let mut able = true;
+            let decode = |out: &mut OutBuf<'_>| {
+                filter.decode_ranges(stored, form.bytes(), &wanted, out).unwrap_or_else(|| {
+                    able = false;
+                    Ok(())
+                })
+            };
+            let bytes = pair.one.fill(pieces.bytes, decode)?;
+            if !able {
+                return Ok(Some(slot));
+            }
+            if bytes.len() != pieces.bytes {
+                let (expected, found) = (pieces.bytes, bytes.len());
+                return Err(ErrorKind::Filter.context(format!("{expected} bytes of ranges expected, {found} found")));
+            }
+            let range = slot.load(bytes, &form.plan.layout, &pieces.part, self.convert.as_ref());
+            self.moved(part, range);
+            Ok(None)
+        })
     }
 
     fn place(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
@@ -246,6 +308,10 @@ impl Get<'_> {
             self.keeper.cache.insert_read(&part.index, data, cost, self.since);
             return Ok(());
         }
+        let slot = match self.place_decoded(slot, stored, part)? {
+            Some(slot) => slot,
+            None => return Ok(()),
+        };
         let range = if part.cover == Cover::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native()
         {
             let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;
@@ -271,7 +337,7 @@ impl<F: Form> Keeper<F> {
                 tracing::warn!(variable = %self.name, %key, "chunk is missing, fill values are used");
             }
             MissingChunks::Error => {
-                return Err(model::ErrorKind::NoObject.context("the chunk is missing"));
+                return Err(ErrorKind::NoObject.context("the chunk is missing"));
             }
         }
         Ok(())

@@ -135,10 +135,16 @@ impl Slot<'_> {
     /// does not count as written.
     pub(crate) fn direct(self, part: &Part, write: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
         // SAFETY: as in `load`.
-        let mut out = OutBuf::new(unsafe { self.board.bytes(part) });
+        let memory = unsafe { self.board.bytes(part) };
+        let (start, len) = (memory.as_ptr().cast::<u8>(), memory.len());
+        let mut out = OutBuf::new(memory);
         write(&mut out)?;
-        let (filled, capacity) = (out.filled().len(), out.capacity());
-        if filled == capacity {
+        let filled = out.filled();
+        if !std::ptr::eq(filled.as_ptr(), start) {
+            return Err(ErrorKind::Internal.context("an output was exchanged for another"));
+        }
+        let filled = filled.len();
+        if filled == len {
             self.written();
         }
         Ok(filled)

@@ -73,10 +73,14 @@ impl Put<'_> {
                 checked = true;
             }
             keeper.set_written();
-            keeper.put_part(&part, |data| {
+            let complete = keeper.put_part(&part, |data| {
                 self.outcome.range(kernel::save_in(self.bytes, &part, self.convert.as_ref(), &kept, data));
             })?;
-            debug_assert_eq!(kept.item, form.item());
+            if complete && !form.plan.has_filters() {
+                // Nothing to gain from more threads later: it is stored while the processor's caches still hold it.
+                keeper.write_back(&part.index)?;
+                keeper.cache.remove_clean(&part.index);
+            }
             self.outcome.advance(part.elems * self.mem_item);
             self.outcome.failure()?;
             keeper.relieve()?;

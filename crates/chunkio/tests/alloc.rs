@@ -78,10 +78,10 @@ fn nothing_is_allocated_per_chunk() {
         let array = setup.open();
         let slab = (vec![0; 3], vec![CHUNKS * 4, 8, 8]);
         let all = Slab::new(&slab.0, &slab.1);
-        let mut write = || array.put(&all, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
+        let write = || array.put(&all, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
         write();
         // The map of this test allocates for every object and its key.
-        let written = counted(&mut write);
+        let written = counted(write);
         assert!(written <= 2 * CHUNKS as usize + 16, "{written}");
 
         read(&array, CHUNKS, &mut memory);

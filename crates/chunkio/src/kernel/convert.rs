@@ -78,11 +78,11 @@ impl Convert {
     ///
     /// # Safety
     /// See [`Kernel`].
-    pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
+    pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows, stream: bool) -> bool {
         let (row, item) = (self.row(layout), layout.item);
         // The row function swaps, so the kernel before it must not.
-        let gather = Side::new(&Layout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true);
-        let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false);
+        let gather = Side::new(&Layout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
+        let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -103,8 +103,8 @@ impl Convert {
     /// See [`Kernel`].
     pub(super) unsafe fn save(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
         let (row, item) = (self.row(layout), layout.item);
-        let gather = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.src[0], 0, true);
-        let scatter = Side::new(&Layout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false);
+        let gather = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
+        let scatter = Side::new(&Layout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false, false);
         let mut out_of_range = false;
         each_row!(src, dst, rows, |s, d| {
             for start in (0..rows.n[0]).step_by(PIECE) {
@@ -130,10 +130,10 @@ struct Side {
 }
 
 impl Side {
-    fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool) -> Self {
+    fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool, stream: bool) -> Self {
         let unit = step == if layout.planes { 1 } else { item };
         let planes = layout.planes && item > 1;
-        let kernel = (planes || !unit).then(|| choose(layout, unit, to_piece, false));
+        let kernel = (planes || !unit || stream).then(|| choose(layout, unit, to_piece, stream));
         Self { item, step, pitch, kernel }
     }
 

@@ -146,7 +146,7 @@ pub(crate) unsafe fn load(
         unsafe {
             let (src, dst) = (chunk.as_ptr().add(from), mem.add(to));
             match (convert, kernel) {
-                (Some(convert), _) => out_of_range |= convert.load(layout, src, dst, rows),
+                (Some(convert), _) => out_of_range |= convert.load(layout, src, dst, rows, stream),
                 (None, Some(kernel)) => kernel(src, dst, rows),
                 (None, None) => unreachable!("one of both is set"),
             }
@@ -238,6 +238,23 @@ pub(crate) fn save_out(
     Ok(out_of_range)
 }
 
+/// Copies a part that is all of `out`, without conversion.
+pub(crate) fn load_part(chunk: &[u8], layout: &Layout, part: &Part, out: &mut OutBuf<'_>) {
+    let len = out.capacity();
+    assert_eq!(part.elems * layout.item, len);
+    let mem = out.as_mut_ptr();
+    if part.elems == 1 && layout.is_native() {
+        check(part, chunk.len() / layout.item, 1);
+        // SAFETY: checked; the element is all of the output.
+        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr().add(part.chunk_start * layout.item), mem, len) };
+    } else {
+        // SAFETY: the output is borrowed exclusively.
+        unsafe { load(chunk, layout, part, None, mem, len, false) };
+    }
+    // SAFETY: a part inside the memory that has as many elements is all of it.
+    unsafe { out.set_filled(len) };
+}
+
 /// All elements of a chunk as they are in memory, to `out`.
 ///
 /// # Errors
@@ -320,6 +337,7 @@ fn choose_item<const I: usize>(layout: &Layout, unit: bool, to_memory: bool, str
         (false, true) if stream => stream::copy::<I>(avx2),
         (false, true) => moves::copy::<I>,
         (false, false) => moves::strided::<I>(false, avx2),
+        (true, true) if stream => stream::swapped::<I>(avx2),
         (true, true) => moves::swapped::<I>(avx2),
         (true, false) => moves::strided::<I>(true, avx2),
     }

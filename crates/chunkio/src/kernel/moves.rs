@@ -26,11 +26,21 @@ pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
 #[inline(always)]
 unsafe fn swap<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
     each_row!(src, dst, rows, |s, d| {
-        for i in 0..rows.n[0] {
-            // SAFETY: the element lies inside both sides.
-            unsafe { element::<I, true>(s.add(i * I), d.add(i * I)) }
-        }
+        // SAFETY: the row lies inside both sides.
+        unsafe { swap_run::<I>(s, d, rows.n[0]) }
     });
+}
+
+/// `n` elements one after another, each element's bytes reversed.
+///
+/// # Safety
+/// They lie inside both sides.
+#[inline(always)]
+pub(super) unsafe fn swap_run<const I: usize>(src: *const u8, dst: *mut u8, n: usize) {
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        unsafe { element::<I, true>(src.add(i * I), dst.add(i * I)) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

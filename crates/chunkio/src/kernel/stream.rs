@@ -57,3 +57,36 @@ unsafe fn copy_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
         }
     });
 }
+
+/// Rows without gaps, each element's bytes reversed.
+pub(super) fn swapped<const I: usize>(avx2: bool) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if avx2 {
+        return swap_avx2::<I>;
+    }
+    moves::swapped::<I>(avx2)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn swap_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_shuffle_epi8, _mm256_stream_si256};
+    let reversed: [u8; 32] = std::array::from_fn(|at| (at % 16 / I * I + I - 1 - at % I) as u8);
+    each_row!(src, dst, rows, |s, d| {
+        // SAFETY: the row has `n` elements on both sides; streams go to whole aligned lines inside it.
+        unsafe {
+            let pattern = _mm256_loadu_si256(reversed.as_ptr().cast());
+            let n = rows.n[0];
+            let mut i = head::<I>(d).unwrap_or(n).min(n);
+            moves::swap_run::<I>(s, d, i);
+            while (n - i) * I >= LINE {
+                let low = _mm256_loadu_si256(s.add(i * I).cast());
+                let high = _mm256_loadu_si256(s.add(i * I + 32).cast());
+                _mm256_stream_si256(d.add(i * I).cast(), _mm256_shuffle_epi8(low, pattern));
+                _mm256_stream_si256(d.add(i * I + 32).cast(), _mm256_shuffle_epi8(high, pattern));
+                i += LINE / I;
+            }
+            moves::swap_run::<I>(s.add(i * I), d.add(i * I), n - i);
+        }
+    });
+}

@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn conversion_happens_on_the_way(
-        layout in layouts(), part in parts(), lead in 0..9usize,
+        layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>(),
         to in prop::sample::select(vec![NcType::Byte, NcType::Short, NcType::Int, NcType::Float, NcType::Double]),
     ) {
         let from = match layout.item { 1 => NcType::UByte, 2 => NcType::UShort, 4 => NcType::UInt, _ => NcType::Int64 };
@@ -105,7 +105,7 @@ proptest! {
         });
         // SAFETY: the result is this test's own.
         let range = unsafe {
-            load(&chunk, &layout, &part, Some(&reading), mem[lead..].as_mut_ptr(), mem_elems * mem_item, false)
+            load(&chunk, &layout, &part, Some(&reading), mem[lead..].as_mut_ptr(), mem_elems * mem_item, stream)
         };
         prop_assert_eq!(range, expected_range);
         prop_assert_eq!(&mem, &expected);

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
 use chunkio::{ChunkedArray, Element, Order};
-use dispatch::{CacheConfig, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
+use dispatch::{CacheConfig, ChunkInfo, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
 use model::{ErrorKind, NcType, Slab, Values};
 
-use crate::filters::{Runs, Shuffle, Sum, Xor};
+use crate::filters::{CHAINS, DECODED, Pieces, Runs, Shuffle, Sum, Xor, chain};
 use crate::map::{ALL, Mem};
 use crate::support::{Setup, get, get_ints, put, put_ints};
 
@@ -43,8 +43,8 @@ fn chunks_are_stored_whole_and_the_outside_is_fill() {
     for i in 0..15 {
         put_ints(&array, &[i / 5, i % 5], &[1, 1], &[i as i32]).unwrap();
     }
-    // The last chunk has one element inside the shape: all of it was written at once.
-    assert_eq!(map.objects.lock().unwrap().keys().collect::<Vec<_>>(), ["1.1"]);
+    // Without filters, a chunk is stored as soon as it is complete.
+    assert_eq!(map.writes.load(SeqCst), 4);
     array.flush().unwrap();
     assert_eq!(map.object("0.1"), Some(ints([4, -1, -1, -1, 9, -1, -1, -1])));
     assert_eq!(map.object("1.1"), Some(ints([14, -1, -1, -1, -1, -1, -1, -1])));
@@ -76,6 +76,131 @@ fn layouts_are_what_the_format_says() {
     put_ints(&array, &[], &[], &[42]).unwrap();
     assert_eq!(map.object("0").unwrap(), ints([42]));
     assert_eq!(get_ints(&array, &[], &[]).unwrap(), [42]);
+}
+
+#[test]
+fn folded_stages_store_what_the_filters_would() {
+    for (number, big_endian) in (0..CHAINS).flat_map(|number| [(number, false), (number, true)]) {
+        for (ty, item) in [(NcType::Byte, 1), (NcType::Short, 2), (NcType::Int, 4), (NcType::Double, 8)] {
+            let map = mem();
+            let mut setup = Setup::new(&map, &[5, 7], &[5, 7], ty).filters(chain(number, item));
+            setup.element = Element::Number { ty, big_endian };
+            let values: Vec<u8> = (0..35 * item).map(|at| (at * at % 251) as u8).collect();
+            put(&setup.open(), &Slab::new(&[0, 0], &[5, 7]), ty, &values).unwrap();
+            let mut bytes = values;
+            if big_endian {
+                bytes.chunks_mut(item).for_each(<[u8]>::reverse);
+            }
+            for mut filter in chain(number, item) {
+                let info = ChunkInfo { item_size: item, chunk_bytes: bytes.len(), row: 7, big_endian };
+                filter.bind(&info).unwrap();
+                let mut encoded = vec![0; bytes.len() * 4 + 64];
+                let mut out = OutBuf::over(&mut encoded);
+                filter.encode(&bytes, &mut out).unwrap();
+                bytes = out.filled().to_vec();
+            }
+            assert_eq!(map.object("0.0").unwrap(), bytes, "chain {number} of {ty:?}");
+        }
+    }
+}
+
+#[test]
+fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
+    let map = mem();
+    map.set("0", &vec![1; 8000]);
+    map.set("1", &vec![1; 8000]);
+    let setup = Setup::new(&map, &[4000], &[2000], NcType::Int);
+    let reads = |array: &ChunkedArray, times: u64| {
+        map.read_bytes.store(0, SeqCst);
+        for i in 0..times {
+            get_ints(array, &[7 * i], &[1]).unwrap();
+        }
+        map.read_bytes.load(SeqCst)
+    };
+    let array = setup.open();
+    assert_eq!(reads(&array, 15), 15 * 4, "piece by piece");
+    assert_eq!(reads(&array, 15), 8000, "it pays");
+    assert_eq!(reads(&array, 15), 0);
+    let array = setup.open();
+    array.tune(CacheConfig { bytes: 16_000, ..array.cache() }).unwrap();
+    assert_eq!(reads(&array, 15), 8000, "it was asked for");
+    array.sync().unwrap();
+    array.tune(CacheConfig { bytes: 15_999, ..array.cache() }).unwrap();
+    assert_eq!(reads(&array, 100), 400, "not all of it fits");
+}
+
+#[test]
+fn only_what_is_wanted_is_decoded() {
+    let map = mem();
+    let mut setup = Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int).filters(vec![Box::new(Pieces)]);
+    setup.options.cache_bytes = 0;
+    let array = setup.open();
+    put_ints(&array, &[0, 0, 0], &[64, 64, 64], &(0..64 * 64 * 64).collect::<Vec<_>>()).unwrap();
+    let read = |start: &[u64], count: &[u64]| {
+        DECODED.store(0, SeqCst);
+        let found = get_ints(&array, start, count).unwrap();
+        assert_eq!(found[0] as u64, start.iter().fold(0, |at, &i| at * 64 + i));
+        assert_eq!(*found.last().unwrap() as u64, start.iter().zip(count).fold(0, |at, (&i, &n)| at * 64 + i + n - 1));
+        DECODED.load(SeqCst)
+    };
+    assert_eq!(read(&[9, 63, 1], &[1, 1, 1]), 4);
+    assert_eq!(read(&[9, 1, 1], &[2, 2, 2]), 2 * (256 + 8));
+    assert_eq!(read(&[0, 0, 0], &[64, 64, 63]), 1 << 20);
+    assert_eq!(read(&[0, 0, 0], &[64, 64, 64]), 1 << 20);
+}
+
+#[test]
+fn memory_used_before_shows_nowhere() {
+    for (filtered, exclusive) in [(false, false), (false, true), (true, false), (true, true)] {
+        let map = mem();
+        let mut setup = Setup::new(&map, &[4, 7000], &[2, 5000], NcType::Int).unlimited(0);
+        if filtered {
+            setup = setup.filters(vec![Box::new(Xor(1))]);
+        }
+        setup.options.exclusive = exclusive;
+        setup.fill = Some(Values::Int(vec![-9]));
+        let array = setup.open();
+        let mut expected = vec![-9; 4 * 7000];
+        for round in 0..20u64 {
+            // Leave memory behind that is full of something else.
+            let other = mem();
+            let litter = Setup::new(&other, &[10_000], &[10_000], NcType::Int).filters(vec![Box::new(Xor(3))]).open();
+            put_ints(&litter, &[0], &[9_999], &[0x5555_5555; 9_999]).unwrap();
+            drop(litter);
+            let (row, column) = (round % 4, round * 347 % 6990);
+            put_ints(&array, &[row, column], &[1, 5], &[round as i32; 5]).unwrap();
+            expected[(row * 7000 + column) as usize..][..5].fill(round as i32);
+            match round % 5 {
+                1 => array.sync().unwrap(),
+                2 => assert!(get_ints(&array, &[0, 0], &[4, 7000]).unwrap() == expected),
+                3 => array.flush().unwrap(),
+                _ => {}
+            }
+        }
+        array.flush().unwrap();
+        assert!(get_ints(&setup.open(), &[0, 0], &[4, 7000]).unwrap() == expected);
+        // Nor in what is outside.
+        setup.dims[1].len.store(10_000, SeqCst);
+        let outside = get_ints(&setup.open(), &[0, 7000], &[4, 3000]).unwrap();
+        assert!(outside.iter().all(|&value| value == -9));
+    }
+}
+
+#[test]
+fn records_beyond_the_known_end_are_anothers() {
+    // Two processes append to one chunk; each knows only its own length.
+    for exclusive in [false, true] {
+        let map = mem();
+        let mut setup = Setup::new(&map, &[0, 2], &[4, 2], NcType::Int).unlimited(0);
+        setup.options.exclusive = exclusive;
+        let array = setup.open();
+        map.set("0.0", &ints([-1; 8]));
+        // Up to the end of what is known: not all of the chunk.
+        put_ints(&array, &[0, 0], &[3, 2], &[1; 6]).unwrap();
+        array.flush().unwrap();
+        let last = if exclusive { 0 } else { -1 };
+        assert_eq!(map.object("0.0").unwrap(), ints([1, 1, 1, 1, 1, 1, last, last]));
+    }
 }
 
 #[test]

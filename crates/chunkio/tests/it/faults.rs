@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use dispatch::{Key, MapCaps, ReadJob, VarData, WriteJob};
+use dispatch::{Key, MapCaps, ReadJob, WriteJob};
 use model::ErrorKind;
 
 use crate::filters::{Shuffle, Sum, Xor};
@@ -319,9 +319,12 @@ fn a_map_that_cheats_is_found_out() {
         for i in 0..8 {
             put_ints(&array, &[i], &[1], &[5]).unwrap();
         }
+        if !filtered {
+            // Stored by single writes, with which this map does not cheat.
+            continue;
+        }
         assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Internal);
         assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Internal);
         assert_eq!(get_ints(&array, &[0], &[8]).unwrap(), [5; 8]);
-        array.cache();
     }
 }

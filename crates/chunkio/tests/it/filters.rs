@@ -1,6 +1,9 @@
 //! Filters for tests: every kind of stage and of bound there is.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 
 use dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
 use model::{ErrorKind, Result};
@@ -169,6 +172,44 @@ impl Filter for Runs {
     }
 }
 
+/// Decodes pieces, and counts.
+#[derive(Debug, Clone)]
+pub struct Pieces;
+
+pub static DECODED: AtomicUsize = AtomicUsize::new(0);
+
+impl Filter for Pieces {
+    common!("pieces");
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded + 1)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.put(&[1])?;
+        dst.put(src)
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        DECODED.fetch_add(src.len() - 1, SeqCst);
+        dst.put(&src[1..])
+    }
+
+    fn decode_ranges(
+        &self,
+        src: &[u8],
+        decoded: usize,
+        wanted: &[Range<usize>],
+        dst: &mut OutBuf<'_>,
+    ) -> Option<Result<()>> {
+        assert_eq!(decoded, src.len() - 1);
+        Some(wanted.iter().try_for_each(|range| {
+            DECODED.fetch_add(range.len(), SeqCst);
+            dst.put(&src[1..][range.clone()])
+        }))
+    }
+}
+
 /// Chains by number, for elements of `item` bytes.
 pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
     let shuffle = |told| Box::new(Shuffle { item, told });
@@ -184,6 +225,7 @@ pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
         8 => vec![shuffle(true), Box::new(Swap(item)), Box::new(Sum)],
         9 => vec![shuffle(true), shuffle(true)],
         10 => vec![Box::new(Swap(item))],
+        11 => vec![Box::new(Pieces)],
         _ => vec![
             Box::new(Shuffle { item: 3, told: true }),
             Box::new(Swap(16)),
@@ -192,4 +234,4 @@ pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
     }
 }
 
-pub const CHAINS: u64 = 12;
+pub const CHAINS: u64 = 13;
