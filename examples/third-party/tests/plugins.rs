@@ -68,6 +68,16 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
 }
 
 #[test]
+fn the_driver_passes_its_suite() {
+    let registry = nczarr::registry().unwrap();
+    conformance::check_driver(&Ramp, &registry, &|| "nothing#mode=ramp".to_owned()).unwrap();
+    for len in [0, 1, 1000] {
+        let ramp = nczarr::open(&format!("{len}#mode=ramp")).unwrap();
+        conformance::check_dataset(&**ramp.dataset()).unwrap();
+    }
+}
+
+#[test]
 fn the_filter_passes_its_suite() {
     conformance::check_filter(&XorClass, &[&[0], &[1], &[85], &[255]]).unwrap();
 }
