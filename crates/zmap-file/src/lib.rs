@@ -13,7 +13,11 @@ mod names;
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(not(target_os = "linux"), test))]
+mod portable;
 
 pub use factory::{FileMaps, INFO};
 #[cfg(target_os = "linux")]
 pub use linux::FileMap;
+#[cfg(not(target_os = "linux"))]
+pub use portable::FileMap;

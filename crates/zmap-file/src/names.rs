@@ -34,6 +34,7 @@ pub(crate) fn temporary() -> String {
 }
 
 /// The key of the directory an object lies in, and the object's name there.
+#[cfg(any(target_os = "linux", test))]
 pub(crate) fn split(key: &Key) -> (&str, &str) {
     key.as_str().rsplit_once('/').unwrap_or(("", key.as_str()))
 }

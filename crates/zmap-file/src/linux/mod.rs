@@ -5,6 +5,7 @@
 //! tells whether one was.
 
 mod beneath;
+mod fetch;
 mod lock;
 mod place;
 mod read;

@@ -1,4 +1,5 @@
 //! The map over directories: the suite every map goes through, and what only a directory can do.
+#![cfg(target_os = "linux")]
 
 mod odd;
 mod oracle;

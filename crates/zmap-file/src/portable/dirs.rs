@@ -1,0 +1,80 @@
+//! Names and directories over [`std::fs`].
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::names;
+
+/// Whether this system gives a meaning of its own to a name.
+pub(super) fn is_special(segment: &str) -> bool {
+    cfg!(windows) && (segment.contains(['\\', ':', '*', '?', '"', '<', '>', '|']) || segment.ends_with(['.', ' ']))
+}
+
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Names in a directory, and whether each is a directory (`None`: neither that nor a file). Empty if it is gone.
+pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, Option<bool>)>> {
+    let found = match fs::read_dir(path) {
+        Err(error) if is_absence(&error) => return Ok(Vec::new()),
+        found => found?,
+    };
+    found
+        .map(|entry| {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            Ok((entry.file_name(), if kind.is_dir() { Some(true) } else { kind.is_file().then_some(false) }))
+        })
+        .collect()
+}
+
+/// Whether an object lies below a directory.
+pub(super) fn leads(path: &Path) -> io::Result<bool> {
+    for (name, is_dir) in entries(path)? {
+        let Some(name) = name.to_str().filter(|name| names::is_segment(name)) else { continue };
+        if is_dir != Some(true) || leads(&path.join(name))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes a directory below which there are only directories and temporaries of ours.
+pub(super) fn remove_hollow(path: &Path) -> io::Result<()> {
+    for (name, is_dir) in entries(path)? {
+        let below = path.join(&name);
+        match is_dir {
+            Some(true) => remove_hollow(&below)?,
+            Some(false) if name.to_str().is_some_and(names::is_reserved) => gone(fs::remove_file(below))?,
+            _ => {}
+        }
+    }
+    gone(fs::remove_dir(path))
+}
+
+/// The first thing below a directory that is neither file nor directory.
+pub(super) fn oddity(path: &Path) -> io::Result<Option<PathBuf>> {
+    for (name, is_dir) in entries(path)? {
+        let below = path.join(name);
+        match is_dir {
+            Some(false) => {}
+            Some(true) => {
+                if let Some(odd) = oddity(&below)? {
+                    return Ok(Some(odd));
+                }
+            }
+            None => return Ok(Some(below)),
+        }
+    }
+    Ok(None)
+}

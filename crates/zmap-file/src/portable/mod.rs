@@ -1,0 +1,483 @@
+//! [`FileMap`] over [`std::fs`] alone, for systems other than Linux.
+//!
+//! The same guarantees at a higher price: paths are checked segment by segment, all changes go through one
+//! lock of the whole dataset, and a version is a copy of the bytes that were read (equal bytes make equal
+//! versions, which is harmless). A link that is put in a path after it was checked is not noticed.
+
+mod dirs;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dispatch::{ByteRange, Change, Durability, Expect, Key, MapCaps, Options, Version, Written, ZMap};
+use model::{Error, ErrorKind, Result};
+
+use crate::names::{self, LOCK};
+use dirs::{entries, gone, is_absence, is_special, leads, oddity, remove_hollow};
+
+/// A dataset in a directory.
+#[derive(Debug)]
+pub struct FileMap {
+    path: PathBuf,
+    writable: bool,
+    durability: Durability,
+    exclusive: bool,
+    changing: Mutex<()>,
+}
+
+/// The bytes of an object when it was read.
+struct Mark(Vec<u8>);
+
+/// Keeps other threads and processes from changing the dataset; closing the file lets go.
+struct Guard<'m> {
+    _file: Option<File>,
+    _held: MutexGuard<'m, ()>,
+}
+
+/// What is at a path.
+enum There {
+    Nothing,
+    Object(u64),
+    Directory,
+}
+
+impl FileMap {
+    /// Opens the dataset in the directory `path`. Changes nothing.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no directory, `NC_EACCESS` if it is read-only
+    /// although `writable` asks for more.
+    pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        let fail = |error| Error::io(format!("cannot open {}", path.display()), error);
+        let about = fs::metadata(path).map_err(fail)?;
+        if !about.is_dir() {
+            return Err(ErrorKind::NotNc.context(format!("{} is no directory", path.display())));
+        }
+        if writable && about.permissions().readonly() {
+            return Err(fail(io::ErrorKind::PermissionDenied.into()));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            writable,
+            durability: options.durability,
+            exclusive: options.exclusive,
+            changing: Mutex::default(),
+        })
+    }
+
+    /// Makes an empty dataset in the directory `path`, which may exist if it is empty.
+    ///
+    /// With `replace`, what is in the directory is deleted first, if one of the given keys is in its root
+    /// and everything in it is a file or a directory.
+    ///
+    /// # Errors
+    /// `NC_EOBJECT` if the directory is not empty and may not be replaced; `NC_EEXIST` if something else than
+    /// a directory is there; `NC_ENOTFOUND` if the directory it is to lie in is not there.
+    pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !path.is_dir() => {
+                return Err(ErrorKind::Exist.context(format!("{} exists and is no directory", path.display())));
+            }
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(format!("cannot create {}", path.display()), error));
+            }
+            _ => {}
+        }
+        let map = Self::open(path, true, options)?;
+        let names = entries(path).map_err(|error| map.fail("", "list", error))?;
+        if names.iter().all(|(name, _)| name.to_str().is_some_and(names::is_reserved)) {
+            return Ok(map);
+        }
+        let Some(markers) = replace else {
+            return Err(ErrorKind::Object.context(format!("{} exists and is not empty", path.display())));
+        };
+        let is_file = |marker: &&str| fs::symlink_metadata(path.join(marker)).is_ok_and(|about| about.is_file());
+        if !markers.iter().any(is_file) {
+            return Err(ErrorKind::Object.context(format!(
+                "{} is not empty and not recognisably a dataset: it holds none of {}",
+                path.display(),
+                markers.join(", ")
+            )));
+        }
+        // The markers go last: a removal that was interrupted can be taken up again.
+        map.remove_tree(markers)?;
+        for marker in markers {
+            gone(fs::remove_file(path.join(marker))).map_err(|error| map.fail(marker, "remove", error))?;
+        }
+        Ok(map)
+    }
+
+    /// Deletes the directory `path` and everything in it.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
+    /// something else than files and directories, and then nothing was deleted.
+    pub fn remove(path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        Self::open(path, true, &Options::default())?.remove_tree(&[])?;
+        let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
+        fs::remove_dir(fs::canonicalize(path).map_err(fail)?).map_err(fail)
+    }
+
+    /// Where the dataset is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn fail(&self, key: &str, doing: &str, error: io::Error) -> Error {
+        Error::io(format!("{}: cannot {doing} key {key:?}", self.path.display()), error)
+    }
+
+    fn refuse(&self, kind: ErrorKind, key: &Key, why: &str) -> Error {
+        kind.context(format!("{}: key {:?} {why}", self.path.display(), key.as_str()))
+    }
+
+    fn place(&self, key: &Key) -> PathBuf {
+        let mut path = self.path.clone();
+        path.extend(key.segments());
+        path
+    }
+
+    /// What a key leads to, no link being followed on the way.
+    fn look(&self, key: &Key) -> Result<There> {
+        if names::has_reserved(key) || key.segments().any(is_special) {
+            return Ok(There::Nothing);
+        }
+        if !self.path.is_dir() {
+            return Err(ErrorKind::NotFound.context(format!("{} has been removed", self.path.display())));
+        }
+        let (mut path, mut there) = (self.path.clone(), There::Directory);
+        for segment in key.segments() {
+            let There::Directory = there else { return Ok(There::Nothing) };
+            path.push(segment);
+            there = match fs::symlink_metadata(&path) {
+                Ok(about) if about.is_dir() => There::Directory,
+                Ok(about) if about.is_file() => There::Object(about.len()),
+                Ok(_) => {
+                    return Err(self.refuse(ErrorKind::Access, key, "is or lies behind something else than a file"));
+                }
+                Err(error) if is_absence(&error) => return Ok(There::Nothing),
+                Err(error) => return Err(self.fail(key.as_str(), "look at", error)),
+            };
+        }
+        Ok(there)
+    }
+
+    /// The length of an object; `NC_EEMPTY` for a prefix.
+    fn find(&self, key: &Key) -> Result<Option<u64>> {
+        match self.look(key)? {
+            There::Nothing => Ok(None),
+            There::Object(len) => Ok(Some(len)),
+            There::Directory if self.leads(key)? => {
+                Err(self.refuse(ErrorKind::Empty, key, "is a prefix and holds nothing"))
+            }
+            There::Directory => Ok(None),
+        }
+    }
+
+    fn leads(&self, key: &Key) -> Result<bool> {
+        leads(&self.place(key)).map_err(|error| self.fail(key.as_str(), "search", error))
+    }
+
+    fn want(&self, key: &Key, doing: &str) -> Result<()> {
+        if !self.writable {
+            return Err(self.refuse(ErrorKind::Perm, key, &format!("cannot be {doing}: opened read-only")));
+        }
+        Ok(())
+    }
+
+    fn want_name(&self, key: &Key) -> Result<()> {
+        if key.is_root() {
+            return Err(self.refuse(ErrorKind::Object, key, "is the prefix of all and cannot hold an object"));
+        }
+        if names::has_reserved(key) || key.segments().any(is_special) {
+            return Err(self.refuse(ErrorKind::Inval, key, "has a name that no file can have here"));
+        }
+        Ok(())
+    }
+
+    fn hold(&self) -> io::Result<Guard<'_>> {
+        let held = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.exclusive {
+            return Ok(Guard { _file: None, _held: held });
+        }
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
+        file.lock()?;
+        Ok(Guard { _file: Some(file), _held: held })
+    }
+
+    /// Writes an object, if it is in the expected state.
+    fn put(&self, key: &Key, value: &[u8], expect: Option<Expect<'_>>) -> Result<bool> {
+        self.want(key, "written")?;
+        self.want_name(key)?;
+        let guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
+        let done = self.put_held(key, value, expect);
+        drop(guard);
+        done
+    }
+
+    fn put_held(&self, key: &Key, value: &[u8], expect: Option<Expect<'_>>) -> Result<bool> {
+        let there = self.look(key)?;
+        if let There::Directory = there {
+            if self.leads(key)? {
+                return Err(self.refuse(ErrorKind::Object, key, "is a prefix of objects"));
+            }
+            remove_hollow(&self.place(key)).map_err(|error| self.fail(key.as_str(), "clear the place of", error))?;
+        }
+        let expected = match expect {
+            None => true,
+            Some(Expect::Absent) => !matches!(there, There::Object(_)),
+            Some(Expect::Is(version)) => {
+                let Some(Mark(bytes)) = version.get() else {
+                    return Err(self.refuse(ErrorKind::Inval, key, "was given a version of another map"));
+                };
+                let mut now = Vec::new();
+                matches!(there, There::Object(_)) && self.read(key, ByteRange::ALL, &mut now)? && now == *bytes
+            }
+        };
+        if !expected {
+            return Ok(false);
+        }
+        let place = self.place(key);
+        let fail = |error| self.fail(key.as_str(), "write", error);
+        let Some(dir) = place.parent() else { return Err(fail(io::ErrorKind::InvalidInput.into())) };
+        self.make_dirs(key)?;
+        let temporary = dir.join(names::temporary());
+        let written = self.write_file(&temporary, value).and_then(|()| fs::rename(&temporary, &place));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written.map(|()| true).map_err(fail)
+    }
+
+    fn write_file(&self, path: &Path, value: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all(value)?;
+        if self.durability == Durability::Fsync { file.sync_all() } else { Ok(()) }
+    }
+
+    /// Makes the directories a key lies in.
+    fn make_dirs(&self, key: &Key) -> Result<()> {
+        let mut here = Key::root();
+        let segments: Vec<&str> = key.segments().collect();
+        for segment in segments.iter().take(segments.len().saturating_sub(1)) {
+            here.push(segment)?;
+            match self.look(&here)? {
+                There::Directory => {}
+                There::Object(_) => return Err(self.refuse(ErrorKind::Object, key, "lies below an object")),
+                There::Nothing => match fs::create_dir(self.place(&here)) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(self.fail(key.as_str(), "make the directories of", error));
+                    }
+                    _ => {}
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes empty directories from `key` upwards.
+    fn prune(&self, key: &Key) {
+        let mut here = key.parent();
+        while let Some(dir) = here.filter(|dir| !dir.is_root()) {
+            if fs::remove_dir(self.place(&dir)).is_err() {
+                return;
+            }
+            here = dir.parent();
+        }
+    }
+
+    fn remove_tree(&self, kept: &[&str]) -> Result<()> {
+        let fail = |error| self.fail("", "remove what is below", error);
+        if let Some(odd) = oddity(&self.path).map_err(fail)? {
+            return Err(ErrorKind::CantRemove.context(format!(
+                "{}: {} is neither file nor directory; nothing was removed",
+                self.path.display(),
+                odd.display()
+            )));
+        }
+        for (name, is_dir) in entries(&self.path).map_err(fail)? {
+            let path = self.path.join(&name);
+            if name.to_str().is_some_and(|name| kept.contains(&name)) {
+                continue;
+            }
+            gone(if is_dir == Some(true) { fs::remove_dir_all(path) } else { fs::remove_file(path) }).map_err(fail)?;
+        }
+        Ok(())
+    }
+}
+
+impl ZMap for FileMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps {
+            write: self.writable,
+            overwrite: self.writable,
+            delete: self.writable,
+            list: true,
+            range_read: true,
+            conditional_write: self.writable,
+            remote: false,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.find(key)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        if self.find(key)?.is_none() {
+            return Ok(false);
+        }
+        let mut read = || {
+            let mut file = File::open(self.place(key))?;
+            let len = file.metadata()?.len();
+            if range.offset < len {
+                file.seek(SeekFrom::Start(range.offset))?;
+                file.take(range.len.unwrap_or(u64::MAX)).read_to_end(out)?;
+            }
+            Ok(())
+        };
+        match read() {
+            Ok(()) => Ok(true),
+            Err(error) if is_absence(&error) => Ok(false),
+            Err(error) => Err(self.fail(key.as_str(), "read", error)),
+        }
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.want(key, "conditionally written")?;
+        if !self.read(key, ByteRange::ALL, out)? {
+            return Ok(None);
+        }
+        let mark = Mark(out.clone());
+        out.truncate(limit);
+        Ok(Some(Version::new(mark)))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
+        let fail = |error| self.fail(prefix.as_str(), "search", error);
+        let place = self.place(prefix);
+        let mut names = Vec::new();
+        for (name, is_dir) in entries(&place).map_err(fail)? {
+            let Some(name) = name.to_str().filter(|name| names::is_segment(name)) else { continue };
+            if is_dir != Some(true) || leads(&place.join(name)).map_err(fail)? {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.put(key, value, None).map(|_| ())
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let done = self.put(key, value, Some(expect))?;
+        Ok(if done { Written::Done(Some(Version::new(Mark(value.to_vec())))) } else { Written::Lost })
+    }
+
+    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+        self.want(key, "changed")?;
+        self.want_name(key)?;
+        let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let found = self.read(key, ByteRange::ALL, &mut old)?;
+        change(found.then_some(&old), &mut new)?;
+        self.put_held(key, &new, None).map(|_| ())
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.want(key, "deleted")?;
+        let There::Object(_) = self.look(key)? else { return Ok(false) };
+        let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
+        match fs::remove_file(self.place(key)) {
+            Ok(()) => {}
+            Err(error) if is_absence(&error) => return Ok(false),
+            Err(error) => return Err(self.fail(key.as_str(), "delete", error)),
+        }
+        self.prune(key);
+        Ok(true)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.want(from, "moved")?;
+        if from.is_root() || to.is_root() {
+            return Err(self.refuse(ErrorKind::Inval, from, &format!("cannot be moved to {:?}", to.as_str())));
+        }
+        self.want_name(from)?;
+        self.want_name(to)?;
+        let _guard = self.hold().map_err(|error| self.fail(from.as_str(), "lock", error))?;
+        let nested = from == to || to.below(from).is_some() || from.below(to).is_some();
+        let taken = match self.look(to)? {
+            There::Nothing => false,
+            There::Object(_) => true,
+            There::Directory => self.leads(to)?,
+        };
+        if nested || taken {
+            return Err(self.refuse(ErrorKind::Object, to, "is taken"));
+        }
+        match self.look(from)? {
+            There::Nothing => return Ok(()),
+            There::Directory if !self.leads(from)? => return Ok(()),
+            _ => {}
+        }
+        self.make_dirs(to)?;
+        if let There::Directory = self.look(to)? {
+            remove_hollow(&self.place(to)).map_err(|error| self.fail(to.as_str(), "clear the place of", error))?;
+        }
+        fs::rename(self.place(from), self.place(to)).map_err(|error| self.fail(from.as_str(), "move", error))?;
+        self.prune(from);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn it_is_a_map() {
+        let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
+        let path = || scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
+        conformance::check_map(&|| Arc::new(FileMap::create(path(), None, &Options::default()).unwrap())).unwrap();
+        conformance::check_map(&|| {
+            let path = path();
+            drop(FileMap::create(&path, None, &Options::default()).unwrap());
+            Arc::new(FileMap::open(&path, false, &Options::default()).unwrap())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn only_what_is_recognised_is_replaced_or_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("it");
+        let create = |markers| FileMap::create(&path, markers, &Options::default());
+        create(None).unwrap().write(&Key::new("a/b").unwrap(), b"1").unwrap();
+        assert_eq!(create(None).unwrap_err().kind(), ErrorKind::Object);
+        assert_eq!(create(Some(&["a"])).unwrap_err().kind(), ErrorKind::Object);
+        fs::write(path.join("mark"), b"").unwrap();
+        let map = create(Some(&["mark"])).unwrap();
+        assert!(map.list(&Key::root()).unwrap().is_empty());
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("/", path.join("link")).unwrap();
+            assert_eq!(map.len(&Key::new("link").unwrap()).unwrap_err().kind(), ErrorKind::Access);
+            assert_eq!(FileMap::remove(&path).unwrap_err().kind(), ErrorKind::CantRemove);
+            fs::remove_file(path.join("link")).unwrap();
+        }
+        FileMap::remove(&path).unwrap();
+        assert!(!map.path().exists());
+        assert_eq!(map.len(&Key::new("a").unwrap()).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
