@@ -4,6 +4,7 @@
 //! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
 //! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Version};
@@ -154,24 +155,24 @@ impl Get<'_> {
     fn hit(&self, number: usize, part: &Part) -> Result<bool> {
         let keeper = self.keeper;
         loop {
-            let found: Option<Result<bool>> = keeper.cache.look(&part.index, |entry| {
-                let known = entry.knows(part);
-                if known {
-                    self.copy(self.board.slot(number)?, &entry.data, part);
-                }
-                Ok(known)
+            let found: Option<Result<Option<bool>>> = keeper.cache.look(&part.index, |entry| {
+                let slot = if entry.knows(part) { Some(self.board.slot(number)?) } else { None };
+                Ok(slot.map(|slot| self.load(slot, &entry.data, part)))
             });
             match found.transpose()? {
                 None => return Ok(false),
-                Some(true) => return Ok(true),
-                Some(false) => keeper.fill_holes(&part.index)?,
+                Some(Some(out_of_range)) => {
+                    // Not before the entry is free again: an observer may do what it likes.
+                    self.moved(part, out_of_range);
+                    return Ok(true);
+                }
+                Some(None) => keeper.fill_holes(&part.index)?,
             }
         }
     }
 
-    fn copy(&self, slot: Slot<'_>, data: &Block, part: &Part) {
-        let range = slot.load(data, &self.keeper.form.kept(), part, self.convert.as_ref());
-        self.moved(part, range);
+    fn load(&self, slot: Slot<'_>, data: &Block, part: &Part) -> bool {
+        slot.load(data, &self.keeper.form.kept(), part, self.convert.as_ref())
     }
 
     fn moved(&self, part: &Part, out_of_range: bool) {
@@ -302,10 +303,11 @@ impl Get<'_> {
         let (form, convert) = (&self.keeper.form, self.convert.as_ref());
         let plan = &form.plan;
         if self.keep && part.cover == Cover::Some {
-            let data = std::sync::Arc::new(form.decode(stored)?);
-            self.copy(slot, &data, part);
+            let data = Arc::new(form.decode(stored)?);
+            let range = self.load(slot, &data, part);
             let cost = form.cost(&data);
             self.keeper.cache.insert_read(&part.index, data, cost, self.since);
+            self.moved(part, range);
             return Ok(());
         }
         let slot = match self.place_decoded(slot, stored, part)? {

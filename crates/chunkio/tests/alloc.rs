@@ -25,22 +25,32 @@ use support::Setup;
 struct Counting;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn take(bytes: usize) {
+    PEAK.fetch_max(HELD.fetch_add(bytes, SeqCst) + bytes, SeqCst);
+}
 
 // SAFETY: the system's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, SeqCst);
+        take(layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, SeqCst);
+        take(size);
+        HELD.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(at, layout, size) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(at, layout) }
     }
@@ -62,8 +72,63 @@ fn read(array: &ChunkedArray, chunks: u64, memory: &mut [u8]) {
 }
 
 #[test]
-fn nothing_is_allocated_per_chunk() {
+fn memory_stays_bounded() {
     // One test in this binary: no other thread counts.
+    nothing_is_allocated_per_chunk();
+    little_is_held();
+}
+
+/// Reading and writing 32 MiB in chunks of 1 MiB by two threads: two chunks each, and small change.
+fn little_is_held() {
+    const CHUNK: usize = 1 << 20;
+    let map = Arc::new(Mem::new(ALL));
+    let filters: Vec<Box<dyn Filter>> = vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))];
+    let mut setup = Setup::new(&map, &[32, 512, 512], &[1, 512, 512], NcType::Int).filters(filters);
+    setup.options.threads = 2;
+    setup.options.cache_bytes = 4 * CHUNK;
+    let array = setup.open();
+    let mut memory = vec![3; 32 * CHUNK];
+    let slab = Slab::new(&[0, 0, 0], &[32, 512, 512]);
+    array.put(&slab, MemRef::Fixed { ty: NcType::Int, bytes: &memory }).unwrap();
+    let held = |limit: usize, work: &mut dyn FnMut()| {
+        let before = HELD.load(SeqCst);
+        PEAK.store(before, SeqCst);
+        work();
+        let more = PEAK.load(SeqCst) - before;
+        assert!(more <= limit + (256 << 10), "{more} bytes, at most {limit} and a little were expected");
+    };
+    held(4 * CHUNK, &mut || {
+        let mut out = OutBuf::over(&mut memory);
+        array.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut out }).unwrap();
+    });
+    // In part, through the cache: its budget, and what is on its way.
+    held(4 * CHUNK + 4 * CHUNK, &mut || {
+        for row in 0..32u64 {
+            let mut bytes = [0; 2048];
+            let mut out = OutBuf::over(&mut bytes);
+            array
+                .get(&Slab::new(&[row, 7, 0], &[1, 1, 512]), MemMut::Fixed { ty: NcType::Int, out: &mut out })
+                .unwrap();
+        }
+    });
+    array.sync().unwrap();
+    map.objects.lock().unwrap().clear();
+    let stored = 32 * CHUNK;
+    held(stored + 4 * CHUNK + 6 * CHUNK, &mut || {
+        for row in 0..32u64 {
+            let start = [row, 0, 0];
+            array
+                .put(
+                    &Slab::new(&start, &[1, 511, 512]),
+                    MemRef::Fixed { ty: NcType::Int, bytes: &memory[..511 * 2048] },
+                )
+                .unwrap();
+        }
+        array.flush().unwrap();
+    });
+}
+
+fn nothing_is_allocated_per_chunk() {
     let chains: [Vec<Box<dyn Filter>>; 3] = [
         vec![],
         vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))],
