@@ -67,8 +67,8 @@ pub(crate) struct RawRoot {
 /// Loads everything below the root. `listed`: by NCZarr's lists; otherwise by searching.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] naming the key of a group document that cannot be understood or of a listed group that is
-/// not there; what the map says.
+/// [`ErrorKind::NcZarr`] naming the key of a group document that cannot be understood, [`ErrorKind::NoObject`] that of
+/// a listed group that is not there; what the map says.
 pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool) -> Result<RawTree> {
     let root = RawGroup {
         key: Key::root(),
@@ -162,7 +162,7 @@ fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usiz
         let (zarray, attrs) = (next(), next());
         let zarray = zarray.and_then(|document| {
             document.ok_or_else(|| {
-                ErrorKind::NcZarr
+                ErrorKind::NoObject
                     .context(format!("{}/{ZARRAY}: the group lists this array, but there is none", child.key))
             })
         });
@@ -171,7 +171,7 @@ fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usiz
     for child in groups {
         let (zgroup, attrs) = (next()?, next()?);
         if zgroup.is_none() && attrs.is_none() {
-            return Err(ErrorKind::NcZarr
+            return Err(ErrorKind::NoObject
                 .context(format!("{}/{ZGROUP}: the group {:?} is listed, but there is none", child.key, child.name)));
         }
         push_group(tree, child, zgroup, attrs)?;
