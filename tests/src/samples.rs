@@ -14,6 +14,7 @@ pub fn all() -> Vec<(&'static str, Plan)> {
         ("attributes", attributes()),
         ("wide", wide()),
         ("filters", filters()),
+        ("chains", chains()),
         ("negative", negative()),
         ("chunks", chunks()),
         ("fills", fills()),
@@ -173,6 +174,35 @@ fn filters() -> Plan {
             let mut var = Var::new(&format!("{name}_{}", ty.name()), &["y", "x"], ramp(ty, 11 * 70)).chunked(&[4, 32]);
             for (filter, params) in &chain {
                 var = var.filter(filter, params);
+            }
+            plan.vars.push(var);
+        }
+    }
+    plan
+}
+
+/// Every order of one, two and three filters, over numbers and over text.
+fn chains() -> Plan {
+    let mut plan = Plan { dims: vec![Dim::fixed("x", 90), Dim::fixed("s", 4)], ..Plan::default() };
+    let filters: [(&str, &[u32]); 5] =
+        [("shuffle", &[]), ("fletcher32", &[]), ("deflate", &[6]), ("zstd", &[3]), ("blosc", &[0, 0, 0, 0, 5, 1, 1])];
+    let mut chains: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..3 {
+        let longer = chains.iter().flat_map(|chain| {
+            let rest = (0..filters.len()).filter(|next| !chain.contains(next));
+            rest.map(|next| [chain.as_slice(), &[next]].concat())
+        });
+        chains.extend(longer.collect::<Vec<_>>());
+    }
+    chains.sort();
+    chains.dedup();
+    for chain in &chains[1..] {
+        let name = chain.iter().map(|&at| filters[at].0).collect::<Vec<_>>().join("_");
+        let numbers = Var::new(&name, &["x"], ramp(NcType::Short, 90)).chunked(&[40]);
+        let words = Var::new(&format!("{name}_text"), &["s"], texts(&["abc", "größe", "", "d"]));
+        for mut var in [numbers, words.chunked(&[3])] {
+            for &at in chain {
+                var = var.filter(filters[at].0, filters[at].1);
             }
             plan.vars.push(var);
         }

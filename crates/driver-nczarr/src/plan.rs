@@ -4,7 +4,7 @@
 //! does not know (separator, order, foreign types) survives a new plan.
 
 use chunkio::Order;
-use dispatch::{ChunkInfo, Filter, Options, Registry, ZarrFormat};
+use dispatch::{Filter, Options, Registry};
 use model::{Chunking, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarId};
 
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -14,12 +14,10 @@ use crate::fill::{self, TextFill};
 use crate::flavour::Flavour;
 use crate::json::{self, Json, Object};
 use crate::meta::ArrayMeta;
-use crate::var::{self, Stored};
+use crate::var::{self, STRING_ITEM, Stored, chunk_bytes, settled};
 
 /// Bytes of a string where nothing says how long they get.
 const DEFAULT_WIDTH: usize = 128;
-/// The size of a string in the rule for default chunks: that of a pointer.
-const STRING_ITEM: u64 = 8;
 
 /// What a plan depends on beside the model.
 pub(crate) struct Planning<'a> {
@@ -85,7 +83,7 @@ impl Planning<'_> {
             return self.shape(model, id);
         }
         let item = dtype.item_size().unwrap_or(1) as u64;
-        let default = || default_shape(&dims, if var.xtype == NcType::String { STRING_ITEM } else { item });
+        let default = || default_shape(&dims, if var.xtype == NcType::String { STRING_ITEM as u64 } else { item });
         let shape = match &var.chunking {
             Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
             Chunking::Contiguous | Chunking::Compact => {
@@ -115,20 +113,11 @@ impl Planning<'_> {
         dtype: &DType,
         chunks: &[u64],
     ) -> Result<(Vec<Box<dyn Filter>>, Vec<Json>)> {
-        let item_size = dtype.item_size().unwrap_or(1);
-        let chunk = ChunkInfo {
-            item_size,
-            chunk_bytes: usize::try_from(chunk_bytes(chunks, item_size as u64)).unwrap_or(usize::MAX),
-            row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
-            big_endian: dtype.big_endian,
-        };
         let (mut filters, mut codecs) = (Vec::new(), Vec::new());
         for spec in &model.var(id)?.filters {
-            let filter = instance(spec, self.registry)?;
-            let mut bound = filter.clone();
-            bound.bind(&chunk)?;
-            codecs.push(Json::from_serde(&bound.to_json(ZarrFormat::V2)));
+            let (filter, codec) = settled(instance(spec, self.registry)?, dtype, chunks, self.registry)?;
             filters.push(filter);
+            codecs.push(codec);
         }
         Ok((filters, codecs))
     }
@@ -170,9 +159,4 @@ pub(crate) fn maxstrlen(values: &Values) -> Option<usize> {
         Scalar::Int(width) if values.len() == 1 => usize::try_from(width).ok().filter(|&width| width > 0),
         _ => None,
     }
-}
-
-/// Bytes of a decoded chunk; saturates.
-fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
-    chunks.iter().fold(item, |bytes, &len| bytes.saturating_mul(len))
 }

@@ -4,7 +4,7 @@
 //! the documents back ([`Stored`]). Whatever cannot be understood becomes the variable's `problem`: it is listed,
 //! and reading its data is that error.
 
-use dispatch::{ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
+use dispatch::{ChunkInfo, ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
 use model::{Att, Chunking, Error, ErrorKind, FilterSpec, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
 use crate::attrs::{self, FILL_VALUE};
@@ -15,6 +15,9 @@ use crate::lists;
 use crate::meta::{ArrayMeta, codec_id};
 use crate::quantize;
 use crate::tree::RawArray;
+
+/// The size of a string to netCDF-C: that of a pointer.
+pub(crate) const STRING_ITEM: usize = 8;
 
 /// How documents are to be understood.
 pub(crate) struct Reading<'a> {
@@ -167,7 +170,14 @@ fn codecs(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, reading: &Readin
                 spec.hdf5_id = filter.info().hdf5_id;
                 spec.name = filter.info().name.to_owned();
                 spec.params = filter.params().into_owned();
-                stored.filters.push(filter);
+                let filter = match meta.dtype.kind {
+                    Kind::Text(_) => settled(filter, &meta.dtype, &meta.chunks, reading.registry).map(|pair| pair.0),
+                    _ => Ok(filter),
+                };
+                match filter {
+                    Ok(filter) => stored.filters.push(filter),
+                    Err(error) => first_error = first_error.and(Err(error)),
+                }
             }
             Err(error) => first_error = first_error.and(Err(error)),
         }
@@ -183,6 +193,34 @@ pub(crate) fn filter(codec: &Json, registry: &Registry) -> Result<Box<dyn Filter
     class
         .parse_json(&codec_json(codec), ZarrFormat::V2)
         .map_err(|error| error.at(format_args!("codec {}", text(codec))))
+}
+
+/// A filter as the engine gets it, and its description with all that it learns of such chunks.
+pub(crate) fn settled(
+    filter: Box<dyn Filter>,
+    dtype: &DType,
+    chunks: &[u64],
+    registry: &Registry,
+) -> Result<(Box<dyn Filter>, Json)> {
+    let item = dtype.item_size().unwrap_or(1);
+    let text = matches!(dtype.kind, Kind::Text(_));
+    let mut bound = filter.clone();
+    bound.bind(&ChunkInfo {
+        // To netCDF-C, and so to its shuffle, a string is a pointer, however many bytes are stored of it.
+        item_size: if text { STRING_ITEM } else { item },
+        chunk_bytes: usize::try_from(chunk_bytes(chunks, item as u64)).unwrap_or(usize::MAX),
+        row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
+        big_endian: dtype.big_endian,
+    })?;
+    let codec = Json::from_serde(&bound.to_json(ZarrFormat::V2));
+    // The engine tells filters how many bytes are stored: what is described is what holds.
+    let filter = if text { self::filter(&codec, registry)? } else { filter };
+    Ok((filter, codec))
+}
+
+/// Bytes of a decoded chunk; saturates.
+pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
+    chunks.iter().fold(item, |bytes, &len| bytes.saturating_mul(len))
 }
 
 /// A codec description for filters. Some versions wrote integer parameters as strings.

@@ -461,7 +461,12 @@ pub trait NcDispatch: Dataset {
     }
 
     /// Adds a filter by name, for those without an HDF5 id. As [`NcDispatch::def_var_filter`].
+    ///
+    /// A description that came from another dataset counts only where there is no id: it says how that dataset's chunks
+    /// were made (an element size, say), and readers that go by ids and parameters never see it.
     fn def_var_filter_spec(&self, var: VarId, filter: &FilterSpec) -> Result<()> {
+        let codec = filter.codec.clone().filter(|_| filter.hdf5_id.is_none());
+        let filter = &FilterSpec { codec, ..filter.clone() };
         self.edit(&Edit::DefVarFilter { var, filter }).map(drop)
     }
 }

@@ -2,6 +2,7 @@
 
 mod create;
 mod files;
+mod filters;
 mod hostile;
 mod plain;
 mod redefine;

@@ -1,0 +1,87 @@
+//! What filters are told of the elements they work on, and what is written down of it.
+
+use dispatch::NcDispatch;
+use model::{Chunking, FilterSpec, GroupId, NcType, Values};
+
+use crate::support::{TestMap, create, get, get_text, open, put, put_text, var};
+
+const ROOT: GroupId = GroupId::ROOT;
+/// `abcd efgh ijkl mnop` as two elements of 8 bytes, shuffled.
+const BY_8: &[u8] = b"aibjckdlemfngohp";
+
+fn text_array(filter: &str) -> String {
+    format!(
+        r#"{{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|S4", "fill_value": "", "order": "C",
+            "compressor": null, "filters": [{filter}]}}"#
+    )
+}
+
+/// netCDF-C shuffles strings of whatever length as elements of 8 bytes, and says 0.
+#[test]
+fn shuffled_strings_of_netcdf_c() {
+    for (filter, chunk) in [
+        (r#"{"id": "shuffle", "elementsize": 0}"#, BY_8),
+        (r#"{"id": "shuffle", "elementsize": "0"}"#, BY_8),
+        (r#"{"id": "shuffle"}"#, BY_8),
+        // Who says it means it.
+        (r#"{"id": "shuffle", "elementsize": 8}"#, BY_8),
+        (r#"{"id": "shuffle", "elementsize": 4}"#, b"aeimbfjncgkodhlp"),
+        (r#"{"id": "shuffle", "elementsize": 1}"#, b"abcdefghijklmnop"),
+    ] {
+        let map = TestMap::new(&[(".zgroup", r#"{"zarr_format": 2}"#), ("s/.zarray", &text_array(filter))]);
+        map.put("s/0", chunk);
+        let d = open(&map).unwrap();
+        assert_eq!(get_text(&*d, var(&*d, "s")), ["abcd", "efgh", "ijkl", "mnop"], "{filter}");
+    }
+}
+
+#[test]
+fn strings_are_shuffled_as_netcdf_c_does() {
+    for modes in ["nczarr", "zarr"] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
+        let s = d.def_var(ROOT, "s", NcType::String, &[x]).unwrap();
+        d.put_att(ROOT, Some(s), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![4])).unwrap();
+        d.def_var_filter(s, 2, &[]).unwrap();
+        put_text(&*d, s, &[0], &[4], &["abcd", "efgh", "ijkl", "mnop"]).unwrap();
+        d.close().unwrap();
+        assert_eq!(map.objects()["s/0"], BY_8, "{modes}");
+        assert_eq!(map.json("s/.zarray")["compressor"]["elementsize"].as_u64().or(elementsize(&map, "s")), Some(8));
+        let d = open(&map).unwrap();
+        assert_eq!(get_text(&*d, var(&*d, "s")), ["abcd", "efgh", "ijkl", "mnop"], "{modes}");
+    }
+}
+
+/// The element size of the only filter.
+fn elementsize(map: &TestMap, name: &str) -> Option<u64> {
+    map.json(&format!("{name}/.zarray"))["filters"][0]["elementsize"].as_u64()
+}
+
+/// A description says how the chunks of its own dataset are made; those of a copy are made anew.
+#[test]
+fn a_copied_filter_is_described_anew() {
+    let map = TestMap::new(&[
+        (".zgroup", r#"{"zarr_format": 2}"#),
+        ("v/.zarray", &text_array(r#"{"id": "shuffle", "elementsize": 2}"#).replace("|S4", "<i4").replace("\"\"", "0")),
+    ]);
+    let from = open(&map).unwrap();
+    let filters = from.model().snapshot().var(var(&*from, "v")).unwrap().filters.clone();
+    assert!(filters[0].codec.is_some());
+    let copy = TestMap::new(&[]);
+    let d = create(&copy, "nczarr");
+    let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
+    let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
+    d.def_var_chunking(v, &Chunking::Chunked(vec![4])).unwrap();
+    d.def_var_filter_spec(v, &filters[0]).unwrap();
+    // Without an id the description is all there is.
+    let gzip =
+        FilterSpec { name: "gzip".into(), codec: Some(r#"{"id": "gzip", "level": 3}"#.into()), ..Default::default() };
+    d.def_var_filter_spec(v, &gzip).unwrap();
+    put(&*d, v, &[0], &[4], &[1.0, 2.0, 3.0, 4.0]);
+    d.close().unwrap();
+    assert_eq!(elementsize(&copy, "v"), Some(4));
+    assert_eq!(copy.json("v/.zarray")["compressor"]["level"], 3);
+    let d = open(&copy).unwrap();
+    assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0, 3.0, 4.0]);
+}
