@@ -2,7 +2,7 @@
 //!
 //! Numbers are written with the fewest digits that read back the same; what JSON has no number for is text (`"NaN"`,
 //! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text, compounds
-//! objects. Bytes of a string that are not UTF-8 become U+FFFD.
+//! objects. A string that is not UTF-8 is `{"base64":"…"}`.
 
 use std::io::Write as _;
 
@@ -62,7 +62,10 @@ pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Re
 
 fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
     match values {
-        Values::String(strings) => push_text(out, &strings[at].to_text()),
+        Values::String(strings) => match strings[at].to_str() {
+            Ok(text) => push_text(out, text),
+            Err(_) => push_base64(out, strings[at].as_bytes()),
+        },
         Values::Char(bytes) => push_text(out, char::from(bytes[at]).encode_utf8(&mut [0; 4])),
         Values::Float(v) if v[at].is_finite() => put(out, format_args!("{:?}", v[at])),
         values => match values.scalar(at) {
@@ -131,6 +134,19 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
 }
 
+/// Bytes that are no text.
+fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    out.extend_from_slice(b"{\"base64\":\"");
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
+        let digits = [18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift & 63) as usize]);
+        out.extend_from_slice(&digits[..=three.len()]);
+        out.extend_from_slice(&b"=="[..3 - three.len()]);
+    }
+    out.extend_from_slice(b"\"}");
+}
+
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a vector takes everything");
 }
@@ -156,6 +172,10 @@ mod tests {
         assert_eq!(all(Values::UInt64(vec![u64::MAX])), ["18446744073709551615"]);
         assert_eq!(all(Values::Char(vec![b'a', 0, b'"', 0xe9])), ["\"a\"", "\"\\u0000\"", "\"\\\"\"", "\"é\""]);
         assert_eq!(all(Values::String(vec!["é\n".into(), "".into()])), ["\"é\\n\"", "\"\""]);
+        let bytes =
+            [&b"\xff"[..], b"\xff\xfe", b"\xff\xfe\xfd", b"\xff\xfe\xfd\xfc"].map(|bytes| bytes.to_vec().into());
+        let text = ["/w==", "//4=", "//79", "//79/A=="].map(|text| format!("{{\"base64\":\"{text}\"}}"));
+        assert_eq!(all(Values::String(bytes.to_vec())), text);
     }
 
     #[test]
