@@ -89,6 +89,11 @@ impl ZarrDataset {
             return Err(ErrorKind::Perm.context("the store is a single array; it holds nothing else"));
         }
         let name = name::nfc(name);
+        let place = model.group(parent)?;
+        if place.vars.contains_key(&*name) || place.groups.contains_key(&*name) {
+            // The model says what of it.
+            return Ok(());
+        }
         // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
         // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
         if name.starts_with('.') {
@@ -120,11 +125,6 @@ impl ZarrDataset {
         let caps = self.map.caps();
         if !caps.delete {
             return Err(ErrorKind::Perm.context("the storage cannot move objects"));
-        }
-        let place = model.group(parent)?;
-        if place.vars.contains_key(name) || place.groups.contains_key(name) {
-            // The model says what of it.
-            return Ok(());
         }
         self.check_node(model, parent, name)
     }

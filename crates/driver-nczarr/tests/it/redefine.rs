@@ -254,3 +254,21 @@ fn only_what_was_touched_is_written() {
     let model = open(&map).unwrap().model().snapshot();
     assert!(model.vars().all(|(_, var)| var.problem.is_none()));
 }
+
+#[test]
+fn a_name_that_is_taken_is_in_use_in_a_stored_dataset_as_well() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "nczarr");
+    let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+    d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
+    d.def_grp(ROOT, "g").unwrap();
+    d.close().unwrap();
+    let d = open_rw(&map);
+    for name in ["v", "g"] {
+        assert_eq!(d.def_var(ROOT, name, NcType::Int, &[x]).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
+        assert_eq!(d.def_grp(ROOT, name).unwrap_err().kind(), ErrorKind::NameInUse, "{name}");
+    }
+    // What no list names is not this dataset's to write over.
+    map.put("w/0", b"someone's");
+    assert_eq!(d.def_var(ROOT, "w", NcType::Int, &[x]).unwrap_err().kind(), ErrorKind::Object);
+}
