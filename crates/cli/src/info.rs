@@ -67,6 +67,12 @@ fn escaped_path(model: &Model, group: GroupId, name: &str) -> Result<String> {
     Ok(names.map(|name| format!("/{}", model::name::escape(name))).collect())
 }
 
+fn group_path(model: &Model, id: GroupId) -> Result<String> {
+    let path: String =
+        model.group_names(id)?.into_iter().map(|name| format!("/{}", model::name::escape(name))).collect();
+    Ok(if path.is_empty() { "/".to_owned() } else { path })
+}
+
 fn var_text(model: &Model, id: VarId, var: &Var, file: &File) -> Result<String> {
     let mut text = format!("{} {}", type_name(model, var.xtype), model.var_path(id)?);
     let dims: Result<Vec<_>> =
@@ -118,7 +124,7 @@ fn as_json(url: &str, file: &File) -> Result<String> {
     let mut dims = Vec::new();
     for (_, dim) in model.dims() {
         dims.push(json!({
-            "path": model.fqn(dim.group, &dim.name)?, "length": dim.len(), "unlimited": dim.unlimited,
+            "path": escaped_path(&model, dim.group, &dim.name)?, "length": dim.len(), "unlimited": dim.unlimited,
         }));
     }
     let mut vars = Vec::new();
@@ -134,8 +140,8 @@ fn as_json(url: &str, file: &File) -> Result<String> {
         "version": info.version,
         "properties": info.properties,
         "notes": info.notes,
-        "groups": model.groups().map(|(id, _)| model.fqn(id, "")).collect::<Result<Vec<_>>>()?,
-        "types": model.user_types().map(|(_, ty)| model.fqn(ty.group, &ty.name)).collect::<Result<Vec<_>>>()?,
+        "groups": model.groups().map(|(id, _)| group_path(&model, id)).collect::<Result<Vec<_>>>()?,
+        "types": model.user_types().map(|(_, ty)| escaped_path(&model, ty.group, &ty.name)).collect::<Result<Vec<_>>>()?,
         "dimensions": dims,
         "variables": vars,
     });
@@ -145,8 +151,8 @@ fn as_json(url: &str, file: &File) -> Result<String> {
 fn var_json(model: &Model, id: VarId, var: &Var, file: &File) -> Result<Value> {
     let mut object = Map::new();
     let dims: Result<Vec<_>> =
-        var.dims.iter().map(|&dim| model.fqn(model.dim(dim)?.group, &model.dim(dim)?.name)).collect();
-    object.insert("path".into(), model.fqn(var.group, &var.name)?.into());
+        var.dims.iter().map(|&dim| escaped_path(model, model.dim(dim)?.group, &model.dim(dim)?.name)).collect();
+    object.insert("path".into(), model.var_path(id)?.into());
     object.insert("type".into(), type_name(model, var.xtype).into());
     object.insert("dimensions".into(), dims?.into());
     object.insert("shape".into(), model.shape(id)?.into());

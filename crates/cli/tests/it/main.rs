@@ -180,7 +180,11 @@ fn info_explain_and_plugins() {
     }
     assert!(info.lines().any(|line| line.contains("/odd") && line.contains("cannot be read: NC_ENOFILTER")), "{info}");
     let json: serde_json::Value = serde_json::from_str(&out(&["info", "--json", url])).unwrap();
-    assert_eq!(json["groups"], serde_json::json!(["/", "/deep water"]));
+    assert_eq!(json["groups"], serde_json::json!(["/", r"/deep\ water"]));
+    // Every path in it is one that other commands take.
+    for var in json["variables"].as_array().unwrap().iter().filter(|var| var["problem"].is_null()) {
+        out(&["dump", "-v", var["path"].as_str().unwrap(), url]);
+    }
     assert_eq!(json["variables"][1]["shape"], serde_json::json!([2, 3]));
     let explained = out(&["explain", &format!("file://{url}#mode=nczarr")]);
     assert!(explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "), "{explained}");
