@@ -75,6 +75,19 @@ impl Variable {
         Ok(Array::new(shape, texts.collect::<Result<_>>()?))
     }
 
+    /// Reads one string.
+    ///
+    /// # Errors
+    /// As [`Variable::get_strings`]; `NC_EINVAL` if the extents are not one element.
+    pub fn get_string<E: Extents>(&self, extents: E) -> Result<String> {
+        let strings = self.get_strings(extents)?.into_vec();
+        let found = strings.len();
+        match <[String; 1]>::try_from(strings) {
+            Ok([string]) => Ok(string),
+            Err(_) => Err(wrong_length("elements", 1, found).at(self.full_name())),
+        }
+    }
+
     /// Reads strings as they are stored, UTF-8 or not.
     ///
     /// # Errors

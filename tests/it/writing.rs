@@ -196,6 +196,8 @@ fn long_strings_are_refused_by_index_or_cut_at_a_character() {
     let v = file.variable("v").unwrap();
     v.put_strings(&["abcd", "größe"], ..).unwrap();
     assert_eq!(v.get_strings(..).unwrap().as_slice(), ["abcd", "grö"]);
+    assert_eq!(v.get_string(1).unwrap(), "grö");
+    assert_eq!(v.get_string(..).unwrap_err().kind(), ErrorKind::Inval);
     file.close().unwrap();
 }
 
