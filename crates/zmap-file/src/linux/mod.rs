@@ -14,7 +14,7 @@ mod tree;
 mod version;
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -44,6 +44,8 @@ pub struct FileMap {
     staging: AtomicU8,
     /// Directories whose entries changed since they were last synced.
     dirty: Mutex<BTreeSet<String>>,
+    /// How many objects were removed from directories that may be empty by now.
+    thinned: Mutex<BTreeMap<String, u32>>,
 }
 
 impl FileMap {
@@ -72,6 +74,7 @@ impl FileMap {
             locks: Locks::new(options.exclusive),
             staging: AtomicU8::new(0),
             dirty: Mutex::default(),
+            thinned: Mutex::default(),
         })
     }
 
@@ -166,6 +169,12 @@ impl FileMap {
             self.path.display(),
             key.as_str()
         )))
+    }
+}
+
+impl Drop for FileMap {
+    fn drop(&mut self) {
+        self.prune_thinned();
     }
 }
 

@@ -5,7 +5,9 @@
 //! leaving it out would make data look absent.
 
 use std::ffi::CString;
+use std::mem;
 use std::os::fd::BorrowedFd;
+use std::sync::PoisonError;
 
 use dispatch::{Durability, Key};
 use model::{ErrorKind, Result};
@@ -95,23 +97,62 @@ impl FileMap {
         }
     }
 
-    /// Removes the directory `path` and those around it as far as they are empty.
+    /// After a removal from the directory `path`: removes it, if it is empty, and those around it.
     ///
-    /// Left undone where others are at it: an empty directory is nothing.
-    pub(super) fn prune(&self, mut path: &str) {
+    /// Looking whether a directory is empty can take as long as it once was, so the more removals there were
+    /// the less often it is tried; what is left over goes with the next sync. An empty directory is nothing.
+    pub(super) fn thinned(&self, path: &str) {
         if path.is_empty() {
             return;
         }
+        let due = {
+            let mut thinned = self.thinned.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = thinned.entry(path.to_owned()).or_default();
+            *count += 1;
+            count.is_power_of_two()
+        };
+        if due && self.prune(path) {
+            self.thinned.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        }
+    }
+
+    /// Removes what [`FileMap::thinned`] left over.
+    pub(super) fn prune_thinned(&self) {
+        if self.thinned.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return;
+        }
         let Some(_guard) = self.locks.try_lock_tree(self.root()) else { return };
+        let thinned = mem::take(&mut *self.thinned.lock().unwrap_or_else(PoisonError::into_inner));
+        // What lies deeper comes later, and takes with it what lies around it.
+        for path in thinned.keys().rev() {
+            self.prune_held(path);
+        }
+    }
+
+    /// Removes the directory `path`, if it is empty, and those around it; whether it is gone.
+    ///
+    /// Left undone where others are at it.
+    pub(super) fn prune(&self, path: &str) -> bool {
+        let _guard = match self.locks.try_lock_tree(self.root()) {
+            Some(guard) if !path.is_empty() => guard,
+            _ => return false,
+        };
+        self.prune_held(path)
+    }
+
+    fn prune_held(&self, mut path: &str) -> bool {
+        let mut gone = false;
         while !path.is_empty() {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let Ok(dir) = beneath::open(self.root(), parent, beneath::PLACE, Mode::empty()) else { return };
-            if unlinkat(&dir, name, AtFlags::REMOVEDIR).is_err() {
-                return;
+            let Ok(dir) = beneath::open(self.root(), parent, beneath::PLACE, Mode::empty()) else { return gone };
+            match unlinkat(&dir, name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => gone = true,
+                Err(_) => return gone,
             }
             self.touched(parent);
             path = parent;
         }
+        gone
     }
 
     /// Notes that the entries of a directory changed.
@@ -123,6 +164,7 @@ impl FileMap {
 
     /// Syncs the directories whose entries changed.
     pub(super) fn sync_dirs(&self) -> Result<()> {
+        self.prune_thinned();
         loop {
             let Some(path) = self.dirty().pop_first() else { return Ok(()) };
             let synced = beneath::open(self.root(), &path, beneath::LIST, Mode::empty()).and_then(fsync);

@@ -249,7 +249,7 @@ impl FileMap {
         }
         drop(guard);
         self.touched(place.path());
-        self.prune(place.path());
+        self.thinned(place.path());
         Ok(true)
     }
 

@@ -230,6 +230,7 @@ proptest! {
             prop_assert_eq!(&run(&*file, &mut of_file, op), &expected, "file, step {}: {:?}", i, op);
             prop_assert_eq!(&run(&memory, &mut of_memory, op), &expected, "memory, step {}: {:?}", i, op);
         }
+        file.sync().unwrap();
         // Nothing else is left behind: neither temporaries nor empty directories.
         let mut files = 0;
         let mut open = vec![file.path().to_owned()];
