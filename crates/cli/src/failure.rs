@@ -1,7 +1,8 @@
 //! [`Failure`]: why a command did not do what was asked, and how that is told.
 
 use std::error::Error as _;
-use std::io;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use model::Error;
@@ -25,6 +26,11 @@ pub fn at(url: &str) -> impl Fn(Error) -> Failure {
     move |error| Failure::Failed { place: place(url), error }
 }
 
+/// Says something on standard error, whether anybody listens or not.
+pub fn say(what: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "ncz: {what}");
+}
+
 /// How a dataset is called in messages: as it was typed if it is a path, without user-info and query if it is a URL.
 pub fn place(url: &str) -> String {
     match url_infer::parse(url) {
@@ -43,12 +49,12 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Usage(what) => {
-                eprintln!("ncz: {what}");
+                say(what);
                 ExitCode::from(2)
             }
             Self::Failed { error, .. } if is_broken_pipe(error) => ExitCode::SUCCESS,
             Self::Failed { place, error } => {
-                eprintln!("ncz: {}", message(place, error));
+                say(message(place, error));
                 ExitCode::FAILURE
             }
         }

@@ -21,7 +21,13 @@ pub fn start(cli: &Cli) -> Result<(), Failure> {
     };
     let Some(level) = level else { return Ok(()) };
     set_log_level(level);
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(filter_of(level)).without_time().init();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        // Nobody may be reading it any more: work goes on.
+        .log_internal_errors(false)
+        .with_max_level(filter_of(level))
+        .without_time()
+        .init();
     Ok(())
 }
 

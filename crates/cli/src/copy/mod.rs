@@ -77,7 +77,7 @@ fn tell_losses(args: &Copy, source: &model::Model, copied: &Copied) -> Result<()
     let copy = nczarr::open(&args.target).map_err(at(&args.target))?;
     let place = crate::failure::place(&args.target);
     for loss in losses::between(source, &copy.model(), copied) {
-        eprintln!("ncz: {place}: not kept: {loss}");
+        crate::failure::say(format_args!("{place}: not kept: {loss}"));
     }
     copy.close().map_err(at(&args.target))
 }

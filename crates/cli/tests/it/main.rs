@@ -274,3 +274,21 @@ fn nobody_listens() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn nobody_reads_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = store::one(folder.path());
+    let copy = folder.path().join("copy.zarr");
+    for (args, code) in [
+        (vec!["--trace=9", "copy", text(&url), text(&copy)], 0),
+        (vec!["--trace=9", "dump", text(&copy)], 0),
+        (vec!["dump", "/nothing/there"], 1),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = ncz().args(&args).stdout(Stdio::null()).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+    assert_eq!(out(&["cat", text(&copy), "--format", "text"]), "1 2 7 7\n");
+}
