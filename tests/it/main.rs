@@ -3,6 +3,7 @@
 mod access;
 mod choosing;
 mod corpus;
+mod layout;
 mod netcdf_c;
 mod odd;
 mod right;

@@ -216,7 +216,7 @@ impl ZarrDataset {
     fn has_data(&self, id: VarId) -> Result<bool> {
         let state = self.read_state();
         let Some(var) = state.vars.get(id.index()) else { return Ok(false) };
-        if var.array.as_ref().is_some_and(|array| array.written()) {
+        if var.array.as_ref().is_some_and(|array| array.array().written()) {
             return Ok(true);
         }
         if !var.on_disk {
@@ -244,8 +244,8 @@ impl ZarrDataset {
         let mut state = self.write_state();
         let Some(here) = state.vars.get_mut(id.index()) else { return Ok(()) };
         if let Some(array) = &here.array {
-            if std::sync::Arc::strong_count(array) > 1 {
-                return Err(kind.context(format!("{name}: its data are in use")));
+            if !array.retire() {
+                return Err(kind.context(format!("{name}: its data are being written")));
             }
             here.cache = Some(dispatch::VarData::cache(&**array));
         }

@@ -67,7 +67,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         info,
         state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()] }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
-        closed: false.into(),
+        closed: Arc::default(),
         undo,
     }))
 }

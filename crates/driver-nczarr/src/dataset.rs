@@ -13,6 +13,7 @@ use model::{Edit, ErrorKind, Model, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
 use crate::flavour::Flavour;
+use crate::gate::Gate;
 use crate::json::Object;
 use crate::layout::Chunks;
 use crate::plan::Planning;
@@ -42,7 +43,7 @@ pub(crate) struct ZarrDataset {
     pub(crate) state: RwLock<State>,
     /// Held by whoever writes metadata; those writes stay on their thread, so that no other task runs meanwhile.
     pub(crate) committed: Mutex<Committed>,
-    pub(crate) closed: AtomicBool,
+    pub(crate) closed: Arc<AtomicBool>,
     /// Takes away what was created; for an abort before the first commit.
     pub(crate) undo: Option<Box<dyn Fn() -> Result<()> + Send + Sync>>,
 }
@@ -82,7 +83,7 @@ pub(crate) struct VarState {
     /// Its layout was decided and is not stored yet.
     pub(crate) planned: bool,
     pub(crate) chunks: Option<Arc<Chunks>>,
-    pub(crate) array: Option<Arc<ChunkedArray>>,
+    pub(crate) array: Option<Arc<Gate>>,
     /// What was set on an array that was given up since.
     pub(crate) cache: Option<CacheConfig>,
 }
@@ -130,7 +131,7 @@ impl ZarrDataset {
     }
 
     /// The engine's array of a variable, made at the first call.
-    fn array(&self, id: VarId) -> Result<Arc<ChunkedArray>> {
+    fn array(&self, id: VarId) -> Result<Arc<Gate>> {
         if let Some(array) = self.read_state().vars.get(id.index()).and_then(|var| var.array.clone()) {
             return Ok(array);
         }
@@ -164,7 +165,7 @@ impl ZarrDataset {
                 || state.groups.iter().any(|other| taken(&other.key))))
     }
 
-    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<ChunkedArray>> {
+    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<Gate>> {
         let var = model.var(id)?;
         let Some(meta) = &state.stored.meta else {
             return Err(ErrorKind::Internal.context("no layout"));
@@ -179,7 +180,7 @@ impl ZarrDataset {
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
         let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), state.key.clone(), meta.separator));
-        let array = Arc::new(ChunkedArray::new(ArraySpec {
+        let array = ChunkedArray::new(ArraySpec {
             name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,
             // A scalar of NCZarr is stored with one dimension of length 1.
@@ -191,13 +192,14 @@ impl ZarrDataset {
             store: Arc::clone(&chunks) as Arc<_>,
             options: self.options.clone(),
             writable: self.writable,
-        })?);
+        })?;
         if let Some(cache) = state.cache {
             array.tune(cache)?;
         }
+        let gate = Arc::new(Gate::new(array, Arc::clone(&self.closed)));
         state.chunks = Some(chunks);
-        state.array = Some(Arc::clone(&array));
-        Ok(array)
+        state.array = Some(Arc::clone(&gate));
+        Ok(gate)
     }
 
     fn check_open(&self) -> Result<()> {
@@ -222,7 +224,7 @@ impl ZarrDataset {
         let arrays: Vec<_> = self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect();
         let mut outcome = Ok(());
         for array in arrays {
-            outcome = outcome.and(array.sync());
+            outcome = outcome.and(array.array().sync());
         }
         outcome
     }
@@ -242,6 +244,7 @@ impl Dataset for ZarrDataset {
     }
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
+        self.check_open()?;
         let array = self.array(id)?;
         if !self.writable {
             return Ok(array);

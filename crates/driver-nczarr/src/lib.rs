@@ -19,6 +19,7 @@ mod dtype;
 mod fetch;
 mod fill;
 mod flavour;
+mod gate;
 mod json;
 mod layout;
 mod lists;

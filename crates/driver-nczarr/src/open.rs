@@ -122,7 +122,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
             consolidated: is_consolidated,
             ..Committed::default()
         }),
-        closed: false.into(),
+        closed: Arc::default(),
         undo: None,
     };
     if request.writable {

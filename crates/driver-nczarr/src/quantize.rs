@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
-use chunkio::ChunkedArray;
 use dispatch::{CacheConfig, MemMut, MemRef, VarData};
 use model::{ErrorKind, NcType, Quantize, Result, Slab, Values, convert};
+
+use crate::gate::Gate;
 
 /// How far a way of rounding goes, given its number of digits or bits.
 type Way = fn(u32) -> Quantize;
@@ -34,7 +35,7 @@ pub(crate) fn attribute(quantize: Quantize) -> (&'static str, Values) {
 /// An array whose writes are rounded.
 #[derive(Debug)]
 pub(crate) struct Rounded {
-    array: Arc<ChunkedArray>,
+    array: Arc<Gate>,
     xtype: NcType,
     quantize: Quantize,
     fill: Option<Values>,
@@ -42,7 +43,7 @@ pub(crate) struct Rounded {
 
 impl Rounded {
     /// `xtype` is float or double.
-    pub(crate) fn new(array: Arc<ChunkedArray>, xtype: NcType, quantize: Quantize, fill: Option<Values>) -> Self {
+    pub(crate) fn new(array: Arc<Gate>, xtype: NcType, quantize: Quantize, fill: Option<Values>) -> Self {
         Self { array, xtype, quantize, fill }
     }
 }

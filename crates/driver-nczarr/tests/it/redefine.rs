@@ -125,13 +125,22 @@ fn layout_is_fixed_once_there_are_data() {
     let zarray = map.json("g/b/.zarray");
     assert_eq!((zarray["dtype"].as_str(), zarray["chunks"].to_string()), (Some(">f8"), "[7]".to_owned()));
     assert_eq!(get(&*open(&map).unwrap(), b), [-1.0, 5.0]);
-    // Somebody holds the data: what they would write must not change under them.
+    // Somebody holds the data: what they would write in the old layout is refused, not lost.
     let map = small();
     let d = open_rw(&map);
-    let held = d.data(b).unwrap();
-    assert_eq!(d.def_var_endian(b, Endian::Big).unwrap_err().kind(), ErrorKind::LateDef);
-    drop(held);
+    let (held, bytes) = (d.data(b).unwrap(), 1f64.to_ne_bytes());
+    let write = |data: &dyn dispatch::VarData| {
+        data.put(&model::Slab::new(&[0], &[1]), dispatch::MemRef::Fixed { ty: NcType::Double, bytes: &bytes })
+    };
     d.def_var_endian(b, Endian::Big).unwrap();
+    assert_eq!(write(&*held).unwrap_err().kind(), ErrorKind::LateDef);
+    let held = d.data(b).unwrap();
+    write(&*held).unwrap();
+    assert_eq!(d.def_var_endian(b, Endian::Little).unwrap_err().kind(), ErrorKind::LateDef);
+    d.close().unwrap();
+    assert_eq!(write(&*held).unwrap_err().kind(), ErrorKind::BadId);
+    assert_eq!(d.data(b).unwrap_err().kind(), ErrorKind::BadId);
+    assert_eq!(get(&*open(&map).unwrap(), b)[0], 1.0);
 }
 
 #[test]
