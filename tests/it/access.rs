@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nczarr::{
-    CreateOptions, Dimension, ErrorKind, Extent, File, Group, MissingChunks, OpenOptions, Progress, Variable,
+    Attribute, CreateOptions, Dimension, ErrorKind, Extent, File, Group, Limits, MissingChunks, OpenOptions, Progress,
+    Registry, Values, Variable,
 };
 use proptest::prelude::*;
 
@@ -14,6 +15,9 @@ const _: () = {
     shared::<Group>();
     shared::<Variable>();
     shared::<Dimension>();
+    shared::<Attribute>();
+    shared::<Registry>();
+    shared::<Values>();
     shared::<OpenOptions>();
     shared::<CreateOptions>();
 };
@@ -236,6 +240,76 @@ fn a_transfer_is_watched_and_stopped() {
     let file = OpenOptions::new().threads(1).progress(Stop(AtomicU64::new(0))).open(&path).unwrap();
     let error = file.variable("v").unwrap().get::<i32, _>(..).unwrap_err();
     assert!(error.to_string().contains("stopped") || error.to_string().contains("cancel"), "{error}");
+}
+
+#[test]
+fn a_write_is_watched_and_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, filtered) in [("plain", false), ("filtered", true)] {
+        let path = folder.path().join(format!("{name}.zarr")).display().to_string();
+        let define = |options: CreateOptions, path: &str| {
+            let file = options.create(path).unwrap();
+            file.add_dimension("x", 50_000).unwrap();
+            let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+            v.set_chunking(&[100]).unwrap();
+            if filtered {
+                v.set_deflate(1, true).unwrap();
+            }
+            (file, v)
+        };
+        let (_, v) = define(CreateOptions::new().threads(1).progress(Stop(AtomicU64::new(0))), &path);
+        let error = v.put(&vec![1; 50_000], ..).unwrap_err();
+        assert!(error.to_string().contains("stopped") || error.to_string().contains("cancel"), "{name}: {error}");
+
+        // Let go on, the last that is told is that all is done.
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (file, v) = define(CreateOptions::new().progress(Watch(Arc::clone(&seen))), &format!("{path}-2.zarr"));
+        for write in [true, false] {
+            seen.lock().unwrap().clear();
+            if write {
+                v.put(&vec![1; 50_000], ..).unwrap();
+            } else {
+                v.get::<f64, _>(..).unwrap();
+            }
+            let seen = seen.lock().unwrap();
+            let last = seen.iter().max().copied();
+            assert_eq!(last, seen.last().map(|&(_, total)| (total, total)), "{name}, write {write}");
+            assert!(seen.len() > 1, "{name}, write {write}");
+        }
+        file.close().unwrap();
+    }
+}
+
+/// Everything that was told, in order.
+struct Watch(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl Progress for Watch {
+    fn advance(&self, done: u64, total: u64) -> bool {
+        self.0.lock().unwrap().push((done, total));
+        true
+    }
+}
+
+#[test]
+fn limits_hold_for_what_is_opened_and_what_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.zarr").display().to_string();
+    let mut limits = Limits::default();
+    limits.chunk = 1_000;
+    let make = |options: CreateOptions, path: &str| {
+        let file = options.create(path)?;
+        file.add_dimension("x", 1_000)?;
+        let v = file.add_variable::<i32>("v", &["x"])?;
+        v.set_chunking(&[1_000])?;
+        v.put(&vec![1; 1_000], ..)?;
+        file.close()
+    };
+    make(CreateOptions::new(), &path).unwrap();
+    let file = OpenOptions::new().limits(limits.clone()).open(&path).unwrap();
+    let error = file.variable("v").unwrap().get::<i32, _>(..).unwrap_err();
+    assert!(error.to_string().contains("1000") && error.to_string().contains('v'), "{error}");
+    let error = make(CreateOptions::new().limits(limits.clone()), &format!("{path}-2.zarr")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadChunk, "{error}");
 }
 
 #[test]
