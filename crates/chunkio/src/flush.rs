@@ -1,12 +1,12 @@
 //! Many changed chunks to storage: everything at a flush, the oldest when memory runs out.
 //!
-//! Chunks that can be stored as they are go in one batch, encoded by as many threads as the map drives; those
-//! with holes follow one by one.
+//! Chunks that can be stored as they are go in one batch, encoded by as many threads as the map drives. Those
+//! with holes follow, each read and conditionally written for itself.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written};
+use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_parallel};
 use model::{ErrorKind, Result};
 
 use crate::cache::Changed;
@@ -68,10 +68,24 @@ impl<F: Form> Keeper<F> {
         if lost {
             result = result.and(Err(ErrorKind::Internal.context("the map did not return all of its tickets")));
         }
-        for index in holes {
-            result = result.and(self.write_back(&index));
-        }
-        result
+        let parts = self.write_parts(changed, &holes);
+        result.and(parts)
+    }
+}
+
+impl<F: Form> Keeper<F> {
+    /// Stores chunks with holes, each by a read and a conditional write of its own.
+    fn write_parts(&self, changed: &[Changed], holes: &[ChunkIndex]) -> Result<()> {
+        let bytes = changed.iter().filter(|entry| !entry.complete).map(|entry| entry.cost).sum();
+        let (next, outcome) = (AtomicUsize::new(0), Outcome::unwatched());
+        pull_parallel(threads::worth(&self.options, holes.len(), bytes), &|| {
+            while let Some(index) = holes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.write_back(index) {
+                    outcome.note(error);
+                }
+            }
+        });
+        outcome.failure()
     }
 }
 

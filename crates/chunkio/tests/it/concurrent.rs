@@ -135,6 +135,7 @@ fn large_transfers_run_on_many_threads() {
         put_ints(&array, &[1, 1, 1], &[60, 500, 60], &vec![-1; 60 * 500 * 60]).unwrap();
         array.flush().unwrap();
         let found = get_ints(&setup.open(), &[0, 0, 0], &[64, 512, 64]).unwrap();
+        assert!(found == get_ints(&array, &[0, 0, 0], &[64, 512, 64]).unwrap(), "from the cache as from storage");
         let inside = |at: usize| {
             (1..61).contains(&(at / 512 / 64)) && (1..501).contains(&(at / 64 % 512)) && (1..61).contains(&(at % 64))
         };

@@ -216,6 +216,43 @@ fn foreign_bytes_are_errors_that_name_the_chunk() {
 }
 
 #[test]
+fn many_chunks_are_read_and_flushed_by_many_threads() {
+    let map = Arc::new(Mem::new(ALL));
+    let mut setup = Setup::new(&map, &[40_000], &[1000], NcType::Int).filters(chain(1, 1));
+    setup.element = Element::Variable(Box::new(Counted));
+    setup.options.threads = 2;
+    let array = setup.open();
+    let values: Vec<_> = (0..40_000).map(|at| NcString::from(at.to_string())).collect();
+    put(&array, &Slab::new(&[0], &[40_000]), &values).unwrap();
+    array.flush().unwrap();
+    // Chunks with holes, too.
+    let slab = Slab { start: &[0], count: &[20_000], stride: Some(&[2]) };
+    put(&array, &slab, &vec![NcString::from("even"); 20_000]).unwrap();
+    let again = setup.open();
+    put(&again, &slab, &vec![NcString::from("even"); 20_000]).unwrap();
+    again.flush().unwrap();
+    for array in [&array, &again, &setup.open()] {
+        let found = get_strings(array, &Slab::new(&[0], &[40_000])).unwrap();
+        let right = |(at, text): (usize, &NcString)| if at % 2 == 0 { *text == "even" } else { *text == values[at] };
+        assert!(found.iter().enumerate().all(right));
+    }
+}
+
+#[test]
+fn text_without_room_is_empty() {
+    let (map, array) = one(Element::Text { width: 0 }, false);
+    let slab = Slab::new(&[0, 0], &[2, 3]);
+    assert_eq!(
+        put(&array, &slab, &["", "", "a", "", "", ""].map(NcString::from)).unwrap_err().kind(),
+        ErrorKind::Inval
+    );
+    put(&array, &slab, &[const { NcString::new() }; 6]).unwrap();
+    array.sync().unwrap();
+    assert_eq!(map.object("0.0").unwrap(), b"");
+    assert_eq!(get_strings(&array, &slab).unwrap(), [const { NcString::new() }; 6]);
+}
+
+#[test]
 fn text_and_numbers_do_not_mix() {
     let slab = Slab::new(&[0, 0], &[1, 1]);
     let (_, array) = one(Element::Text { width: 3 }, false);

@@ -1,21 +1,21 @@
-//! [`Strings`]: elements that are text, and their transfers.
+//! [`Strings`]: elements that are text, as they are in memory and as they are stored; and their transfers.
 //!
-//! A chunk becomes a list of strings and goes through the cache, whether it is used in part or whole: text is
-//! never so much that it would pay to be cleverer.
+//! A chunk becomes a list of strings. Written ones all go through the cache, in part or whole: text is never so
+//! much that it would pay to be cleverer.
 
-use std::sync::Arc;
+mod get;
+mod put;
+
+pub(crate) use get::get;
+pub(crate) use put::put;
 
 use dispatch::ElementCodec;
-use model::{ErrorKind, NcString, Result, Slab, Values};
+use model::{ErrorKind, NcString, Result, Values};
 
-use crate::keeper::{Form, Keeper};
+use crate::keeper::Form;
 use crate::mask::Mask;
 use crate::memory::with_scratch;
-use crate::odometer::Odometer;
-use crate::outcome::Outcome;
 use crate::plan::{Given, Plan};
-use crate::project::{Cover, Part, Projection};
-use crate::write::writable_shape;
 
 /// How text is stored.
 #[derive(Debug)]
@@ -204,102 +204,4 @@ fn from_points(element: &[u8], big_endian: bool) -> Result<NcString> {
         text.push(character);
     }
     Ok(NcString::from(text))
-}
-
-/// Reads a slab that was checked and is not empty.
-pub(crate) fn get(keeper: &Keeper<Strings>, slab: &Slab<'_>, out: &mut [NcString]) -> Result<()> {
-    let projection = Projection::new(&keeper.grid, slab, &keeper.grid.shape())?;
-    let outcome = Outcome::new(&keeper.options, out.len());
-    let mut part = Part::default();
-    let mut stored = Vec::new();
-    for number in 0..projection.total {
-        projection.part(number, &mut part);
-        get_part(keeper, &part, out, &mut stored)?;
-        outcome.advance(part.elems);
-        outcome.failure()?;
-    }
-    Ok(())
-}
-
-fn get_part(keeper: &Keeper<Strings>, part: &Part, out: &mut [NcString], stored: &mut Vec<u8>) -> Result<()> {
-    let index = &part.index;
-    loop {
-        let known = keeper.cache.look(index, |entry| {
-            let known = entry.knows(part);
-            if known {
-                copy(&entry.data, part, out);
-            }
-            known
-        });
-        match known {
-            Some(true) => return Ok(()),
-            Some(false) => keeper.fill_holes(index)?,
-            None => break,
-        }
-    }
-    let since = keeper.cache.now();
-    if !keeper.read_stored(index, stored)? {
-        keeper.missing(index).map_err(|error| keeper.blame(error, index))?;
-        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |_, to| out[to].clone_from(&keeper.form.fill));
-        return Ok(());
-    }
-    let data = keeper.form.decode(stored).map_err(|error| keeper.blame(error, index))?;
-    copy(&data, part, out);
-    if part.cover == Cover::Some {
-        let cost = keeper.form.cost(&data);
-        keeper.cache.insert_read(index, Arc::new(data), cost, since);
-    }
-    Ok(())
-}
-
-fn copy(data: &[NcString], part: &Part, out: &mut [NcString]) {
-    Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| out[to].clone_from(&data[from]));
-}
-
-/// Writes a slab that was checked and is not empty.
-pub(crate) fn put(keeper: &Keeper<Strings>, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
-    let form = &keeper.form;
-    let shape = writable_shape(keeper, slab);
-    let projection = Projection::new(&keeper.grid, slab, &shape)?;
-    // Before anything is written: is every element one that can be stored?
-    let mut cuts = Vec::new();
-    for (at, value) in values.iter().enumerate() {
-        let place = || format!("{}{:?}", keeper.name, position(slab, at));
-        match form.fit(value, keeper.options.truncate_strings).map_err(|error| error.at(place()))? {
-            Fit::Whole => {}
-            Fit::Cut(end) => cuts.push((at, NcString::from(&value.as_bytes()[..end]))),
-            Fit::TooLong(found, allowed, unit) => return Err(too_long(found, allowed, unit).at(place())),
-        }
-    }
-    let element = |at: usize| match cuts.binary_search_by_key(&at, |(at, _)| *at) {
-        Ok(found) => &cuts[found].1,
-        Err(_) => &values[at],
-    };
-    let outcome = Outcome::new(&keeper.options, values.len());
-    let mut part = Part::default();
-    for number in 0..projection.total {
-        projection.part(number, &mut part);
-        if part.cover == Cover::Some {
-            keeper.check_partial(&part.index)?;
-        }
-        keeper.set_written();
-        keeper.put_part(&part, |data| {
-            Odometer::each(&part.dims, part.chunk_start, part.mem_start, |to, from| data[to].clone_from(element(from)));
-        })?;
-        outcome.advance(part.elems);
-        outcome.failure()?;
-        keeper.relieve()?;
-    }
-    Ok(())
-}
-
-/// The index in the array of element `at` of a slab.
-fn position(slab: &Slab<'_>, at: usize) -> Vec<u64> {
-    let mut rest = at as u64;
-    let mut index = vec![0; slab.rank()];
-    for dim in (0..slab.rank()).rev() {
-        index[dim] = slab.start[dim] + rest % slab.count[dim] * slab.step(dim);
-        rest /= slab.count[dim];
-    }
-    index
 }
