@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use nczarr_tests::report::Report;
+use nczarr_tests::report::{Report, say};
 
 /// Where the corpus is: the part in the repository, and the whole if `NCZ_CORPUS` says so.
 pub fn roots() -> Vec<PathBuf> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")];
     match std::env::var_os("NCZ_CORPUS") {
         Some(root) => roots.push(root.into()),
-        None => eprintln!("NCZ_CORPUS is not set: only the part of the corpus in the repository is tested"),
+        None => say("NCZ_CORPUS is not set: only the part of the corpus in the repository is tested"),
     }
     roots
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{self, Write as _};
 
 /// What became of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,15 +44,21 @@ impl Report {
         self.failed.len()
     }
 
-    /// Prints the counts with the reasons.
+    /// Prints the counts with the reasons, under a title.
     pub fn print(&self, title: &str) {
-        eprintln!("{title}: {self}");
+        say(&format!("{title}:\n{self}"));
     }
 
     /// Whether something was tested and nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed.is_empty() && self.passed > 0
     }
+}
+
+/// Prints a message even where the output of tests that pass is held back: what was not tested must be seen.
+pub fn say(message: &str) {
+    // Nobody can be told when standard error is gone.
+    let _ = io::stderr().lock().write_all(format!("\n{message}\n").as_bytes());
 }
 
 impl fmt::Display for Report {
