@@ -8,5 +8,6 @@ mod netcdf_c;
 mod odd;
 mod right;
 mod round_trip;
+mod unsafe_code;
 mod writing;
 mod zarr;

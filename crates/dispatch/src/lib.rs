@@ -7,7 +7,7 @@
 //! * [`Registry`]: who is there, by name; [`open`](Registry::open) and [`create`](Registry::create) choose among them.
 //!
 //! This crate names no format, no storage and no filter.
-#![warn(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod batch;
 #[allow(unsafe_code)]

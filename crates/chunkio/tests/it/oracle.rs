@@ -37,6 +37,7 @@ struct Oracle {
 fn row(from: NcType, to: NcType, value: &[u8]) -> (Vec<u8>, bool) {
     let mut out = vec![MaybeUninit::new(0); to.size().unwrap()];
     let range = convert::read_row(from, to, false).unwrap()(value, &mut out);
+    // SAFETY: all of it was initialised when it was made.
     (out.into_iter().map(|byte| unsafe { byte.assume_init() }).collect(), range)
 }
 

@@ -1,0 +1,115 @@
+//! Where `unsafe` stands: in these files and nowhere else, and every crate root says so.
+//!
+//! That each block tells why it is sound is clippy's business (`undocumented_unsafe_blocks`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The only files with `unsafe` in them, and what for.
+const ALLOWED: &[(&str, &str)] = &[
+    ("crates/chunkio/src/kernel/convert.rs", "kernels: vector code, and elements into uninitialised memory"),
+    ("crates/chunkio/src/kernel/mod.rs", "kernels"),
+    ("crates/chunkio/src/kernel/moves.rs", "kernels"),
+    ("crates/chunkio/src/kernel/shuffle.rs", "kernels"),
+    ("crates/chunkio/src/kernel/simd.rs", "kernels"),
+    ("crates/chunkio/src/kernel/stream.rs", "kernels"),
+    ("crates/chunkio/src/memory.rs", "the scatter of several threads into one array"),
+    ("crates/chunkio/src/scatter.rs", "the scatter of several threads into one array"),
+    ("crates/dispatch/src/buffer.rs", "the allocation of results"),
+    ("crates/dispatch/src/outbuf.rs", "the allocation of results"),
+    ("crates/filters/src/blosc/bits.rs", "vector code"),
+    ("crates/filters/src/blosc/ffi.rs", "the C library"),
+    ("crates/filters/src/deflate/fast.rs", "the C library"),
+    ("crates/filters/src/deflate/pure.rs", "output memory for the decoder"),
+    ("crates/filters/src/raw.rs", "output memory for the C libraries"),
+    ("crates/filters/src/transpose.rs", "vector code"),
+    ("crates/filters/src/zstd_ffi.rs", "the C library"),
+];
+
+/// Crates that have such files; their roots deny `unsafe` and allow it module by module, all others forbid it.
+const WITH_MODULES: &[&str] = &["chunkio", "dispatch", "filters"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// The Rust files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether a file says `unsafe` where it counts: before a block, a function, an implementation, a trait, an import.
+fn has_unsafe(text: &str) -> bool {
+    let words = ["{", "fn ", "impl", "extern ", "trait "];
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.flat_map(|line| line.match_indices("unsafe").map(move |(at, _)| &line[at + "unsafe".len()..])).any(|rest| {
+        let after = rest.trim_start();
+        // A block may begin on the next line.
+        rest.trim().is_empty() || words.iter().any(|word| after.starts_with(word)) || rest.starts_with('(')
+    })
+}
+
+#[test]
+fn unsafe_stands_in_named_modules_only() {
+    let root = root();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    for folder in ["src", "tests/src", "examples"] {
+        sources(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 150, "{} files", files.len());
+    let found: BTreeSet<String> = files
+        .iter()
+        // Tests beside the code may hand memory over as the engine does.
+        .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
+        .filter(|path| has_unsafe(&fs::read_to_string(path).unwrap()))
+        .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+        .collect();
+    let allowed: BTreeSet<String> = ALLOWED.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(found.difference(&allowed).collect::<Vec<_>>(), Vec::<&String>::new(), "not named");
+    assert_eq!(allowed.difference(&found).collect::<Vec<_>>(), Vec::<&String>::new(), "named in vain");
+}
+
+#[test]
+fn every_crate_root_forbids_or_denies_it() {
+    let root = root();
+    let mut roots =
+        vec![root.join("src/lib.rs"), root.join("tests/src/lib.rs"), root.join("examples/third-party/src/lib.rs")];
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let folder = entry.unwrap().path().join("src");
+        roots.extend(["lib.rs", "main.rs"].map(|file| folder.join(file)).into_iter().filter(|file| file.exists()));
+    }
+    for file in roots {
+        let text = fs::read_to_string(&file).unwrap();
+        let with_modules = WITH_MODULES.iter().any(|name| file.starts_with(root.join("crates").join(name)));
+        let line = if with_modules { "#![deny(unsafe_code)]" } else { "#![forbid(unsafe_code)]" };
+        assert!(text.lines().any(|found| found == line), "{}: no {line}", file.display());
+    }
+}
+
+#[test]
+fn unsafe_is_found_in_every_form() {
+    for text in [
+        "unsafe { f() }",
+        "pub unsafe fn f() {}",
+        "unsafe impl Send for X {}",
+        "unsafe extern \"C\" {}",
+        "unsafe\n{",
+        "#[unsafe(no_mangle)]",
+    ] {
+        assert!(has_unsafe(text), "{text}");
+    }
+    for text in ["#![forbid(unsafe_code)]", "// unsafe { f() }", "an unsafe thing", "let unsafe_ = 1;"] {
+        assert!(!has_unsafe(text), "{text}");
+    }
+}
