@@ -94,8 +94,7 @@ impl Variable {
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string.
     pub fn get_nc_strings<E: Extents>(&self, extents: E) -> Result<Array<NcString>> {
         let part = self.part(extents)?;
-        let room = part.bytes(size_of::<NcString>())?;
-        let mut strings = vec![NcString::new(); room / size_of::<NcString>()];
+        let mut strings = part.empty_strings()?;
         part.access.get(&part.selection.slab(), MemMut::Strings(&mut strings))?;
         Ok(Array::new(part.selection.shape(), strings))
     }
@@ -246,12 +245,31 @@ impl Part {
         expect(&self.selection, elements).map_err(|error| error.at(self.access.path()))
     }
 
+    /// Memory for its elements as strings, if they are strings; `NC_ENOMEM` if there is not so much.
+    fn empty_strings(&self) -> Result<Vec<NcString>> {
+        self.check_type(NcType::String)?;
+        let count = self.bytes(size_of::<NcString>())? / size_of::<NcString>();
+        let mut strings = Vec::new();
+        strings.try_reserve_exact(count).map_err(|error| {
+            self.access.named(ErrorKind::NoMem.context(format!("{count} strings")).caused_by(error))
+        })?;
+        strings.resize(count, NcString::new());
+        Ok(strings)
+    }
+
     /// Reads into fresh memory.
     fn fetch<T: Plain>(&self, ty: NcType) -> Result<Buffer<T>> {
         let slab = self.selection.slab();
+        self.check_type(ty)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get(&slab, MemMut::Fixed { ty, out })
         })
+        .map_err(|error| self.access.named(error))
+    }
+
+    /// Whether elements become memory of this type, asked before there is any.
+    fn check_type(&self, memtype: NcType) -> Result<()> {
+        model::convert::check(self.access.xtype(), memtype).map_err(|error| error.at(self.access.path()))
     }
 
     /// Reads into memory of exactly the right size.

@@ -6,6 +6,7 @@ mod corpus;
 mod layout;
 mod netcdf_c;
 mod odd;
+mod refused;
 mod right;
 mod round_trip;
 mod unsafe_code;

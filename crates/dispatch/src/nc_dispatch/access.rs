@@ -140,6 +140,12 @@ impl VarAccess {
         &self.shape.path
     }
 
+    /// The error with the variable's path before it, once.
+    #[must_use]
+    pub fn named(&self, error: Error) -> Error {
+        self.shape.at(error)
+    }
+
     /// The data behind it.
     pub fn data(&self) -> &Arc<dyn VarData> {
         &self.data
