@@ -1,0 +1,17 @@
+//! The engine, stage by stage. `cargo bench -p nczarr-benches -- GROUP` measures a part; tests run all once, in small.
+
+mod append;
+mod chunks;
+mod convert;
+mod filters;
+mod open;
+mod project;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+
+criterion_group! {
+    name = engine;
+    config = Criterion::default().sample_size(20);
+    targets = chunks::bench, project::bench, convert::bench, filters::bench, open::bench, append::bench
+}
+criterion_main!(engine);

@@ -1,0 +1,104 @@
+//! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or files.
+
+use chunkio::{ArraySpec, Order};
+use criterion::{BenchmarkId, Criterion, Throughput};
+use dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
+use model::{NcType, Slab};
+use nczarr_benches::{array, field, sized};
+
+pub fn bench(criterion: &mut Criterion) {
+    projection(criterion);
+    scatter(criterion);
+    cached(criterion);
+}
+
+/// Many small chunks: what finding them costs.
+fn projection(criterion: &mut Criterion) {
+    let side = sized(1024, 32);
+    let values = field(side * side);
+    let mut out = vec![0u8; values.len() * 4];
+    let mut group = criterion.benchmark_group("projection");
+    for chunk in [8, 32] {
+        let array = array(&[side, side], &[chunk, chunk], NcType::Float, |_| {}).expect("an array");
+        array.put(&Slab::new(&[0, 0], &[side, side]), bytes(&values)).expect("written");
+        array.flush().expect("flushed");
+        group.throughput(Throughput::Elements((side / chunk).pow(2)));
+        group.bench_function(BenchmarkId::new("chunks", format!("{chunk}x{chunk}")), |bencher| {
+            let slab = (&[0, 0], &[side, side]);
+            bencher.iter(|| read(&array, &Slab::new(slab.0, slab.1), NcType::Float, &mut out));
+        });
+    }
+    group.finish();
+}
+
+/// One array, in chunks that meet memory in different ways.
+fn scatter(criterion: &mut Criterion) {
+    let (shape, cube) = sized(([64, 256, 256], [64; 3]), ([4, 6, 6], [3; 3]));
+    let slab = [1, shape[1], shape[2]];
+    let values = field(shape.iter().product());
+    let mut out = vec![0u8; values.len() * 8];
+    let mut group = criterion.benchmark_group("scatter");
+    group.throughput(Throughput::Bytes(values.len() as u64 * 4));
+    let fortran = |spec: &mut ArraySpec| spec.order = Order::F;
+    let swapped = |spec: &mut ArraySpec| {
+        spec.element = chunkio::Element::Number { ty: NcType::Float, big_endian: true };
+    };
+    let shuffled = |spec: &mut ArraySpec| {
+        spec.filters = nczarr_benches::filters(&[("shuffle", &[])]).expect("a filter");
+    };
+    /// Name, chunk shape, stride, type in memory, and what else is different.
+    type Case<'a> = (&'a str, [u64; 3], [u64; 3], NcType, &'a dyn Fn(&mut ArraySpec));
+    let cases: [Case<'_>; 7] = [
+        ("cube", cube, [1; 3], NcType::Float, &|_| {}),
+        ("slab", slab, [1; 3], NcType::Float, &|_| {}),
+        ("strided", cube, [2; 3], NcType::Float, &|_| {}),
+        ("fortran", cube, [1; 3], NcType::Float, &fortran),
+        ("big-endian", cube, [1; 3], NcType::Float, &swapped),
+        ("shuffled", cube, [1; 3], NcType::Float, &shuffled),
+        ("to-double", cube, [1; 3], NcType::Double, &|_| {}),
+    ];
+    for (name, chunk, stride, ty, change) in cases {
+        let array = array(&shape, &chunk, NcType::Float, |spec| {
+            // Nothing is kept: every chunk is scattered anew.
+            spec.options.cache_bytes = 0;
+            change(spec);
+        })
+        .expect("an array");
+        array.put(&Slab::new(&[0; 3], &shape), bytes(&values)).expect("written");
+        array.flush().expect("flushed");
+        let count: Vec<u64> = shape.iter().zip(stride).map(|(len, step)| len.div_ceil(step)).collect();
+        let slab = Slab { start: &[0; 3], count: &count, stride: Some(&stride) };
+        let out = &mut out[..slab.len() as usize * ty.size().expect("a number")];
+        group.bench_function(name, |bencher| bencher.iter(|| read(&array, &slab, ty, out)));
+    }
+    group.finish();
+}
+
+/// One element, from a decoded chunk and from a stored one.
+fn cached(criterion: &mut Criterion) {
+    let side = sized(256, 16);
+    let values = field(side * side);
+    let array = array(&[side, side], &[side / 4, side / 4], NcType::Float, |_| {}).expect("an array");
+    array.put(&Slab::new(&[0, 0], &[side, side]), bytes(&values)).expect("written");
+    array.flush().expect("flushed");
+    let mut group = criterion.benchmark_group("element");
+    for (name, bytes) in [("kept", 64 << 20), ("stored", 0)] {
+        array.tune(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+        let (mut at, mut out) = (0, [0; 4]);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                at = (at + side + 1) % (side * side);
+                read(&array, &Slab::new(&[at / side, at % side], &[1, 1]), NcType::Float, &mut out);
+            });
+        });
+    }
+    group.finish();
+}
+
+fn bytes(values: &[f32]) -> MemRef<'_> {
+    MemRef::Fixed { ty: NcType::Float, bytes: bytemuck::cast_slice(values) }
+}
+
+fn read(array: &chunkio::ChunkedArray, slab: &Slab<'_>, ty: NcType, out: &mut [u8]) {
+    array.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::over(out) }).expect("read");
+}
