@@ -38,7 +38,7 @@ impl<'a> DatasetSource<'a> {
     /// As [`DatasetSource::values`].
     pub fn bytes(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<u8>> {
         let ty = self.model.var(var)?.xtype;
-        let mut bytes = vec![0; byte_len(slab.len(), self.item_size(ty)?)?];
+        let mut bytes = memory(byte_len(slab.len(), self.item_size(ty)?)?)?;
         self.read(var, slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
         Ok(bytes)
     }
@@ -48,7 +48,7 @@ impl<'a> DatasetSource<'a> {
     /// # Errors
     /// `NC_ECHAR` if it is of another type; what reading says.
     pub fn strings(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<NcString>> {
-        let mut strings = vec![NcString::new(); byte_len(slab.len(), size_of::<NcString>())? / size_of::<NcString>()];
+        let mut strings = memory(byte_len(slab.len(), size_of::<NcString>())? / size_of::<NcString>())?;
         self.read(var, slab, MemMut::Strings(&mut strings))?;
         Ok(strings)
     }
@@ -69,6 +69,16 @@ impl<'a> DatasetSource<'a> {
             None => self.dataset.get_vara(var, slab.start, slab.count, out),
         }
     }
+}
+
+/// So many default values, or `NC_ENOMEM`: how many is what a file says.
+fn memory<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
+    let mut memory = Vec::new();
+    memory
+        .try_reserve_exact(count)
+        .map_err(|error| ErrorKind::NoMem.context(format!("{count} elements")).caused_by(error))?;
+    memory.resize(count, T::default());
+    Ok(memory)
 }
 
 impl DataSource for DatasetSource<'_> {

@@ -6,6 +6,7 @@ use cdl::Blocks;
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
+use super::Broken;
 use super::define::Copied;
 use crate::source::DatasetSource;
 
@@ -17,12 +18,11 @@ const STRING: u64 = 64;
 /// Copies the data of all variables.
 ///
 /// # Errors
-/// What reading and writing say.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied) -> Result<()> {
+/// What reading and writing say, and on which side.
+pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied) -> Result<(), Broken> {
     let model = from.model().snapshot();
     for (id, _) in model.vars() {
-        let new = copied.vars[id.index()];
-        var(from, to, &model, copied, id, new).map_err(|error| error.at(model.var_path(id).unwrap_or_default()))?;
+        var(from, to, &model, copied, id, copied.vars[id.index()])?;
     }
     // A dimension along which nothing was written has its length all the same.
     let target = to.model().snapshot();
@@ -32,7 +32,14 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied) -> Result<()> 
     Ok(())
 }
 
-fn var(from: &dyn Dataset, to: &dyn Dataset, model: &Model, copied: &Copied, id: VarId, new: VarId) -> Result<()> {
+fn var(
+    from: &dyn Dataset,
+    to: &dyn Dataset,
+    model: &Model,
+    copied: &Copied,
+    id: VarId,
+    new: VarId,
+) -> Result<(), Broken> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
         return Ok(());
@@ -48,11 +55,11 @@ fn var(from: &dyn Dataset, to: &dyn Dataset, model: &Model, copied: &Copied, id:
         let slab = Slab::new(&start, &count);
         match ty {
             NcType::String => {
-                let strings = source.strings(id, &slab)?;
+                let strings = source.strings(id, &slab).map_err(Broken::Source)?;
                 to.put_vara(new, &start, &count, MemRef::Strings(&strings))?;
             }
             ty => {
-                let bytes = source.bytes(id, &slab)?;
+                let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
                 to.put_vara(new, &start, &count, MemRef::Fixed { ty: copied.ty(ty)?, bytes: &bytes })?;
             }
         }
@@ -136,8 +143,7 @@ pub fn longest_strings(from: &dyn Dataset, model: &Model) -> Result<HashMap<VarI
         if !shape.contains(&0) {
             let chunks = from.data(id)?.chunk_shape();
             for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
-                let strings = source.strings(id, &Slab::new(&start, &count));
-                let strings = strings.map_err(|error| error.at(model.var_path(id).unwrap_or_default()))?;
+                let strings = source.strings(id, &Slab::new(&start, &count))?;
                 longest = strings.iter().map(length).max().unwrap_or(0).max(longest);
             }
         }

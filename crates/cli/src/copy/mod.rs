@@ -12,7 +12,7 @@ pub mod spec;
 use std::collections::HashMap;
 use std::path::Path;
 
-use model::{ErrorKind, Result, VarId};
+use model::{Error, ErrorKind, Result, VarId};
 use nczarr::dispatch::Dataset;
 use nczarr::{CreateOptions, File};
 
@@ -21,6 +21,20 @@ use crate::failure::{Failure, at};
 
 use define::Copied;
 use spec::Layout;
+
+/// Which side of a copy failed.
+#[derive(Debug)]
+enum Broken {
+    Source(Error),
+    Target(Error),
+}
+
+impl From<Error> for Broken {
+    /// What is not said to be the source's is the target's.
+    fn from(error: Error) -> Self {
+        Self::Target(error)
+    }
+}
 
 /// Copies the dataset.
 ///
@@ -35,18 +49,24 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     check(&args.source, &args.target, &source).map_err(&at_source)?;
     let lengths = data::longest_strings(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let target = CreateOptions::new().clobber(args.clobber).create(&args.target).map_err(&at_target)?;
-    let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| target.close().map(|()| copied));
+    let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| {
+        target.close()?;
+        Ok(copied)
+    });
     match copied {
         Ok(copied) => tell_losses(args, &model, &copied),
-        Err(error) => {
+        Err(broken) => {
             // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
             let _ = nczarr::delete(&args.target);
-            Err(at_target(error))
+            Err(match broken {
+                Broken::Source(error) => at_source(error),
+                Broken::Target(error) => at_target(error),
+            })
         }
     }
 }
 
-fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied> {
+fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied, Broken> {
     let (from, to): (&dyn Dataset, &dyn Dataset) = (source.dataset().as_ref(), target.dataset().as_ref());
     let copied = define::all(from, to, layout, lengths)?;
     data::all(from, to, &copied)?;
