@@ -5,8 +5,10 @@ usage: check.py DIR
 
 import fnmatch
 import json
+import logging
 import math
 import sys
+import warnings
 from pathlib import Path
 
 import netCDF4
@@ -293,6 +295,9 @@ READERS = {
 def main():
     folder = Path(sys.argv[1]).resolve()
     report = Report()
+    # What fails is reported below, once; a reader's own words about it would hide that.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     for dataset in json.loads((folder / "expected.json").read_text()):
         for name, reader in READERS.items():
             try:
