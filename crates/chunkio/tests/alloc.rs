@@ -129,8 +129,9 @@ fn little_is_held() {
 }
 
 fn nothing_is_allocated_per_chunk() {
-    let chains: [Vec<Box<dyn Filter>>; 3] = [
+    let chains: [Vec<Box<dyn Filter>>; 4] = [
         vec![],
+        vec![Box::new(Xor(1))],
         vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))],
         vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1)), Box::new(Sum)],
     ];

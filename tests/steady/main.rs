@@ -1,0 +1,103 @@
+//! Allocations of a transfer, through the facade, with the real maps and filters: their number does not grow with the
+//! number of chunks that are read. (What the engine allocates by itself, its own test counts.)
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use nczarr::{CreateOptions, Extent, OpenOptions, Variable};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(at, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn counted(work: impl FnOnce()) -> usize {
+    let before = COUNT.load(SeqCst);
+    work();
+    COUNT.load(SeqCst) - before
+}
+
+const CHUNKS: u64 = 300;
+const CHUNK: u64 = 512;
+
+type Chain<'a> = &'a [(&'a str, &'a [u32])];
+
+/// One test in this binary: no other thread counts.
+#[test]
+fn allocations_do_not_grow_with_the_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let chains: &[(&str, Chain<'_>)] = &[
+        ("plain", &[]),
+        ("shuffle", &[("shuffle", &[])]),
+        ("fletcher32", &[("fletcher32", &[])]),
+        ("deflate", &[("deflate", &[5])]),
+        ("shuffle deflate", &[("shuffle", &[]), ("deflate", &[5])]),
+        ("gzip", &[("gzip", &[5])]),
+        ("zstd", &[("zstd", &[3])]),
+        ("all", &[("shuffle", &[]), ("fletcher32", &[]), ("zstd", &[3]), ("deflate", &[1])]),
+        ("blosc lz4 bits", &[("blosc", &[0, 0, 0, 0, 5, 2, 1])]),
+        ("blosc blosclz", &[("blosc", &[0, 0, 0, 0, 5, 1, 0])]),
+        ("blosc lz4hc", &[("blosc", &[0, 0, 0, 0, 5, 1, 2])]),
+        ("blosc zlib", &[("blosc", &[0, 0, 0, 0, 5, 1, 4])]),
+        ("blosc zstd", &[("blosc", &[0, 0, 0, 0, 5, 1, 5])]),
+    ];
+    let values: Vec<i32> = (0..(CHUNKS * CHUNK) as i32).map(|i| i / 3 % 1000).collect();
+    for (name, chain) in chains {
+        for map in ["file", "memory"] {
+            let url = match map {
+                "file" => format!("file://{}/{}.zarr#mode=nczarr", folder.path().display(), name.replace(' ', "-")),
+                _ => format!("memory://{}#mode=nczarr", name.replace(' ', "-")),
+            };
+            let file = CreateOptions::new().threads(1).exclusive(true).create(&url).unwrap();
+            file.add_dimension("x", CHUNKS * CHUNK).unwrap();
+            let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+            v.set_chunking(&[CHUNK]).unwrap();
+            for (filter, params) in *chain {
+                v.set_filter(filter, params).unwrap();
+            }
+            v.put(&values, ..).unwrap();
+            file.close().unwrap();
+
+            let file = OpenOptions::new().threads(1).open(&url).unwrap();
+            let v = file.variable("v").unwrap();
+            // What is read in part is kept, and read from there.
+            for ty in ["int", "double", "strided"] {
+                let read = |chunks: u64| counted(|| read(&v, ty, chunks));
+                read(CHUNKS);
+                let (few, many) = (read(30), read(CHUNKS));
+                assert!(many <= few + 4, "{name}, {map}, {ty}: {few} for 30 chunks, {many} for {CHUNKS}");
+            }
+        }
+    }
+}
+
+fn read(v: &Variable, ty: &str, chunks: u64) {
+    let end = chunks * CHUNK;
+    match ty {
+        "int" => drop(v.get::<i32, _>(0..end).unwrap()),
+        "double" => drop(v.get::<f64, _>(0..end).unwrap()),
+        _ => drop(v.get::<i32, _>(Extent::Strided { start: 0, count: Some(end / 3), stride: 3 }).unwrap()),
+    }
+}
