@@ -260,7 +260,30 @@ fn array(file: &File, store: &str, path: &str, node: &Value) -> Result<(), Strin
     let variable = variable(file, store, path)?;
     let shape: Vec<u64> = node["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
     same_shape(&variable, &shape)?;
+    let chunks: Vec<u64> = node["chunks"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let found = variable.chunk_shape().map_err(|error| error.to_string());
+    if !shape.is_empty() && found.as_ref().is_ok_and(|found| found.as_ref() != Some(&chunks)) {
+        return Err(format!("chunks {found:?}, expected {chunks:?}"));
+    }
+    if let Some(names) = node["dimension_names"].as_array() {
+        for (dim, (name, len)) in variable.dimensions().iter().zip(names.iter().zip(&shape)) {
+            // One name may mean several lengths in Zarr: all but the first say theirs.
+            let name = name.as_str().ok_or("a dimension without a name")?;
+            if dim.name() != name && dim.name() != format!("{name}_{len}") {
+                return Err(format!("dimension {:?}, expected {name:?}", dim.name()));
+            }
+        }
+    }
+    no_more(node, &variable.attributes())?;
     attributes(node, |name| variable.attribute(name).map(nczarr::Attribute::into_values))
+}
+
+/// Whether there is no attribute that is not stored, but that a fill value may be shown as one.
+fn no_more(node: &Value, found: &[nczarr::Attribute]) -> Result<(), String> {
+    match found.iter().find(|found| node["attributes"][found.name()].is_null() && found.name() != "_FillValue") {
+        Some(more) if node["attributes"].get(more.name()).is_none() => Err(format!("attribute {:?}", more.name())),
+        _ => Ok(()),
+    }
 }
 
 fn group(file: &File, path: &str, node: &Value) -> Result<(), String> {
@@ -268,6 +291,7 @@ fn group(file: &File, path: &str, node: &Value) -> Result<(), String> {
     for segment in path.split('/').filter(|segment| !segment.is_empty()) {
         group = group.group(&name::escape(segment)).map_err(|error| error.to_string())?;
     }
+    no_more(node, &group.attributes())?;
     attributes(node, |name| group.attribute(name).map(nczarr::Attribute::into_values))
 }
 

@@ -3,6 +3,7 @@
 mod bench_compare;
 mod bench_op;
 mod copy;
+mod corpus;
 mod store;
 
 use std::fs;

@@ -1,0 +1,55 @@
+//! `ncz cat` of arrays that others wrote, against the files that numpy wrote of their values: byte for byte.
+
+use std::fs;
+use std::path::Path;
+
+use crate::{run, text};
+
+#[test]
+fn cat_writes_what_numpy_writes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/zarr").canonicalize().unwrap();
+    let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
+    let mut compared = 0;
+    for line in manifest.lines().skip(1) {
+        let row: Vec<&str> = line.split('\t').collect();
+        let (store, array, dtype, expected) = (row[0], row[1], row[7], row[10]);
+        let number = dtype.trim_start_matches(['<', '>', '|']).starts_with(['i', 'u', 'f']);
+        if row[4] != "2" || row[11] != "exact" || store.ends_with(".zip") || !number || !expected.ends_with(".npy") {
+            continue;
+        }
+        // Some have no document in their root by which they could be recognised, some nothing but an array there.
+        let url = format!("file://{}#mode=zarr", text(&folder.join(store)));
+        let output = run(["cat", &url, array].into_iter().filter(|arg| *arg != "/"));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        if told.contains("NC_ENOTBUILT") || told.contains("NC_ENOFILTER") || told.contains("NC_EBADTYPE") {
+            continue;
+        }
+        assert!(output.status.success(), "{store} {array}: {told}");
+        let mut expected = fs::read(folder.join(expected)).unwrap();
+        if expected != output.stdout && dtype.contains('f') {
+            // A NaN is a NaN.
+            expected = one_nan(&expected);
+            assert_eq!(one_nan(&output.stdout), expected, "{store} {array}");
+        } else {
+            assert_eq!(output.stdout, expected, "{store} {array}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 10, "{compared} arrays");
+}
+
+/// The file of an array with all NaNs the same.
+fn one_nan(file: &[u8]) -> Vec<u8> {
+    let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
+    let (header, data) = file.split_at(start);
+    let single = String::from_utf8_lossy(header).contains("<f4");
+    let mut out = header.to_vec();
+    if single {
+        let values = data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        out.extend(values.flat_map(|value| if value.is_nan() { f32::NAN } else { value }.to_le_bytes()));
+    } else {
+        let values = data.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
+        out.extend(values.flat_map(|value| if value.is_nan() { f64::NAN } else { value }.to_le_bytes()));
+    }
+    out
+}
