@@ -78,6 +78,8 @@ fn what_this_build_lacks_is_told_by_feature() {
         assert_eq!(error.kind(), ErrorKind::NotBuilt, "{path}: {error}");
         assert!(error.to_string().contains(&format!("feature {feature:?}")), "{path}: {error}");
     }
+    let error = nczarr::create(&at("x.zarr#mode=zar")).unwrap_err();
+    assert!(error.kind() == ErrorKind::Inval && error.to_string().contains("\"zar\""), "{error}");
     // Not one of them is something this build could delete.
     for name in ["classic", "hdf5", "a.zip"] {
         assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotBuilt, "{name}");

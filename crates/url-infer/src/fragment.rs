@@ -116,6 +116,11 @@ fn main_name(key: &str) -> String {
     }
 }
 
+/// Whether a value of `mode`, in lower case, is one that the project gives a meaning to.
+pub fn is_known_mode(mode: &str) -> bool {
+    WORDS.contains(&mode)
+}
+
 /// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.
 ///
 /// It is if every piece is a known word or a `key=value` whose key looks like one. A value with a `/` counts only

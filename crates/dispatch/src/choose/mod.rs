@@ -241,6 +241,12 @@ impl Registry {
         if let Some((driver, mode)) = self.driver_of(target)? {
             return Ok((driver, format!("mode={mode}")));
         }
+        // What is opened is recognised by its content; what is created must not be something else for a slip of the pen.
+        for mode in &target.modes {
+            if !url_infer::is_known_mode(mode) && self.map_by_mode(mode)?.is_none() {
+                return Err(ErrorKind::Inval.context(format!("{target}: nobody here knows mode {mode:?}")));
+            }
+        }
         let plan = url_infer::infer_create(target)?;
         let driver = self.driver(plan.driver).map_err(|error| error.at(format_args!("{target}: {}", plan.reason)))?;
         Ok((driver, plan.reason))
