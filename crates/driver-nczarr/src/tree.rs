@@ -119,11 +119,10 @@ struct Child {
 
 impl Child {
     fn of(tree: &RawTree, group: usize, name: String) -> Result<Self> {
-        let place = &tree.groups[group].key;
         if name.contains('/') {
-            return Err(ErrorKind::BadName.context(format!("{place}: the name {name:?} holds a '/'")));
+            return Err(ErrorKind::BadName.context(format!("the name {name:?} holds a '/'")));
         }
-        let key = place.join(&name)?;
+        let key = tree.groups[group].key.join(&name)?;
         Ok(Self { group, name, key })
     }
 
@@ -142,11 +141,13 @@ fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usiz
             return Err(ErrorKind::NcZarr
                 .context(format!("{}: a group of an NCZarr dataset without \"_nczarr_group\"", place(&here.key))));
         };
-        for name in lists.arrays {
-            arrays.push(Child::of(tree, group, name)?);
-        }
-        for name in lists.groups {
-            groups.push(Child::of(tree, group, name)?);
+        let document = lists::document(&here.key, &here.attrs);
+        for (member, names, children) in [("arrays", lists.arrays, &mut arrays), ("groups", lists.groups, &mut groups)]
+        {
+            for name in names {
+                let child = Child::of(tree, group, name);
+                children.push(child.map_err(|error| error.at(format_args!("{document}: member \"{member}\"")))?);
+            }
         }
     }
     let mut keys = Vec::new();

@@ -33,9 +33,10 @@ fn dataset() -> std::sync::Arc<TestMap> {
 #[test]
 fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
     for (key, from, to, kind, words) in [
-        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"..\"]", ErrorKind::Inval, [".."].as_slice()),
-        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"a/b\"]", ErrorKind::BadName, &["a/b"]),
-        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"\"]", ErrorKind::Inval, &["empty"]),
+        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"..\"]", ErrorKind::Inval, [".zattrs", "\"arrays\"", ".."].as_slice()),
+        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"a/b\"]", ErrorKind::BadName, &[".zattrs", "\"arrays\"", "a/b"]),
+        (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"\"]", ErrorKind::Inval, &[".zattrs", "\"arrays\"", "empty"]),
+        (".zattrs", "[\"g\"]", "[\".\"]", ErrorKind::Inval, &[".zattrs", "\"groups\"", "\".\""]),
         (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"v\"]", ErrorKind::NameInUse, &["v"]),
         (".zattrs", "[\"v\",\"w\"]", "{}", ErrorKind::NcZarr, &[".zattrs", "\"arrays\""]),
         (".zattrs", "[\"v\",\"w\"]", "[1]", ErrorKind::NcZarr, &[".zattrs", "\"arrays\""]),
