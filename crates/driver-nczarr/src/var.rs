@@ -101,6 +101,10 @@ fn fill_in(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, key: &Key, read
     // A type of some size for what has none of ours: nothing is ever read with it.
     var.xtype = dtype.xtype().unwrap_or(NcType::Byte);
     var.stored_type = dtype.foreign_name();
+    if !reading.plain_fill && matches!(dtype.kind, Kind::Text(_)) {
+        // What the length of strings is in NCZarr, attributes say.
+        var.stored_type = Some(dtype.text.clone());
+    }
     // What is presented is what the dataset means, also where its writer stored something else.
     var.endian = DType::from_name(&dtype.text).endian();
     var.chunking = Chunking::Chunked(meta.chunks.clone());

@@ -109,6 +109,27 @@ fn long_strings_are_kept_whole() {
     assert_eq!(copy.model().var(s.id()).unwrap().atts.get("_nczarr_maxstrlen"), Some(&Values::Int(vec![280])));
 }
 
+/// What standard Zarr stores in 5 bytes does not become 128 for want of an attribute.
+#[test]
+fn strings_of_a_standard_store_become_no_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("source.zarr");
+    std::fs::create_dir_all(path.join("s")).unwrap();
+    std::fs::write(path.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    let meta = r#"{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|S5", "fill_value": "", "order": "C",
+        "compressor": null, "filters": null}"#;
+    std::fs::write(path.join("s/.zarray"), meta).unwrap();
+    std::fs::write(path.join("s/0"), b"ab\0\0\0cde\0\0").unwrap();
+    for mode in ["nczarr", "zarr"] {
+        let target = folder.path().join(format!("{mode}.zarr"));
+        assert_eq!(out(&["copy", text(&path), &format!("file://{}#mode={mode}", text(&target))]), "");
+        let meta: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(target.join("s/.zarray")).unwrap()).unwrap();
+        assert_eq!(meta["dtype"], "|S3", "{mode}: as long as the longest");
+        assert_eq!(out(&["cat", text(&target), "/s"]), "{\"shape\":[2],\"values\":[\"ab\",\"cde\"]}\n");
+    }
+}
+
 #[test]
 fn what_cannot_be_copied_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
