@@ -366,6 +366,8 @@ pub trait ZMap: Send + Sync + fmt::Debug {
 }
 
 /// What [`ZMap::update`] calls: old bytes in, new bytes out.
+///
+/// It may be called while the key is locked: it must neither use the map nor wait for the pool of threads.
 pub type Change<'c> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<()> + 'c;
 
 fn not_able(what: &str, key: &Key) -> model::Error {

@@ -21,9 +21,14 @@ pub(crate) fn has_reserved(key: &Key) -> bool {
     key.as_str().contains(".nczarr-") && key.segments().any(is_reserved)
 }
 
+/// Whether a name is one that network file systems give to a file which was replaced while it is still open.
+fn is_leftover(name: &str) -> bool {
+    name.strip_prefix(".nfs").is_some_and(|rest| rest.len() >= 16 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// Whether a name found in a directory can be a segment of a key.
 pub(crate) fn is_segment(name: &str) -> bool {
-    !is_reserved(name) && !name.contains('/') && !name.is_empty() && Key::new(name).is_ok()
+    !is_reserved(name) && !is_leftover(name) && !name.contains('/') && !name.is_empty() && Key::new(name).is_ok()
 }
 
 /// A name for a temporary file. Another process may have the same number in its own name space: whoever
@@ -45,10 +50,10 @@ mod tests {
 
     #[test]
     fn our_own_files_are_no_objects() {
-        for name in [LOCK, &temporary(), "", ".", "..", "a/b", "a\nb"] {
+        for name in [LOCK, &temporary(), "", ".", "..", "a/b", "a\nb", ".nfs000000000a0b1c2d00000001"] {
             assert!(!is_segment(name), "{name:?}");
         }
-        for name in [".zgroup", ".nczarr-other", "0.0", "ü b", "nczarr-lock"] {
+        for name in [".zgroup", ".nczarr-other", "0.0", "ü b", "nczarr-lock", ".nfs", ".nfsabc"] {
             assert!(is_segment(name), "{name:?}");
         }
         assert!(has_reserved(&Key::new(&format!("a/{LOCK}/b")).unwrap()));

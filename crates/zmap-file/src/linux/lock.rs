@@ -195,9 +195,12 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
+    use dispatch::{Expect, Key, Options, ZMap};
+    use model::ErrorKind;
     use rustix::fs::open;
 
     use super::*;
+    use crate::FileMap;
 
     #[test]
     fn the_byte_of_a_key_never_changes() {
@@ -241,5 +244,25 @@ mod tests {
         assert!(locks.able(root.as_fd()));
         drop(locks.lock(root.as_fd(), "k").unwrap());
         assert!(!scratch.path().join(LOCK).exists());
+    }
+
+    #[test]
+    fn where_locks_are_refused_objects_are_written_but_not_conditionally() {
+        let scratch = tempfile::tempdir().unwrap();
+        let map = FileMap::create(scratch.path().join("it"), None, &Options::default()).unwrap();
+        assert!(map.caps().conditional_write);
+        map.locks.refused.store(true, Ordering::Relaxed);
+        assert!(!map.caps().conditional_write);
+        let key = Key::new("a/b").unwrap();
+        for value in ["1", "2", "3"] {
+            map.write(&key, value.as_bytes()).unwrap();
+        }
+        assert_eq!(map.len(&key).unwrap(), Some(1));
+        let perm = |error: model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
+        perm(map.write_if(&key, b"x", Expect::Absent).unwrap_err());
+        perm(map.read_versioned(&key, 1, &mut Vec::new()).unwrap_err());
+        perm(map.update(&key, &mut |_, _| Ok(())).unwrap_err());
+        assert!(map.delete(&key).unwrap());
+        assert!(!map.path().join("a").exists());
     }
 }

@@ -20,7 +20,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dispatch::{
@@ -42,6 +42,8 @@ pub struct FileMap {
     locks: Locks,
     /// How new files get their name; see `stage`.
     staging: AtomicU8,
+    /// Whether the last object written over whatever was there found one.
+    replacing: AtomicBool,
     /// Directories whose entries changed since they were last synced.
     dirty: Mutex<BTreeSet<String>>,
     /// How many objects were removed from directories that may be empty by now.
@@ -73,6 +75,7 @@ impl FileMap {
             durability: options.durability,
             locks: Locks::new(options.exclusive),
             staging: AtomicU8::new(0),
+            replacing: AtomicBool::new(false),
             dirty: Mutex::default(),
             thinned: Mutex::default(),
         })
@@ -89,6 +92,12 @@ impl FileMap {
     pub fn create(path: impl AsRef<Path>, replace: Option<&[&str]>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         match fs::create_dir(path) {
+            Ok(()) if options.durability == Durability::Fsync => {
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                fs::File::open(parent.unwrap_or(Path::new(".")))
+                    .and_then(|parent| parent.sync_all())
+                    .map_err(|error| Error::io(format!("cannot sync what {} lies in", path.display()), error))?;
+            }
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 if !path.is_dir() {

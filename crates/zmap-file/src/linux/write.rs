@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering;
 
 use dispatch::{Change, Expect, Key, Payload, Version, WriteJob, Written, pull_parallel};
 use model::{ErrorKind, Result};
@@ -90,6 +91,8 @@ impl FileMap {
                 None => return Ok(Written::Lost),
             },
             Intent::ReplaceLocked => true,
+            // Whoever replaces one object mostly replaces the next: the attempt to create it can be spared.
+            Intent::Replace if round == 0 && self.replacing.load(Ordering::Relaxed) => true,
             Intent::Replace | Intent::Create | Intent::CreateLocked => {
                 calm = self.calm(key, round)?;
                 false
@@ -106,6 +109,7 @@ impl FileMap {
             Linked::Done => true,
             Linked::Taken if creates => false,
             Linked::Taken | Linked::Refused => {
+                self.replacing.store(linked == Linked::Taken, Ordering::Relaxed);
                 self.name(&mut staged, dir, key, value)?;
                 self.put_over(&mut staged, dir, key, intent)?
             }
@@ -158,7 +162,9 @@ impl FileMap {
                 }
                 Intent::Create | Intent::CreateLocked => self.clear_way(dir, key)?,
                 Intent::Replace | Intent::ReplaceLocked => {
-                    self.clear_way(dir, key)?;
+                    if self.clear_way(dir, key)? {
+                        self.replacing.store(false, Ordering::Relaxed);
+                    }
                     true
                 }
             };
