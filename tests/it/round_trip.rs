@@ -101,15 +101,18 @@ proptest! {
     fn floats_in_metadata_keep_every_bit(
         singles in prop::collection::vec(any::<u32>().prop_map(f32::from_bits), 1..20),
         doubles in prop::collection::vec(any::<u64>().prop_map(f64::from_bits), 1..20),
+        odd in any::<u64>(),
     ) {
-        // JSON has one NaN; a payload cannot be kept.
-        let single: Vec<f32> = singles.iter().map(|&value| if value.is_nan() { f32::NAN } else { value }).collect();
-        let double: Vec<f64> = doubles.iter().map(|&value| if value.is_nan() { f64::NAN } else { value }).collect();
+        // Also what JSON has no word for: the sign and the payload of a NaN.
+        let (mut single, mut double) = (singles, doubles);
+        single.push(f32::from_bits(0xffc0_0001 | odd as u32));
+        double.push(f64::from_bits(0x7ff4_0000_0000_0001 | odd));
         let mut plan = Plan { dims: vec![Dim::fixed("x", 1)], ..Plan::default() };
         for (name, values) in [("f", Values::Float(single.clone())), ("d", Values::Double(double.clone()))] {
             plan.att(name, values);
         }
-        for (name, fill) in [("vf", Values::Float(vec![single[0]])), ("vd", Values::Double(vec![double[0]]))] {
+        for (name, fill) in [("vf", Values::Float(vec![single[0]])), ("vd", Values::Double(vec![double[0]])),
+            ("nf", Values::Float(vec![single[single.len() - 1]])), ("nd", Values::Double(vec![double[double.len() - 1]]))] {
             let var = Var::new(name, &["x"], fill.clone());
             plan.vars.push(Var { written: false, fill: Some(fill.clone()), ..var }.att("_FillValue", fill));
         }

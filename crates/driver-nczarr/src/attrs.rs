@@ -6,6 +6,7 @@
 //!
 //! Source: the NCZarr manual, appendix C; the table of sensible readings in the formats notes.
 
+pub(crate) mod nan;
 mod read;
 mod write;
 

@@ -129,6 +129,11 @@ pub(crate) fn recorded<'a>(attrs: &'a Object, name: &str) -> Option<&'a str> {
     attrs.get(NCZARR_ATTR)?.as_object()?.get("types")?.as_object()?.get(name)?.as_str()
 }
 
+/// The bits kept for the NaNs of an attribute.
+pub(crate) fn nans<'a>(attrs: &'a Object, name: &str) -> Option<&'a Json> {
+    attrs.get(NCZARR_ATTR)?.as_object()?.get("nan")?.as_object()?.get(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

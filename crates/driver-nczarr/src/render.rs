@@ -24,6 +24,8 @@ const SCALAR_DIM: &str = "_scalar_";
 struct Attributes {
     values: Object,
     types: Object,
+    /// Bits of NaNs that JSON cannot tell apart.
+    nans: Object,
 }
 
 impl Attributes {
@@ -38,8 +40,11 @@ impl Attributes {
     fn document(mut self, flavour: Flavour) -> String {
         if flavour == Flavour::NcZarr {
             self.types.insert(NCZARR_ATTR.to_owned(), Json::string("|J0"));
-            let types = Json::Object([("types".to_owned(), Json::Object(self.types))].into_iter().collect());
-            self.values.insert(NCZARR_ATTR.to_owned(), types);
+            let mut beside = Object::from_iter([("types".to_owned(), Json::Object(self.types))]);
+            if !self.nans.is_empty() {
+                beside.insert("nan".to_owned(), Json::Object(self.nans));
+            }
+            self.values.insert(NCZARR_ATTR.to_owned(), Json::Object(beside));
         }
         text(&Json::Object(self.values))
     }
@@ -116,6 +121,9 @@ impl ZarrDataset {
         values: &Values,
         dtype: Option<&DType>,
     ) -> Result<()> {
+        if let Some(bits) = attrs::nan::bits(values) {
+            out.nans.insert(name.to_owned(), bits);
+        }
         if let Some(value) = raw.get(name)
             && value.is_strict()
             && present_one(raw, name, value, dtype) == *values

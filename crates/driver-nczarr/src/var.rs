@@ -122,9 +122,22 @@ fn fill_in(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, key: &Key, read
         match fill::parse(&meta.fill, dtype, form) {
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
-            Ok(Some(value)) => var.fill = VarFill::Value(value),
+            Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
             Err(error) => note(var, at(error)),
         }
+    }
+}
+
+/// The fill value of an array; if it is NaN, the one that the attribute is.
+fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
+    let is_nan = |values: &Values| match values {
+        Values::Float(v) => matches!(v[..], [v] if v.is_nan()),
+        Values::Double(v) => matches!(v[..], [v] if v.is_nan()),
+        _ => false,
+    };
+    match attribute.filter(|same| same.nc_type() == value.nc_type() && is_nan(same)) {
+        Some(same) if is_nan(&value) => same.clone(),
+        _ => value,
     }
 }
 
@@ -138,7 +151,8 @@ pub(crate) fn present(attrs: &Object, dtype: Option<&DType>) -> Att {
 pub(crate) fn present_one(attrs: &Object, name: &str, value: &Json, dtype: Option<&DType>) -> Values {
     let fill =
         dtype.filter(|_| name == FILL_VALUE).and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
-    fill.unwrap_or_else(|| attrs::read(value, lists::recorded(attrs, name)))
+    let values = fill.unwrap_or_else(|| attrs::read(value, lists::recorded(attrs, name)));
+    attrs::nan::restore(values, lists::nans(attrs, name))
 }
 
 /// How the values of a variable were rounded, as its attributes tell.
