@@ -17,8 +17,6 @@ pub const MAX_LEN: &str = "_nczarr_maxstrlen";
 const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
 /// How long they may be if nothing says so.
 const BUILT_IN_MAX_LEN: usize = 128;
-/// The flavour of datasets in which these two say it.
-const NCZARR: &str = "nczarr";
 
 /// The default fill of a double as netCDF-C writes it to NCZarr.
 const ROUNDED_DEFAULT: f64 = 9.96921e36;
@@ -222,8 +220,8 @@ impl Work<'_> {
         };
         let limit = match said(&var.atts, MAX_LEN) {
             Some(len) => len,
-            // NCZarr's attributes are not what said it: what they are long is all there is to know.
-            None if var.stored_type.is_some() || self.from.info().flavour != NCZARR => 0,
+            // Stored with a varying length, or as something else: what they are long is all there is to know.
+            None if var.stored_type.is_some() => 0,
             None => said(&self.source.root().atts, DEFAULT_MAX_LEN).unwrap_or(BUILT_IN_MAX_LEN),
         };
         if longest <= limit && limit > 0 {

@@ -166,20 +166,3 @@ fn what_cannot_be_read_is_the_sources_failure() {
     assert!(code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")), "{told}");
     assert!(!target.exists(), "nothing of a copy that fails stays");
 }
-
-#[test]
-fn widths_of_plain_zarr_become_what_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, target) = (folder.path().join("source.zarr"), folder.path().join("target.zarr"));
-    std::fs::create_dir_all(source.join("s")).unwrap();
-    std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-    let zarray = r#"{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|S9", "fill_value": "", "order": "C",
-        "compressor": null, "filters": null}"#;
-    std::fs::write(source.join("s/.zarray"), zarray).unwrap();
-    std::fs::write(source.join("s/0"), b"abcde\0\0\0\0xy\0\0\0\0\0\0\0").unwrap();
-    assert_eq!(out(&["copy", text(&source), text(&target)]), "");
-    let copy = nczarr::open(text(&target)).unwrap();
-    let s = copy.variable("s").unwrap();
-    assert_eq!(s.get_strings(..).unwrap().as_slice(), ["abcde", "xy"]);
-    assert_eq!(s.attribute("_nczarr_maxstrlen").unwrap().values(), &Values::Int(vec![5]));
-}
