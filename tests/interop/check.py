@@ -26,6 +26,7 @@ CHAR = "the dtype >S1, by which netCDF-C tells characters from strings, has a by
 TEXT = "text of fixed length does not open, or reads as nothing, whoever wrote it"
 FILTERS = "its driver has no filters before the compressor"
 LENGTH = "numcodecs shuffles whole elements only, and a filter before made the chunk another length"
+UNSIGNED = "netCDF-C, for whom that is, wants levels without sign; it takes none above 22"
 SCALAR = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
 
 # What a reader is known to do otherwise, and why: (reader, dataset, object) patterns.
@@ -48,7 +49,9 @@ KNOWN = {
     ("tensorstore", "chains.*", "/fletcher32 values"): FILTERS,
     ("zarr-python", "chains.*", "/*_shuffle* values"): LENGTH,
     ("xarray", "chains.*", "/*_shuffle* values"): LENGTH,
-    ("netcdf-c", "negative.*", "open"): "a negative level of zstd is an illegal parameter to it",
+    ("netcdf-c", "negative.zarr.*", "open"): "a negative level of zstd is an illegal parameter to it",
+    ("tensorstore", "negative.nczarr.*", "/zstd values"): UNSIGNED,
+    ("tensorstore", "negative.consolidated.*", "/zstd values"): UNSIGNED,
     ("netcdf-c", "wide.zarr.*", "open"): "without recorded types it takes that of the first number for all",
     ("netcdf-c", "scalars.zarr.*", "/ variables"): SCALAR,
     ("netcdf-c", "chars.zarr.*", "/ variables"): SCALAR,

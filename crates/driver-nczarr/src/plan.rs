@@ -117,7 +117,7 @@ impl Planning<'_> {
         for spec in &model.var(id)?.filters {
             let (filter, codec) = settled(instance(spec, self.registry)?, dtype, chunks, self.registry)?;
             filters.push(filter);
-            codecs.push(codec);
+            codecs.push(if self.flavour == Flavour::NcZarr { unsigned(codec) } else { codec });
         }
         Ok((filters, codecs))
     }
@@ -130,6 +130,21 @@ impl Planning<'_> {
         };
         fill::print(var.fill_value().as_ref(), dtype, form).map_err(|error| error.at(FILL_VALUE))
     }
+}
+
+/// A codec description with negative numbers as netCDF-C has them: as the unsigned 32 bits of an HDF5 parameter. It does not
+/// open a dataset in which one has a sign.
+fn unsigned(mut codec: Json) -> Json {
+    if let Json::Object(members) = &mut codec {
+        for value in members.values_mut() {
+            if let Some(bits) =
+                value.as_integer().and_then(|number| i32::try_from(number).ok()).filter(|bits| *bits < 0)
+            {
+                *value = Json::int(bits.cast_unsigned());
+            }
+        }
+    }
+    codec
 }
 
 /// The filter a specification means: as the dataset it came from described it, else by parameters.

@@ -24,6 +24,9 @@ static INFO: FilterInfo = FilterInfo {
     about: "Zstandard compression; one parameter: level, up to 22, negative ones are faster",
 };
 
+/// The levels there are.
+const LEVELS: std::ops::RangeInclusive<i32> = -131_072..=22;
+
 /// The class of the Zstandard filter.
 pub struct ZstdClass;
 
@@ -37,7 +40,15 @@ impl FilterClass for ZstdClass {
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match *params {
             [] => Ok(Box::new(Zstd { level: 3, checksum: false })),
-            [level] => Ok(Box::new(Zstd { level: level.cast_signed(), checksum: false })),
+            [level] if LEVELS.contains(&level.cast_signed()) => {
+                Ok(Box::new(Zstd { level: level.cast_signed(), checksum: false }))
+            }
+            [level] => Err(ErrorKind::Inval.context(format!(
+                "zstd: expected a level of {} to {}, found {}",
+                LEVELS.start(),
+                LEVELS.end(),
+                level.cast_signed()
+            ))),
             _ => Err(ErrorKind::Inval.context(format!("zstd: expected one parameter, the level, found {params:?}"))),
         }
     }
@@ -45,7 +56,8 @@ impl FilterClass for ZstdClass {
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
         let members = Members::of(INFO.name, codec, format)?;
         Ok(Box::new(Zstd {
-            level: members.level("level")?.unwrap_or(0),
+            // Reading does not need the level: what the library has not becomes the nearest it has.
+            level: members.level("level")?.unwrap_or(0).clamp(*LEVELS.start(), *LEVELS.end()),
             checksum: members.flag("checksum")?.unwrap_or(false),
         }))
     }

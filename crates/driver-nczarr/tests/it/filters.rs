@@ -85,3 +85,22 @@ fn a_copied_filter_is_described_anew() {
     let d = open(&copy).unwrap();
     assert_eq!(get(&*d, var(&*d, "v")), [1.0, 2.0, 3.0, 4.0]);
 }
+
+/// netCDF-C opens no dataset with a negative number in a filter; the others know signed levels.
+#[test]
+fn negative_levels_are_spelled_as_the_readers_want_them() {
+    for (modes, level) in [("nczarr", 4_294_967_291i64), ("zarr", -5)] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
+        let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
+        d.def_var_filter(v, 32015, &[5u32.wrapping_neg()]).unwrap();
+        put(&*d, v, &[0], &[4], &[1.0, 2.0, 3.0, 4.0]);
+        d.close().unwrap();
+        assert_eq!(map.json("v/.zarray")["compressor"]["level"], level, "{modes}");
+        let d = open(&map).unwrap();
+        let v = var(&*d, "v");
+        assert_eq!(get(&*d, v), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(d.model().snapshot().var(v).unwrap().filters[0].params, [5u32.wrapping_neg()]);
+    }
+}

@@ -68,6 +68,16 @@ fn zstd() {
     assert_eq!(filter.to_json(V3)["configuration"], json!({"level": 1, "checksum": true}));
     assert_eq!(&*class("zstd").parse_params(&[]).unwrap().params(), [3]);
     assert_eq!(class("zstd").parse_params(&[1, 2]).unwrap_err().kind(), ErrorKind::Inval);
+    for level in [22, -131_072] {
+        assert!(class("zstd").parse_params(&[i32::cast_unsigned(level)]).is_ok());
+    }
+    for level in [23, -131_073] {
+        let error = class("zstd").parse_params(&[i32::cast_unsigned(level)]).unwrap_err();
+        assert!(error.kind() == ErrorKind::Inval && error.to_string().contains(&level.to_string()), "{error}");
+        // To read, no level is needed.
+        let filter = class("zstd").parse_json(&json!({"id": "zstd", "level": level}), V2).unwrap();
+        assert_eq!(filter.to_json(V2)["level"], level.clamp(-131_072, 22));
+    }
 }
 
 #[test]
