@@ -24,6 +24,10 @@ impl ElementClass for VlenUtf8Class {
         &["vlen-utf8", "numcodecs.vlen-utf8"]
     }
 
+    fn about(&self) -> &'static str {
+        "text of any length, in UTF-8"
+    }
+
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, v3: is_v3(codec) }))
     }
@@ -32,6 +36,10 @@ impl ElementClass for VlenUtf8Class {
 impl ElementClass for VlenBytesClass {
     fn names(&self) -> &'static [&'static str] {
         &["vlen-bytes", "numcodecs.vlen-bytes"]
+    }
+
+    fn about(&self) -> &'static str {
+        "bytes of any length"
     }
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {

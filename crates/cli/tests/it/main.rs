@@ -191,6 +191,7 @@ fn info_explain_and_plugins() {
     assert!(explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "), "{explained}");
     let list = out(&["plugins"]);
     assert!(list.contains("zstd        32015  built in") && !list.contains("hidden"), "{list}");
+    assert!(list.lines().all(|line| line.trim_end() == line), "each says what it is about: {list}");
     let json: serde_json::Value = serde_json::from_str(&out(&["plugins", "--json"])).unwrap();
     assert!(json.as_array().unwrap().iter().any(|plugin| plugin["kind"] == "map" && plugin["name"] == "file"));
 }
