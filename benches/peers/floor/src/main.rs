@@ -1,0 +1,253 @@
+//! A floor, not a peer: the least work that moves the cube between memory and chunk files, with everything known in
+//! advance: float32, three dimensions, whole chunks, no metadata read. Kept codec contexts, one scratch per thread,
+//! decoding fused with scattering into huge pages. What a library takes beyond this is its own.
+//!
+//! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and V3 files with
+//! the codecs none, zlib5, deflate5s, zstd3 and zstd3s.
+
+mod codec;
+mod memory;
+mod shuffle;
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use codec::Codec;
+use memory::Shared;
+use serde_json::{Value, json};
+
+/// Bytes of an element.
+const ITEM: usize = 4;
+
+/// What is to be done.
+struct Job {
+    flags: HashMap<String, String>,
+    shape: [usize; 3],
+    chunk: [usize; 3],
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let flags: HashMap<String, String> =
+        args.chunks_exact(2).map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone())).collect();
+    let mut line = json!({"peer": "floor", "op": flags.get("op")});
+    let said = match Job::of(flags) {
+        Some(job) if job.is("op", "write") => job.write(),
+        Some(job) => job.read(),
+        None => json!({"skip": "not covered by the floor"}),
+    };
+    if let (Value::Object(line), Value::Object(said)) = (&mut line, said) {
+        line.extend(said);
+    }
+    println!("{line}");
+}
+
+impl Job {
+    fn of(flags: HashMap<String, String>) -> Option<Self> {
+        let ints = |name: &str| -> Option<[usize; 3]> {
+            let items: Vec<usize> = flags.get(name)?.split(',').map(|item| item.parse().ok()).collect::<Option<_>>()?;
+            items.try_into().ok()
+        };
+        let job = Self { shape: ints("shape")?, chunk: ints("chunks")?, flags };
+        let fits = (0..3).all(|dim| job.chunk[dim] > 0 && job.shape[dim].is_multiple_of(job.chunk[dim]));
+        let known = ["read", "write"].iter().any(|op| job.is("op", op))
+            && ["v2", "v3"].iter().any(|format| job.is("format", format))
+            && Codec::of(job.text("codec", "none"), false).is_some()
+            && job.text("dtype", "f4") == "f4"
+            && job.text("store", "file") == "file";
+        (fits && known).then_some(job)
+    }
+
+    fn text<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
+        self.flags.get(name).map_or(default, String::as_str)
+    }
+
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.text(name, "") == value
+    }
+
+    fn codec(&self) -> Codec {
+        Codec::of(self.text("codec", "none"), self.is("format", "v3")).expect("checked in the beginning")
+    }
+
+    fn bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * ITEM
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        self.chunk.iter().product::<usize>() * ITEM
+    }
+
+    /// Whether a chunk is one piece of the whole.
+    fn is_run(&self) -> bool {
+        self.chunk[1..] == self.shape[1..]
+    }
+
+    fn path(&self, index: [usize; 3]) -> String {
+        let (root, [i, j, k]) = (self.text("path", ""), index);
+        if self.is("format", "v2") { format!("{root}/v/{i}.{j}.{k}") } else { format!("{root}/v/c/{i}/{j}/{k}") }
+    }
+
+    /// The place of a row of a chunk in the whole, and in the chunk, in bytes and in elements.
+    fn rows(&self, index: [usize; 3]) -> impl Iterator<Item = (usize, usize)> {
+        let (shape, chunk) = (self.shape, self.chunk);
+        (0..chunk[0] * chunk[1]).map(move |row| {
+            let (z, y) = (index[0] * chunk[0] + row / chunk[1], index[1] * chunk[1] + row % chunk[1]);
+            (((z * shape[1] + y) * shape[2] + index[2] * chunk[2]) * ITEM, row * chunk[2])
+        })
+    }
+
+    /// Runs `each` for every chunk, on all threads; `scratch` makes what a thread keeps.
+    fn chunks<S>(&self, scratch: impl Fn() -> S + Sync, each: impl Fn(&mut S, [usize; 3]) + Sync) {
+        let grid: Vec<usize> = (0..3).map(|dim| self.shape[dim] / self.chunk[dim]).collect();
+        let (count, next) = (grid.iter().product::<usize>(), AtomicUsize::new(0));
+        let work = || {
+            let mut scratch = scratch();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                if at >= count {
+                    return;
+                }
+                each(&mut scratch, [at / (grid[1] * grid[2]), at / grid[2] % grid[1], at % grid[2]]);
+            }
+        };
+        let threads = match self.text("threads", "0").parse() {
+            Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, usize::from),
+            Ok(threads) => threads,
+        };
+        std::thread::scope(|scope| {
+            (1..threads).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+    }
+
+    fn read(&self) -> Value {
+        let clock = Clock::start();
+        let out = Shared::huge(self.bytes());
+        let (shuffled, elements) = (self.codec().shuffled, self.chunk_bytes() / ITEM);
+        self.chunks(
+            || (self.codec(), vec![0; self.chunk_bytes()], vec![0; codec::bound(self.chunk_bytes())]),
+            |(codec, decoded, encoded), index| {
+                let file = File::open(self.path(index)).expect("a chunk");
+                let direct = self.is_run() && !shuffled;
+                // SAFETY: each chunk's places are its own, and each chunk is taken once.
+                let row = |at: usize, len: usize| unsafe { out.slice(at, len) };
+                let first = self.rows(index).next().map_or(0, |(at, _)| at);
+                let target = if direct { row(first, self.chunk_bytes()) } else { &mut decoded[..] };
+                if codec.is_none() {
+                    file.read_exact_at(target, 0).expect("a whole chunk");
+                } else {
+                    let len = file.read_at(encoded, 0).expect("a chunk");
+                    codec.decode(&encoded[..len], target);
+                }
+                if direct {
+                    return;
+                }
+                for (at, element) in self.rows(index) {
+                    let row = row(at, self.chunk[2] * ITEM);
+                    if shuffled {
+                        shuffle::decode(std::array::from_fn(|plane| &decoded[plane * elements + element..]), row);
+                    } else {
+                        row.copy_from_slice(&decoded[element * ITEM..][..row.len()]);
+                    }
+                }
+            },
+        );
+        // SAFETY: all threads are gone.
+        clock.stop(unsafe { out.slice(0, self.bytes()) })
+    }
+
+    fn write(&self) -> Value {
+        let mut data = vec![0; self.bytes()];
+        File::open(self.text("data", "")).expect("data").read_exact(&mut data).expect("enough data");
+        let _ = fs::remove_dir_all(self.text("path", ""));
+        let clock = Clock::start();
+        self.metadata();
+        let elements = self.chunk_bytes() / ITEM;
+        self.chunks(
+            || (self.codec(), vec![0; self.chunk_bytes()], vec![0; codec::bound(self.chunk_bytes())]),
+            |(codec, gathered, encoded), index| {
+                let direct = self.is_run() && !codec.shuffled;
+                let first = self.rows(index).next().map_or(0, |(at, _)| at);
+                for (at, element) in self.rows(index).filter(|_| !direct) {
+                    let row = &data[at..][..self.chunk[2] * ITEM];
+                    if codec.shuffled {
+                        shuffle::encode(row, gathered, elements, element);
+                    } else {
+                        gathered[element * ITEM..][..row.len()].copy_from_slice(row);
+                    }
+                }
+                let source = if direct { &data[first..][..self.chunk_bytes()] } else { &gathered[..] };
+                let stored = if codec.is_none() { source } else { codec.encode(source, encoded) };
+                fs::write(self.path(index), stored).expect("written");
+            },
+        );
+        clock.stop(&data)
+    }
+
+    fn metadata(&self) {
+        let (root, codec) = (self.text("path", ""), self.codec());
+        let write = |name: &str, text: Value| fs::write(format!("{root}/{name}"), text.to_string()).expect("written");
+        fs::create_dir_all(format!("{root}/v")).expect("a directory");
+        if self.is("format", "v2") {
+            write(".zgroup", json!({"zarr_format": 2}));
+            return write(
+                "v/.zarray",
+                json!({
+                    "zarr_format": 2, "shape": self.shape, "chunks": self.chunk, "dtype": "<f4", "fill_value": 0,
+                    "order": "C", "compressor": codec.v2(),
+                    "filters": codec.shuffled.then(|| json!([{"id": "shuffle", "elementsize": ITEM}])),
+                }),
+            );
+        }
+        let mut codecs = vec![json!({"name": "bytes", "configuration": {"endian": "little"}})];
+        if codec.shuffled {
+            codecs.push(json!({"name": "numcodecs.shuffle", "configuration": {"elementsize": ITEM}}));
+        }
+        codecs.extend(codec.v3());
+        write("zarr.json", json!({"zarr_format": 3, "node_type": "group"}));
+        write(
+            "v/zarr.json",
+            json!({
+                "zarr_format": 3, "node_type": "array", "shape": self.shape, "data_type": "float32", "fill_value": 0,
+                "codecs": codecs,
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": self.chunk}},
+                "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            }),
+        );
+        for i in 0..self.shape[0] / self.chunk[0] {
+            for j in 0..self.shape[1] / self.chunk[1] {
+                fs::create_dir_all(format!("{root}/v/c/{i}/{j}")).expect("a directory");
+            }
+        }
+    }
+}
+
+/// Wall and process CPU time from one moment on.
+struct Clock {
+    base_kb: u64,
+    cpu: f64,
+    wall: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { base_kb: memory::peak_kb(), cpu: memory::cpu_seconds(), wall: Instant::now() }
+    }
+
+    fn stop(self, data: &[u8]) -> Value {
+        let (seconds, cpu) = (self.wall.elapsed().as_secs_f64(), memory::cpu_seconds() - self.cpu);
+        let peak_kb = memory::peak_kb();
+        let words = (0u64..).zip(data.as_chunks().0);
+        let sum =
+            words.fold(0u64, |sum, (i, word)| sum.wrapping_add(u64::from_le_bytes(*word).wrapping_mul(2 * i + 1)));
+        json!({
+            "seconds": seconds, "cpu": cpu, "bytes": data.len(), "base_rss_kb": self.base_kb, "rss_kb": peak_kb,
+            "checksum": format!("{sum:016x}"), "n": 1,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Builds every runner into $PEERS (default ~/.cache/nczarr-peers): a Python environment with the libraries, the Rust
+# runners and the floor, and the C runner against the libnetcdf of the netCDF4 wheel (its header: libnetcdf-dev, or the
+# directory in NETCDF_INCLUDE).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+PEERS=${PEERS:-$HOME/.cache/nczarr-peers}
+mkdir -p "$PEERS/bin"
+if [ ! -x "$PEERS/py/bin/python" ]; then
+  python3 -m venv "$PEERS/py"
+  "$PEERS/py/bin/pip" -q install netCDF4==1.7.5.1.post1 zarr==3.1.6 numcodecs==0.16.6 tensorstore==0.1.86 zarrs==0.2.3 \
+    h5py==3.16.0 scipy==1.17.1
+fi
+for crate in runners/zarrs floor; do
+  CARGO_TARGET_DIR="$PEERS/target" cargo build -q --release --locked --manifest-path "$here/$crate/Cargo.toml"
+done
+libs=$(echo "$PEERS"/py/lib/python3*/site-packages/netcdf4.libs)
+cc -O2 -o "$PEERS/bin/netcdf_c" "$here/runners/netcdf_c.c" ${NETCDF_INCLUDE:+-I"$NETCDF_INCLUDE"} \
+  "$libs"/libnetcdf-*.so.* -Wl,-rpath,"$libs" -Wl,--allow-shlib-undefined ||
+  echo "the netcdf-c runner is not built: it needs netcdf.h" >&2
+echo "the runners are in $PEERS"
