@@ -68,9 +68,7 @@ impl<D> Entry<D> {
 
     /// The elements of a part were written.
     pub(crate) fn wrote(&mut self, part: &Part, elems: usize) {
-        let mask = self.mask.get_or_insert_with(|| Mask::new(elems));
-        mask.insert(part);
-        self.filled |= mask.is_full();
+        self.mask.get_or_insert_with(|| Mask::new(elems)).insert(part);
     }
 }
 

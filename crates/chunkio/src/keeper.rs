@@ -167,7 +167,7 @@ impl<F: Form> Keeper<F> {
                 index: index.clone(),
                 cost: self.form.cost(&data),
                 data: Arc::new(data),
-                filled: complete,
+                filled: false,
                 mask: Some(mask),
                 flying: None,
                 changed: self.cache.now(),
@@ -263,6 +263,7 @@ impl<F: Form> Keeper<F> {
                 // A writer that never came back.
                 mask.unite(&lost);
             }
+            entry.filled |= mask.is_full();
             let ready = mask.is_full() || (alone && entry.filled);
             let mask = Arc::new(mask);
             entry.flying = Some(Arc::clone(&mask));
@@ -284,9 +285,7 @@ impl<F: Form> Keeper<F> {
                 }
                 return;
             }
-            if flying.is_some_and(|mask| mask.is_full()) {
-                entry.filled = true;
-            } else if let Some(merged) = merged.filter(|_| entry.mask.is_none()) {
+            if let Some(merged) = merged.filter(|_| entry.mask.is_none()) {
                 entry.data = Arc::new(merged);
                 entry.cost = self.form.cost(&entry.data);
                 entry.filled = true;

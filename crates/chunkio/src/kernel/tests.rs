@@ -16,10 +16,25 @@ fn layouts() -> impl Strategy<Value = Layout> {
         .prop_map(|(item, planes, swap)| Layout { item, planes, swap })
 }
 
-/// Nested runs that never meet on either side.
+/// Nested runs that never meet on either side, in any two orders.
 fn parts() -> impl Strategy<Value = Part> {
-    let dim = (1..70usize, 1..4usize, 1..3usize);
+    let dim = (1..70usize, 1..4usize, 1..3usize, any::<u8>());
     (prop::collection::vec(dim, 1..5), 0..40usize, 0..40usize).prop_map(|(list, chunk_start, mem_start)| {
+        // Long runs at the innermost level, and at one more at most.
+        let n = |level: usize| match (level, list[level].0) {
+            (0, n) => n,
+            (1, n) if n > 40 => n,
+            (_, n) => 1 + n % 3,
+        };
+        // The order of the runs in the chunk; in memory they follow one another.
+        let mut order: Vec<usize> = (0..list.len()).collect();
+        order.sort_by_key(|&level| list[level].3 / 128 * list[level].3);
+        let mut steps = vec![0; list.len()];
+        let mut chunk = 1;
+        for level in order {
+            steps[level] = chunk * list[level].1;
+            chunk = n(level) * steps[level];
+        }
         let mut part = Part {
             index: ChunkIndex::default(),
             chunk_start,
@@ -28,13 +43,12 @@ fn parts() -> impl Strategy<Value = Part> {
             cover: Cover::Some,
             ..Part::default()
         };
-        let (mut chunk, mut mem) = (1, 1);
-        for (level, (n, chunk_gap, mem_gap)) in list.into_iter().enumerate() {
-            let n = if level == 0 { n } else { 1 + n % 4 };
-            let dim = Dim { n, chunk: chunk * chunk_gap, mem: mem * mem_gap };
-            part.elems *= n;
+        let mut mem = 1;
+        for (level, &(_, _, gap, _)) in list.iter().enumerate() {
+            let dim = Dim { n: n(level), chunk: steps[level], mem: mem * gap };
+            part.elems *= dim.n;
             part.dims.push(dim);
-            (chunk, mem) = (n * dim.chunk, n * dim.mem);
+            mem = dim.n * dim.mem;
         }
         part
     })
