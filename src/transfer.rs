@@ -3,11 +3,10 @@
 //! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
 //! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
 
-use std::sync::Arc;
-
-use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, VarAccess, byte_len};
+use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
+use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
 
 impl Variable {
@@ -230,12 +229,12 @@ impl Variable {
 }
 
 /// A checked part of a variable, to be read.
-struct Part {
-    access: Arc<VarAccess>,
+struct Part<'v> {
+    access: Access<'v>,
     selection: Selection,
 }
 
-impl Part {
+impl Part<'_> {
     /// Bytes that its elements take, of `size` bytes each.
     fn bytes(&self, size: usize) -> Result<usize> {
         byte_len(self.selection.slab().len(), size).map_err(|error| error.at(self.access.path()))
@@ -285,7 +284,7 @@ impl Part {
 
 impl Variable {
     /// The part of the variable that `extents` mean, checked, before any memory is taken for it.
-    fn part(&self, extents: impl Extents) -> Result<Part> {
+    fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
         let access = self.access()?;
         let shape: Vec<u64> = access.dims().iter().map(model::Dim::len).collect();
         let selection = Selection::new(extents, &shape)

@@ -1,50 +1,85 @@
 //! [`Variable`]: one variable's metadata: what it is, its attributes, its layout. Its data is in `transfer`.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use dispatch::{CacheConfig, NcDispatch, VarAccess};
-use model::{Chunking, Edit, Endian, FilterSpec, GroupId, Model, NcType, Result, Values, Var, VarId};
+use model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
 
 use crate::file::Open;
 use crate::{Attribute, Dimension, Group, IntoValues};
 
 /// A variable of an open dataset.
-#[derive(Clone)]
 pub struct Variable {
     pub(crate) open: Arc<Open>,
     pub(crate) id: VarId,
-    kept: Arc<RwLock<Option<Kept>>>,
+    kept: Kept,
 }
 
-/// What data calls need of a variable, and the state of the metadata it was looked up in.
+/// What data calls need of a variable, with the edition of the metadata it was looked up in.
 ///
-/// Any edit puts another model in the dataset. The weak pointer keeps the place of the old one from being used
-/// again, so equal places mean that nothing was edited; it does not make an edit copy the model.
-#[derive(Clone)]
+/// Each handle keeps its own, so that threads with a handle each share nothing. Where nobody edits, as in a dataset that
+/// is only read, what was looked up first is found without a lock and without counting.
+#[derive(Default)]
 struct Kept {
-    model: Weak<Model>,
-    access: Arc<VarAccess>,
+    first: OnceLock<(u64, VarAccess)>,
+    /// What was looked up last, once something was edited.
+    later: RwLock<Option<(u64, Arc<VarAccess>)>>,
+}
+
+/// What data calls need of a variable, in use.
+pub(crate) enum Access<'v> {
+    First(&'v VarAccess),
+    Later(Arc<VarAccess>),
+}
+
+impl Deref for Access<'_> {
+    type Target = VarAccess;
+
+    fn deref(&self) -> &VarAccess {
+        match self {
+            Self::First(access) => access,
+            Self::Later(access) => access,
+        }
+    }
+}
+
+impl Clone for Variable {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.open), self.id)
+    }
 }
 
 impl Variable {
     pub(crate) fn new(open: Arc<Open>, id: VarId) -> Self {
-        Self { open, id, kept: Arc::default() }
+        Self { open, id, kept: Kept::default() }
     }
 
     /// What data calls need, looked up once until something is edited.
-    pub(crate) fn access(&self) -> Result<Arc<VarAccess>> {
+    pub(crate) fn access(&self) -> Result<Access<'_>> {
         let dataset = self.open.dataset()?;
-        let model = dataset.model().snapshot();
-        if let Some(kept) = &*self.kept.read().unwrap_or_else(PoisonError::into_inner)
-            && std::ptr::eq(kept.model.as_ptr(), Arc::as_ptr(&model))
-        {
-            return Ok(Arc::clone(&kept.access));
+        // Asked first: what is looked up may be newer, never older.
+        let edition = dataset.model().edition();
+        let first = match self.kept.first.get() {
+            Some(first) => first,
+            None => {
+                let access = VarAccess::new(&**dataset, self.id)?;
+                self.kept.first.get_or_init(|| (edition, access))
+            }
+        };
+        if first.0 == edition {
+            return Ok(Access::First(&first.1));
         }
-        let access = Arc::new(VarAccess::new(&**dataset, self.id)?);
-        let kept = Kept { model: Arc::downgrade(&model), access: Arc::clone(&access) };
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(kept);
-        Ok(access)
+        if let Some((of, later)) = &*self.kept.later.read().unwrap_or_else(PoisonError::into_inner)
+            && *of == edition
+        {
+            return Ok(Access::Later(Arc::clone(later)));
+        }
+        let later = Arc::new(VarAccess::new(&**dataset, self.id)?);
+        let mut kept = self.kept.later.write().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some((edition, Arc::clone(&later)));
+        Ok(Access::Later(later))
     }
 
     /// Its identifier in the [`Model`](model::Model).

@@ -1,5 +1,6 @@
 //! [`ModelCell`]: the model of an open dataset, shared by all threads.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{Defined, Edit, Model, Result};
@@ -7,17 +8,21 @@ use crate::{Defined, Edit, Model, Result};
 /// The current model, and the one to go back to when a redefinition is aborted.
 ///
 /// Readers take a snapshot and work without a lock; edits are ordered. An edit copies the model only while
-/// somebody holds a snapshot.
+/// somebody holds a snapshot. Who keeps something that was looked up asks [`ModelCell::edition`] whether it still
+/// holds: that touches nothing that other threads touch, while a snapshot counts itself.
 #[derive(Debug, Default)]
 pub struct ModelCell {
     current: RwLock<Arc<Model>>,
     saved: RwLock<Option<Arc<Model>>>,
+    /// Whether `saved` holds something.
+    defining: AtomicBool,
+    edition: AtomicU64,
 }
 
 impl ModelCell {
     /// A cell holding `model`.
     pub fn new(model: Model) -> Self {
-        Self { current: RwLock::new(Arc::new(model)), saved: RwLock::default() }
+        Self { current: RwLock::new(Arc::new(model)), ..Self::default() }
     }
 
     /// The model as it is now.
@@ -25,44 +30,90 @@ impl ModelCell {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// A number that is another one after every edit, successful or not. Lengths of unlimited dimensions grow without.
+    pub fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
+    }
+
     /// Applies one edit; on an error nothing has changed.
     ///
     /// # Errors
     /// As [`Model::apply`].
     pub fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut current).apply(edit)
+        self.change(|model| model.apply(edit))
     }
 
     /// Lets `change` work on the model directly: for a driver that fills in what it found, not for edits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Model) -> T) -> T {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut current))
+        let outcome = change(Arc::make_mut(&mut current));
+        // Before the lock goes: who sees the new number sees the new model.
+        self.edition.fetch_add(1, Ordering::Release);
+        outcome
     }
 
     /// Remembers the model as the state an abort goes back to (`redef`).
     pub fn begin(&self) {
-        *self.saved.write().unwrap_or_else(PoisonError::into_inner) = Some(self.snapshot());
+        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        *saved = Some(self.snapshot());
+        self.defining.store(true, Ordering::Release);
     }
 
     /// Whether a state is remembered: the dataset is in define mode.
     pub fn is_defining(&self) -> bool {
-        self.saved.read().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.defining.load(Ordering::Acquire)
     }
 
     /// Forgets the remembered state (`enddef`); answers whether there was one.
     pub fn end(&self) -> bool {
-        self.saved.write().unwrap_or_else(PoisonError::into_inner).take().is_some()
+        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        self.defining.store(false, Ordering::Release);
+        saved.take().is_some()
     }
 
     /// Goes back to the remembered state (`abort`); answers whether there was one.
     pub fn roll_back(&self) -> bool {
-        match self.saved.write().unwrap_or_else(PoisonError::into_inner).take() {
+        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        self.defining.store(false, Ordering::Release);
+        match saved.take() {
             Some(saved) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = saved;
+                let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+                *current = saved;
+                self.edition.fetch_add(1, Ordering::Release);
                 true
             }
             None => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GroupId;
+
+    #[test]
+    fn every_edit_makes_another_edition() {
+        let cell = ModelCell::default();
+        let mut seen = vec![cell.edition()];
+        let mut see = |cell: &ModelCell| {
+            let edition = cell.edition();
+            let new = !seen.contains(&edition);
+            seen.push(edition);
+            new
+        };
+        let dim = |name| Edit::DefDim { group: GroupId::ROOT, name, len: None };
+        cell.begin();
+        assert!(cell.is_defining() && !see(&cell), "nothing was edited");
+        assert!(cell.apply(&dim("t")).is_ok() && see(&cell));
+        assert!(cell.apply(&dim("t")).is_err() && see(&cell), "what came of an edit makes no difference");
+        cell.change(|_| ());
+        assert!(see(&cell));
+        cell.snapshot().dims().for_each(|(_, dim)| dim.grow(7));
+        assert!(!see(&cell), "growth is no edit");
+        assert!(cell.roll_back() && !cell.is_defining() && see(&cell));
+        assert!(!cell.roll_back() && !see(&cell));
+        cell.begin();
+        assert!(cell.end() && !cell.is_defining() && !cell.end() && !see(&cell));
     }
 }
