@@ -86,3 +86,28 @@ fn what_this_build_lacks_is_told_by_feature() {
         assert!(fs::exists(at(name)).unwrap());
     }
 }
+
+#[test]
+fn a_root_without_documents_opens_by_its_children_and_is_not_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("stores");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.to_str().unwrap();
+    assert_eq!(nczarr::open(path).unwrap_err().kind(), ErrorKind::NotNc, "an empty folder");
+    let lonely = folder.join("lonely.zarr");
+    let file = nczarr::create(&format!("file://{}#mode=zarr", lonely.display())).unwrap();
+    file.add_dimension("x", 2).unwrap();
+    file.add_variable::<i32>("v", &["x"]).unwrap().put(&[7, 8], ..).unwrap();
+    file.close().unwrap();
+    std::fs::write(folder.join("notes.txt"), "no dataset").unwrap();
+    let file = nczarr::open(path).unwrap();
+    assert_eq!(file.variable("/lonely.zarr/v").unwrap().get_values::<i32, _>(..).unwrap(), [7, 8]);
+    drop(file);
+    // Deleting goes by the root alone.
+    assert_eq!(nczarr::delete(path).unwrap_err().kind(), ErrorKind::NotNc);
+    assert_eq!(
+        nczarr::CreateOptions::new().clobber(true).create(&format!("{path}/")).unwrap_err().kind(),
+        ErrorKind::Object
+    );
+    assert!(lonely.join("v/.zarray").exists());
+}

@@ -81,10 +81,7 @@ fn not_this_kind(row: &Row) -> Option<String> {
 
 fn open(folder: &Path, store: &str) -> Result<File, String> {
     let path = folder.join(store);
-    let known = [".zgroup", ".zattrs", ".zarray", ".zmetadata"].iter().any(|name| path.join(name).exists());
-    // Without a document in its root somebody has to say what it is.
-    let path = if known { path.display().to_string() } else { format!("file://{}#mode=zarr", path.display()) };
-    nczarr::open(&path).map_err(|error| format!("open: {error}"))
+    nczarr::open(&path.display().to_string()).map_err(|error| format!("open: {error}"))
 }
 
 /// The variable of an array; one at the root of a store is named after the store.

@@ -26,6 +26,9 @@ use site::{Content, Site};
 
 pub use explain::{Explanation, Look};
 
+/// How many children of a root without markers are looked at.
+const MOST_CHILDREN: usize = 100;
+
 /// What was looked at on the way to a choice, for messages and [`Registry::explain`].
 type Looks = Vec<Look>;
 
@@ -191,6 +194,9 @@ impl Registry {
         if let Some((driver, mode)) = named {
             return Ok(Choice { driver, why: format!("mode={mode}"), map: Some(map) });
         }
+        if let Some((driver, why)) = self.driver_by_children(&*map, looks).map_err(|error| error.at(target))? {
+            return Ok(Choice { driver, why, map: Some(map) });
+        }
         Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map)))
     }
 
@@ -210,15 +216,44 @@ impl Registry {
         Some(not_built(&format!("{target}: driver {:?}", known.name), known))
     }
 
-    /// The driver one of whose markers the map holds, the table's drivers before all others.
+    /// The driver one of whose markers the root of the map holds, the table's drivers before all others.
     fn driver_by_markers(&self, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+        self.driver_by_markers_in(&Key::root(), map, looks)
+    }
+
+    /// The driver one of whose markers a child of the root holds: a store whose root has no document of its own.
+    ///
+    /// Enough for opening. Deleting and replacing go by the root alone: a folder with datasets in it is none itself.
+    fn driver_by_children(&self, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+        if !map.caps().list {
+            return Ok(None);
+        }
+        for name in map.search(&Key::root())?.iter().take(MOST_CHILDREN) {
+            // A name that is no key is no child of a dataset.
+            let Ok(child) = Key::new(name) else { continue };
+            match self.driver_by_markers_in(&child, map, looks) {
+                Ok(None) => {}
+                // A link that leads elsewhere says nothing about what is here.
+                Err(error) if error.kind() == ErrorKind::Access => {}
+                found => return found,
+            }
+        }
+        Ok(None)
+    }
+
+    fn driver_by_markers_in(
+        &self,
+        place: &Key,
+        map: &dyn ZMap,
+        looks: &mut Looks,
+    ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
         let mut error = None;
         let mut found_by = String::new();
         let driver = self.driver_by_content("the markers in the map's root", |driver| {
             if error.is_some() {
                 return false;
             }
-            match first_marker(driver, map, looks) {
+            match first_marker(driver, place, map, looks) {
                 Ok(None) => false,
                 Ok(Some(marker)) => {
                     found_by = format!("the map holds {marker}");
@@ -304,16 +339,16 @@ impl Registry {
     }
 }
 
-/// The first of a driver's markers that the root of the map holds.
-fn first_marker(driver: &DriverInfo, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<&'static str>> {
+/// The first of a driver's markers, as a key, that `place` in the map holds.
+fn first_marker(driver: &DriverInfo, place: &Key, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<Key>> {
     for marker in driver.markers {
-        let key = Key::new(marker).map_err(|error| {
+        let key = place.join(marker).map_err(|error| {
             ErrorKind::Plugin.context(format!("driver {}: marker {marker:?}", driver.name)).caused_by(error)
         })?;
         let there = map.exists(&key)?;
-        looks.push(Look::new(format!("key {marker} (driver {})", driver.name), if there { "there" } else { "absent" }));
+        looks.push(Look::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" }));
         if there {
-            return Ok(Some(marker));
+            return Ok(Some(key));
         }
     }
     Ok(None)

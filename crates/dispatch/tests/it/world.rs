@@ -397,11 +397,16 @@ impl ZMap for Directory {
     }
 
     fn read(&self, _: &Key, _: ByteRange, _: &mut Vec<u8>) -> Result<bool> {
-        unimplemented!("nothing reads here")
+        Err(ErrorKind::Perm.context("nothing reads here"))
     }
 
-    fn search(&self, _: &Key) -> Result<Vec<String>> {
-        unimplemented!("nothing searches here")
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let place = self.0.join(prefix.as_str());
+        let entries = std::fs::read_dir(&place).map_err(|error| model::Error::io(prefix.as_str(), error))?;
+        let mut names: Vec<String> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
