@@ -50,12 +50,12 @@ impl ZarrDataset {
     /// What the storage says; what was written until then stays, and the next call writes the rest.
     pub(crate) fn write_metadata(&self) -> Result<()> {
         let mut committed = self.lock_committed();
-        let model = self.model.snapshot();
+        let mut model = self.model.snapshot();
         self.move_renamed(&model, &mut committed)?;
-        let model = match self.plan_new(&model)? {
-            true => self.model.snapshot(),
-            false => model,
-        };
+        // Others may define variables meanwhile: what is written has a layout, all of it.
+        while self.plan_new(&model)? {
+            model = self.model.snapshot();
+        }
         let mut lens = lens(&model);
         let mut documents = self.documents(&model, self.touched(&model, &lens, &committed))?;
         if self.grow_from_store(&model, &documents, &committed)? {
@@ -74,7 +74,7 @@ impl ZarrDataset {
             self.store(phase, &mut committed)?;
         }
         committed.once = true;
-        for var in &mut self.write_state().vars {
+        for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
         if committed.consolidate && !committed.consolidated {
@@ -126,17 +126,20 @@ impl ZarrDataset {
             }
             // Also those whose layout was decided when data first moved.
             if let Some(meta) = here.stored.meta.as_ref().filter(|_| var.problem.is_none())
-                && let Some(new) = decided(var, meta)
+                && decided(var, meta).is_some()
             {
-                news.push((id, new));
+                news.push((id, meta.clone()));
             }
         }
         drop(state);
         let told = !news.is_empty();
         if told {
             self.model.change(|model| {
-                for (id, new) in news {
-                    if let Ok(var) = model.var_mut(id) {
+                // What the variable is by now counts: it may have been edited since the snapshot.
+                for (id, meta) in news {
+                    if let Ok(var) = model.var_mut(id)
+                        && let Some(new) = decided(var, &meta)
+                    {
                         *var = new;
                     }
                 }

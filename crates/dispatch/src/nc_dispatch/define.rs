@@ -25,6 +25,10 @@ pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if !dataset.model().is_defining() {
         return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
     }
+    commit(dataset)
+}
+
+fn commit<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit())?;
     dataset.model().end();
     Ok(())
@@ -38,7 +42,8 @@ pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if is_classic(dataset) {
         return Err(ErrorKind::InDefine.context("the classic-model dataset is in define mode"));
     }
-    enddef(dataset)
+    // Another thread may have left it meanwhile: then nothing is left to commit, which is well.
+    commit(dataset)
 }
 
 pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
