@@ -4,7 +4,7 @@ All cases are defined, also those that not every runner can do yet: such a runne
 """
 import dataclasses
 
-SIZES = {"small": (32, 256, 256), "128": (128, 512, 512), "512": (512, 512, 512)}
+SIZES = {"small": (32, 256, 256), "32": (128, 256, 256), "128": (128, 512, 512), "512": (512, 512, 512)}
 CODECS = ["none", "deflate5s", "zlib5", "zstd3", "zstd3s", "blosclz4", "blosczstdbit"]
 ZARR = ["zarrs", "tensorstore", "zarr-zarrs", "zarr-python"]
 NETCDF = ["netcdf-c", "netcdf4-python"]
@@ -39,10 +39,13 @@ def peers(format, codec):
     return found + NETCDF if format == "v2" else found
 
 
-def cases(size):
-    """All cases, where the cube of floats has the size of this name."""
+def cases(size, chunks=None, dtype="f4"):
+    """All cases, where the cube has the size of this name, and elements of this type.
+
+    `chunks` replaces the grid of 64 cubed. Of other types than f4 the cube keeps its shape.
+    """
     cube = SIZES[size]
-    grids = {"64": (64,) * 3, "128": (128,) * 3, "slab": (1,) + cube[1:]}
+    grids = {"64": chunks or (64,) * 3, "128": (128,) * 3, "slab": (1,) + cube[1:]}
     grids = {name: fitting(grid, cube) for name, grid in grids.items()}
     arrays = {}
     for format in ("v2", "v3", "v3s"):
@@ -50,7 +53,7 @@ def cases(size):
             for name, grid in grids.items():
                 if name != "64" and (format == "v3s" or codec in ("zlib5", "zstd3s")):
                     continue
-                array = {"format": format, "codec": codec, "shape": commas(cube), "chunks": commas(grid), "dtype": "f4"}
+                array = {"format": format, "codec": codec, "shape": commas(cube), "chunks": commas(grid), "dtype": dtype}
                 if format == "v3s":
                     # 64 cubed is too coarse for partial reads of a shard.
                     array["chunks"] = commas(fitting((32,) * 3, cube))
@@ -59,9 +62,9 @@ def cases(size):
     yield from whole(arrays)
     yield from hdf5(cube, grids["64"])
     yield from slabs(arrays)
-    yield from chunks({"small": 5000, "128": 20000, "512": 100000}[size])
-    yield from metadata({"small": 300, "128": 2000, "512": 10000}[size])
-    yield from append({"small": 200, "128": 1000, "512": 10000}[size])
+    yield from many({"small": 5000, "32": 5000, "128": 20000, "512": 100000}[size])
+    yield from metadata({"small": 300, "32": 2000, "128": 2000, "512": 10000}[size])
+    yield from append({"small": 200, "32": 1000, "128": 1000, "512": 10000}[size])
     yield from archives(arrays)
     yield from object_stores(arrays)
     yield from classic(cube)
@@ -96,7 +99,7 @@ def slabs(arrays):
             yield Case(f"{name}/{format}/{codec}", "slab", dict(array, op="vars", stride=stride), able, array)
 
 
-def chunks(count):
+def many(count):
     for format in ("v2", "v3", "v3s"):
         array = {"format": format, "codec": "none", "shape": f"{count},16,16", "chunks": "1,16,16", "dtype": "f4"}
         if format == "v3s":

@@ -102,9 +102,13 @@ class Driver:
         if not (len(lengths) == 3 and lengths[0] <= 512 and lengths[1] >= 256):
             shape = "128,512,512"
         path = os.path.join(self.args.data, f"cube_{dtype}_{shape.replace(',', 'x')}.raw")
+        seed = self.args.seed
+        if seed != 1:
+            path = path.replace(".raw", f"_{seed}.raw")
         if not os.path.exists(path):
             script = os.path.join(HERE, "field.py")
-            subprocess.run([PYTHON, script, "--shape", shape, "--dtype", dtype, "--out", path], check=True)
+            command = [PYTHON, script, "--shape", shape, "--dtype", dtype, "--seed", str(seed), "--out", path]
+            subprocess.run(command, check=True)
         return path
 
     def prepare(self, case):
@@ -151,10 +155,14 @@ class Driver:
         path, missing = self.prepare(case)
         lines, notes = {peer: [] for peer in peers}, {peer: missing or "" for peer in peers}
         for turn in range(0 if missing else self.args.repeats):
-            for peer in peers:
+            # Everybody goes first once in a while: memory that nobody used for long is slow to get.
+            first = turn % len(peers)
+            for peer in peers[first:] + peers[:first]:
                 if turn and not lines[peer]:
                     continue
                 args = dict(case.args, path=path or os.path.join(self.args.root, "output_" + peer))
+                if self.args.seed != 1 and "count" in args:
+                    args["seed"] = self.args.seed
                 if path is None:
                     remove(args["path"])
                     if args["op"] in ("write", "append"):
@@ -247,6 +255,9 @@ def arguments():
     parser.add_argument("--add", action="append", default=[], metavar="NAME=COMMAND", help="one more runner")
     parser.add_argument("--baseline", default="", metavar="NAME", help="say how it does against the best of the others")
     parser.add_argument("--size", default="128", choices=SIZES)
+    parser.add_argument("--chunks", default="", help="chunks in place of 64,64,64")
+    parser.add_argument("--dtype", default="f4", choices=("f4", "f8", "i2"), help="the type of the cube's elements")
+    parser.add_argument("--seed", type=int, default=1, help="of the data and of random positions")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--root", default=STORES, help="where the stores go (default: %(default)s)")
     parser.add_argument("--data", default=os.path.join(ROOT, "data"), help="where generated raw data is kept")
@@ -259,7 +270,8 @@ def arguments():
 def main():
     args = arguments()
     groups = args.group.split(",") if args.group else None
-    todo = [case for case in cases(args.size)
+    grid = tuple(int(n) for n in args.chunks.split(",")) if args.chunks else None
+    todo = [case for case in cases(args.size, grid, args.dtype)
             if (groups is None or case.group in groups) and re.search(args.only, case.name)]
     if args.list:
         for case in todo:

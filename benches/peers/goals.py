@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""What this library wants to be, against what was measured: how many times as fast as the best peer, case by case.
+
+    goals.py first.json second.json … [--missed] [--scale 0.9]
+
+Of several runs (files of run.py --out) every one must reach the goal. The ratio is of medians; "paired" is the median of
+the ratios within each round of the first run. The memory goal is of whole reads: what they take above the result is at
+most two chunks per thread and 2 MiB more.
+"""
+import json
+import os
+import re
+import statistics
+import sys
+
+#: Cases by name, and the goal.
+GOALS = [
+    (r"read/v2/none/64", 2.0), (r"read/v2/none/128", 1.7), (r"read/v2/none/slab", 1.6),
+    (r"read/v2/deflate5s/64", 3.2), (r"read/v2/zlib5/64", 1.95),
+    (r"read/v2/zstd3/64", 1.45), (r"read/v2/zstd3/128", 1.4), (r"read/v2/zstd3/slab", 1.15),
+    (r"read/v2/blosclz4/64", 1.9), (r"read/v2/blosczstdbit/64", 1.35),
+    (r"write/v2/none/64", 1.25), (r"write/v2/none/slab", 1.35),
+    (r"write/v2/deflate5s/64", 1.45), (r"write/v2/zlib5/64", 1.4),
+    (r"write/v2/zstd3/64", 1.05), (r"write/v2/blosclz4/64", 1.2),
+    (r"elem-cold/v2/none", 1.6), (r"elem-open/v2/none", 2.5), (r"elem-warm/v2/none", 5.0),
+    (r"box-open/v2/none", 2.8), (r"box-open/v2/zlib5", 1.75), (r"box-open/v2/zstd3", 1.25), (r"box-warm/v2/\w+", 3.0),
+    (r"series-open/v2/zlib5", 1.7),
+    (r"vars2/v2/none", 2.5), (r"vars2/v2/zlib5", 1.85), (r"vars2/v2/zstd3", 1.3),
+    (r"meta-open/v2", 2.0), (r"meta-open-consolidated/v2", 6.0), (r"meta-write/v2", 2.0),
+    (r"append/v2/1,64,64", 2.3), (r"append/v2/64,64,64", 2.4),
+    (r"manychunks-read/v2", 1.7), (r"manychunks-write/v2", 1.1), (r"manychunks-list/v2", 1.5),
+    (r"conv-i2-f64/v2", 3.2), (r"read-bigendian/v2", 2.5),
+    (r"read/cdf5", 1.8), (r"write/cdf5", 1.4), (r"vars2/cdf5", 3.0), (r"row/cdf5", 1.5),
+]
+#: Cases on another file system have other goals.
+ON_DISK = [(r"write/v2/none/64", 1.4)]
+
+
+def load(path):
+    """The cases of one run by name, and whether it was on a disk."""
+    with open(path) as file:
+        run = json.load(file)
+    return {case["case"]: case for case in run["results"]}, not run["root"].startswith("/dev/shm")
+
+
+def goal_of(name, on_disk):
+    for pattern, goal in ON_DISK if on_disk else GOALS:
+        if re.fullmatch(pattern, name):
+            return goal
+    return None
+
+
+def duel(case):
+    """Our row and that of the best peer."""
+    rows = [row for row in case["rows"] if "wall" in row]
+    ours = next((row for row in rows if row["peer"] == "ours"), None)
+    peers = [row for row in rows if row["peer"] not in ("ours", "floor")]
+    return ours, min(peers, key=lambda row: row["wall"]) if ours and peers else None
+
+
+def time(seconds, n):
+    """A duration, of one of `n` operations."""
+    each = seconds / n
+    return f"{each * 1e6:.2f} µs" if each < 1e-3 else f"{each * 1e3:.1f} ms"
+
+
+def excess(case):
+    """MiB a whole read took above its result, and how much it may."""
+    ours, args = duel(case)[0], case["args"]
+    if args["op"] != "read" or args["format"] != "v2" or ours is None:
+        return None
+    item = int(args["dtype"][-1])
+    chunk = item
+    for length in args["chunks"].split(","):
+        chunk *= int(length)
+    return ours["rss_delta_mib"] - ours["bytes"] / 2**20, 2 * (os.cpu_count() or 1) * chunk / 2**20 + 2
+
+
+def main():
+    paths = [arg for arg in sys.argv[1:] if not arg.startswith("--") and not arg.replace(".", "").isdigit()]
+    scale = float(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1.0
+    runs = [load(path) for path in paths]
+    on_disk = runs[0][1]
+    print("| case | best peer | ours | " + " | ".join(f"× run {i + 1}" for i in range(len(runs))) + " | goal | |")
+    print("|---|---|---|" + "---|" * len(runs) + "---|---|")
+    missed = 0
+    for name, first in runs[0][0].items():
+        goal = goal_of(name, on_disk)
+        duels = [duel(run[name]) for run, _ in runs if name in run]
+        if goal is None or any(peer is None for _, peer in duels):
+            continue
+        ratios = [peer["wall"] / ours["wall"] for ours, peer in duels]
+        met = min(ratios) >= goal * scale - 0.005
+        missed += not met
+        if met and "--missed" in sys.argv:
+            continue
+        ours = statistics.median(ours["wall"] for ours, _ in duels)
+        peer = duels[0][1]
+        wrong = any("WRONG" in row["note"] or "DIFFERS" in row["note"] for row in first["rows"])
+        print(f"| {name} | {peer['peer']} {time(peer['wall'], peer['n'])} | {time(ours, duels[0][0]['n'])} | "
+              + " | ".join(f"{ratio:.2f}" for ratio in ratios)
+              + f" | {goal * scale:.2f} | {'' if met else 'missed'}{' **DATA DIFFER**' if wrong else ''} |")
+    for name, case in runs[0][0].items():
+        over = excess(case)
+        if over and over[0] > over[1]:
+            missed += 1
+            print(f"| {name}: memory above the result | | {over[0]:.1f} MiB | | | {over[1]:.1f} MiB | missed |")
+    print(f"\n{missed} missed", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
