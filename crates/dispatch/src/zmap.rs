@@ -254,6 +254,17 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// What the storage says; a prefix without objects is an empty list, not an error.
     fn search(&self, prefix: &Key) -> Result<Vec<String>>;
 
+    /// The next segments below `prefix` that may lead to an object, sorted bytewise, each once.
+    ///
+    /// All that [`ZMap::search`] finds, and perhaps more: a name is not looked behind, which in a directory costs an
+    /// open and a list each. For callers that ask for what they want below each name anyway.
+    ///
+    /// # Errors
+    /// As [`ZMap::search`].
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.search(prefix)
+    }
+
     /// Replaces the object at `key`, atomically.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use model::ErrorKind;
 
 use super::objects::get;
 use super::{Make, key, value};
-use crate::failure::{Outcome, fails, ok, same};
+use crate::failure::{Outcome, fails, holds, ok, same};
 
 pub(super) fn check(make: Make<'_>) -> Outcome {
     let caps = make().caps();
@@ -72,6 +72,7 @@ fn searching(map: &dyn ZMap) -> Outcome {
                 expected_search(&keys, prefix),
                 ok("search", map.search(&at))?,
             )?;
+            naming(map, &at)?;
             let found = ok("list", map.list(&at))?.iter().map(|key| key.as_str().to_owned()).collect();
             same(format!("list below {prefix:?} of {keys:?}"), expected_list(&keys, prefix), found)?;
         }
@@ -83,6 +84,19 @@ fn searching(map: &dyn ZMap) -> Outcome {
     }
 }
 
+/// What `names` adds to what `search` finds are names too, each once and in order.
+fn naming(map: &dyn ZMap, prefix: &Key) -> Outcome {
+    let (found, names) = (ok("search", map.search(prefix))?, ok("names", map.names(prefix))?);
+    let what = format!("names below {:?}", prefix.as_str());
+    holds(format!("{what} are sorted, each once: {names:?}"), names.is_sorted_by(|one, next| one < next))?;
+    for name in &names {
+        let is_segment = !name.contains('/') && Key::root().join(name).is_ok();
+        holds(format!("{what}: {name:?} is a segment of a key"), is_segment)?;
+    }
+    let missing: Vec<_> = found.iter().filter(|name| !names.contains(name)).collect();
+    holds(format!("{what} hold all that search finds; {missing:?} are not there"), missing.is_empty())
+}
+
 fn many(map: &dyn ZMap) -> Outcome {
     let count = 2000;
     for i in 0..count {
@@ -91,6 +105,7 @@ fn many(map: &dyn ZMap) -> Outcome {
     let mut expected: Vec<_> = (0..count).map(|i| i.to_string()).collect();
     expected.sort_unstable();
     same("search of many names", expected, ok("search", map.search(&key("m")?))?)?;
+    naming(map, &key("m")?)?;
     same("list of many keys", count, ok("list", map.list(&Key::root()))?.len())
 }
 

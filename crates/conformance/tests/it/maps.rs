@@ -20,6 +20,8 @@ enum Fault {
     ReadIntoIsShort,
     SearchIsUnsorted,
     SearchShowsWhatIsDeeper,
+    NamesMissOne,
+    NamesTellTwice,
     ListMissesOne,
     DeleteIsAlwaysTrue,
     WritesInTwoSteps,
@@ -115,6 +117,16 @@ impl ZMap for Faulty {
                 names.sort();
                 names.dedup();
             }
+            _ => {}
+        }
+        Ok(names)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        let mut names = self.inner.search(prefix)?;
+        match self.fault {
+            Fault::NamesMissOne => drop(names.pop()),
+            Fault::NamesTellTwice => names.extend(names.last().cloned()),
             _ => {}
         }
         Ok(names)
@@ -318,6 +330,8 @@ fn every_broken_promise_is_found() {
         (Fault::ReadIntoIsShort, "read_into"),
         (Fault::SearchIsUnsorted, "search"),
         (Fault::SearchShowsWhatIsDeeper, "search"),
+        (Fault::NamesMissOne, "names"),
+        (Fault::NamesTellTwice, "names"),
         (Fault::ListMissesOne, "list"),
         (Fault::DeleteIsAlwaysTrue, "delete"),
         (Fault::WritesInTwoSteps, "whole object"),

@@ -70,6 +70,10 @@ impl ZMap for TracedMap {
         self.tell("search", prefix, || self.inner.search(prefix), none)
     }
 
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("names", prefix, || self.inner.names(prefix), none)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.tell("write", key, || self.inner.write(key, value), |()| value.len() as u64)
     }

@@ -80,6 +80,7 @@ fn every_operation_is_forwarded_and_told() {
         let mut memory = [0; 2];
         assert!(map.read_into(&key("a"), 1, &mut OutBuf::over(&mut memory)).unwrap());
         assert_eq!(map.search(&Key::root()).unwrap(), ["a", "b"]);
+        assert_eq!(map.names(&key("b")).unwrap(), ["c"]);
         assert_eq!(map.list(&Key::root()).unwrap().len(), 2);
         map.write(&key("d"), b"four").unwrap();
         map.rename(&key("d"), &key("e")).unwrap();
@@ -101,6 +102,7 @@ fn every_operation_is_forwarded_and_told() {
         "op=\"read\" key=a bytes=2",
         "op=\"read_into\" key=a bytes=2",
         "op=\"search\" key= ",
+        "op=\"names\" key=b ",
         "op=\"list\" key= ",
         "op=\"write\" key=d bytes=4",
         "op=\"rename\" key=d",

@@ -225,7 +225,11 @@ impl ZMap for FileMap {
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        self.search_names(prefix)
+        self.entry_names(prefix, true)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.entry_names(prefix, false)
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {

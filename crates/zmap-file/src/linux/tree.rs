@@ -29,7 +29,8 @@ enum Entry {
 }
 
 impl FileMap {
-    pub(super) fn search_names(&self, prefix: &Key) -> Result<Vec<String>> {
+    /// The names below a prefix; with `verified` only those of directories below which there is an object.
+    pub(super) fn entry_names(&self, prefix: &Key, verified: bool) -> Result<Vec<String>> {
         let fail = |errno| self.fail(prefix.as_str(), "search", errno);
         let mut names = Vec::new();
         let Some(mut dir) = self.open_dir(prefix.as_str())? else { return Ok(names) };
@@ -39,7 +40,7 @@ impl FileMap {
             let here = dir.fd().map_err(fail)?;
             let leads = match kind(here, &entry).map_err(fail)? {
                 Entry::Object => true,
-                Entry::Directory => leads(here, name).map_err(fail)?,
+                Entry::Directory => !verified || leads(here, name).map_err(fail)?,
                 Entry::Nothing => false,
             };
             if leads {

@@ -183,6 +183,22 @@ impl FileMap {
         leads(&self.place(key)).map_err(|error| self.fail(key.as_str(), "search", error))
     }
 
+    /// The names below a prefix; with `verified` only those of directories below which there is an object.
+    fn entry_names(&self, prefix: &Key, verified: bool) -> Result<Vec<String>> {
+        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
+        let fail = |error| self.fail(prefix.as_str(), "search", error);
+        let place = self.place(prefix);
+        let mut names = Vec::new();
+        for (name, is_dir) in entries(&place).map_err(fail)? {
+            let Some(name) = name.to_str().filter(|name| names::is_segment(name)) else { continue };
+            if is_dir != Some(true) || !verified || leads(&place.join(name)).map_err(fail)? {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
     fn want(&self, key: &Key, doing: &str) -> Result<()> {
         if !self.writable {
             return Err(self.refuse(ErrorKind::Perm, key, &format!("cannot be {doing}: opened read-only")));
@@ -360,18 +376,11 @@ impl ZMap for FileMap {
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
-        let fail = |error| self.fail(prefix.as_str(), "search", error);
-        let place = self.place(prefix);
-        let mut names = Vec::new();
-        for (name, is_dir) in entries(&place).map_err(fail)? {
-            let Some(name) = name.to_str().filter(|name| names::is_segment(name)) else { continue };
-            if is_dir != Some(true) || leads(&place.join(name)).map_err(fail)? {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        self.entry_names(prefix, true)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.entry_names(prefix, false)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {

@@ -136,6 +136,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
         assert_eq!(map.len(&key(hollow)).unwrap(), None, "{hollow}");
         assert!(!map.delete(&key(hollow)).unwrap());
     }
+    assert_eq!(map.names(&Key::root()).unwrap(), ["hollow", "left", "v"], "what is not looked behind may be anything");
     map.rename(&key("v"), &key("hollow")).unwrap();
     map.write(&key("left"), b"object").unwrap();
     map.update(&key("hollow/a/x"), &mut |old, new| {
