@@ -68,10 +68,11 @@ macro_rules! shared_options {
             self
         }
 
-        /// Bytes of decoded chunks kept per variable.
+        /// Bytes of decoded chunks kept per variable. A variable that fits is read by whole chunks, which are kept from
+        /// the first touch on, even where single elements could be read.
         #[must_use]
         pub fn cache_bytes(mut self, bytes: usize) -> Self {
-            self.options.cache_bytes = bytes;
+            self.options.cache_bytes = Some(bytes);
             self
         }
 

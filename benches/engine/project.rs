@@ -60,7 +60,7 @@ fn scatter(criterion: &mut Criterion) {
     for (name, chunk, stride, ty, change) in cases {
         let array = array(&shape, &chunk, NcType::Float, |spec| {
             // Nothing is kept: every chunk is scattered anew.
-            spec.options.cache_bytes = 0;
+            spec.options.cache_bytes = Some(0);
             change(spec);
         })
         .expect("an array");

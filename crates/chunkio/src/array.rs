@@ -46,7 +46,10 @@ impl ChunkedArray {
     /// `NC_EBADTYPE` for an element type without a size; what a filter says of its parameters.
     pub fn new(spec: ArraySpec) -> Result<Self> {
         let name = spec.name.clone();
-        let cache = CacheConfig { bytes: spec.options.cache_bytes, ..CacheConfig::default() };
+        let cache = CacheConfig {
+            bytes: spec.options.cache_bytes.unwrap_or(CacheConfig::BUILT_IN.bytes),
+            ..CacheConfig::default()
+        };
         let kind = Kind::new(spec).map_err(|error| error.at(name))?;
         Ok(Self { kind, cache: Mutex::new(cache) })
     }

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use dispatch::CacheConfig;
 use model::Result;
 
 use crate::mask::Mask;
@@ -126,17 +127,17 @@ pub(crate) struct Changed {
 }
 
 impl<D> Cache<D> {
-    /// Of `budget` bytes, for chunks that usually take `chunk_cost`.
-    pub(crate) fn new(budget: usize, chunk_cost: usize) -> Self {
+    /// Of so many bytes as were asked for, for chunks that usually take `chunk_cost`.
+    pub(crate) fn new(asked: Option<usize>, chunk_cost: usize) -> Self {
         Self {
-            budget: AtomicUsize::new(budget),
+            budget: AtomicUsize::new(asked.unwrap_or(CacheConfig::BUILT_IN.bytes)),
             bytes: AtomicUsize::new(0),
             chunk_cost: chunk_cost.max(1),
             table: OnceLock::new(),
             moving: Mutex::default(),
             clock: AtomicU64::new(0),
             stamps: (0..STAMPS).map(|_| AtomicU64::new(0)).collect(),
-            tuned: AtomicBool::new(false),
+            tuned: AtomicBool::new(asked.is_some()),
             touches: (0..STAMPS).map(|_| AtomicU8::new(0)).collect(),
         }
     }

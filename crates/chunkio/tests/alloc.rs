@@ -85,7 +85,7 @@ fn little_is_held() {
     let filters: Vec<Box<dyn Filter>> = vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(1))];
     let mut setup = Setup::new(&map, &[32, 512, 512], &[1, 512, 512], NcType::Int).filters(filters);
     setup.options.threads = 2;
-    setup.options.cache_bytes = 4 * CHUNK;
+    setup.options.cache_bytes = Some(4 * CHUNK);
     let array = setup.open();
     let mut memory = vec![3; 32 * CHUNK];
     let slab = Slab::new(&[0, 0, 0], &[32, 512, 512]);

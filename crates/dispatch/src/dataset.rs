@@ -24,7 +24,7 @@ pub struct CacheConfig {
 
 impl CacheConfig {
     /// What a process starts with.
-    pub(crate) const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
+    pub const BUILT_IN: Self = Self { bytes: 64 << 20, slots: 1000, preemption: 0.75 };
 }
 
 impl Default for CacheConfig {

@@ -63,8 +63,10 @@ pub struct Options {
     pub limits: Limits,
     /// Threads a transfer may use; 0: as many as the system offers.
     pub threads: usize,
-    /// Bytes of decoded chunks kept per variable. Default: the process's setting, 64 MiB at first.
-    pub cache_bytes: usize,
+    /// Bytes of decoded chunks kept per variable. An array that fits into what was asked for is kept from the first
+    /// touch of each chunk on. Default: the process's setting; `None` where nobody set it: 64 MiB, and of chunks
+    /// that can be read in pieces only those that are read again and again.
+    pub cache_bytes: Option<usize>,
     /// When a write counts as done.
     pub durability: Durability,
     /// What an absent chunk means.
@@ -82,7 +84,7 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             threads: 0,
-            cache_bytes: crate::settings::chunk_cache().bytes,
+            cache_bytes: crate::settings::asked_chunk_cache().map(|cache| cache.bytes),
             durability: Durability::default(),
             missing_chunks: MissingChunks::default(),
             exclusive: false,

@@ -8,7 +8,8 @@ use model::{ErrorKind, Result};
 
 use crate::{CacheConfig, Format};
 
-static CHUNK_CACHE: RwLock<CacheConfig> = RwLock::new(CacheConfig::BUILT_IN);
+/// `None`: nobody said anything.
+static CHUNK_CACHE: RwLock<Option<CacheConfig>> = RwLock::new(None);
 static DEFAULT_FORMAT: RwLock<Format> = RwLock::new(Format::NetCdf4);
 
 /// The version of this library, for people (`nc_inq_libvers`).
@@ -19,6 +20,11 @@ pub const fn library_version() -> &'static str {
 /// How much of a variable's decoded data is kept unless the options or the variable say otherwise
 /// (`nc_get_chunk_cache`).
 pub fn chunk_cache() -> CacheConfig {
+    asked_chunk_cache().unwrap_or(CacheConfig::BUILT_IN)
+}
+
+/// As [`chunk_cache`], if the process was told so.
+pub(crate) fn asked_chunk_cache() -> Option<CacheConfig> {
     *CHUNK_CACHE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -28,7 +34,7 @@ pub fn chunk_cache() -> CacheConfig {
 /// [`ErrorKind::Inval`] if the preemption is not in 0 to 1.
 pub fn set_chunk_cache(cache: CacheConfig) -> Result<()> {
     check_cache(&cache)?;
-    *CHUNK_CACHE.write().unwrap_or_else(PoisonError::into_inner) = cache;
+    *CHUNK_CACHE.write().unwrap_or_else(PoisonError::into_inner) = Some(cache);
     Ok(())
 }
 

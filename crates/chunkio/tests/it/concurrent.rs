@@ -17,7 +17,7 @@ fn no_write_is_lost(arrays: usize, cache_bytes: usize, exclusive: bool) {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[LEN], &[12], NcType::Int)
         .filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Xor(9))]);
-    setup.options.cache_bytes = cache_bytes;
+    setup.options.cache_bytes = Some(cache_bytes);
     setup.options.exclusive = exclusive;
     let arrays: Vec<_> = (0..arrays).map(|_| setup.open()).collect();
     std::thread::scope(|scope| {
@@ -73,7 +73,7 @@ fn whole_and_partial_writes_of_one_chunk_are_in_order() {
     let mut setup = Setup::new(&map, &[64], &[64], NcType::Int).filters(vec![Box::new(Sum)]);
     setup.options.exclusive = true;
     for cache_bytes in [0, 1 << 20] {
-        setup.options.cache_bytes = cache_bytes;
+        setup.options.cache_bytes = Some(cache_bytes);
         let array = setup.open();
         for round in 0..60 {
             std::thread::scope(|scope| {

@@ -124,6 +124,9 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
     let array = setup.open();
     array.tune(CacheConfig { bytes: 16_000, ..array.cache() }).unwrap();
     assert_eq!(reads(&array, 15), 8000, "it was asked for");
+    let mut asked = Setup::new(&map, &[4000], &[2000], NcType::Int);
+    asked.options.cache_bytes = Some(16_000);
+    assert_eq!(reads(&asked.open(), 15), 8000, "it was asked for when opening");
     array.sync().unwrap();
     array.tune(CacheConfig { bytes: 15_999, ..array.cache() }).unwrap();
     assert_eq!(reads(&array, 100), 400, "not all of it fits");
@@ -133,7 +136,7 @@ fn an_array_that_fits_is_kept_when_asked_for_or_when_it_pays() {
 fn only_what_is_wanted_is_decoded() {
     let map = mem();
     let mut setup = Setup::new(&map, &[64, 64, 64], &[64, 64, 64], NcType::Int).filters(vec![Box::new(Pieces)]);
-    setup.options.cache_bytes = 0;
+    setup.options.cache_bytes = Some(0);
     let array = setup.open();
     put_ints(&array, &[0, 0, 0], &[64, 64, 64], &(0..64 * 64 * 64).collect::<Vec<_>>()).unwrap();
     let read = |start: &[u64], count: &[u64]| {
@@ -259,7 +262,7 @@ fn a_chunk_used_in_part_is_kept_and_whole_scans_are_not() {
 fn the_cache_keeps_to_its_budget() {
     let map = mem();
     let mut setup = Setup::new(&map, &[1000], &[10], NcType::Int).filters(vec![Box::new(Xor(3))]);
-    setup.options.cache_bytes = 400;
+    setup.options.cache_bytes = Some(400);
     let array = setup.open();
     put_ints(&array, &[0], &[1000], &(0..1000).collect::<Vec<_>>()).unwrap();
     let touch = || {

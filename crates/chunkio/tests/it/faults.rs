@@ -91,7 +91,7 @@ fn what_is_written_during_a_flush_belongs_to_the_next() {
 #[test]
 fn a_failing_eviction_keeps_its_chunk() {
     let (map, mut setup) = setup(ALL);
-    setup.options.cache_bytes = 64;
+    setup.options.cache_bytes = Some(64);
     let array = setup.open();
     put_ints(&array, &[0, 0], &[1, 1], &[1]).unwrap();
     map.failing_writes.store(1, SeqCst);
@@ -167,7 +167,7 @@ fn a_lost_race_merges_with_what_the_other_wrote() {
 fn another_process_keeps_its_elements_of_a_shared_chunk() {
     for exclusive_cache in [0, 64, 1 << 20] {
         let (_, mut setup) = setup(ALL);
-        setup.options.cache_bytes = exclusive_cache;
+        setup.options.cache_bytes = Some(exclusive_cache);
         let (one, two) = (setup.open(), setup.open());
         // Both know the chunk from before.
         put_ints(&one, &[0, 0], &[4, 4], &[0; 16]).unwrap();

@@ -131,7 +131,7 @@ fn history(seed: u64) {
     }
     let may_grow: Vec<bool> = setup.dims.iter().map(|dim| dim.unlimited).collect();
     let chunk_bytes = chunk.iter().product::<u64>() as usize * item;
-    setup.options.cache_bytes = random.pick(&[0, 1, chunk_bytes, chunk_bytes * 5 / 2, 1 << 20]);
+    setup.options.cache_bytes = Some(random.pick(&[0, 1, chunk_bytes, chunk_bytes * 5 / 2, 1 << 20]));
     setup.options.exclusive = !caps.conditional_write || random.one_in(4);
     setup.options.threads = 1 + random.below(3) as usize;
     let fill = random.bytes(item);

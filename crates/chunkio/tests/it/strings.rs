@@ -82,7 +82,7 @@ fn history(seed: u64) {
     };
     setup.filters = chain(random.below(CHAINS), item);
     setup.order = random.pick(&[Order::C, Order::F]);
-    setup.options.cache_bytes = random.pick(&[0, 300, 1 << 20]);
+    setup.options.cache_bytes = Some(random.pick(&[0, 300, 1 << 20]));
     setup.options.exclusive = random.one_in(2);
     setup.dims.iter_mut().for_each(|dim| dim.unlimited = random.one_in(3));
     let fill = NcString::from("fill");

@@ -110,7 +110,7 @@ fn settings_are_kept() {
     let wanted = dispatch::CacheConfig { bytes: 123, slots: 7, preemption: 0.5 };
     settings::set_chunk_cache(wanted).unwrap();
     assert_eq!(settings::chunk_cache(), wanted);
-    assert_eq!(dispatch::Options::default().cache_bytes, 123);
+    assert_eq!(dispatch::Options::default().cache_bytes, Some(123));
     assert_eq!(
         kind(settings::set_chunk_cache(dispatch::CacheConfig { preemption: 2.0, ..wanted })),
         Some(ErrorKind::Inval)
