@@ -334,7 +334,7 @@ impl<F: Form> Keeper<F> {
             Ok(())
         };
         if self.map().caps().conditional_write {
-            self.map().update(&key, &mut change)?;
+            self.map().update(&key, form.limit(), &mut change)?;
         } else if self.options.exclusive {
             let (mut old, mut new) = (Vec::new(), Vec::new());
             let range = ByteRange::first((form.limit() as u64).saturating_add(1));

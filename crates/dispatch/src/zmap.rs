@@ -358,11 +358,13 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// Reads the object, lets `change` make a new one of it, and writes that, again and again until nobody
     /// came between. `change` gets the old bytes (or `None`) and the emptied buffer for the new ones.
     ///
+    /// An object of more than `limit` bytes is an error, not an allocation: a map reads at most one more.
+    ///
     /// # Errors
-    /// `NC_EPERM` if the map has no conditional writes; whatever `change` answers; an error that names the key
-    /// after too many lost races.
-    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
-        batch::compare_and_swap(self, key, change)
+    /// `NC_EPERM` if the map has no conditional writes; `NC_EIO` if the object is longer than `limit`; whatever
+    /// `change` answers; an error that names the key after too many lost races.
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        batch::compare_and_swap(self, key, limit, change)
     }
 
     /// Runs a batch of reads.

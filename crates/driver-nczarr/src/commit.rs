@@ -264,9 +264,10 @@ impl ZarrDataset {
         let (merged, plain): (Vec<&Document>, Vec<&Document>) = documents.iter().partition(|document| {
             conditional && !matches!(document.merge, Merge::None) && committed.documents.contains_key(&document.key)
         });
+        let limit = usize::try_from(self.options.limits.document).unwrap_or(usize::MAX);
         for document in merged {
             let mut stored = String::new();
-            self.map.update(&document.key, &mut |old, new| {
+            self.map.update(&document.key, limit, &mut |old, new| {
                 stored = match old {
                     Some(old) => merge::merged(document, old, &self.options.limits)?,
                     None => document.text.clone(),

@@ -177,14 +177,17 @@ impl ZMap for MemMap {
         self.put(key, value, intent)
     }
 
-    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let mut turn = None;
         for round in 0..TRIES {
             if round == RACES {
                 turn = Some(self.store.updates.lock().unwrap_or_else(PoisonError::into_inner));
             }
-            let version = self.read_versioned(key, usize::MAX, &mut old)?;
+            let version = self.read_versioned(key, limit.saturating_add(1), &mut old)?;
+            if old.len() > limit {
+                return Err(self.error(ErrorKind::Io, key, &format!("more than the {limit} bytes allowed")));
+            }
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
             let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);

@@ -92,7 +92,7 @@ fn refusals(map: &dyn ZMap) -> Outcome {
         fails("write_if without the capability", perm, map.write_if(&key, b"x", Expect::Absent))?;
         fails("read_versioned without the capability", perm, map.read_versioned(&key, usize::MAX, &mut Vec::new()))?;
         let mut called = false;
-        let update = map.update(&key, &mut |_, _| {
+        let update = map.update(&key, usize::MAX, &mut |_, _| {
             called = true;
             Ok(())
         });

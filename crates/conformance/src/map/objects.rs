@@ -263,7 +263,7 @@ fn updating(map: &dyn ZMap) -> Outcome {
     let key = key("u/k")?;
     let mut seen = Vec::new();
     for round in 0..3_u8 {
-        let update = map.update(&key, &mut |old, new| {
+        let update = map.update(&key, 2, &mut |old, new| {
             seen.push(old.map(<[u8]>::to_vec));
             holds("update empties the new value", new.is_empty())
                 .map_err(|failure| ErrorKind::Internal.context(failure.to_string()))?;
@@ -273,10 +273,17 @@ fn updating(map: &dyn ZMap) -> Outcome {
         ok("update", update)?;
     }
     same("what update hands in", vec![None, Some(vec![0, 0]), Some(vec![1, 1])], seen)?;
-    let stopped = map.update(&key, &mut |_, new| {
+    let stopped = map.update(&key, usize::MAX, &mut |_, new| {
         new.push(7);
         Err(ErrorKind::Range.context("no"))
     });
     fails("update passes on the failure of a change", &[ErrorKind::Range], stopped)?;
+    let mut called = false;
+    let too_long = map.update(&key, 1, &mut |_, _| {
+        called = true;
+        Ok(())
+    });
+    fails("update of an object longer than the limit", &[ErrorKind::Io], too_long)?;
+    same("update of an object longer than the limit changes nothing", false, called)?;
     holds_value(map, &key, &[2, 2])
 }

@@ -107,7 +107,7 @@ fn counting(map: &dyn ZMap) -> Outcome {
     let key = key("race/counter")?;
     let add = || {
         for _ in 0..ROUNDS {
-            ok("update", map.update(&key, &mut increment))?;
+            ok("update", map.update(&key, 8, &mut increment))?;
         }
         Ok(())
     };

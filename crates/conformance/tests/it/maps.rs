@@ -29,6 +29,7 @@ enum Fault {
     VersionsAreAllEqual,
     CreationReplaces,
     UpdateReadsOnce,
+    UpdateHasNoLimit,
     RenameReplaces,
     RenameForgetsTheOld,
     PromisesVersions,
@@ -172,18 +173,22 @@ impl ZMap for Faulty {
         }
     }
 
-    fn update(&self, key: &Key, change: &mut dispatch::Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut dispatch::Change<'_>) -> Result<()> {
         match self.fault {
             Fault::PromisesVersions | Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
             Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
             Fault::UpdateReadsOnce => {
                 let (mut old, mut new) = (Vec::new(), Vec::new());
                 let found = self.inner.read(key, ByteRange::ALL, &mut old)?;
+                if old.len() > limit {
+                    return Err(ErrorKind::Io.into());
+                }
                 std::thread::yield_now();
                 change(found.then_some(&old), &mut new)?;
                 self.inner.write(key, &new)
             }
-            _ => self.inner.update(key, change),
+            Fault::UpdateHasNoLimit => self.inner.update(key, usize::MAX, change),
+            _ => self.inner.update(key, limit, change),
         }
     }
 
@@ -339,6 +344,7 @@ fn every_broken_promise_is_found() {
         (Fault::VersionsAreAllEqual, "replaced"),
         (Fault::CreationReplaces, "creation"),
         (Fault::UpdateReadsOnce, "lost between threads"),
+        (Fault::UpdateHasNoLimit, "longer than the limit"),
         (Fault::RenameReplaces, "rename"),
         (Fault::RenameForgetsTheOld, "rename"),
         (Fault::PromisesVersions, "creation"),

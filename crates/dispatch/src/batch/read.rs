@@ -222,7 +222,7 @@ fn beyond(key: &Key, offset: u64, len: u64) -> Error {
     ErrorKind::Inval.context(format!("{key}: range at {offset}, {len} bytes: beyond 64 bits"))
 }
 
-fn too_long(key: &Key, limit: u64) -> Error {
+pub(super) fn too_long(key: &Key, limit: u64) -> Error {
     ErrorKind::Io.context(format!("{key}: longer than the {limit} bytes it may have"))
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use model::{ErrorKind, Result};
 
+use super::read::too_long;
 use crate::Key;
 use crate::zmap::{Change, Expect, Written, ZMap};
 
@@ -15,11 +16,19 @@ const TRIES: u32 = 32;
 const PAUSE: Duration = Duration::from_micros(20);
 const DOUBLINGS: u32 = 10;
 
-pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(map: &M, key: &Key, change: &mut Change<'_>) -> Result<()> {
+pub(crate) fn compare_and_swap<M: ZMap + ?Sized>(
+    map: &M,
+    key: &Key,
+    limit: usize,
+    change: &mut Change<'_>,
+) -> Result<()> {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for lost in 0..TRIES {
         old.clear();
-        let version = map.read_versioned(key, usize::MAX, &mut old)?;
+        let version = map.read_versioned(key, limit.saturating_add(1), &mut old)?;
+        if old.len() > limit {
+            return Err(too_long(key, limit as u64));
+        }
         new.clear();
         change(version.is_some().then_some(old.as_slice()), &mut new)?;
         let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);

@@ -125,8 +125,8 @@ impl ZMap for TracedMap {
         self.tell("write_if", key, || self.inner.write_if(key, value, expect), written)
     }
 
-    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
-        self.tell("update", key, || self.inner.update(key, change), none)
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        self.tell("update", key, || self.inner.update(key, limit, change), none)
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {

@@ -63,7 +63,7 @@ fn a_lost_race_is_run_again_on_what_is_there_then() {
     let map = TestMap::with(&[("n", &[5])]);
     map.losses.store(3, Ordering::Relaxed);
     let mut calls = 0;
-    map.update(&key("n"), &mut |old, new| {
+    map.update(&key("n"), usize::MAX, &mut |old, new| {
         calls += 1;
         new.push(old.unwrap()[0] + 1);
         Ok(())
@@ -76,7 +76,7 @@ fn a_lost_race_is_run_again_on_what_is_there_then() {
 #[test]
 fn an_update_creates_fails_and_gives_up() {
     let map = TestMap::with(&[]);
-    map.update(&key("new"), &mut |old, new| {
+    map.update(&key("new"), usize::MAX, &mut |old, new| {
         assert!(old.is_none());
         new.extend(b"made");
         Ok(())
@@ -84,12 +84,12 @@ fn an_update_creates_fails_and_gives_up() {
     .unwrap();
     assert_eq!(map.keys(), ["new"]);
 
-    let error = map.update(&key("new"), &mut |_, _| Err(ErrorKind::Filter.context("no"))).unwrap_err();
+    let error = map.update(&key("new"), usize::MAX, &mut |_, _| Err(ErrorKind::Filter.context("no"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Filter);
     assert_eq!(map.objects.lock().unwrap()[&key("new")].1, b"made");
 
     map.losses.store(usize::MAX, Ordering::Relaxed);
-    let error = map.update(&key("new"), &mut |_, _| Ok(())).unwrap_err();
+    let error = map.update(&key("new"), usize::MAX, &mut |_, _| Ok(())).unwrap_err();
     assert!(error.to_string().contains("new: others wrote it"), "{error}");
     assert_eq!(map.objects.lock().unwrap()[&key("new")].1, b"made");
 }
@@ -101,7 +101,7 @@ fn no_addition_is_lost_between_threads() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    map.update(&key("sum"), &mut |old, new| {
+                    map.update(&key("sum"), usize::MAX, &mut |old, new| {
                         let sum = u64::from_le_bytes(old.unwrap().try_into().unwrap());
                         new.extend((sum + 1).to_le_bytes());
                         Ok(())

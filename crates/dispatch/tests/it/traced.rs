@@ -85,7 +85,7 @@ fn every_operation_is_forwarded_and_told() {
         map.write(&key("d"), b"four").unwrap();
         map.rename(&key("d"), &key("e")).unwrap();
         assert!(map.exists(&key("e")).unwrap() && map.delete(&key("e")).unwrap());
-        map.update(&key("u"), &mut |_, new| {
+        map.update(&key("u"), usize::MAX, &mut |_, new| {
             new.push(1);
             Ok(())
         })

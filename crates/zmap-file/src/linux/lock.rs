@@ -261,7 +261,7 @@ mod tests {
         let perm = |error: model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
         perm(map.write_if(&key, b"x", Expect::Absent).unwrap_err());
         perm(map.read_versioned(&key, 1, &mut Vec::new()).unwrap_err());
-        perm(map.update(&key, &mut |_, _| Ok(())).unwrap_err());
+        perm(map.update(&key, usize::MAX, &mut |_, _| Ok(())).unwrap_err());
         assert!(map.delete(&key).unwrap());
         assert!(!map.path().join("a").exists());
     }

@@ -245,8 +245,8 @@ impl ZMap for FileMap {
         self.put(key, value, self.intent(key, expect)?, &mut None)
     }
 
-    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
-        self.change(key, change)
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        self.change(key, limit, change)
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 
 use dispatch::{ByteRange, Found, Key, OutBuf, ReadJob, ReadTicket, Version, pull_parallel};
-use model::{ErrorKind, Result};
+use model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
@@ -76,9 +76,7 @@ impl FileMap {
         match fault {
             Fault::Directory => self.only_prefix(key).map(|()| None),
             Fault::System(errno) => Err(self.fail(key.as_str(), "read", errno)),
-            Fault::TooLong(limit) => {
-                Err(ErrorKind::Io.context(format!("{} holds more than the {limit} bytes allowed", place())))
-            }
+            Fault::TooLong(limit) => Err(self.too_long(key, limit)),
             Fault::Ranges => Err(ErrorKind::Inval.context(format!("{}: a range without an end in 64 bits", place()))),
             Fault::Short { offset, len, end } => {
                 Err(ErrorKind::Io
@@ -86,6 +84,11 @@ impl FileMap {
             }
             Fault::Memory(len) => Err(ErrorKind::NoMem.context(format!("{}: {len} bytes", place()))),
         }
+    }
+
+    pub(super) fn too_long(&self, key: &Key, limit: usize) -> Error {
+        let place = self.path.display();
+        ErrorKind::Io.context(format!("{place}: key {:?} holds more than the {limit} bytes allowed", key.as_str()))
     }
 
     /// Replaces `out` by a range of an object; `None` if there is none. With `mark` also says what was read.

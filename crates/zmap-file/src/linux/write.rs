@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use dispatch::{Change, Expect, Key, Payload, Version, WriteJob, Written, pull_parallel};
+use dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_parallel};
 use model::{ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
@@ -210,14 +210,18 @@ impl FileMap {
     }
 
     /// Reads, changes and writes an object until nobody came between; after some lost races nobody can.
-    pub(super) fn change(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+    pub(super) fn change(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
         self.want_versions(key)?;
         self.want_name(key)?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for round in 0..TRIES {
             // A creation takes no lock, so the object may appear even now: once it is there, the lock holds.
             let guard = if round < RACES { None } else { Some(self.hold(key)?) };
-            let mark = self.read_vec(key, dispatch::ByteRange::ALL, &mut old, true)?.flatten();
+            let range = ByteRange::first((limit as u64).saturating_add(1));
+            let mark = self.read_vec(key, range, &mut old, true)?.flatten();
+            if old.len() > limit {
+                return Err(self.too_long(key, limit));
+            }
             new.clear();
             change(mark.is_some().then_some(&old[..]), &mut new)?;
             let intent = match &mark {

@@ -392,12 +392,15 @@ impl ZMap for FileMap {
         Ok(if done { Written::Done(Some(Version::new(Mark(value.to_vec())))) } else { Written::Lost })
     }
 
-    fn update(&self, key: &Key, change: &mut Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
         self.want(key, "changed")?;
         self.want_name(key)?;
         let _guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        let found = self.read(key, ByteRange::ALL, &mut old)?;
+        let found = self.read(key, ByteRange::first((limit as u64).saturating_add(1)), &mut old)?;
+        if old.len() > limit {
+            return Err(self.refuse(ErrorKind::Io, key, &format!("holds more than the {limit} bytes allowed")));
+        }
         change(found.then_some(&old), &mut new)?;
         self.put_held(key, &new, None).map(|_| ())
     }

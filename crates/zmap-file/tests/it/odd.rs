@@ -29,7 +29,7 @@ fn operations(map: &FileMap, key: &Key) -> Vec<(&'static str, Result<()>)> {
         ("read versioned", map.read_versioned(key, 10, &mut Vec::new()).map(drop)),
         ("write", map.write(key, b"w")),
         ("write if absent", map.write_if(key, b"w", Expect::Absent).map(drop)),
-        ("update", map.update(key, &mut |_, _| Ok(()))),
+        ("update", map.update(key, usize::MAX, &mut |_, _| Ok(()))),
         ("delete", map.delete(key).map(drop)),
         ("rename", map.rename(key, &Key::new("elsewhere").unwrap())),
     ]
@@ -139,7 +139,7 @@ fn our_own_files_and_foreign_names_are_no_objects() {
     assert_eq!(map.names(&Key::root()).unwrap(), ["hollow", "left", "v"], "what is not looked behind may be anything");
     map.rename(&key("v"), &key("hollow")).unwrap();
     map.write(&key("left"), b"object").unwrap();
-    map.update(&key("hollow/a/x"), &mut |old, new| {
+    map.update(&key("hollow/a/x"), usize::MAX, &mut |old, new| {
         assert!(old.is_none());
         new.push(1);
         Ok(())

@@ -194,7 +194,7 @@ fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer 
                 Some(version) => written(map.write_if(&key(k), &value(*seed), Expect::Is(version))?),
             },
             Op::Update(k) => {
-                map.update(&key(k), &mut |old, new| {
+                map.update(&key(k), usize::MAX, &mut |old, new| {
                     new.extend_from_slice(old.unwrap_or_default());
                     new.push(b'+');
                     Ok(())

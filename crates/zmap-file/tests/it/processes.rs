@@ -51,7 +51,7 @@ fn one_more(old: Option<&[u8]>) -> Vec<u8> {
 fn count(map: &FileMap) {
     let key = Key::new("counters/one").unwrap();
     for _ in 0..ROUNDS {
-        map.update(&key, &mut |old, new| {
+        map.update(&key, usize::MAX, &mut |old, new| {
             new.extend(one_more(old));
             Ok(())
         })
@@ -102,7 +102,7 @@ fn write_on(map: &FileMap) {
         let seed = (i % 251) as u8;
         map.write(&Key::new(&format!("old/{}", i % 3)).unwrap(), &whole(seed)).unwrap();
         map.write(&Key::new(&format!("new/{i}/0")).unwrap(), &whole(seed)).unwrap();
-        map.update(&Key::new("old/changed").unwrap(), &mut |_, new| {
+        map.update(&Key::new("old/changed").unwrap(), usize::MAX, &mut |_, new| {
             new.extend(whole(seed));
             Ok(())
         })
