@@ -7,9 +7,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+use model::{Defined, Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 
-use crate::{DriverInfo, Format, FormatX, MemMut, MemRef, Registry};
+use crate::{DriverInfo, Format, FormatX, Linear, MemMut, MemRef, Registry};
 
 /// How much of a variable's decoded data is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,6 +110,17 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
+    /// Admits an edit and applies it to the model ([`ModelCell::define`]).
+    ///
+    /// A format whose [`Dataset::admit`] depends on what other threads may be changing makes one step of both.
+    ///
+    /// # Errors
+    /// As [`Dataset::admit`] and [`Model::apply`](model::Model::apply); nothing has changed then.
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.admit(edit)?;
+        self.model().define(edit)
+    }
+
     /// Writes the metadata (`enddef`).
     ///
     /// # Errors
@@ -143,6 +154,17 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// # Errors
     /// `NC_ERANGE` after the whole transfer if a value did not fit; what storage and filters say.
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
+
+    /// Reads a hyperslab as floats or doubles, each element transformed on the way.
+    ///
+    /// Arithmetic is that of doubles, in memory of floats too, where the result is rounded. Where this is not
+    /// implemented elements are read first and transformed then, with memory for all of them.
+    ///
+    /// # Errors
+    /// As [`VarData::get`]; `NC_EBADTYPE` for memory of another type, or missing values that are not of the variable's.
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        crate::linear::two_passes(self, slab, out, linear)
+    }
 
     /// Writes a hyperslab, converting from the memory type, and grows unlimited dimensions.
     ///

@@ -5,6 +5,8 @@
 //!
 //! Source: netCDF-4 rules as the interface notes state them; the codes are those of netCDF-C.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 
 use crate::name::{normalize, position};
@@ -67,16 +69,36 @@ impl Model {
         Ok(Defined::Dim(self.add_dim(group, &name, len, len == 0)?))
     }
 
-    fn rename_dim(&mut self, id: DimId, name: &str) -> Result<Defined> {
+    /// Whether the model allows to rename what the edit renames: a dimension, variable or group. Other edits are not
+    /// looked at.
+    ///
+    /// # Errors
+    /// As [`Model::apply`], which will not refuse what this allows.
+    pub fn check_rename(&self, edit: &Edit<'_>) -> Result<()> {
+        match *edit {
+            Edit::RenameDim { dim, name } => self.new_dim_name(dim, name).map(drop),
+            Edit::RenameVar { var, name } => self.new_var_name(var, name).map(drop),
+            Edit::RenameGroup { group, name } => self.new_group_name(group, name).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn new_dim_name<'n>(&self, id: DimId, name: &'n str) -> Result<Cow<'n, str>> {
         let name = normalize(name)?;
         let dim = self.dim(id)?;
-        let (group, old) = (dim.group, dim.name.clone());
-        let dims = &mut self.group_mut(group)?.dims;
-        if old != name && dims.contains_key(&*name) {
+        let old = &dim.name;
+        if *old != name && self.group(dim.group)?.dims.contains_key(&*name) {
             return Err(ErrorKind::NameInUse.context(format!("dimension {old:?}: there is a {name:?}")));
         }
-        rename_key(dims, &old, &name);
-        self.dim_mut(id)?.name = name.into_owned();
+        Ok(name)
+    }
+
+    fn rename_dim(&mut self, id: DimId, name: &str) -> Result<Defined> {
+        let name = self.new_dim_name(id, name)?.into_owned();
+        let group = self.dim(id)?.group;
+        let old = std::mem::replace(&mut self.dim_mut(id)?.name, name.clone());
+        rename_key(&mut self.group_mut(group)?.dims, &old, name);
+        self.renamed();
         Ok(Defined::Nothing)
     }
 
@@ -114,30 +136,44 @@ impl Model {
         Ok(false)
     }
 
-    fn rename_var(&mut self, id: VarId, name: &str) -> Result<Defined> {
+    fn new_var_name<'n>(&self, id: VarId, name: &'n str) -> Result<Cow<'n, str>> {
         let name = normalize(name)?;
         let var = self.var(id)?;
-        let (group, old) = (var.group, var.name.clone());
-        if old != name {
-            self.check_object_name(group, &name)?;
+        if var.name != name {
+            self.check_object_name(var.group, &name)?;
         }
-        rename_key(&mut self.group_mut(group)?.vars, &old, &name);
-        self.var_mut(id)?.name = name.into_owned();
+        Ok(name)
+    }
+
+    fn rename_var(&mut self, id: VarId, name: &str) -> Result<Defined> {
+        let name = self.new_var_name(id, name)?.into_owned();
+        let var = self.var_mut(id)?;
+        let group = var.group;
+        let old = std::mem::replace(&mut var.name, name.clone());
+        rename_key(&mut self.group_mut(group)?.vars, &old, name);
+        self.renamed();
         Ok(Defined::Nothing)
     }
 
-    fn rename_group(&mut self, id: GroupId, name: &str) -> Result<Defined> {
+    /// The new name, and the group around it.
+    fn new_group_name<'n>(&self, id: GroupId, name: &'n str) -> Result<(Cow<'n, str>, GroupId)> {
         let name = normalize(name)?;
         let group = self.group(id)?;
         let Some(parent) = group.parent else {
             return Err(ErrorKind::BadGrpId.context("the root group has no other name"));
         };
-        let old = group.name.clone();
-        if old != name {
+        if group.name != name {
             self.check_object_name(parent, &name)?;
         }
-        rename_key(&mut self.group_mut(parent)?.groups, &old, &name);
-        self.group_mut(id)?.name = name.into_owned();
+        Ok((name, parent))
+    }
+
+    fn rename_group(&mut self, id: GroupId, name: &str) -> Result<Defined> {
+        let (name, parent) = self.new_group_name(id, name)?;
+        let name = name.into_owned();
+        let old = std::mem::replace(&mut self.group_mut(id)?.name, name.clone());
+        rename_key(&mut self.group_mut(parent)?.groups, &old, name);
+        self.renamed();
         Ok(Defined::Nothing)
     }
 
@@ -192,7 +228,7 @@ impl Model {
         if let (true, Some(var)) = (to == FILL_VALUE, var) {
             self.check_fill(var, values)?;
         }
-        rename_key(self.atts_mut(group, var)?, &old, &to);
+        rename_key(self.atts_mut(group, var)?, &old, to.into_owned());
         if fills {
             self.attribute_to_fill(var)?;
         }
@@ -354,8 +390,9 @@ impl Model {
 }
 
 /// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
-fn rename_key<T>(table: &mut IndexMap<String, T>, from: &str, to: &str) {
-    if let Some((place, _, value)) = table.shift_remove_full(from) {
-        table.shift_insert(place, to.to_owned(), value);
+fn rename_key<T>(table: &mut IndexMap<String, T>, from: &str, to: String) {
+    if let Some(place) = table.get_index_of(from) {
+        // Only a name that has another place is refused.
+        let _ = table.replace_index(place, to);
     }
 }

@@ -43,6 +43,29 @@ impl ModelCell {
         self.change(|model| model.apply(edit))
     }
 
+    /// As [`ModelCell::apply`]; enters define mode first, as [`ModelCell::begin`] does, if it is data mode and the edit can
+    /// be applied. All of it is one step for other threads.
+    ///
+    /// # Errors
+    /// As [`Model::apply`].
+    pub fn define(&self, edit: &Edit<'_>) -> Result<Defined> {
+        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let before = saved.is_none().then(|| Arc::clone(&current));
+        let defined = Arc::make_mut(&mut current).apply(edit);
+        if let Some(before) = before {
+            match defined {
+                Ok(_) => {
+                    *saved = Some(before);
+                    self.defining.store(true, Ordering::Release);
+                }
+                Err(_) => *current = before,
+            }
+        }
+        self.edition.fetch_add(1, Ordering::Release);
+        defined
+    }
+
     /// Lets `change` work on the model directly: for a driver that fills in what it found, not for edits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Model) -> T) -> T {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -115,5 +138,20 @@ mod tests {
         assert!(!cell.roll_back() && !see(&cell));
         cell.begin();
         assert!(cell.end() && !cell.is_defining() && !cell.end() && !see(&cell));
+    }
+
+    #[test]
+    fn a_definition_enters_define_mode_only_if_it_is_one() {
+        let cell = ModelCell::default();
+        let dim = |name| Edit::DefDim { group: GroupId::ROOT, name, len: None };
+        let before = cell.snapshot();
+        assert!(cell.define(&dim("/")).is_err() && !cell.is_defining());
+        assert!(Arc::ptr_eq(&before, &cell.snapshot()), "nothing was copied for good");
+        for name in ["t", "u"] {
+            assert!(cell.define(&dim(name)).is_ok() && cell.is_defining());
+        }
+        assert!(cell.define(&dim("t")).is_err() && cell.is_defining());
+        assert_eq!(cell.snapshot().dims().len(), 2);
+        assert!(cell.roll_back() && Arc::ptr_eq(&before, &cell.snapshot()), "an abort goes back before the first");
     }
 }

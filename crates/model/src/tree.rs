@@ -180,10 +180,12 @@ impl Var {
 /// The metadata of one dataset.
 #[derive(Debug, Clone)]
 pub struct Model {
-    groups: Vec<Group>,
+    groups: Vec<Arc<Group>>,
     dims: Vec<Dim>,
     vars: Vec<Arc<Var>>,
     types: Vec<Arc<UserType>>,
+    /// See [`Model::naming`].
+    naming: u64,
     /// What new variables without a fill value of their own do.
     pub fill_mode: FillMode,
 }
@@ -191,10 +193,11 @@ pub struct Model {
 impl Default for Model {
     fn default() -> Self {
         Self {
-            groups: vec![Group { name: "/".to_owned(), ..Group::default() }],
+            groups: vec![Arc::new(Group { name: "/".to_owned(), ..Group::default() })],
             dims: Vec::new(),
             vars: Vec::new(),
             types: Vec::new(),
+            naming: 0,
             fill_mode: FillMode::Fill,
         }
     }
@@ -216,7 +219,7 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::BadGrpId`] if there is no such group.
     pub fn group(&self, id: GroupId) -> Result<&Group> {
-        self.groups.get(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+        self.groups.get(id.index()).map(|group| &**group).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
     }
 
     /// A group, to change it.
@@ -224,7 +227,7 @@ impl Model {
     /// # Errors
     /// As [`Model::group`].
     pub fn group_mut(&mut self, id: GroupId) -> Result<&mut Group> {
-        self.groups.get_mut(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+        self.groups.get_mut(id.index()).map(Arc::make_mut).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
     }
 
     /// A dimension.
@@ -277,7 +280,13 @@ impl Model {
 
     /// All groups, the root first, each after the group it lies in.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = (GroupId, &Group)> {
-        self.groups.iter().enumerate().map(|(i, group)| (GroupId(i as u32), group))
+        self.groups_from(0)
+    }
+
+    /// All groups but the first `count`, which are not looked at.
+    pub fn groups_from(&self, count: usize) -> impl ExactSizeIterator<Item = (GroupId, &Group)> {
+        let rest = self.groups.get(count..).unwrap_or_default();
+        rest.iter().enumerate().map(move |(i, group)| (GroupId((count + i) as u32), &**group))
     }
 
     /// All dimensions, in the order of definition.
@@ -287,7 +296,25 @@ impl Model {
 
     /// All variables, in the order of definition.
     pub fn vars(&self) -> impl ExactSizeIterator<Item = (VarId, &Var)> {
-        self.vars.iter().enumerate().map(|(i, var)| (VarId(i as u32), &**var))
+        self.vars_from(0)
+    }
+
+    /// All variables but the first `count`, which are not looked at.
+    pub fn vars_from(&self, count: usize) -> impl ExactSizeIterator<Item = (VarId, &Var)> {
+        let rest = self.vars.get(count..).unwrap_or_default();
+        rest.iter().enumerate().map(move |(i, var)| (VarId((count + i) as u32), &**var))
+    }
+
+    /// A number that is another one after every renaming of a group, dimension or variable, and never one again that it
+    /// was: two models of one dataset in which it is the same have the same names for what is in both.
+    pub fn naming(&self) -> u64 {
+        self.naming
+    }
+
+    /// Something was renamed.
+    pub(crate) fn renamed(&mut self) {
+        static NAMINGS: AtomicU64 = AtomicU64::new(1);
+        self.naming = NAMINGS.fetch_add(1, Ordering::Relaxed);
     }
 
     /// All user-defined types, in the order of definition.
@@ -321,7 +348,7 @@ impl Model {
     pub fn add_group(&mut self, parent: GroupId, name: &str) -> Result<GroupId> {
         self.check_object_name(parent, name)?;
         let id = GroupId(self.groups.len() as u32);
-        self.groups.push(Group { name: name.to_owned(), parent: Some(parent), ..Group::default() });
+        self.groups.push(Arc::new(Group { name: name.to_owned(), parent: Some(parent), ..Group::default() }));
         self.group_mut(parent)?.groups.insert(name.to_owned(), id);
         Ok(id)
     }

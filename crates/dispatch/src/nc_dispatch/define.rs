@@ -56,23 +56,12 @@ pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Resu
 
 pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
     trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
-        let was_defining = dataset.model().is_defining();
-        if !was_defining && is_classic(dataset) && !fits_data_mode(&dataset.model().snapshot(), edit) {
+        if !dataset.model().is_defining() && is_classic(dataset) && !fits_data_mode(&dataset.model().snapshot(), edit) {
             return Err(ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"));
         }
-        if moves_storage(edit) {
-            // The format moves what is stored before the model changes: the model must not refuse afterwards.
-            Model::clone(&dataset.model().snapshot()).apply(edit)?;
-        }
-        dataset.admit(edit)?;
-        if !was_defining {
-            dataset.model().begin();
-        }
-        let defined = dataset.model().apply(edit);
-        if defined.is_err() && !was_defining {
-            dataset.model().end();
-        }
-        defined
+        // A format may move what is stored before the model changes: the model must not refuse afterwards.
+        dataset.model().snapshot().check_rename(edit)?;
+        dataset.apply(edit)
     })
 }
 
@@ -92,10 +81,6 @@ fn fits_data_mode(model: &Model, edit: &Edit<'_>) -> bool {
         Edit::RenameAtt { name, to, .. } => to.len() <= name.len(),
         _ => false,
     }
-}
-
-fn moves_storage(edit: &Edit<'_>) -> bool {
-    matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. })
 }
 
 /// The name of the dispatch table's entry that makes an edit.
