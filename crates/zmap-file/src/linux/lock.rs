@@ -72,7 +72,7 @@ impl Locks {
         Ok(Guard { byte: self.byte(root, byte, true)?, _stripe: stripe })
     }
 
-    /// Waits for the directories: while it is held nobody prunes. To be taken after keys, never before.
+    /// Waits for the directories: while it is held nobody removes any. To be taken after keys, never before.
     pub(super) fn lock_tree(&self, root: BorrowedFd<'_>) -> Result<Guard<'_>, Errno> {
         let stripe = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Guard { byte: self.byte(root, TREE, true)?, _stripe: stripe })

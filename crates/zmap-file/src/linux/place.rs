@@ -19,7 +19,7 @@ use crate::names;
 /// between being made and being used. Far more than chance explains.
 pub(super) const TRIES: usize = 100;
 
-/// How often directories may vanish before others are kept from pruning.
+/// How often directories may vanish before others are kept from removing them.
 const CALM: usize = 3;
 
 /// A directory objects are put in, kept from one write to the next of a batch.
@@ -106,13 +106,14 @@ impl FileMap {
         Err(Stop::Gone)
     }
 
-    /// After some rounds in which directories vanished: keeps others from pruning them.
+    /// After some rounds in which directories vanished: keeps others from removing them.
     pub(super) fn calm(&self, key: &Key, round: usize) -> Result<Option<Guard<'_>>> {
-        if round < CALM {
-            return Ok(None);
-        }
+        if round < CALM { Ok(None) } else { self.hold_tree(key).map(Some) }
+    }
+
+    fn hold_tree(&self, key: &Key) -> Result<Guard<'_>> {
         let guard = self.locks.lock_tree(self.root());
-        guard.map(Some).map_err(|errno| self.fail(key.as_str(), "lock the directories of", errno))
+        guard.map_err(|errno| self.fail(key.as_str(), "lock the directories of", errno))
     }
 
     fn open_place(&self, path: &str) -> Result<Place, Errno> {
@@ -148,8 +149,8 @@ impl FileMap {
 
     /// Makes sure that an object may stand at `key`: removes an empty directory from its place.
     ///
-    /// `false` if an object stands there already.
-    pub(super) fn clear_way(&self, dir: BorrowedFd<'_>, key: &Key) -> Result<bool> {
+    /// `false` if an object stands there already. With `calm` the caller holds the directories.
+    pub(super) fn clear_way(&self, dir: BorrowedFd<'_>, key: &Key, calm: bool) -> Result<bool> {
         let (_, name) = names::split(key);
         for _ in 0..TRIES {
             let stat = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -159,13 +160,17 @@ impl FileMap {
             };
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => return Ok(false),
-                FileType::Directory => match tree::remove_hollow(dir, name) {
-                    Ok(()) => return Ok(true),
-                    Err(Errno::NOTEMPTY) => return Err(self.collision(key.as_str(), "is a prefix of objects")),
-                    // Something else took its place meanwhile.
-                    Err(Errno::NOTDIR) => {}
-                    Err(errno) => return Err(self.fail(key.as_str(), "clear the place of", errno)),
-                },
+                FileType::Directory => {
+                    // Whoever puts an object below, and lost its directory before, is let through.
+                    let _guard = if calm { None } else { Some(self.hold_tree(key)?) };
+                    match tree::remove_hollow(dir, name) {
+                        Ok(()) => return Ok(true),
+                        Err(Errno::NOTEMPTY) => return Err(self.collision(key.as_str(), "is a prefix of objects")),
+                        // Something else took its place meanwhile.
+                        Err(Errno::NOTDIR) => {}
+                        Err(errno) => return Err(self.fail(key.as_str(), "clear the place of", errno)),
+                    }
+                }
                 FileType::Symlink => return Err(self.fail(key.as_str(), "write", Errno::LOOP)),
                 _ => return Err(self.refuse(key.as_str(), "is not a regular file")),
             }

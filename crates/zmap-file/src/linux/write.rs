@@ -102,7 +102,7 @@ impl FileMap {
         let place = self.place(key, kept)?;
         let dir = place.dir(self);
         let mut staged = self.stage(dir, key, value, replaces)?;
-        let linked = if replaces { Linked::Taken } else { self.put_new(&mut staged, dir, key, value)? };
+        let linked = if replaces { Linked::Taken } else { self.put_new(&mut staged, dir, key, value, calm.is_some())? };
         // Keys are not waited for while the directories are held.
         drop(calm);
         let done = match linked {
@@ -131,10 +131,11 @@ impl FileMap {
         dir: BorrowedFd<'p>,
         key: &Key,
         value: &[u8],
+        calm: bool,
     ) -> Result<Linked, Stop> {
         for _ in 0..TRIES {
             let linked = self.link(staged, dir, key, value)?;
-            if linked != Linked::Taken || !self.clear_way(dir, key)? {
+            if linked != Linked::Taken || !self.clear_way(dir, key, calm)? {
                 return Ok(linked);
             }
         }
@@ -160,9 +161,9 @@ impl FileMap {
                     self.want_versions(key)?;
                     self.is_unchanged(dir, key, mark)?
                 }
-                Intent::Create | Intent::CreateLocked => self.clear_way(dir, key)?,
+                Intent::Create | Intent::CreateLocked => self.clear_way(dir, key, false)?,
                 Intent::Replace | Intent::ReplaceLocked => {
-                    if self.clear_way(dir, key)? {
+                    if self.clear_way(dir, key, false)? {
                         self.replacing.store(false, Ordering::Relaxed);
                     }
                     true
@@ -316,7 +317,7 @@ impl FileMap {
                     return Ok(());
                 }
                 Err(Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR) => {
-                    if !self.clear_way(target.dir(self), to)? {
+                    if !self.clear_way(target.dir(self), to, false)? {
                         return Err(taken());
                     }
                 }
