@@ -3,11 +3,14 @@
 //! The parts of a projection never overlap; the board hands out the right to write each of them once, whatever
 //! the map that drives the transfer does, and calls the memory filled only when all were written.
 //!
+//! [`Strip`] is the simpler thing where parts follow one another: each is cut off the memory that is left.
+//!
 //! The only module that shares raw memory between threads; what is written there, the kernels know.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use dispatch::OutBuf;
 use model::{ErrorKind, Result};
@@ -157,6 +160,65 @@ impl Slot<'_> {
 
     fn written(self) {
         self.board.written.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Memory that threads fill piece by piece, in the order of the pieces.
+pub(crate) struct Strip<'a> {
+    /// How many pieces were cut off, and the memory after them.
+    rest: Mutex<(usize, &'a mut [MaybeUninit<u8>])>,
+    written: AtomicUsize,
+}
+
+/// Lets `work` fill all of `out` through a strip.
+///
+/// # Errors
+/// Whatever `work` says; `NC_EINTERNAL` if a piece was left out.
+pub(crate) fn in_pieces<R>(out: &mut OutBuf<'_>, work: impl FnOnce(&Strip<'_>) -> Result<R>) -> Result<R> {
+    let len = out.capacity();
+    // SAFETY: the memory of an output is one piece of so many bytes, borrowed exclusively.
+    let memory = unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<u8>>(), len) };
+    let strip = Strip { rest: Mutex::new((0, memory)), written: AtomicUsize::new(0) };
+    let result = work(&strip)?;
+    let written = strip.written.load(Ordering::Acquire);
+    if written != len {
+        return Err(ErrorKind::Internal.context(format!("{} of {len} bytes were not delivered", len - written)));
+    }
+    // SAFETY: pieces of the memory that do not overlap were initialised, and their lengths add up to all of it.
+    unsafe { out.set_filled(len) };
+    Ok(result)
+}
+
+impl Strip<'_> {
+    /// Lets `fill` write the next piece. `len_of` tells its length by its number, or that there are no more.
+    ///
+    /// # Errors
+    /// Whatever `fill` says; `NC_EINTERNAL` if it wrote less than the piece, or there is less memory.
+    pub(crate) fn next<R>(
+        &self,
+        len_of: impl FnOnce(usize) -> Option<usize>,
+        fill: impl FnOnce(usize, &mut OutBuf<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let (number, piece) = {
+            let mut guard = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+            let (number, rest) = &mut *guard;
+            let Some(len) = len_of(*number) else { return Ok(None) };
+            let Some((piece, left)) = std::mem::take(rest).split_at_mut_checked(len) else {
+                return Err(ErrorKind::Internal.context(format!("no memory for a piece of {len} bytes")));
+            };
+            *rest = left;
+            *number += 1;
+            (*number - 1, piece)
+        };
+        let (start, len) = (piece.as_ptr().cast::<u8>(), piece.len());
+        let mut out = OutBuf::new(piece);
+        let result = fill(number, &mut out)?;
+        let filled = out.filled();
+        if !std::ptr::eq(filled.as_ptr(), start) || filled.len() != len {
+            return Err(ErrorKind::Internal.context(format!("{} of {len} bytes of a piece were written", filled.len())));
+        }
+        self.written.fetch_add(len, Ordering::AcqRel);
+        Ok(Some(result))
     }
 }
 

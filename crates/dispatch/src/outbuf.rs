@@ -130,6 +130,25 @@ impl<'a> OutBuf<'a> {
         Ok(())
     }
 
+    /// Lets `fill` append at most `limit` bytes, to an output that starts empty. Answers how many it appended.
+    ///
+    /// # Errors
+    /// Whatever `fill` answers; [`OutBuf::put`]'s error if there is less room; [`ErrorKind::Internal`] if `fill`
+    /// exchanged its output for another.
+    pub fn limited(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<usize> {
+        let owned = self.owned;
+        let memory = self.rest_for(limit)?;
+        let mut part = OutBuf { owned, ..OutBuf::new(memory) };
+        let start = part.start;
+        fill(&mut part)?;
+        let (end, filled) = (part.start, part.filled);
+        if !std::ptr::eq(start, end) {
+            return Err(ErrorKind::Internal.context("an output was exchanged for another"));
+        }
+        self.filled += filled;
+        Ok(filled)
+    }
+
     /// The whole memory, for code that writes it in pieces or in parallel. Forgets what was written.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.filled = 0;
@@ -230,6 +249,23 @@ mod tests {
         }));
         assert!(panicked.is_err());
         assert_eq!(memory, [0; 8]);
+    }
+
+    #[test]
+    fn a_limited_part_is_appended() {
+        let mut memory = [MaybeUninit::uninit(); 8];
+        let mut out = OutBuf::new(&mut memory);
+        out.put(b"ab").unwrap();
+        assert_eq!(out.limited(3, |part| part.put(b"cd")).unwrap(), 2);
+        assert!(out.limited(3, |part| part.put(b"efgh")).is_err());
+        assert!(out.limited(5, |_| Ok(())).is_err(), "only four are left");
+        assert_eq!(out.filled(), b"abcd");
+        let error = out.limited(4, |part| {
+            *part = OutBuf::over(Box::leak(vec![1; 8].into_boxed_slice()));
+            part.zeroed(4).map(drop)
+        });
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(out.filled(), b"abcd");
     }
 
     #[test]
