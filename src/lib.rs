@@ -62,6 +62,6 @@ pub use group::Group;
 pub use model::{
     self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
 };
-pub use number::Number;
+pub use number::{Number, Real};
 pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open};
 pub use variable::Variable;

@@ -1,4 +1,4 @@
-//! [`Number`]: the ten Rust types that are netCDF number types.
+//! [`Number`]: the ten Rust types that are netCDF number types; [`Real`]: the two of them that are no integers.
 
 use dispatch::Buffer;
 use model::NcType;
@@ -28,3 +28,9 @@ numbers! {
     i8 => Byte, i16 => Short, i32 => Int, i64 => Int64, f32 => Float,
     u8 => UByte, u16 => UShort, u32 => UInt, u64 => UInt64, f64 => Double,
 }
+
+/// `f32` and `f64`: what scaled values are read as.
+pub trait Real: Number {}
+
+impl Real for f32 {}
+impl Real for f64 {}

@@ -3,6 +3,8 @@
 //! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
 //! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
 
+mod unpack;
+
 use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, MemMut, MemRef, VarData, byte_len};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData, byte_len};
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::grid::Grid;
 use crate::keeper::Keeper;
+use crate::kernel::Convert;
 use crate::numbers::Numbers;
 use crate::plan::{Plan, Source};
 use crate::strings::{Strings, Text, fill_string};
@@ -172,6 +173,19 @@ impl VarData for ChunkedArray {
             (Kind::Strings(keeper), MemMut::Strings(out)) => {
                 self.check_strings(slab, out)?;
                 if any { strings::get(keeper, slab, out) } else { Ok(()) }
+            }
+            (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
+        }
+    }
+
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        let any = self.check(slab, false)?;
+        match (&self.kind, out) {
+            (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
+                self.check_bytes(slab, ty, out.capacity())?;
+                let form = &keeper.form;
+                let convert = Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&keeper.name))?;
+                if any { read::get_with(keeper, slab, Some(convert), out) } else { Ok(()) }
             }
             (kind, _) => Err(text_and_numbers(each_kind!(kind, keeper => &keeper.name))),
         }

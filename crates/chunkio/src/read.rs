@@ -71,9 +71,18 @@ pub(crate) fn hit(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &m
 
 /// Reads a slab that was checked and is not empty.
 pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+    get_with(keeper, slab, Convert::reading(keeper.form.ty, ty)?, out)
+}
+
+/// As [`get`], with elements converted in a way of the caller's.
+pub(crate) fn get_with(
+    keeper: &Keeper<Numbers>,
+    slab: &Slab<'_>,
+    convert: Option<Convert>,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
     let form = &keeper.form;
-    let convert = Convert::reading(form.ty, ty)?;
-    let mem_item = convert.map_or(form.item(), |convert| convert.mem_item);
+    let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
     let projection = Projection::new(&keeper.grid, slab, &keeper.grid.shape())?;
     let stream = out.capacity() >= STREAM;
     let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());

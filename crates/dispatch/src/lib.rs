@@ -18,6 +18,7 @@ mod driver;
 mod element;
 mod filter;
 mod key;
+mod linear;
 mod memory;
 mod nc_dispatch;
 mod options;
@@ -40,7 +41,9 @@ pub use element::{ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFormat};
 pub use inventory;
 pub use key::Key;
+pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
+pub use model::convert::Linear;
 pub use nc_dispatch::{
     AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att, copy_var,
 };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, MemMut, MemRef, VarData};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
 use model::{ErrorKind, Result, Slab};
 
 /// An array that is written only as long as it is the variable's.
@@ -47,6 +47,10 @@ impl Gate {
 impl VarData for Gate {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.array.get(slab, out)
+    }
+
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        self.array.get_linear(slab, out, linear)
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {

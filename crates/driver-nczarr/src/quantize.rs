@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{CacheConfig, MemMut, MemRef, VarData};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
 use model::{ErrorKind, NcType, Quantize, Result, Slab, Values, convert};
 
 use crate::gate::Gate;
@@ -51,6 +51,10 @@ impl Rounded {
 impl VarData for Rounded {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.array.get(slab, out)
+    }
+
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        self.array.get_linear(slab, out, linear)
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {

@@ -2,21 +2,27 @@
 
 use std::mem::MaybeUninit;
 
-use model::convert::{self, Row};
+use model::convert::{self, Linear, Row};
 use model::{NcType, Result};
 
+use super::linear::Transform;
 use super::{Kernel, Layout, Rows, choose, each_row};
 
 /// Elements per piece: what a piece takes on the stack stays in the first cache.
-const PIECE: usize = 512;
+pub(super) const PIECE: usize = 512;
 
 /// A conversion between the stored type and a memory type.
-#[derive(Clone, Copy)]
 pub(crate) struct Convert {
-    /// For stored elements in this machine's byte order, and in the other.
-    rows: [Row; 2],
+    how: How,
     /// Bytes of an element in memory.
     pub(crate) mem_item: usize,
+}
+
+enum How {
+    /// From type to type: for stored elements in this machine's byte order, and in the other.
+    Plain([Row; 2]),
+    /// With scale and offset; for reading only.
+    Linear(Transform),
 }
 
 impl std::fmt::Debug for Convert {
@@ -42,6 +48,15 @@ impl Convert {
         Self::new(memory, stored, memory, convert::write_row)
     }
 
+    /// The conversion for reading with scale and offset.
+    ///
+    /// # Errors
+    /// As [`Linear::check`]; `NC_EBADTYPE` if missing values are not of the stored type.
+    pub(crate) fn scaling(stored: NcType, memory: NcType, linear: &Linear) -> Result<Self> {
+        let transform = Transform::new(stored, memory, linear)?;
+        Ok(Self { mem_item: transform.mem_item(), how: How::Linear(transform) })
+    }
+
     fn new(
         from: NcType,
         to: NcType,
@@ -51,20 +66,20 @@ impl Convert {
         convert::check(from, to)?;
         match memory.size() {
             Some(mem_item) if from != to => {
-                Ok(Some(Self { rows: [row(from, to, false)?, row(from, to, true)?], mem_item }))
+                Ok(Some(Self { how: How::Plain([row(from, to, false)?, row(from, to, true)?]), mem_item }))
             }
             _ => Ok(None),
         }
     }
 
-    fn row(&self, layout: &Layout) -> Row {
-        self.rows[usize::from(layout.swap)]
-    }
-
     /// One element of this machine's byte order, converted for memory; and whether it is out of range.
     pub(crate) fn element(&self, value: &[u8]) -> ([u8; 8], bool) {
+        let row = match &self.how {
+            How::Plain([row, _]) => row,
+            How::Linear(transform) => return transform.element(value),
+        };
         let mut out = [MaybeUninit::new(0); 8];
-        let out_of_range = self.rows[0](value, &mut out[..self.mem_item]);
+        let out_of_range = row(value, &mut out[..self.mem_item]);
         (
             out.map(|byte| {
                 // SAFETY: it was initialised above, and a row function leaves nothing uninitialised.
@@ -79,7 +94,11 @@ impl Convert {
     /// # Safety
     /// See [`Kernel`].
     pub(super) unsafe fn load(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows, stream: bool) -> bool {
-        let (row, item) = (self.row(layout), layout.item);
+        let (row, item) = match &self.how {
+            How::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
+            // SAFETY: the same contract.
+            How::Linear(transform) => return unsafe { transform.load(layout, src, dst, rows, stream) },
+        };
         // The row function swaps, so the kernel before it must not.
         let gather = Side::new(&Layout { swap: false, ..*layout }, item, rows.src[0], rows.pitch, true, false);
         let scatter = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.dst[0], 0, false, stream);
@@ -102,7 +121,10 @@ impl Convert {
     /// # Safety
     /// See [`Kernel`].
     pub(super) unsafe fn save(&self, layout: &Layout, src: *const u8, dst: *mut u8, rows: &Rows) -> bool {
-        let (row, item) = (self.row(layout), layout.item);
+        let (row, item) = match &self.how {
+            How::Plain(rows) => (rows[usize::from(layout.swap)], layout.item),
+            How::Linear(_) => unreachable!("made for reading"),
+        };
         let gather = Side::new(&Layout::native(self.mem_item), self.mem_item, rows.src[0], 0, true, false);
         let scatter = Side::new(&Layout { swap: false, ..*layout }, item, rows.dst[0], rows.pitch, false, false);
         let mut out_of_range = false;
@@ -122,18 +144,18 @@ impl Convert {
 
 /// How a row function gets at one side: directly if its elements lie one after another, else by a kernel and a
 /// piece of the stack.
-struct Side {
+pub(super) struct Side {
     item: usize,
     step: usize,
     pitch: usize,
-    kernel: Option<Kernel>,
+    pub(super) kernel: Option<Kernel>,
 }
 
 impl Side {
-    fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool, stream: bool) -> Self {
+    pub(super) fn new(layout: &Layout, item: usize, step: usize, pitch: usize, to_piece: bool, stream: bool) -> Self {
         let unit = step == if layout.planes { 1 } else { item };
-        let planes = layout.planes && item > 1;
-        let kernel = (planes || !unit || stream).then(|| choose(layout, unit, to_piece, stream));
+        let moved = (layout.planes || layout.swap) && item > 1;
+        let kernel = (moved || !unit || stream).then(|| choose(layout, unit, to_piece, stream));
         Self { item, step, pitch, kernel }
     }
 
@@ -145,14 +167,33 @@ impl Side {
     }
 }
 
-/// Converts `n` elements, at most [`PIECE`].
+/// Converts `n` elements with a row function of types.
 ///
 /// # Safety
-/// They lie inside both sides.
-unsafe fn piece(row: Row, n: usize, (from, src): (&Side, *const u8), (to, dst): (&Side, *mut u8)) -> bool {
+/// As [`through`].
+unsafe fn piece(row: Row, n: usize, from: (&Side, *const u8), to: (&Side, *mut u8)) -> bool {
+    let (taken, given) = (n * from.0.item, n * to.0.item);
+    // SAFETY: the caller's promise; the row function initialises all of its output.
+    unsafe {
+        through(n, from, to, |src, dst| {
+            row(std::slice::from_raw_parts(src, taken), std::slice::from_raw_parts_mut(dst.cast(), given))
+        })
+    }
+}
+
+/// Lets `row` work on `n` elements that lie one after another on both sides: in place where they do, else on the stack.
+///
+/// # Safety
+/// They lie inside both sides, and are at most [`PIECE`] if a side has a kernel. `row` reads all of them from its first
+/// argument, which is initialised, and writes all of them to its second.
+pub(super) unsafe fn through(
+    n: usize,
+    (from, src): (&Side, *const u8),
+    (to, dst): (&Side, *mut u8),
+    row: impl FnOnce(*const u8, *mut u8) -> bool,
+) -> bool {
     let (mut input, mut output) = ([MaybeUninit::<u8>::uninit(); PIECE * 8], [MaybeUninit::<u8>::uninit(); PIECE * 8]);
-    // SAFETY: elements that lie one after another on a side are read and written in place; others go through the
-    // stack, where a piece always fits. The row function initialises all of its output.
+    // SAFETY: the stack has room for the elements, and what is read of it was written: by a kernel, or by `row`.
     unsafe {
         let src = match from.kernel {
             None => src,
@@ -161,9 +202,7 @@ unsafe fn piece(row: Row, n: usize, (from, src): (&Side, *const u8), (to, dst): 
                 input.as_ptr().cast()
             }
         };
-        let place = if to.kernel.is_some() { output.as_mut_ptr() } else { dst.cast() };
-        let out_of_range =
-            row(std::slice::from_raw_parts(src, n * from.item), std::slice::from_raw_parts_mut(place, n * to.item));
+        let out_of_range = row(src, if to.kernel.is_some() { output.as_mut_ptr().cast() } else { dst });
         if let Some(kernel) = to.kernel {
             kernel(output.as_ptr().cast(), dst, &to.rows(n, false));
         }

@@ -7,6 +7,7 @@
 //! Read first: [`Layout`], [`load`], [`save`].
 
 mod convert;
+mod linear;
 mod moves;
 mod shuffle;
 mod simd;

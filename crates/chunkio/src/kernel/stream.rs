@@ -17,6 +17,34 @@ pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
     bytes.is_multiple_of(I).then_some(bytes / I)
 }
 
+/// Elements up to the next line; `None` if no element starts there, or lines cannot be streamed.
+#[inline(always)]
+pub(super) fn head_of<T>(at: *const T) -> Option<usize> {
+    let bytes = at.addr().wrapping_neg() % LINE;
+    (cfg!(target_arch = "x86_64") && bytes.is_multiple_of(size_of::<T>())).then_some(bytes / size_of::<T>())
+}
+
+/// One line, from anywhere to an aligned place.
+///
+/// # Safety
+/// There are 64 bytes on both sides; the destination is aligned to as many.
+#[inline(always)]
+pub(super) unsafe fn line(src: *const u8, dst: *mut u8) {
+    // SAFETY: the caller's promise; SSE2 is part of the architecture.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
+        for at in [0, 16, 32, 48] {
+            _mm_stream_si128(dst.add(at).cast(), _mm_loadu_si128(src.add(at).cast()));
+        }
+    }
+    // SAFETY: likewise.
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe {
+        std::ptr::copy_nonoverlapping(src, dst, LINE);
+    }
+}
+
 /// Makes streamed stores visible before what follows.
 pub(super) fn fence() {
     #[cfg(target_arch = "x86_64")]

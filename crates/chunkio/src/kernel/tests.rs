@@ -1,4 +1,5 @@
-use model::NcType;
+use model::convert::Linear;
+use model::{NcType, Scalar, Values};
 use proptest::prelude::*;
 
 use super::*;
@@ -138,6 +139,63 @@ proptest! {
         let range = save(&mem[lead..], &part, Some(&writing), &layout, uninit(&mut back));
         prop_assert_eq!(range, expected_range);
         prop_assert_eq!(back, expected);
+    }
+
+    #[test]
+    fn scaling_happens_on_the_way(
+        layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>(),
+        kind in 0..3usize, wide in any::<bool>(),
+        scale in prop::sample::select(vec![1.0, -0.005, 1e35, 1e300]),
+        offset in prop::sample::select(vec![Linear::NO_OFFSET, 273.15, 1e-3]),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let from = match (layout.item, kind) {
+            (1, 0) => NcType::Byte,
+            (1, _) => NcType::UByte,
+            (2, 0) => NcType::Short,
+            (2, _) => NcType::UShort,
+            (4, 0) => NcType::Int,
+            (4, 1) => NcType::UInt,
+            (4, _) => NcType::Float,
+            (_, 0) => NcType::Int64,
+            (_, 1) => NcType::UInt64,
+            (_, _) => NcType::Double,
+        };
+        let to = if wide { NcType::Double } else { NcType::Float };
+        let (chunk_elems, mem_elems) = part.extent();
+        let (item, mem_item) = (layout.item, to.size().unwrap());
+        let chunk = bytes(chunk_elems * item);
+        let native = |at: usize| (0..item).map(|byte| chunk[place(&layout, chunk_elems, at, byte)]).collect::<Vec<_>>();
+        // Elements that are there are what is missing.
+        let missing: Vec<u8> = picks.iter().flat_map(|pick| native(pick.index(chunk_elems))).collect();
+        let missing = Values::from_native_bytes(from, &missing).unwrap();
+        let linear = Linear { missing: Some(missing.clone()), ..Linear::new(scale, offset) };
+        let convert = Convert::scaling(from, to, &linear).unwrap();
+
+        let mut mem = vec![0xEE; lead + mem_elems * mem_item];
+        let (mut expected, mut expected_range) = (mem.clone(), false);
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, slot| {
+            let value = Values::from_native_bytes(from, &native(at)).unwrap();
+            let is_missing = (0..missing.len()).any(|i| missing.scalar(i) == value.scalar(0));
+            let scaled = match value.scalar(0).unwrap() {
+                _ if is_missing => f64::NAN,
+                Scalar::Int(value) => value as f64 * scale + offset,
+                Scalar::Float(value) => value * scale + offset,
+            };
+            let slot = lead + slot * mem_item;
+            if wide {
+                expected[slot..slot + 8].copy_from_slice(&scaled.to_ne_bytes());
+            } else {
+                expected[slot..slot + 4].copy_from_slice(&(scaled as f32).to_ne_bytes());
+                expected_range |= scaled.is_finite() && scaled.abs() > f64::from(f32::MAX);
+            }
+        });
+        // SAFETY: the result is this test's own.
+        let range = unsafe {
+            load(&chunk, &layout, &part, Some(&convert), mem[lead..].as_mut_ptr(), mem_elems * mem_item, stream)
+        };
+        prop_assert_eq!(range, expected_range);
+        prop_assert_eq!(&mem, &expected);
     }
 
     #[test]

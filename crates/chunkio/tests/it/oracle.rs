@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chunkio::{ChunkedArray, Element, Order};
-use model::{ErrorKind, NcType, Slab, Values, convert};
+use dispatch::{Linear, MemMut, OutBuf, VarData};
+use model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};
@@ -81,6 +82,45 @@ impl Oracle {
         }
         range
     }
+}
+
+/// Reads with scale and offset, and with two values missing: one that is there, if anything is.
+fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: &mut Random) {
+    let wide = random.one_in(2);
+    let to = if wide { NcType::Double } else { NcType::Float };
+    let mut linear = Linear::new(random.pick(&[1.0, 0.01, -3.0, 1e37]), random.pick(&[Linear::NO_OFFSET, 273.15]));
+    let elements: Vec<&Vec<u8>> =
+        indices(slab).iter().map(|index| oracle.elements.get(index).unwrap_or(&oracle.fill)).collect();
+    let missing = random.one_in(2).then(|| {
+        let there = elements.first().copied().unwrap_or(&oracle.fill);
+        [&there[..], &random.bytes(oracle.fill.len())[..]].concat()
+    });
+    linear.missing = missing.as_ref().map(|bytes| Values::from_native_bytes(oracle.ty, bytes).unwrap());
+    let (mut expected, mut range) = (Vec::new(), false);
+    for element in elements {
+        let value = Values::from_native_bytes(oracle.ty, element).unwrap();
+        let is_missing = linear
+            .missing
+            .as_ref()
+            .is_some_and(|missing| (0..missing.len()).any(|i| missing.scalar(i) == value.scalar(0)));
+        let scaled = match value.scalar(0).unwrap() {
+            _ if is_missing => f64::NAN,
+            Scalar::Int(value) => value as f64 * linear.scale + linear.offset,
+            Scalar::Float(value) => value * linear.scale + linear.offset,
+        };
+        range |= !wide && scaled.is_finite() && scaled.abs() > f64::from(f32::MAX);
+        match wide {
+            true => expected.extend(scaled.to_ne_bytes()),
+            false => expected.extend((scaled as f32).to_ne_bytes()),
+        }
+    }
+    let mut bytes = vec![0; expected.len()];
+    let result = array.get_linear(slab, MemMut::Fixed { ty: to, out: &mut OutBuf::over(&mut bytes) }, &linear);
+    match result {
+        Ok(()) => assert!(!range, "a range error was expected"),
+        Err(error) => assert!(range && error.kind() == ErrorKind::Range, "{error}"),
+    }
+    assert_eq!(bytes, expected, "{slab:?} of {:?} as {to:?}, {linear:?}", oracle.ty);
 }
 
 /// A slab inside `shape`, or up to `beyond` further along unlimited dimensions; seldom empty.
@@ -175,7 +215,11 @@ fn history(seed: u64) {
             _ => {
                 let [start, count, stride] = slab(&mut random, &oracle.shape, &vec![false; rank]);
                 let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
-                check_get(&array, &oracle, &slab, memory);
+                if ty != NcType::Char && random.one_in(3) {
+                    check_linear(&array, &oracle, &slab, &mut random);
+                } else {
+                    check_get(&array, &oracle, &slab, memory);
+                }
             }
         }
     }

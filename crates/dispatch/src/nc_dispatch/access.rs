@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
-use crate::{Dataset, MemMut, MemRef, VarData, byte_len, trace};
+use crate::{Dataset, Linear, MemMut, MemRef, VarData, byte_len, trace};
 
 /// What the checks of a data call need to know of a variable.
 ///
@@ -82,16 +82,26 @@ impl VarShape {
     }
 
     pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        let len = match &out {
-            MemMut::Fixed { out, .. } => out.capacity(),
-            MemMut::Strings(strings) => strings.len(),
-        };
-        self.check(slab, out.ty(), len, false)?;
+        self.check(slab, out.ty(), room_of(&out), false)?;
         trace::timed("get", &|| self.path(), || data.get(slab, out).map_err(|error| self.at(error)))
+    }
+
+    fn get_linear(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        Linear::check(self.xtype, out.ty()).map_err(|error| self.at(error))?;
+        self.check(slab, out.ty(), room_of(&out), false)?;
+        trace::timed("get", &|| self.path(), || data.get_linear(slab, out, linear).map_err(|error| self.at(error)))
     }
 
     pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
+    }
+}
+
+/// Bytes, or strings, that a read has room for.
+fn room_of(out: &MemMut<'_, '_>) -> usize {
+    match out {
+        MemMut::Fixed { out, .. } => out.capacity(),
+        MemMut::Strings(strings) => strings.len(),
     }
 }
 
@@ -158,6 +168,14 @@ impl VarAccess {
     /// As those.
     pub fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.shape.get(&*self.data, slab, out)
+    }
+
+    /// Reads a hyperslab as floats or doubles, each element transformed on the way ([`VarData::get_linear`]).
+    ///
+    /// # Errors
+    /// As [`VarAccess::get`]; `NC_EBADTYPE` for memory of another type.
+    pub fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        self.shape.get_linear(&*self.data, slab, out, linear)
     }
 
     /// Writes a hyperslab. As [`NcDispatch::put_vara`](crate::NcDispatch::put_vara) and

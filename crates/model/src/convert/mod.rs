@@ -5,7 +5,8 @@
 //! 64-bit integer; a double beyond the range of a float becomes infinite. NaN as an integer is 0 and out of range;
 //! infinities as floats and integers as floats are always in range. Text converts to nothing else.
 //!
-//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for attributes.
+//! Read first: [`check`], [`read_row`], [`write_row`] for the chunk engine, [`convert_values`] for attributes, [`Linear`]
+//! for packed data.
 //! Source: netCDF-C's conversion rules; it differs in calling an infinite double out of a float's range.
 
 mod number;
@@ -107,6 +108,12 @@ macro_rules! with_number {
         }
     };
 }
+
+// After the macro, which it uses.
+mod linear;
+
+pub use linear::{Linear, LinearRow};
+use with_number;
 
 fn row<const IN: bool, const OUT: bool>(from: NcType, to: NcType) -> Result<Row> {
     check(from, to)?;

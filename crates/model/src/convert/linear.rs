@@ -1,0 +1,120 @@
+//! [`Linear`]: `value · scale + offset`, as packed data wants it; and [`LinearRow`], which does it to rows of numbers.
+//!
+//! The arithmetic is that of doubles, one multiplication and one addition, each rounded; whoever wants singles rounds
+//! once more at the end. Missing elements are recognised before anything is computed, by their exact value.
+//!
+//! Source: the attributes `scale_factor`, `add_offset`, `_FillValue` and `missing_value` of the CF conventions.
+
+use super::number::To;
+use crate::{ErrorKind, NcType, Result, Values};
+
+/// What is done to every element on the way to memory.
+#[derive(Debug, Clone)]
+pub struct Linear {
+    /// What it is multiplied by.
+    pub scale: f64,
+    /// What is added then. Minus zero ([`Linear::NO_OFFSET`]) adds nothing, also to a minus zero.
+    pub offset: f64,
+    /// Elements equal to one of these become NaN; values of the variable's own type.
+    pub missing: Option<Values>,
+}
+
+impl Linear {
+    /// The offset that leaves every value as it is.
+    pub const NO_OFFSET: f64 = -0.0;
+
+    /// Scale and offset alone.
+    pub const fn new(scale: f64, offset: f64) -> Self {
+        Self { scale, offset, missing: None }
+    }
+
+    /// Whether it leaves every value as it is.
+    pub fn is_identity(&self) -> bool {
+        self.scale == 1.0
+            && self.offset.to_bits() == Self::NO_OFFSET.to_bits()
+            && self.missing.as_ref().is_none_or(Values::is_empty)
+    }
+
+    /// The missing values as elements of type `from`, in native byte order, one after another.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` if they are of another type.
+    pub fn missing_bytes(&self, from: NcType) -> Result<Vec<u8>> {
+        let Some(values) = &self.missing else { return Ok(Vec::new()) };
+        values.to_native_bytes().filter(|_| values.nc_type() == from).ok_or_else(|| {
+            ErrorKind::BadType.context(format!(
+                "missing values of type {} among {}",
+                values.nc_type().name(),
+                from.name()
+            ))
+        })
+    }
+
+    /// Whether elements of type `from` can be transformed, to memory of type `to`.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` unless `to` is float or double; as [`check`](super::check).
+    pub fn check(from: NcType, to: NcType) -> Result<()> {
+        if !matches!(to, NcType::Float | NcType::Double) {
+            let what = format!("scaled values are float or double, {} was asked for", to.name());
+            return Err(ErrorKind::BadType.context(what));
+        }
+        super::check(from, to)
+    }
+}
+
+/// Values per block: what is handed on is still in the first cache.
+const BLOCK: usize = 512;
+
+/// A [`Linear`] for rows of one number type, in native byte order.
+#[derive(Debug)]
+pub struct LinearRow {
+    run: fn(&[u8], &Terms, &mut dyn FnMut(&[f64])),
+    terms: Terms,
+}
+
+#[derive(Debug)]
+struct Terms {
+    scale: f64,
+    offset: f64,
+    missing: Vec<u8>,
+}
+
+impl LinearRow {
+    /// For elements of type `from`.
+    ///
+    /// # Errors
+    /// `NC_ECHAR`, `NC_EBADTYPE` if those are no numbers, or the missing values are not of their type.
+    pub fn new(from: NcType, linear: &Linear) -> Result<Self> {
+        super::check(from, NcType::Double)?;
+        let terms = Terms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(from)? };
+        let run = super::with_number!(from, S => each::<S>, else return Err(super::no_row(from)));
+        Ok(Self { run, terms })
+    }
+
+    /// Hands on the transformed values of a row, block after block.
+    pub fn run(&self, src: &[u8], take: &mut dyn FnMut(&[f64])) {
+        (self.run)(src, &self.terms, take);
+    }
+}
+
+fn each<S: To<f64> + PartialEq>(src: &[u8], terms: &Terms, take: &mut dyn FnMut(&[f64])) {
+    let missing: Vec<S> = S::items(&terms.missing).iter().map(S::load::<NATIVE>).collect();
+    let mut block = [0.0; BLOCK];
+    for items in S::items(src).chunks(BLOCK) {
+        for (item, value) in items.iter().zip(&mut block) {
+            *value = S::load::<NATIVE>(item).fast() * terms.scale + terms.offset;
+        }
+        for missing in &missing {
+            for (item, value) in items.iter().zip(&mut block) {
+                if S::load::<NATIVE>(item) == *missing {
+                    *value = f64::NAN;
+                }
+            }
+        }
+        take(&block[..items.len()]);
+    }
+}
+
+/// Not swapped.
+const NATIVE: bool = false;

@@ -1,0 +1,173 @@
+//! Packed data: reads with scale and offset, given by the caller or by the variable's attributes.
+//!
+//! Source: `scale_factor`, `add_offset`, `_FillValue` and `missing_value` as the CF conventions mean them, `_Unsigned` as
+//! netCDF's user guide does.
+
+use dispatch::{Buffer, Linear, MemMut, put_linear};
+use model::convert::{self, LinearRow};
+use model::{ErrorKind, FILL_VALUE, NcType, Result, Scalar, Values};
+
+use super::Part;
+use crate::{Array, Attribute, Extents, Real, Variable};
+
+/// What a variable's attributes say of its values.
+struct Packing {
+    linear: Linear,
+    /// The type its elements are to be taken as, where that is not their own.
+    taken_as: Option<NcType>,
+}
+
+impl Variable {
+    /// Reads a part of the variable with `value · scale + offset` in place of each value, in one pass.
+    ///
+    /// The arithmetic is that of doubles; as `f32` the result is rounded once. The variable's attributes have no
+    /// part in it: see [`Variable::get_unpacked`].
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_ERANGE` if a result is beyond the floats.
+    pub fn get_linear<T: Real, E: Extents>(&self, extents: E, scale: f64, offset: f64) -> Result<Array<T>> {
+        let part = self.part(extents)?;
+        let values = part.fetch_linear(&Linear::new(scale, offset))?;
+        Ok(Array::new(part.selection.shape(), values))
+    }
+
+    /// Reads a part of a packed variable as the values that are meant: scaled, shifted, and NaN where one is missing.
+    ///
+    /// Scale and offset are the attributes `scale_factor` and `add_offset`; what is not there changes nothing.
+    /// Missing are stored elements equal to the attribute `_FillValue` or to one of `missing_value`. Without these
+    /// attributes an element that was never written is the fill value, as any other. `_Unsigned` says how integers
+    /// are to be taken.
+    ///
+    /// # Errors
+    /// As [`Variable::get_linear`]; `NC_EBADTYPE` if one of the attributes is not what it must be.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(not(all(feature = "nczarr", feature = "mem")))]
+    /// # fn main() {}
+    /// # #[cfg(all(feature = "nczarr", feature = "mem"))]
+    /// # fn main() -> nczarr::Result<()> {
+    /// let file = nczarr::create("memory:packed#mode=nczarr")?;
+    /// file.add_dimension("x", 3)?;
+    /// let t = file.add_variable::<i16>("t", &["x"])?;
+    /// t.put_attribute("scale_factor", 0.5)?;
+    /// t.put_attribute("add_offset", 270.0)?;
+    /// t.put_attribute("_FillValue", -1i16)?;
+    /// t.put(&[0i16, 7], 0..2)?;
+    /// let values = t.get_unpacked::<f64, _>(..)?;
+    /// assert_eq!(values[..2], [270.0, 273.5]);
+    /// assert!(values[2].is_nan());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get_unpacked<T: Real, E: Extents>(&self, extents: E) -> Result<Array<T>> {
+        let part = self.part(extents)?;
+        let packing = self.packing(part.access.xtype()).map_err(|error| part.access.named(error))?;
+        let values = match packing.taken_as {
+            None if packing.linear.is_identity() => part.fetch(T::TYPE)?,
+            None => part.fetch_linear(&packing.linear)?,
+            Some(ty) => part.fetch_as(ty, &packing.linear)?,
+        };
+        Ok(Array::new(part.selection.shape(), values))
+    }
+
+    fn packing(&self, xtype: NcType) -> Result<Packing> {
+        // Text is told before its attributes are looked at.
+        convert::check(xtype, NcType::Double)?;
+        let number = |name: &str, default: f64| match self.attribute(name) {
+            None => Ok(default),
+            Some(attribute) => match (attribute.values().len(), attribute.number()) {
+                (1, Some(number)) => Ok(number),
+                _ => Err(wrong(&attribute, "one number")),
+            },
+        };
+        let mut linear = Linear::new(number("scale_factor", 1.0)?, number("add_offset", Linear::NO_OFFSET)?);
+        let mut missing = Vec::new();
+        for name in [FILL_VALUE, "missing_value"] {
+            if let Some(attribute) = self.attribute(name) {
+                for value in stored_values(&attribute, xtype)? {
+                    if !missing.contains(&value) {
+                        missing.push(value);
+                    }
+                }
+            }
+        }
+        let taken_as = match self.attribute("_Unsigned") {
+            None => None,
+            Some(attribute) => match attribute.text() {
+                Some("true") => other_sign(xtype, false),
+                Some("false") => other_sign(xtype, true),
+                _ => return Err(wrong(&attribute, "\"true\" or \"false\"")),
+            },
+        };
+        linear.missing = Values::from_native_bytes(taken_as.unwrap_or(xtype), &missing.concat());
+        Ok(Packing { linear, taken_as })
+    }
+}
+
+impl Part<'_> {
+    /// Reads into fresh memory, with scale and offset.
+    fn fetch_linear<T: Real>(&self, linear: &Linear) -> Result<Buffer<T>> {
+        let slab = self.selection.slab();
+        self.check()?;
+        self.check_type(T::TYPE)?;
+        Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
+            self.access.get_linear(&slab, MemMut::Fixed { ty: T::TYPE, out }, linear)
+        })
+        .map_err(|error| self.access.named(error))
+    }
+
+    /// Likewise, of elements whose bytes are those of type `ty`.
+    fn fetch_as<T: Real>(&self, ty: NcType, linear: &Linear) -> Result<Buffer<T>> {
+        let (slab, own) = (self.selection.slab(), self.access.xtype());
+        self.check()?;
+        let row = LinearRow::new(ty, linear)?;
+        let stored = Buffer::<u8>::fill(self.bytes(ty.size().unwrap_or(1))?, |out| {
+            self.access.get(&slab, MemMut::Fixed { ty: own, out })
+        })?;
+        let mut out_of_range = false;
+        let values = Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
+            out_of_range = put_linear(&row, &stored, T::TYPE, out)?;
+            Ok(())
+        })
+        .map_err(|error| self.access.named(error))?;
+        match out_of_range {
+            false => Ok(values),
+            true => Err(self.access.named(ErrorKind::Range.context("a scaled value does not fit type float"))),
+        }
+    }
+}
+
+/// The values of an attribute as the native bytes of elements of type `xtype`. An integer no element can be is left out.
+fn stored_values(attribute: &Attribute, xtype: NcType) -> Result<Vec<Vec<u8>>> {
+    let values = attribute.values();
+    let converted = convert::convert_values(values, xtype).map_err(|_| wrong(attribute, "numbers"))?.0;
+    let can_be = |at: usize| match (values.scalar(at), converted.scalar(at)) {
+        (Some(Scalar::Int(said)), Some(Scalar::Int(held))) => said == held,
+        (Some(Scalar::Float(said)), Some(Scalar::Int(held))) => said == held as f64,
+        // The nearest float: the attribute may be more exact than the elements are.
+        (_, held) => held.is_some(),
+    };
+    let bytes = converted.to_native_bytes().unwrap_or_default();
+    let size = xtype.size().unwrap_or(1);
+    Ok(bytes.chunks_exact(size).enumerate().filter(|(at, _)| can_be(*at)).map(|(_, item)| item.to_vec()).collect())
+}
+
+fn wrong(attribute: &Attribute, expected: &str) -> model::Error {
+    let (count, ty) = (attribute.values().len(), attribute.nc_type().name());
+    ErrorKind::BadType
+        .context(format!("attribute {}: {expected} expected, {count} of type {ty} found", attribute.name()))
+}
+
+/// The integer type of the same size that is signed, or is not; `None` if `ty` is that, or no integer.
+fn other_sign(ty: NcType, signed: bool) -> Option<NcType> {
+    let (from, to) = match ty {
+        NcType::Byte | NcType::UByte => (NcType::Byte, NcType::UByte),
+        NcType::Short | NcType::UShort => (NcType::Short, NcType::UShort),
+        NcType::Int | NcType::UInt => (NcType::Int, NcType::UInt),
+        NcType::Int64 | NcType::UInt64 => (NcType::Int64, NcType::UInt64),
+        _ => return None,
+    };
+    let wanted = if signed { from } else { to };
+    (wanted != ty).then_some(wanted)
+}
