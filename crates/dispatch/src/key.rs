@@ -1,6 +1,6 @@
 //! [`Key`]: the name of one object in a map.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use model::{ErrorKind, Result};
 
@@ -106,8 +106,7 @@ impl Key {
             } else {
                 self.0.push(separator);
             }
-            // Writing to a `String` cannot fail.
-            let _ = write!(self.0, "{number}");
+            push_number(&mut self.0, *number);
         }
     }
 
@@ -116,6 +115,19 @@ impl Key {
             self.0.push('/');
         }
     }
+}
+
+/// Appends a number in decimal. Formatting it would take longer than all else about the key of a small chunk.
+fn push_number(text: &mut String, number: u64) {
+    /// As many digits as the greatest number has.
+    const MOST: usize = u64::MAX.ilog10() as usize + 1;
+    let (mut digits, mut from, mut rest) = ([b'0'; MOST], MOST, number);
+    while from > 0 && (rest > 0 || from == MOST) {
+        from -= 1;
+        digits[from] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    text.extend(digits[from..].iter().map(|&digit| char::from(digit)));
 }
 
 fn check_segment(segment: &str) -> Result<()> {
@@ -166,6 +178,14 @@ mod tests {
         key.push_index(&[1, 2], '/');
         assert_eq!(key.as_str(), "g/v/1/2");
         assert_eq!(key.below(&base), Some("1/2"));
+        let numbers = [0, 9, 10, 100, 12_345, u64::MAX - 1, u64::MAX, 10_u64.pow(19)];
+        for pair in numbers.windows(2) {
+            key.set(&base);
+            key.push_index(pair, '.');
+            assert_eq!(key.as_str(), format!("g/v/{}.{}", pair[0], pair[1]));
+        }
+        key.set(&base);
+        key.push_index(&[1, 2], '/');
         assert_eq!(key.parent().unwrap().as_str(), "g/v/1");
         assert_eq!(key.name(), "2");
         assert_eq!(Key::new("gv").unwrap().below(&Key::new("g").unwrap()), None);

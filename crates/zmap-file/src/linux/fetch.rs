@@ -6,7 +6,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use dispatch::{ByteRange, OutBuf, Ranges, ReadTicket};
+use dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket};
 use model::ErrorKind;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
@@ -30,9 +30,10 @@ const SPAN: u64 = 256 << 10;
 /// An object expected to be larger than this is measured before memory is taken for it.
 const LARGE: usize = 1 << 20;
 
-/// Memory of one thread: its capacity is used, its length stays 0.
+/// Memory of one thread: its capacity is used, what is in it means nothing.
 #[derive(Default)]
 pub(super) struct Scratch {
+    pub(super) key: Key,
     pub(super) bytes: Vec<u8>,
     span: Vec<u8>,
 }

@@ -1,6 +1,7 @@
 //! Reading: an object is one `open`, one `pread` and a `close`. How the bytes are read is in `fetch`.
 
 use std::cell::Cell;
+use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
 
 use dispatch::{ByteRange, Found, Key, OutBuf, ReadJob, ReadTicket, Version, pull_parallel};
@@ -133,10 +134,11 @@ impl FileMap {
     pub(super) fn serve_reads(&self, job: &dyn ReadJob) {
         pull_parallel(job.threads(), &|| {
             let mut scratch = SCRATCH.take();
-            let mut key = Key::root();
+            let mut key = mem::take(&mut scratch.key);
             while let Some(ticket) = job.next(&mut key) {
                 self.serve(job, &key, ticket, &mut scratch);
             }
+            scratch.key = key;
             if scratch.bytes.capacity() > KEEP {
                 scratch.bytes = Vec::new();
             }

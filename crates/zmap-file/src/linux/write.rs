@@ -28,7 +28,7 @@ const KEEP: usize = 16 << 20;
 
 thread_local! {
     /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static SCRATCH: Cell<(Key, Vec<u8>)> = const { Cell::new((Key::root(), Vec::new())) };
 }
 
 /// What a write may find.
@@ -364,7 +364,7 @@ impl FileMap {
     /// Runs a batch of writes.
     pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
         pull_parallel(job.threads(), &|| {
-            let (mut key, mut scratch, mut kept) = (Key::root(), SCRATCH.take(), None);
+            let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
                 let mut store = |value: &[u8]| match &ticket.expect {
                     None => self.put(&key, value, Intent::Replace, &mut kept),
@@ -384,7 +384,7 @@ impl FileMap {
             if scratch.capacity() > KEEP {
                 scratch = Vec::new();
             }
-            SCRATCH.set(scratch);
+            SCRATCH.set((key, scratch));
         });
     }
 }
