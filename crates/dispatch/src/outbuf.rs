@@ -47,6 +47,12 @@ impl<'a> OutBuf<'a> {
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.filled) }
     }
 
+    /// What has been written so far, to change it where it lies.
+    pub fn filled_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `filled`; `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.filled) }
+    }
+
     /// How many bytes may still be written.
     pub fn room(&self) -> usize {
         self.capacity - self.filled
@@ -214,6 +220,9 @@ mod tests {
         out.zeroed(1).unwrap()[0] = b'f';
         out.fill_with(|rest| Ok(rest[..1].write_copy_of_slice(b"g"))).unwrap();
         assert_eq!(out.filled(), b"abcdefg");
+        out.filled_mut()[..2].swap(0, 1);
+        assert_eq!(out.filled(), b"bacdefg");
+        out.filled_mut()[..2].swap(0, 1);
         assert_eq!(out.put(b"hi").unwrap_err().kind(), ErrorKind::Filter);
         assert_eq!(out.extend(b"hi".iter().copied()).unwrap_err().kind(), ErrorKind::Filter);
         assert_eq!(out.filled(), b"abcdefgh");

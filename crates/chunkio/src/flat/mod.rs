@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dispatch::{MemMut, MemRef, Options, OutBuf, Small, VarData, byte_len};
+use model::convert::{self, Linear};
 use model::{ErrorKind, NcType, Result, Slab, Values};
 
 use crate::ArrayDim;
-use crate::kernel::Layout;
+use crate::kernel::{Convert, Layout};
 use crate::numbers::fill_bytes;
 
 use layout::Lie;
@@ -192,9 +193,9 @@ impl FlatArray {
         }
     }
 
-    /// Whether elements in memory of type `ty` are the bytes of the store.
-    fn is_plain(&self, ty: NcType) -> bool {
-        ty == self.ty && (self.layout.is_native() || self.layout.item == 1)
+    /// Whether elements in the store are as they are in memory.
+    fn is_native(&self) -> bool {
+        self.layout.is_native() || self.layout.item == 1
     }
 
     fn len(&self, dim: usize) -> u64 {
@@ -228,8 +229,11 @@ impl FlatArray {
         }
     }
 
-    fn check_memory(&self, slab: &Slab<'_>, from: NcType, to: NcType, memory: NcType, found: usize) -> Result<()> {
-        model::convert::check(from, to).map_err(|error| error.at(&self.name))?;
+    fn check_types(&self, from: NcType, to: NcType) -> Result<()> {
+        convert::check(from, to).map_err(|error| error.at(&self.name))
+    }
+
+    fn check_memory(&self, slab: &Slab<'_>, memory: NcType, found: usize) -> Result<()> {
         let size = memory.size().ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", memory.name())));
         let expected = byte_len(slab.len(), size?)?;
         if expected != found {
@@ -249,15 +253,26 @@ impl VarData for FlatArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
         let lie = self.lie(slab, false)?;
-        self.check_memory(slab, self.ty, ty, ty, out.capacity())?;
-        lie.map_or(Ok(()), |lie| read::get(self, &lie, ty, out))
+        self.check_types(self.ty, ty)?;
+        self.check_memory(slab, ty, out.capacity())?;
+        let Some(lie) = lie else { return Ok(()) };
+        read::get(self, &lie, Convert::reading(self.ty, ty)?, out)
+    }
+
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
+        let lie = self.lie(slab, false)?;
+        let convert = Convert::scaling(self.ty, ty, linear).map_err(|error| error.at(&self.name))?;
+        self.check_memory(slab, ty, out.capacity())?;
+        lie.map_or(Ok(()), |lie| read::get(self, &lie, Some(convert), out))
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
         self.check_writable()?;
         let MemRef::Fixed { ty, bytes } = data else { return Err(self.no_strings()) };
         let lie = self.lie(slab, true)?;
-        self.check_memory(slab, ty, self.ty, ty, bytes.len())?;
+        self.check_types(ty, self.ty)?;
+        self.check_memory(slab, ty, bytes.len())?;
         let Some(lie) = lie else { return Ok(()) };
         let result = write::put(self, &lie, ty, bytes);
         // A value out of range was written all the same, as everything else was.

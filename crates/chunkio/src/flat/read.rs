@@ -1,10 +1,11 @@
 //! Reading: runs of the store to the caller's memory, piece by piece.
 //!
-//! What lies in the store as it does in memory is read straight into the result. Everything else is read into the
-//! thread's own scratch, small enough to stay in the processor's cache, and from there goes through one kernel.
+//! What lies in the store without gaps is read straight into the result, and its byte order changed there while the
+//! processor's cache holds it. Everything else is read into the thread's own scratch, small enough for that cache too,
+//! and from there goes through one kernel.
 
 use dispatch::{OutBuf, pull_parallel};
-use model::{ErrorKind, NcType, Result};
+use model::{ErrorKind, Result};
 
 use super::layout::{Cut, Lie, Piece};
 use super::{FlatArray, Short};
@@ -24,17 +25,16 @@ const STRAIGHT: u64 = 1 << 20;
 struct Get<'a> {
     array: &'a FlatArray,
     convert: Option<Convert>,
-    /// Whether elements are in memory as they are in the store.
-    plain: bool,
 }
 
 /// Reads the elements of a slab to all of `out`.
-pub(super) fn get(array: &FlatArray, lie: &Lie, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
-    let get = Get { array, convert: Convert::reading(array.ty, ty)?, plain: array.is_plain(ty) };
+pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &mut OutBuf<'_>) -> Result<()> {
+    let plain = convert.is_none() && array.is_native();
+    let get = Get { array, convert };
     let total = out.capacity();
     let outcome = Outcome::new(&array.options, total);
     let gap = ranges::worth_reading(false) as u64;
-    let cut = Cut::new(lie, gap, if get.plain { STRAIGHT } else { THROUGH });
+    let cut = Cut::new(lie, gap, if plain { STRAIGHT } else { THROUGH });
     let item = total / lie.elems;
     if cut.total == 1 {
         outcome.range(get.piece(&cut.piece(0), out)?);
@@ -68,23 +68,21 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, ty: NcType, out: &mut OutBuf<'_>
 impl Get<'_> {
     /// Fills `out` with a piece. Answers whether a value was out of range.
     fn piece(&self, piece: &Piece<'_>, out: &mut OutBuf<'_>) -> Result<bool> {
-        if self.plain && piece.is_dense() {
-            return self.runs(piece, out).map(|()| false);
-        }
+        let (layout, convert) = (&self.array.layout, self.convert.as_ref());
         if let Some(bytes) = self.in_memory(piece) {
-            return kernel::load_bytes(
-                bytes,
-                &self.array.layout,
-                &piece.part(false),
-                self.convert.as_ref(),
-                false,
-                out,
-            );
+            return kernel::load_bytes(bytes, layout, &piece.part(false), convert, out);
+        }
+        if convert.is_none() && piece.is_dense() {
+            self.runs(piece, out)?;
+            if layout.swap {
+                kernel::swap_bytes(out.filled_mut(), layout.item);
+            }
+            return Ok(false);
         }
         with_scratch(|pair| {
             // Pieces are small, so this fits.
             let bytes = pair.one.fill(piece.run() * piece.runs(), |out| self.runs(piece, out))?;
-            kernel::load_bytes(bytes, &self.array.layout, &piece.part(true), self.convert.as_ref(), false, out)
+            kernel::load_bytes(bytes, layout, &piece.part(true), convert, out)
         })
     }
 

@@ -28,7 +28,7 @@ const NO_GAP: u64 = 1;
 /// Writes all of `bytes` to the elements of a slab.
 pub(super) fn put(array: &FlatArray, lie: &Lie, ty: NcType, bytes: &[u8]) -> Result<()> {
     let convert = Convert::writing(ty, array.ty)?;
-    let plain = array.is_plain(ty);
+    let plain = convert.is_none() && array.is_native();
     let outcome = Outcome::new(&array.options, bytes.len());
     let cut = Cut::new(lie, NO_GAP, if plain { STRAIGHT } else { THROUGH });
     let item = bytes.len() / lie.elems;

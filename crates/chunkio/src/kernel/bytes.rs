@@ -1,4 +1,5 @@
-//! [`load_bytes`]: elements that lie any number of bytes apart, not only whole elements.
+//! [`load_bytes`]: elements that lie any number of bytes apart, not only whole elements; [`swap_bytes`]: elements that
+//! are there already, in the wrong byte order.
 //!
 //! Of arrays without chunks: a record may end anywhere, so that an element of the next one need not lie a whole number
 //! of elements further on.
@@ -6,13 +7,11 @@
 use dispatch::OutBuf;
 use model::Result;
 
-use super::{Convert, Layout, choose, each_block, stream, write_all};
+use super::{Convert, Layout, choose, each_block, has_avx2, write_all};
 use crate::project::Part;
 
 /// Appends a part of `bytes` to `out`. The steps of the part on the side of `bytes`, and its start there, are in
 /// bytes; in memory its elements lie one after another. Answers whether a value was out of the memory type's range.
-///
-/// `stream`: see [`super::load`].
 ///
 /// # Errors
 /// If there is less room.
@@ -21,7 +20,6 @@ pub(crate) fn load_bytes(
     layout: &Layout,
     part: &Part,
     convert: Option<&Convert>,
-    stream: bool,
     out: &mut OutBuf<'_>,
 ) -> Result<bool> {
     let item = layout.item;
@@ -31,7 +29,7 @@ pub(crate) fn load_bytes(
     assert!(last + item - 1 <= bytes.len(), "a part inside {} bytes: {part:?}", bytes.len());
     assert!(!layout.planes && part.mem_start == 0 && mem == part.elems, "elements one after another: {part:?}");
     let unit = part.dims[0].n == 1 || (part.dims[0].chunk == item && part.dims[0].mem == 1);
-    let kernel = if convert.is_some() { None } else { Some(choose(layout, unit, true, stream)) };
+    let kernel = if convert.is_some() { None } else { Some(choose(layout, unit, true, false)) };
     let mut out_of_range = false;
     write_all(out, part.elems * mem_item, |memory| {
         let memory = memory.as_mut_ptr().cast::<u8>();
@@ -41,15 +39,45 @@ pub(crate) fn load_bytes(
             unsafe {
                 let (src, dst) = (bytes.as_ptr().add(from), memory.add(to));
                 match (convert, kernel) {
-                    (Some(convert), _) => out_of_range |= convert.load(layout, src, dst, rows, stream),
+                    (Some(convert), _) => out_of_range |= convert.load(layout, src, dst, rows, false),
                     (None, Some(kernel)) => kernel(src, dst, rows),
                     (None, None) => unreachable!("one of both is set"),
                 }
             }
         });
     })?;
-    if stream {
-        stream::fence();
-    }
     Ok(out_of_range)
+}
+
+/// Reverses the bytes of each element of `item` bytes.
+pub(crate) fn swap_bytes(bytes: &mut [u8], item: usize) {
+    match item {
+        1 => {}
+        2 => swap::<2>(bytes),
+        4 => swap::<4>(bytes),
+        8 => swap::<8>(bytes),
+        other => unreachable!("numbers of {other} bytes do not exist"),
+    }
+}
+
+fn swap<const I: usize>(bytes: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the machine has AVX2.
+        return unsafe { swap_avx2::<I>(bytes) };
+    }
+    swap_each::<I>(bytes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn swap_avx2<const I: usize>(bytes: &mut [u8]) {
+    swap_each::<I>(bytes);
+}
+
+#[inline(always)]
+fn swap_each<const I: usize>(bytes: &mut [u8]) {
+    for element in bytes.as_chunks_mut::<I>().0 {
+        element.reverse();
+    }
 }

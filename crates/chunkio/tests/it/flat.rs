@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use chunkio::{ArrayDim, ByteStore, FlatArray, FlatSpec, Short};
-use dispatch::{MemMut, MemRef, Options, OutBuf, Progress, VarData};
+use dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
 use model::{ErrorKind, NcString, NcType, Result, Slab, Values};
 
 use crate::oracle::{NUMBERS, indices, row, slab};
@@ -267,7 +267,7 @@ fn case(random: &mut Random) -> Case {
     // Now and then large enough for pieces and threads.
     let large = random.one_in(150);
     let rank = random.below(if large { 4 } else { 7 }) as usize;
-    let most = if large { [1, 1 << 19, 900, 90][rank] } else { 7 };
+    let most = if large { [1, 1 << 18, 600, 60][rank] } else { [1, 60, 20, 9, 6, 4, 3][rank] };
     let mut case = Case::new(&[], if random.one_in(8) { NcType::Char } else { random.pick(&NUMBERS) });
     case.shape = (0..rank).map(|_| 1 + random.below(most)).collect();
     case.big = !random.one_in(3);
@@ -310,8 +310,21 @@ fn reading(seed: u64) {
             let (expected, range) = case.get(&bytes, &slab, ty);
             check(result, range);
             assert!(found == expected, "{slab:?} as {ty:?}");
+            if case.ty != NcType::Char && slab.len() < 1000 {
+                linear(&array, &case.get(&bytes, &slab, NcType::Double), &slab);
+            }
         }
     }
+}
+
+/// Scale and offset: what is read as doubles, then transformed.
+fn linear(array: &FlatArray, plain: &(Vec<u8>, bool), slab: &Slab<'_>) {
+    let double = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
+    let expected: Vec<u8> = plain.0.chunks(8).flat_map(|item| (double(item) * 0.5 + 3.0).to_ne_bytes()).collect();
+    let mut found = vec![0; expected.len()];
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut found) };
+    array.get_linear(slab, out, &Linear::new(0.5, 3.0)).unwrap();
+    assert_eq!(found, expected, "{slab:?}");
 }
 
 fn writing(seed: u64) {
