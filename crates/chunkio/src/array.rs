@@ -11,7 +11,7 @@ use crate::keeper::Keeper;
 use crate::kernel::Convert;
 use crate::numbers::Numbers;
 use crate::plan::{Plan, Source};
-use crate::strings::{Strings, Text, fill_string};
+use crate::strings::{Cell, Strings, Text, fill_string};
 use crate::{ArraySpec, Element, read, strings, write};
 
 /// One array, ready to be read and written by any number of threads.
@@ -115,11 +115,11 @@ impl Kind {
                 let size = ty.size().ok_or_else(no_number)?;
                 (Some(size), size, *big_endian)
             }
-            Element::Text { width } => (Some(*width), (*width).max(size_of::<NcString>()), false),
+            Element::Text { width } => (Some(*width), (*width).max(1), false),
             Element::Utf32 { chars, big_endian } => {
                 let no_size = || ErrorKind::BadChunk.context(format!("elements of {chars} characters"));
                 let width = chars.checked_mul(4).ok_or_else(no_size)?;
-                (Some(width), width.max(size_of::<NcString>()), *big_endian)
+                (Some(width), width.max(1), *big_endian)
             }
             Element::Variable(_) => (None, size_of::<NcString>(), false),
         };
@@ -139,8 +139,8 @@ impl Kind {
                 let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;
                 return Ok(Self::Numbers(Keeper::new(name, grid, form, store, options, writable, elems * held)));
             }
-            Element::Text { width } => Text::Bytes(width),
-            Element::Utf32 { chars, big_endian } => Text::Points { chars, big_endian },
+            Element::Text { width } => Text::Fixed(Cell::Bytes(width)),
+            Element::Utf32 { chars, big_endian } => Text::Fixed(Cell::Points { chars, big_endian }),
             Element::Variable(codec) => Text::Codec(codec),
         };
         let form = Strings { text, plan, fill: fill_string(fill.as_ref())?, elems, most: source.most };

@@ -4,9 +4,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use chunkio::ChunkedArray;
+use chunkio::{ChunkedArray, Element};
 use dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
-use model::{NcType, Slab};
+use model::{NcString, NcType, Slab};
 
 #[path = "it/filters.rs"]
 #[allow(dead_code)]
@@ -76,6 +76,7 @@ fn memory_stays_bounded() {
     // One test in this binary: no other thread counts.
     nothing_is_allocated_per_chunk();
     little_is_held();
+    text_takes_the_room_of_its_bytes();
 }
 
 /// Reading and writing 32 MiB in chunks of 1 MiB by two threads: two chunks each, and small change.
@@ -126,6 +127,33 @@ fn little_is_held() {
         }
         array.flush().unwrap();
     });
+}
+
+/// Text of one byte in one large chunk, read and written in part: twice the chunk and small change.
+fn text_takes_the_room_of_its_bytes() {
+    const LEN: u64 = 4 << 20;
+    for (element, size) in [(Element::Text { width: 1 }, 1), (Element::Utf32 { chars: 1, big_endian: true }, 4)] {
+        let chunk = LEN as usize * size;
+        let map = Arc::new(Mem::new(ALL));
+        let mut setup = Setup::new(&map, &[LEN], &[LEN], NcType::Int).filters(vec![Box::new(Xor(1))]);
+        setup.element = element;
+        setup.options.cache_bytes = Some(2 * chunk);
+        let array = setup.open();
+        let few = ["x", "y", ""].map(NcString::from);
+        let (before, slab) = (HELD.load(SeqCst), Slab::new(&[LEN / 2], &[3]));
+        array.put(&slab, MemRef::Strings(&few)).unwrap();
+        let kept = HELD.load(SeqCst) - before;
+        // Beside the chunk, one bit per element says what was written.
+        assert!(kept <= chunk + LEN as usize / 8 + (64 << 10), "{kept} bytes for {chunk}");
+        array.sync().unwrap();
+        let before = HELD.load(SeqCst);
+        PEAK.store(before, SeqCst);
+        let mut found = [const { NcString::new() }; 3];
+        array.get(&slab, MemMut::Strings(&mut found)).unwrap();
+        assert_eq!(found, few);
+        let more = PEAK.load(SeqCst) - before;
+        assert!(more <= 2 * chunk + (64 << 10), "{more} bytes for {chunk}");
+    }
 }
 
 fn nothing_is_allocated_per_chunk() {

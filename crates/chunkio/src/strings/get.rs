@@ -60,14 +60,14 @@ pub(crate) fn get(keeper: &Keeper<Strings>, slab: &Slab<'_>, out: &mut [NcString
 /// Copies what the cache holds of a part. `false`: the chunk is not there.
 fn hit(keeper: &Keeper<Strings>, part: &Part, out: &mut [NcString]) -> Result<bool> {
     loop {
-        let known = keeper.cache.look(&part.index, |entry| {
+        let known: Option<Result<bool>> = keeper.cache.look(&part.index, |entry| {
             let known = entry.knows(part);
             if known {
-                copy(&entry.data, part, out);
+                entry.data.load(part, out)?;
             }
-            known
+            Ok(known)
         });
-        match known {
+        match known.transpose()? {
             Some(true) => return Ok(true),
             Some(false) => keeper.fill_holes(&part.index)?,
             None => return Ok(false),
@@ -100,7 +100,7 @@ impl Batch<'_> {
             }
             Some((Found::Bytes(stored), _)) => {
                 let data = form.decode(stored)?;
-                copy(&data, part, &mut out());
+                data.load(part, &mut out())?;
                 if part.cover == Cover::Some {
                     let cost = form.cost(&data);
                     keeper.cache.insert_read(&part.index, Arc::new(data), cost, self.since);
@@ -142,8 +142,4 @@ impl ReadJob for Batch<'_> {
             self.outcome.fail(self.keeper.blame(error, &part.index));
         }
     }
-}
-
-fn copy(data: &[NcString], part: &Part, out: &mut [NcString]) {
-    Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| out[to].clone_from(&data[from]));
 }

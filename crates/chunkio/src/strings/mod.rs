@@ -1,29 +1,32 @@
 //! [`Strings`]: elements that are text, as they are in memory and as they are stored; and their transfers.
 //!
-//! A chunk becomes a list of strings. Written ones all go through the cache, in part or whole: text is never so
-//! much that it would pay to be cleverer.
+//! A chunk of text of a fixed size stays the bytes it is stored as, and only elements that are asked for become
+//! strings; what has any length becomes a list of strings ([`Held`]). Written ones all go through the cache, in part
+//! or whole: text is never so much that it would pay to be cleverer.
 
+mod cell;
 mod get;
 mod put;
 
+pub(crate) use cell::Cell;
 pub(crate) use get::get;
 pub(crate) use put::put;
 
-use dispatch::ElementCodec;
+use dispatch::{ElementCodec, OutBuf};
 use model::{ErrorKind, NcString, Result, Values};
 
 use crate::keeper::Form;
 use crate::mask::Mask;
-use crate::memory::with_scratch;
+use crate::memory::{Block, with_scratch};
+use crate::odometer::Odometer;
 use crate::plan::{Given, Plan};
+use crate::project::Part;
 
 /// How text is stored.
 #[derive(Debug)]
 pub(crate) enum Text {
-    /// In so many bytes, padded with zeros.
-    Bytes(usize),
-    /// In so many code points of 4 bytes, padded with zeros.
-    Points { chars: usize, big_endian: bool },
+    /// In a fixed size.
+    Fixed(Cell),
     /// In any length.
     Codec(Box<dyn ElementCodec>),
 }
@@ -37,6 +40,15 @@ pub(crate) struct Strings {
     pub(crate) elems: usize,
     /// The most bytes a chunk may take in memory.
     pub(crate) most: usize,
+}
+
+/// The elements of a chunk.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// One cell after another, as they are stored.
+    Cells(Cell, Block),
+    /// Strings of any length.
+    List(Vec<NcString>),
 }
 
 /// The fill value as one string.
@@ -53,28 +65,52 @@ pub(crate) fn fill_string(fill: Option<&Values>) -> Result<NcString> {
     }
 }
 
+impl Held {
+    /// Copies a part to memory.
+    fn load(&self, part: &Part, out: &mut [NcString]) -> Result<()> {
+        let mut result = Ok(());
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |from, to| match self {
+            Self::List(list) => out[to].clone_from(&list[from]),
+            Self::Cells(cell, bytes) => {
+                let size = cell.size();
+                match cell.load(&bytes[from * size..(from + 1) * size]) {
+                    Ok(text) => out[to] = text,
+                    Err(error) => result = Err(error),
+                }
+            }
+        });
+        result
+    }
+
+    /// Copies a part from memory, in which `element` finds what belongs to an element's place.
+    fn save<'v>(&mut self, part: &Part, element: impl Fn(usize) -> &'v NcString) -> Result<()> {
+        let mut result = Ok(());
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |to, from| match self {
+            Self::List(list) => list[to].clone_from(element(from)),
+            Self::Cells(cell, bytes) => {
+                let size = cell.size();
+                if let Err(error) = cell.store(element(from), &mut bytes[to * size..(to + 1) * size]) {
+                    result = Err(error);
+                }
+            }
+        });
+        result
+    }
+}
+
 impl Strings {
-    /// The element as it can be stored: itself, or cut at a character if `truncate` allows it. `None`: too long.
+    /// The element as it can be stored: itself, or cut at a character if `truncate` allows it.
     fn fit(&self, value: &NcString, truncate: bool) -> Result<Fit> {
-        match self.text {
+        match &self.text {
             Text::Codec(_) => Ok(Fit::Whole),
-            Text::Bytes(width) => {
-                let bytes = value.as_bytes();
-                if bytes.len() <= width {
-                    return Ok(Fit::Whole);
-                }
-                Ok(if truncate { Fit::Cut(cut_bytes(bytes, width)) } else { Fit::TooLong(bytes.len(), width, "bytes") })
-            }
-            Text::Points { chars, .. } => {
-                let text = value.to_str()?;
-                let found = text.chars().count();
-                if found <= chars {
-                    return Ok(Fit::Whole);
-                }
-                let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-                Ok(if truncate { Fit::Cut(end) } else { Fit::TooLong(found, chars, "characters") })
-            }
+            Text::Fixed(cell) => cell.fit(value, truncate),
         }
+    }
+
+    /// Cells of a chunk that `fill` writes.
+    fn cells(&self, cell: Cell, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Held> {
+        let block = Block::new(cell.size() * self.elems, fill, |found| self.plan.wrong_size(found))?;
+        Ok(Held::Cells(cell, block))
     }
 }
 
@@ -87,121 +123,93 @@ enum Fit {
     TooLong(usize, usize, &'static str),
 }
 
-/// The end of the last whole character within `width` bytes; of bytes that are no text, `width`.
-fn cut_bytes(bytes: &[u8], width: usize) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.floor_char_boundary(width),
-        Err(_) => width,
-    }
-}
-
 impl Form for Strings {
-    type Data = Vec<NcString>;
+    type Data = Held;
 
-    fn cost(&self, data: &Vec<NcString>) -> usize {
-        data.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum()
+    fn cost(&self, data: &Held) -> usize {
+        match data {
+            Held::Cells(_, bytes) => bytes.len(),
+            Held::List(list) => list.iter().map(|text| size_of::<NcString>() + text.as_bytes().len()).sum(),
+        }
     }
 
     fn limit(&self) -> usize {
         self.plan.limit
     }
 
-    fn copy(&self, data: &Vec<NcString>) -> Result<Vec<NcString>> {
-        Ok(data.clone())
+    fn copy(&self, data: &Held) -> Result<Held> {
+        Ok(match data {
+            Held::Cells(cell, bytes) => Held::Cells(*cell, bytes.try_clone()?),
+            Held::List(list) => Held::List(list.clone()),
+        })
     }
 
-    fn blank(&self) -> Result<Vec<NcString>> {
-        Ok(vec![self.fill.clone(); self.elems])
+    fn blank(&self) -> Result<Held> {
+        let Text::Fixed(cell) = self.text else { return Ok(Held::List(vec![self.fill.clone(); self.elems])) };
+        let mut fill = vec![0; cell.size()];
+        cell.store(&self.fill, &mut fill).map_err(|error| error.at("the fill value"))?;
+        self.cells(cell, |out| (0..self.elems).try_for_each(|_| out.put(&fill)))
     }
 
-    fn decode(&self, stored: &[u8]) -> Result<Vec<NcString>> {
-        with_scratch(|pair| {
-            let bytes = self.plan.decode(stored, pair)?;
-            match &self.text {
-                Text::Codec(codec) => {
-                    let list = codec.decode(bytes, self.elems, self.most)?;
-                    match list.len() {
-                        found if found == self.elems => Ok(list),
-                        found => {
-                            Err(ErrorKind::Filter.context(format!("{} elements expected, {found} found", self.elems)))
-                        }
-                    }
+    fn fresh(&self) -> Result<Held> {
+        match self.text {
+            Text::Fixed(cell) => self.cells(cell, |out| out.zeroed(out.capacity()).map(drop)),
+            Text::Codec(_) => self.blank(),
+        }
+    }
+
+    fn as_stored<'d>(&self, data: &'d Held) -> Option<&'d [u8]> {
+        match data {
+            Held::Cells(_, bytes) if !self.plan.has_filters() => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn decode(&self, stored: &[u8]) -> Result<Held> {
+        with_scratch(|pair| match &self.text {
+            Text::Fixed(cell) => {
+                let held = self.cells(*cell, |out| self.plan.decode_into(stored, pair, out))?;
+                if let Held::Cells(cell, bytes) = &held {
+                    cell.check(bytes)?;
                 }
-                Text::Bytes(0) => Ok(vec![NcString::new(); self.elems]),
-                Text::Bytes(width) => Ok(bytes.chunks_exact(*width).map(unpad).collect()),
-                Text::Points { chars: 0, .. } => Ok(vec![NcString::new(); self.elems]),
-                Text::Points { chars, big_endian } => {
-                    let decode = |(at, element): (usize, &[u8])| {
-                        from_points(element, *big_endian).map_err(|error| error.at(format_args!("element {at}")))
-                    };
-                    bytes.chunks_exact(chars * 4).enumerate().map(decode).collect()
+                Ok(held)
+            }
+            Text::Codec(codec) => {
+                let list = codec.decode(self.plan.decode(stored, pair)?, self.elems, self.most)?;
+                match list.len() {
+                    found if found == self.elems => Ok(Held::List(list)),
+                    found => Err(ErrorKind::Filter.context(format!("{} elements expected, {found} found", self.elems))),
                 }
             }
         })
     }
 
-    fn encode(&self, data: &Vec<NcString>, stored: &mut Vec<u8>) -> Result<()> {
-        let mut bytes = Vec::new();
-        match &self.text {
-            Text::Codec(codec) => codec.encode(data, &mut bytes)?,
-            Text::Bytes(width) => {
-                bytes.reserve_exact(width * data.len());
-                for (at, text) in data.iter().enumerate() {
-                    let end = (at + 1) * width;
-                    bytes.extend_from_slice(text.as_bytes());
-                    if bytes.len() > end {
-                        return Err(too_long(text.as_bytes().len(), *width, "bytes").at(format_args!("element {at}")));
-                    }
-                    bytes.resize(end, 0);
-                }
+    fn encode(&self, data: &Held, stored: &mut Vec<u8>) -> Result<()> {
+        let mut encoded = Vec::new();
+        let bytes = match (data, &self.text) {
+            (Held::Cells(_, bytes), _) => &**bytes,
+            (Held::List(list), Text::Codec(codec)) => {
+                codec.encode(list, &mut encoded)?;
+                &encoded
             }
-            Text::Points { chars, big_endian } => {
-                let width = chars * 4;
-                bytes.reserve_exact(width * data.len());
-                for (at, text) in data.iter().enumerate() {
-                    let text = text.to_str().map_err(|error| error.at(format_args!("element {at}")))?;
-                    for point in text.chars().map(u32::from) {
-                        let point = if *big_endian { point.to_be_bytes() } else { point.to_le_bytes() };
-                        bytes.extend_from_slice(&point);
-                    }
-                    let end = (at + 1) * width;
-                    if bytes.len() > end {
-                        return Err(
-                            too_long(text.chars().count(), *chars, "characters").at(format_args!("element {at}"))
-                        );
-                    }
-                    bytes.resize(end, 0);
-                }
-            }
-        }
-        let given = Given::Bytes::<fn(&mut dispatch::OutBuf<'_>) -> Result<()>>(&bytes);
+            (Held::List(_), Text::Fixed(_)) => return Err(ErrorKind::Internal.context("a list where cells are")),
+        };
+        let given = Given::Bytes::<fn(&mut OutBuf<'_>) -> Result<()>>(bytes);
         with_scratch(|pair| self.plan.encode(given, pair, stored))
     }
 
-    fn overlay(&self, base: &mut Vec<NcString>, over: &Vec<NcString>, mask: &Mask) {
-        mask.runs(true, |start, n| base[start..start + n].clone_from_slice(&over[start..start + n]));
+    fn overlay(&self, base: &mut Held, over: &Held, mask: &Mask) {
+        mask.runs(true, |start, n| match (&mut *base, over) {
+            (Held::Cells(cell, base), Held::Cells(_, over)) => {
+                let range = start * cell.size()..(start + n) * cell.size();
+                base[range.clone()].copy_from_slice(&over[range]);
+            }
+            (Held::List(base), Held::List(over)) => base[start..start + n].clone_from_slice(&over[start..start + n]),
+            _ => unreachable!("the chunks of an array are held alike"),
+        });
     }
 }
 
 fn too_long(found: usize, allowed: usize, unit: &str) -> model::Error {
     ErrorKind::Inval.context(format!("text of {found} {unit} where {allowed} are stored"))
-}
-
-fn unpad(element: &[u8]) -> NcString {
-    let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    NcString::from(&element[..end])
-}
-
-fn from_points(element: &[u8], big_endian: bool) -> Result<NcString> {
-    let point = |bytes: &[u8; 4]| if big_endian { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) };
-    let points = element.as_chunks::<4>().0;
-    let end = points.iter().rposition(|bytes| point(bytes) != 0).map_or(0, |last| last + 1);
-    let mut text = String::with_capacity(end);
-    for bytes in &points[..end] {
-        let value = point(bytes);
-        let character = char::from_u32(value)
-            .ok_or_else(|| ErrorKind::Char.context(format!("{value:#x} is no Unicode character")))?;
-        text.push(character);
-    }
-    Ok(NcString::from(text))
 }

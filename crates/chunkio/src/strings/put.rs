@@ -4,7 +4,6 @@ use model::{NcString, Result, Slab};
 
 use super::{Fit, Strings, too_long};
 use crate::keeper::Keeper;
-use crate::odometer::Odometer;
 use crate::outcome::Outcome;
 use crate::project::{Cover, Part, Projection};
 use crate::write::writable_shape;
@@ -36,9 +35,9 @@ pub(crate) fn put(keeper: &Keeper<Strings>, slab: &Slab<'_>, values: &[NcString]
             keeper.check_partial(&part.index)?;
         }
         keeper.set_written();
-        keeper.put_part(&part, |data| {
-            Odometer::each(&part.dims, part.chunk_start, part.mem_start, |to, from| data[to].clone_from(element(from)));
-        })?;
+        let mut saved = Ok(());
+        keeper.put_part(&part, |data| saved = data.save(&part, element))?;
+        saved.map_err(|error| keeper.blame(error, &part.index))?;
         outcome.advance(part.elems * size_of::<NcString>());
         outcome.failure()?;
         keeper.relieve()?;

@@ -239,6 +239,36 @@ fn many_chunks_are_read_and_flushed_by_many_threads() {
 }
 
 #[test]
+fn a_fill_value_too_long_is_read_whole_and_never_stored() {
+    let map = Arc::new(Mem::new(ALL));
+    let mut setup = Setup::new(&map, &[6], &[3], NcType::Int);
+    setup.element = Element::Text { width: 2 };
+    setup.fill = Some(Values::String(vec![NcString::from("long")]));
+    let array = setup.open();
+    put(&array, &Slab::new(&[0], &[3]), &["a", "b", "c"].map(NcString::from)).unwrap();
+    put(&array, &Slab::new(&[4], &[1]), &["d"].map(NcString::from)).unwrap();
+    let error = array.flush().unwrap_err();
+    assert!(error.to_string().contains("the fill value: text of 4 bytes where 2 are stored"), "{error}");
+    assert_eq!(map.object("0").unwrap(), b"a\0b\0c\0");
+    assert_eq!(map.object("1"), None);
+    assert_eq!(get_strings(&setup.open(), &Slab::new(&[4], &[1])).unwrap(), ["long"]);
+}
+
+#[test]
+fn bad_text_is_told_wherever_it_lies_in_the_chunk() {
+    let (map, array) = one(Element::Utf32 { chars: 1, big_endian: false }, false);
+    let mut object = [0; 24];
+    object[20..].copy_from_slice(&0xD800u32.to_le_bytes());
+    map.set("0.0", &object);
+    let slab = Slab::new(&[0, 0], &[1, 1]);
+    let error = get_strings(&array, &slab).unwrap_err();
+    assert!(error.kind() == ErrorKind::Char && error.to_string().contains("element 5: 0xd800"), "{error}");
+    // Nor is it stored again with other elements beside it.
+    put(&array, &slab, &["a"].map(NcString::from)).unwrap();
+    assert_eq!(array.flush().unwrap_err().kind(), ErrorKind::Char);
+}
+
+#[test]
 fn text_without_room_is_empty() {
     let (map, array) = one(Element::Text { width: 0 }, false);
     let slab = Slab::new(&[0, 0], &[2, 3]);
