@@ -166,7 +166,7 @@ fn compiled<S: Stored, T: Wanted, const L: usize>() -> Row {
     if super::has_avx2() {
         return row_avx2::<S, T, L>;
     }
-    row::<S, T, L>
+    row::<S, T, L, false>
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -179,12 +179,12 @@ unsafe fn row_avx2<S: Stored, T: Wanted, const L: usize>(
     stream: bool,
 ) -> bool {
     // SAFETY: the same contract.
-    unsafe { row::<S, T, L>(src, dst, n, terms, stream) }
+    unsafe { row::<S, T, L, true>(src, dst, n, terms, stream) }
 }
 
 /// See [`Row`].
 #[inline(always)]
-unsafe fn row<S: Stored, T: Wanted, const L: usize>(
+unsafe fn row<S: Stored, T: Wanted, const L: usize, const AVX2: bool>(
     src: *const u8,
     dst: *mut u8,
     n: usize,
@@ -204,7 +204,7 @@ unsafe fn row<S: Stored, T: Wanted, const L: usize>(
                 let at = first + line * L;
                 let (values, all) = self::line::<S, T, L>(src.add(at), terms);
                 fit &= all;
-                stream::line(values.as_ptr().cast(), dst.add(at).cast());
+                stream::line::<AVX2>(values.as_ptr().cast(), dst.add(at).cast());
             }
         } else {
             for line in 0..lines {

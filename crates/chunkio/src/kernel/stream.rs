@@ -24,18 +24,24 @@ pub(super) fn head_of<T>(at: *const T) -> Option<usize> {
     (cfg!(target_arch = "x86_64") && bytes.is_multiple_of(size_of::<T>())).then_some(bytes / size_of::<T>())
 }
 
-/// One line, from anywhere to an aligned place.
+/// One line, from anywhere to an aligned place. `AVX2`: the caller is compiled for that.
 ///
 /// # Safety
-/// There are 64 bytes on both sides; the destination is aligned to as many.
+/// There are 64 bytes on both sides; the destination is aligned to as many; the machine is what the caller is compiled for.
 #[inline(always)]
-pub(super) unsafe fn line(src: *const u8, dst: *mut u8) {
+pub(super) unsafe fn line<const AVX2: bool>(src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise; SSE2 is part of the architecture.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
-        for at in [0, 16, 32, 48] {
-            _mm_stream_si128(dst.add(at).cast(), _mm_loadu_si128(src.add(at).cast()));
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
+        if AVX2 {
+            for at in [0, 32] {
+                _mm256_stream_si256(dst.add(at).cast(), _mm256_loadu_si256(src.add(at).cast()));
+            }
+        } else {
+            for at in [0, 16, 32, 48] {
+                _mm_stream_si128(dst.add(at).cast(), _mm_loadu_si128(src.add(at).cast()));
+            }
         }
     }
     // SAFETY: likewise.

@@ -69,9 +69,12 @@ const BLOCK: usize = 512;
 /// A [`Linear`] for rows of one number type, in native byte order.
 #[derive(Debug)]
 pub struct LinearRow {
-    run: fn(&[u8], &Terms, &mut dyn FnMut(&[f64])),
+    run: Run,
     terms: Terms,
 }
+
+/// Hands the transformed values of a row to its last argument.
+type Run = fn(&[u8], &Terms, &mut dyn FnMut(&[f64]));
 
 #[derive(Debug)]
 struct Terms {
