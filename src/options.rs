@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use dispatch::{Clobber, Durability, Explanation, Limits, MissingChunks, Options, Progress, Registry, ZMap};
-use model::Result;
+use model::{ErrorKind, Result};
 
-use crate::{File, builtin};
+use crate::{File, Variable, builtin};
 
 /// Opens a dataset for reading.
 ///
@@ -18,6 +18,14 @@ use crate::{File, builtin};
 /// would; what the driver says.
 pub fn open(path: &str) -> Result<File> {
     OpenOptions::new().open(path)
+}
+
+/// Opens one variable of a dataset for reading, by its path from the root: see [`OpenOptions::open_variable`].
+///
+/// # Errors
+/// As [`open`]; `NC_ENOTVAR` if there is no such variable.
+pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
+    OpenOptions::new().open_variable(path, variable)
 }
 
 /// Opens a dataset for reading and writing. Nothing is ever truncated by it.
@@ -159,6 +167,25 @@ impl OpenOptions {
         let registry = default_or(&self.registry)?;
         let dataset = registry.open_in(self.map.clone(), path, self.writable, &self.options)?;
         Ok(File::new(dataset, path, registry))
+    }
+
+    /// Opens the dataset for reading and finds one variable in it, by its path from the root.
+    ///
+    /// The same as opening the dataset and asking it for the variable, but what else is in the dataset may be left out, so
+    /// it does not take longer the more there is. The variable is the one a full open gives: type, shape, attributes,
+    /// filters and data. What its group and dataset answer may differ: groups hold nothing beside what leads to the
+    /// variable, consolidated metadata is not asked where reading the documents themselves is as cheap, and where plain Zarr
+    /// gives one dimension name several lengths, the name is as the variable has it.
+    ///
+    /// # Errors
+    /// As [`open_variable`]; `NC_EPERM` if writing was asked for.
+    pub fn open_variable(&self, path: &str, variable: &str) -> Result<Variable> {
+        if self.writable {
+            return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
+        }
+        let registry = default_or(&self.registry)?;
+        let dataset = registry.open_for(self.map.clone(), path, variable, &self.options)?;
+        File::new(dataset, path, registry).root().variable(variable)
     }
 }
 

@@ -118,6 +118,9 @@ pub struct OpenRequest<'a> {
     pub registry: &'a Arc<Registry>,
     /// The map, when somebody opened it already (an embedder, or the probe of the content).
     pub map: Option<MountedMap>,
+    /// The path of the one variable that is asked for, when the dataset is opened for nothing else. What lies beside it
+    /// may be left out; a driver that does not care opens everything.
+    pub only: Option<&'a str>,
 }
 
 /// A map, and how it was come by.

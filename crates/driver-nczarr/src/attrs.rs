@@ -46,5 +46,17 @@ pub(crate) const DEFAULT_MAXSTRLEN: &str = "_nczarr_default_maxstrlen";
 
 /// Whether `name` is one of [`RESERVED`].
 pub(crate) fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name)
+    // Most names begin otherwise.
+    matches!(name.as_bytes().first(), Some(b'_' | b'C' | b'N' | b'D' | b'R')) && RESERVED.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reserved_name_is_known_as_one() {
+        assert!(RESERVED.iter().all(|name| is_reserved(name)));
+        assert!(["", "units", "_FillValue", "NAMES", "CLAS", "_"].iter().all(|name| !is_reserved(name)));
+    }
 }

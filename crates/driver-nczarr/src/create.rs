@@ -97,8 +97,14 @@ fn make_room(map: &dyn ZMap, clobber: Clobber) -> Result<()> {
 fn undo(factory: Arc<dyn MapFactory>, request: &CreateRequest<'_>) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
     let (target, options, registry) = (request.target.clone(), request.options.clone(), Arc::clone(request.registry));
     Box::new(move || {
-        let request =
-            OpenRequest { target: &target, writable: true, options: &options, registry: &registry, map: None };
+        let request = OpenRequest {
+            target: &target,
+            writable: true,
+            options: &options,
+            registry: &registry,
+            map: None,
+            only: None,
+        };
         match factory.delete(&request) {
             // Nothing left, or a storage without places of its own.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Perm) => Ok(()),

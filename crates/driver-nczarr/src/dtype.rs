@@ -8,7 +8,7 @@
 use chunkio::Element;
 use model::{Endian, ErrorKind, NcType, Result};
 
-use crate::json::{Json, text};
+use crate::json::{Value, text};
 
 /// An element type as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,10 +47,10 @@ impl DType {
     ///
     /// # Errors
     /// [`ErrorKind::NcZarr`] if it is neither a string nor a list.
-    pub(crate) fn parse(json: &Json) -> Result<Self> {
+    pub(crate) fn parse(json: &Value<'_>) -> Result<Self> {
         match json {
-            Json::String(name) => Ok(Self::from_name(name)),
-            Json::Array(_) => Ok(Self { text: text(json), kind: Kind::Other, big_endian: false }),
+            Value::String(name) => Ok(Self::from_name(name)),
+            Value::Array(_) => Ok(Self { text: text(json), kind: Kind::Other, big_endian: false }),
             other => {
                 Err(ErrorKind::NcZarr.context(format!("expected a type string or a list, found {}", other.kind())))
             }
@@ -59,12 +59,16 @@ impl DType {
 
     /// The type of a type string.
     pub(crate) fn from_name(name: &str) -> Self {
+        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>') }
+    }
+
+    /// What an element of a type string is.
+    pub(crate) fn kind_of(name: &str) -> Kind {
         let (order, rest) = match name.as_bytes().first() {
             Some(b'<' | b'>' | b'|' | b'=') => name.split_at(1),
             _ => ("", name),
         };
-        let kind = Self::kind(order, rest).unwrap_or(Kind::Other);
-        Self { text: name.to_owned(), kind, big_endian: order == ">" }
+        Self::kind(order, rest).unwrap_or(Kind::Other)
     }
 
     fn kind(order: &str, rest: &str) -> Option<Kind> {
@@ -235,7 +239,7 @@ mod tests {
         }
         let list = crate::json::parse(b"[[\"a\",\"<i4\"]]", &dispatch::Limits::default()).unwrap();
         assert_eq!(DType::parse(&list).unwrap().text, "[[\"a\",\"<i4\"]]");
-        assert_eq!(DType::parse(&Json::Null).unwrap_err().kind(), ErrorKind::NcZarr);
+        assert_eq!(DType::parse(&Value::Null).unwrap_err().kind(), ErrorKind::NcZarr);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Metadata documents from the map, many at a time: [`Source`].
 //!
-//! One batch per call; parsing happens on the map's threads. Consolidated metadata answers first, when there is any.
-//! Knows keys and JSON, not what the documents mean.
+//! One batch per call; parsing happens on the map's threads. Knows keys and JSON, not what the documents mean: see
+//! `nodes` for those of groups and arrays.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -23,24 +23,11 @@ const HINT: usize = 4096;
 pub(crate) struct Source<'a> {
     pub(crate) map: &'a dyn ZMap,
     pub(crate) limits: &'a Limits,
-    pub(crate) consolidated: Option<Consolidated>,
+    /// It answers in place of the map, if there is one.
+    pub(crate) consolidated: Option<Consolidated<'a>>,
 }
 
 impl Source<'_> {
-    /// The documents at `keys`. `direct`: one that consolidated metadata omits is looked for in the map.
-    pub(crate) fn fetch(&self, keys: &[Key], direct: bool) -> Vec<Fetched> {
-        let Some(consolidated) = &self.consolidated else { return read(self.map, keys, self.limits) };
-        let mut found: Vec<Fetched> = keys.iter().map(|key| Ok(consolidated.document(key).cloned())).collect();
-        if direct {
-            let missing: Vec<usize> = (0..keys.len()).filter(|&i| matches!(found[i], Ok(None))).collect();
-            let wanted: Vec<Key> = missing.iter().map(|&i| keys[i].clone()).collect();
-            for (i, document) in missing.into_iter().zip(read(self.map, &wanted, self.limits)) {
-                found[i] = document;
-            }
-        }
-        found
-    }
-
     /// The names right below `prefix` that may be nodes, sorted bytewise.
     ///
     /// # Errors
@@ -48,26 +35,49 @@ impl Source<'_> {
     pub(crate) fn children(&self, prefix: &Key) -> Result<Vec<String>> {
         let mut names = match &self.consolidated {
             Some(consolidated) => consolidated.children(prefix),
-            None => self.map.search(prefix)?,
+            // Whoever asks looks behind each name anyway.
+            None => self.map.names(prefix)?,
         };
         names.retain(|name| !name.starts_with('.') && !name.is_empty());
         Ok(names)
     }
 }
 
+/// Reads documents straight from the map, as they are.
+pub(crate) fn read_bytes(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Result<Option<Vec<u8>>>> {
+    run(map, keys, limits, threads(keys), |bytes, _| Ok(bytes.to_vec()))
+}
+
 /// Reads and parses documents straight from the map.
 pub(crate) fn read(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched> {
-    // Below this many small documents the pool costs more than it gives.
-    run(map, keys, limits, if keys.len() < 32 { 1 } else { usize::MAX })
+    run(map, keys, limits, threads(keys), |bytes, key| parse(bytes, key, limits))
 }
 
 /// As [`read`], on this thread alone: for callers that hold a lock.
 pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched> {
-    run(map, keys, limits, 1)
+    run(map, keys, limits, 1, |bytes, key| parse(bytes, key, limits))
 }
 
-fn run(map: &dyn ZMap, keys: &[Key], limits: &Limits, threads: usize) -> Vec<Fetched> {
+fn parse(bytes: &[u8], key: &Key, limits: &Limits) -> Result<Json> {
+    json::parse(bytes, limits).map_err(|error| error.at(key))
+}
+
+/// How many threads reading so many small documents is worth.
+fn threads(keys: &[Key]) -> usize {
+    // Below this the pool costs more than it gives.
+    if keys.len() < 32 { 1 } else { usize::MAX }
+}
+
+/// Makes `of` of the bytes of each document, on the thread that brings them.
+fn run<T: Send>(
+    map: &dyn ZMap,
+    keys: &[Key],
+    limits: &Limits,
+    threads: usize,
+    of: impl Fn(&[u8], &Key) -> Result<T> + Sync,
+) -> Vec<Result<Option<T>>> {
     let job = Job {
+        of,
         keys,
         limits,
         threads,
@@ -82,15 +92,39 @@ fn run(map: &dyn ZMap, keys: &[Key], limits: &Limits, threads: usize) -> Vec<Fet
     keys.iter().zip(found).map(|(key, found)| found.unwrap_or_else(|| lost(key))).collect()
 }
 
-struct Job<'a> {
+/// A ticket for a document.
+pub(crate) fn ticket<'j>(index: usize, limits: &Limits) -> ReadTicket<'j> {
+    let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+    ReadTicket { index, ranges: Ranges::All, hint: HINT, limit, versioned: false, into: None }
+}
+
+/// What the map found of a document.
+pub(crate) fn bytes<'f>(
+    found: Result<Option<(Found<'f>, Option<Version>)>>,
+    key: impl Fn() -> String,
+) -> Result<Option<&'f [u8]>> {
+    match found {
+        Ok(None) => Ok(None),
+        Ok(Some((Found::Bytes(bytes), _))) => Ok(Some(bytes)),
+        Ok(Some((Found::InPlace, _))) => {
+            Err(ErrorKind::Internal.context(format!("{}: the map read into a place that was not given", key())))
+        }
+        // A name that is only a prefix of others holds no document.
+        Err(error) if error.kind() == ErrorKind::Empty => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+struct Job<'a, T, F> {
+    of: F,
     keys: &'a [Key],
     limits: &'a Limits,
     threads: usize,
     next: AtomicUsize,
-    found: Mutex<Vec<Option<Fetched>>>,
+    found: Mutex<Vec<Option<Result<Option<T>>>>>,
 }
 
-impl ReadJob for Job<'_> {
+impl<T: Send, F: Fn(&[u8], &Key) -> Result<T> + Sync> ReadJob for Job<'_, T, F> {
     fn threads(&self) -> usize {
         self.threads
     }
@@ -98,24 +132,13 @@ impl ReadJob for Job<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         key.set(self.keys.get(index)?);
-        let limit = usize::try_from(self.limits.document).unwrap_or(usize::MAX);
-        Some(ReadTicket { index, ranges: Ranges::All, hint: HINT, limit, versioned: false, into: None })
+        Some(ticket(index, self.limits))
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let key = &self.keys[ticket.index];
-        let document = match found {
-            Ok(None) => Ok(None),
-            Ok(Some((Found::Bytes(bytes), _))) => {
-                json::parse(bytes, self.limits).map(Some).map_err(|error| error.at(key))
-            }
-            Ok(Some((Found::InPlace, _))) => {
-                Err(ErrorKind::Internal.context(format!("{key}: the map read into a place that was not given")))
-            }
-            // A name that is only a prefix of others holds no document.
-            Err(error) if error.kind() == ErrorKind::Empty => Ok(None),
-            Err(error) => Err(error),
-        };
+        let found = bytes(found, || key.to_string());
+        let document = found.and_then(|bytes| bytes.map(|bytes| (self.of)(bytes, key)).transpose());
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = all.get_mut(ticket.index) {
             *place = Some(document);

@@ -9,7 +9,7 @@ use model::{ErrorKind, NcString, NcType, Result, Values};
 
 use crate::base64;
 use crate::dtype::{DType, Kind};
-use crate::json::{self, Json};
+use crate::json::{self, Json, Value};
 use crate::meta::bad;
 
 /// How the fill value of fixed-length text is spelled.
@@ -25,10 +25,10 @@ pub(crate) enum TextFill<'a> {
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] if it is not of the type, [`ErrorKind::Range`] if it does not fit.
-pub(crate) fn parse(value: &Json, dtype: &DType, text: TextFill<'_>) -> Result<Option<Values>> {
+pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Result<Option<Values>> {
     let value = match value {
         // The oldest NCZarr style.
-        Json::Array(items) if items.len() == 1 => &items[0],
+        Value::Array(items) if items.len() == 1 => &items[0],
         other => other,
     };
     if value.is_null() {
@@ -39,7 +39,7 @@ pub(crate) fn parse(value: &Json, dtype: &DType, text: TextFill<'_>) -> Result<O
     Ok(Some(match dtype.kind {
         Kind::Number(ty @ (NcType::Float | NcType::Double)) => {
             let token = match value {
-                Json::String(name) if is_special(name) => name.as_str(),
+                Value::String(name) if is_special(name) => &**name,
                 other => other.token().ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?,
             };
             float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
@@ -58,7 +58,7 @@ pub(crate) fn parse(value: &Json, dtype: &DType, text: TextFill<'_>) -> Result<O
         Kind::Char => Values::Char(vec![char_byte(value).ok_or_else(|| wrong("one character"))?]),
         Kind::Text(width) => Values::String(vec![fixed_text(value, width, text).ok_or_else(|| wrong("a string"))?]),
         Kind::Utf32(_) | Kind::Object => match value {
-            Json::String(text) => Values::String(vec![text.as_str().into()]),
+            Value::String(text) => Values::String(vec![(&**text).into()]),
             other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
             _ => return Err(wrong("a string")),
         },
@@ -100,7 +100,7 @@ fn standard_text(bytes: &[u8]) -> Json {
 
 /// Whether `name` spells NaN or an infinity.
 pub(crate) fn is_special(name: &str) -> bool {
-    json::float(name).is_some_and(|value| !value.is_finite()) && !name.bytes().any(|byte| byte.is_ascii_digit())
+    !name.bytes().any(|byte| byte.is_ascii_digit()) && json::float(name).is_some_and(|value| !value.is_finite())
 }
 
 /// A float of type `ty`; `None` if `token` is no number or its magnitude is too large.
@@ -128,9 +128,9 @@ pub(crate) fn integer_value(number: i128, ty: NcType) -> Option<Values> {
     })
 }
 
-fn char_byte(value: &Json) -> Option<u8> {
+fn char_byte(value: &Value<'_>) -> Option<u8> {
     match value {
-        Json::String(text) => {
+        Value::String(text) => {
             let mut chars = text.chars();
             match (chars.next(), chars.next()) {
                 (None, _) => Some(0),
@@ -142,9 +142,9 @@ fn char_byte(value: &Json) -> Option<u8> {
     }
 }
 
-fn fixed_text(value: &Json, width: usize, form: TextFill<'_>) -> Option<NcString> {
+fn fixed_text(value: &Value<'_>, width: usize, form: TextFill<'_>) -> Option<NcString> {
     let text = match value {
-        Json::String(text) => text.as_str(),
+        Value::String(text) => &**text,
         other => return (other.as_integer() == Some(0)).then(NcString::new),
     };
     let decoded = match form {

@@ -9,7 +9,7 @@ use dispatch::Key;
 use model::Result;
 
 use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
-use crate::json::{Json, Object};
+use crate::json::{Members, Value};
 use crate::meta::bad;
 
 /// A dimension as a group declares it.
@@ -36,18 +36,21 @@ pub(crate) struct References {
 }
 
 /// The superblock, and whether it stands in `.zgroup`, as 4.9.2 wrote it.
-pub(crate) fn superblock<'a>(attrs: Option<&'a Json>, zgroup: Option<&'a Json>) -> Option<(&'a Json, bool)> {
-    let of = |document: Option<&'a Json>| document?.as_object()?.get(NCZARR_SUPERBLOCK);
+pub(crate) fn superblock<'a, 't>(
+    attrs: Option<&'a Value<'t>>,
+    zgroup: Option<&'a Value<'t>>,
+) -> Option<(&'a Value<'t>, bool)> {
+    let of = |document: Option<&'a Value<'t>>| document?.as_object()?.get(NCZARR_SUPERBLOCK);
     of(attrs).map(|block| (block, false)).or_else(|| of(zgroup).map(|block| (block, true)))
 }
 
 /// The version text of a superblock.
-pub(crate) fn version(superblock: &Json) -> Option<&str> {
+pub(crate) fn version<'a>(superblock: &'a Value<'_>) -> Option<&'a str> {
     superblock.as_object()?.get("version")?.as_str()
 }
 
 /// The key of the document that holds a group's lists.
-pub(crate) fn document(group: &Key, attrs: &Object) -> String {
+pub(crate) fn document(group: &Key, attrs: &Members<'_>) -> String {
     let name = if attrs.contains_key(NCZARR_GROUP) { ".zattrs" } else { ".zgroup" };
     if group.is_root() { name.to_owned() } else { format!("{group}/{name}") }
 }
@@ -56,7 +59,7 @@ pub(crate) fn document(group: &Key, attrs: &Object) -> String {
 ///
 /// # Errors
 /// `NC_ENCZARR` naming the member that is not as it should be.
-pub(crate) fn read(attrs: &Object, zgroup: Option<&Object>) -> Result<Option<Lists>> {
+pub(crate) fn read(attrs: &Members<'_>, zgroup: Option<&Members<'_>>) -> Result<Option<Lists>> {
     let Some(group) = attrs.get(NCZARR_GROUP).or_else(|| zgroup?.get(NCZARR_GROUP)) else { return Ok(None) };
     let members = group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?;
     let arrays = names(members, "arrays", "vars")?;
@@ -71,13 +74,13 @@ pub(crate) fn read(attrs: &Object, zgroup: Option<&Object>) -> Result<Option<Lis
     Ok(Some(Lists { dims, arrays, groups }))
 }
 
-fn dimension(name: &str, size: &Json) -> Result<Declared> {
+fn dimension(name: &str, size: &Value<'_>) -> Result<Declared> {
     let wrong =
         |found| bad(&format!("dimensions.{name}"), "a size, or an object with \"size\" and \"unlimited\"", found);
     let (len, unlimited) = match size.as_object() {
         None => (size.as_u64().ok_or_else(|| wrong(Some(size)))?, false),
         Some(members) => {
-            let len = members.get("size").and_then(Json::as_u64).ok_or_else(|| wrong(members.get("size")))?;
+            let len = members.get("size").and_then(Value::as_u64).ok_or_else(|| wrong(members.get("size")))?;
             let unlimited = match members.get("unlimited") {
                 None => false,
                 Some(flag) => match (flag.as_integer(), flag.as_bool()) {
@@ -90,13 +93,13 @@ fn dimension(name: &str, size: &Json) -> Result<Declared> {
         }
     };
     if name.is_empty() || name.contains('/') {
-        return Err(bad("dimensions", "names without '/'", Some(&Json::string(name))));
+        return Err(bad("dimensions", "names without '/'", Some(&Value::string(name))));
     }
     // A length of 0 says "unlimited" in netCDF.
     Ok(Declared { name: name.to_owned(), len, unlimited: unlimited || len == 0 })
 }
 
-fn names(members: &Object, name: &str, old_name: &str) -> Result<Vec<String>> {
+fn names(members: &Members<'_>, name: &str, old_name: &str) -> Result<Vec<String>> {
     let Some(list) = members.get(name).or_else(|| members.get(old_name)) else { return Ok(Vec::new()) };
     let items = list.as_array().ok_or_else(|| bad(name, "a list of names", Some(list)))?;
     items.iter().map(|item| Ok(item.as_str().ok_or_else(|| bad(name, "names", Some(item)))?.to_owned())).collect()
@@ -106,7 +109,7 @@ fn names(members: &Object, name: &str, old_name: &str) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn references(attrs: &Object, zarray: Option<&Object>) -> Result<Option<References>> {
+pub(crate) fn references(attrs: &Members<'_>, zarray: Option<&Members<'_>>) -> Result<Option<References>> {
     let Some(array) = attrs.get(NCZARR_ARRAY).or_else(|| zarray?.get(NCZARR_ARRAY)) else { return Ok(None) };
     let members = array.as_object().ok_or_else(|| bad(NCZARR_ARRAY, "an object", Some(array)))?;
     let list = members.get("dimension_references").or_else(|| members.get("dimrefs"));
@@ -120,24 +123,29 @@ pub(crate) fn references(attrs: &Object, zarray: Option<&Object>) -> Result<Opti
         })
         .collect();
     let marked = members.get("scalar").is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
-    let stored = members.get("storage").and_then(Json::as_str) == Some("scalar");
+    let stored = members.get("storage").and_then(Value::as_str) == Some("scalar");
     Ok(Some(References { dims: dims?, scalar: marked || stored }))
 }
 
 /// The recorded type of an attribute.
-pub(crate) fn recorded<'a>(attrs: &'a Object, name: &str) -> Option<&'a str> {
-    attrs.get(NCZARR_ATTR)?.as_object()?.get("types")?.as_object()?.get(name)?.as_str()
+pub(crate) fn recorded<'a>(attrs: &'a Members<'_>, name: &str) -> Option<&'a str> {
+    recorded_types(attrs)?.get(name)?.as_str()
 }
 
-/// The bits kept for the NaNs of an attribute.
-pub(crate) fn nans<'a>(attrs: &'a Object, name: &str) -> Option<&'a Json> {
-    attrs.get(NCZARR_ATTR)?.as_object()?.get("nan")?.as_object()?.get(name)
+/// The recorded types of attributes, by their names.
+pub(crate) fn recorded_types<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
+    attrs.get(NCZARR_ATTR)?.as_object()?.get("types")?.as_object()
+}
+
+/// The bits kept for the NaNs of attributes, by their names.
+pub(crate) fn recorded_nans<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
+    attrs.get(NCZARR_ATTR)?.as_object()?.get("nan")?.as_object()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse;
+    use crate::json::{Object, parse};
     use dispatch::Limits;
     use model::ErrorKind;
 

@@ -9,7 +9,7 @@ use chunkio::Order;
 use model::{Error, ErrorKind, Result};
 
 use crate::dtype::DType;
-use crate::json::{Json, Object};
+use crate::json::{Json, Members, Object, Value};
 
 /// What a `.zarray` document says.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,26 +18,36 @@ pub(crate) struct ArrayMeta {
     /// Same rank as `shape`, every entry at least 1.
     pub(crate) chunks: Vec<u64>,
     pub(crate) dtype: DType,
-    /// `null` if absent.
+    /// `null` if absent, or where nothing is ever written.
     pub(crate) fill: Json,
     pub(crate) order: Order,
     pub(crate) separator: char,
-    /// The codecs in the order of encoding: `filters`, then `compressor`.
+    /// The codecs in the order of encoding: `filters`, then `compressor`. Empty where nothing is ever written.
     pub(crate) codecs: Vec<Json>,
-    /// The document it was read from; empty for a new array.
+    /// The document it was read from; empty for a new array, or where nothing is ever written.
     pub(crate) raw: Object,
 }
 
+/// A document that was just read: what it says, and what of it has a meaning only together with other things.
+#[derive(Debug)]
+pub(crate) struct Read<'d, 't> {
+    pub(crate) meta: ArrayMeta,
+    /// The fill value; `null` if absent.
+    pub(crate) fill: &'d Value<'t>,
+    /// As [`ArrayMeta::codecs`].
+    pub(crate) codecs: Vec<&'d Value<'t>>,
+}
+
 impl ArrayMeta {
-    /// Reads the document.
+    /// Reads the document. `keep`: also what only writing it back needs.
     ///
     /// # Errors
     /// [`ErrorKind::NcZarr`] naming the member, what was expected and what was found.
-    pub(crate) fn parse(document: &Json, rank_limit: usize) -> Result<Self> {
+    pub(crate) fn read<'d, 't>(document: &'d Value<'t>, rank_limit: usize, keep: bool) -> Result<Read<'d, 't>> {
         let raw = document
             .as_object()
             .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind())))?;
-        match raw.get("zarr_format").map(Json::as_u64) {
+        match raw.get("zarr_format").map(Value::as_u64) {
             Some(Some(2)) => {}
             Some(_) => return Err(bad("zarr_format", "2", raw.get("zarr_format"))),
             None => return Err(bad("zarr_format", "2", None)),
@@ -66,34 +76,40 @@ impl ArrayMeta {
             Some(Some("F")) => Order::F,
             Some(_) => return Err(bad("order", "\"C\" or \"F\"", raw.get("order"))),
         };
-        let separator = match raw.get("dimension_separator").and_then(Json::as_str) {
+        let separator = match raw.get("dimension_separator").and_then(Value::as_str) {
             Some("/") => '/',
             _ => '.',
         };
         let mut codecs = Vec::new();
         match raw.get("filters") {
-            Some(Json::Array(filters)) => codecs.extend(filters.iter().cloned()),
+            Some(Value::Array(filters)) => codecs.extend(filters),
             Some(other) if !other.is_null() => return Err(bad("filters", "a list or null", Some(other))),
             _ => {}
         }
         match raw.get("compressor") {
-            Some(compressor) if !compressor.is_null() => codecs.push(compressor.clone()),
+            Some(compressor) if !compressor.is_null() => codecs.push(compressor),
             _ => {}
         }
         for codec in &codecs {
             codec_id(codec)?;
         }
-        let fill = raw.get("fill_value").cloned().unwrap_or(Json::Null);
-        Ok(Self { shape, chunks, dtype, fill, order, separator, codecs, raw: raw.clone() })
+        let fill = raw.get("fill_value").unwrap_or(&Value::Null);
+        let mut meta =
+            Self { shape, chunks, dtype, fill: Json::Null, order, separator, codecs: Vec::new(), raw: Object::new() };
+        if keep {
+            let own = |value: &Value<'_>| value.clone().into_owned();
+            meta.fill = own(fill);
+            meta.codecs = codecs.iter().map(|codec| own(codec)).collect();
+            meta.raw = raw.clone().into_owned();
+        }
+        Ok(Read { meta, fill, codecs })
     }
 
     /// The document: the one that was read, with the members this knows replaced where they differ.
     pub(crate) fn document(&self) -> Json {
         let mut document = self.raw.clone();
         let fresh = document.is_empty();
-        let mut set = |name: &str, value: Json| {
-            document.insert(name.to_owned(), value);
-        };
+        let mut set = |name: &'static str, value: Json| document.insert(name, value);
         if fresh {
             set("zarr_format", Json::int(2));
         }
@@ -113,8 +129,8 @@ impl ArrayMeta {
 }
 
 /// The id of a codec description.
-pub(crate) fn codec_id(codec: &Json) -> Result<&str> {
-    let id = codec.as_object().and_then(|members| members.get("id")).and_then(Json::as_str);
+pub(crate) fn codec_id<'d>(codec: &'d Value<'_>) -> Result<&'d str> {
+    let id = codec.as_object().and_then(|members| members.get("id")).and_then(Value::as_str);
     id.ok_or_else(|| {
         ErrorKind::NcZarr.context(format!(
             "members \"filters\", \"compressor\": expected an object with an \"id\", found {}",
@@ -140,7 +156,7 @@ fn size_list(sizes: &[u64]) -> Json {
     Json::Array(sizes.iter().map(|&size| Json::int(size)).collect())
 }
 
-fn sizes(raw: &Object, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
+fn sizes(raw: &Members<'_>, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
     let expected = "a list of sizes from 0 to 2^64-1";
     let value = raw.get(name).ok_or_else(|| bad(name, expected, None))?;
     let items = value.as_array().ok_or_else(|| bad(name, expected, Some(value)))?;
@@ -152,10 +168,10 @@ fn sizes(raw: &Object, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
 }
 
 /// An error about a member of a document.
-pub(crate) fn bad(name: &str, expected: &str, found: Option<&Json>) -> Error {
+pub(crate) fn bad(name: &str, expected: &str, found: Option<&Value<'_>>) -> Error {
     let found = match found {
         None => "nothing".to_owned(),
-        Some(value @ (Json::Array(_) | Json::Object(_))) => value.kind().to_owned(),
+        Some(value @ (Value::Array(_) | Value::Object(_))) => value.kind().to_owned(),
         Some(value) => {
             let mut found = crate::json::text(value);
             if let Some((cut, _)) = found.char_indices().nth(60) {
@@ -175,7 +191,7 @@ mod tests {
     use dispatch::Limits;
 
     fn read(document: &str) -> Result<ArrayMeta> {
-        ArrayMeta::parse(&parse(document.as_bytes(), &Limits::default())?, 1024)
+        Ok(ArrayMeta::read(&parse(document.as_bytes(), &Limits::default())?, 1024, true)?.meta)
     }
 
     #[test]
@@ -189,18 +205,16 @@ mod tests {
         assert_eq!(text(&meta.document()), document);
         meta.shape[0] = 8;
         assert_eq!(text(&meta.document()), document.replace("[7,10]", "[8,10]"));
-        meta.raw.clear();
-        let again = ArrayMeta::parse(&meta.document(), 1024).unwrap();
+        meta.raw = Object::new();
+        let again = read(&text(&meta.document())).unwrap();
         assert_eq!((again.codecs, again.order, again.separator), (meta.codecs, Order::F, '/'));
     }
 
     #[test]
     fn only_compressors_stand_as_the_compressor() {
         let meta = |ids: &[&str]| {
-            let codecs: Vec<_> = ids
-                .iter()
-                .map(|id| Json::Object([("id".to_owned(), Json::string(*id))].into_iter().collect()))
-                .collect();
+            let codecs: Vec<_> =
+                ids.iter().map(|id| Json::Object([("id", Json::string(*id))].into_iter().collect())).collect();
             let (filters, compressor) = split_codecs(&codecs);
             let ids = |codecs: &[Json]| codecs.iter().map(|c| codec_id(c).unwrap().to_owned()).collect::<Vec<_>>();
             (ids(&filters), compressor.map(|c| codec_id(&c).unwrap().to_owned()))

@@ -75,7 +75,7 @@ impl ZarrDataset {
         } else {
             let scalar = names.is_empty() && self.flavour == Flavour::NcZarr;
             let names = if scalar { vec![SCALAR_DIM.to_owned()] } else { names };
-            out.push(ARRAY_DIMENSIONS, Json::Array(names.into_iter().map(Json::String).collect()), None);
+            out.push(ARRAY_DIMENSIONS, Json::Array(names.into_iter().map(Json::string).collect()), None);
         }
         if self.flavour == Flavour::NcZarr {
             match stored.attrs.get(NCZARR_ARRAY) {
@@ -140,7 +140,7 @@ impl ZarrDataset {
     fn hidden(&self, out: &mut Attributes, raw: &Object, shown: &Att) {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
         for (name, value) in raw {
-            if attrs::is_reserved(name) && !ours.contains(&name.as_str()) && !shown.contains_key(name) {
+            if attrs::is_reserved(name) && !ours.contains(&name) && !shown.contains_key(name) {
                 out.push(name, value.to_strict(), lists::recorded(raw, name));
             }
         }
@@ -160,14 +160,16 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>) -> Result<Json> 
     let mut references = Vec::with_capacity(var.dims.len());
     for &dim in &var.dims {
         let dim = model.dim(dim)?;
-        references.push(Json::String(model.fqn(dim.group, &dim.name)?));
+        references.push(Json::string(model.fqn(dim.group, &dim.name)?));
     }
     let mut array = raw.cloned().unwrap_or_default();
     array.insert("dimension_references".to_owned(), Json::Array(references));
     if var.dims.is_empty() {
         array.insert("scalar".to_owned(), Json::int(1));
     }
-    array.entry("storage".to_owned()).or_insert_with(|| Json::string("chunked"));
+    if !array.contains_key("storage") {
+        array.insert("storage", Json::string("chunked"));
+    }
     Ok(Json::Object(array).to_strict())
 }
 

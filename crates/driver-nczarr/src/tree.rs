@@ -1,7 +1,8 @@
 //! The documents of a store as a tree of groups and arrays: [`RawTree`], before any flavour gives it a meaning.
 //!
 //! Read level by level, one batch each. NCZarr groups list what they hold and the lists are authoritative; elsewhere
-//! the map is searched. A broken array document stays with its array; a broken group document is an error.
+//! the map is searched. Arrays come as variables already built (`nodes`).
+//! A broken array document stays with its array; a broken group document is an error.
 //!
 //! Start with [`load`].
 
@@ -11,6 +12,8 @@ use model::{Error, ErrorKind, Result};
 use crate::fetch::Source;
 use crate::json::{Json, Object};
 use crate::lists;
+use crate::nodes::{Node, Place, Want};
+use crate::var::{Built, Reading};
 
 pub(crate) const ZGROUP: &str = ".zgroup";
 pub(crate) const ZARRAY: &str = ".zarray";
@@ -33,18 +36,16 @@ pub(crate) struct RawGroup {
     pub(crate) attrs: Object,
     /// Whether it has a `.zattrs`.
     pub(crate) has_attrs: bool,
+    /// Its arrays.
     pub(crate) arrays: Vec<RawArray>,
 }
 
-/// An array.
+/// An array, as a variable without dimensions.
 #[derive(Debug)]
 pub(crate) struct RawArray {
     pub(crate) key: Key,
     pub(crate) name: String,
-    /// Its `.zarray`.
-    pub(crate) zarray: Result<Json>,
-    /// Its `.zattrs`; `None` if there is none.
-    pub(crate) attrs: Result<Option<Object>>,
+    pub(crate) built: Box<Built>,
 }
 
 /// All groups, each after the one it lies in; the root first.
@@ -57,7 +58,7 @@ pub(crate) struct RawTree {
 }
 
 /// The documents in the root of a store.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RawRoot {
     pub(crate) zgroup: Option<Json>,
     pub(crate) attrs: Option<Json>,
@@ -69,17 +70,8 @@ pub(crate) struct RawRoot {
 /// # Errors
 /// [`ErrorKind::NcZarr`] naming the key of a group document that cannot be understood, [`ErrorKind::NoObject`] that of
 /// a listed group that is not there; what the map says.
-pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool) -> Result<RawTree> {
-    let root = RawGroup {
-        key: Key::root(),
-        name: String::new(),
-        parent: None,
-        has_attrs: root.attrs.is_some(),
-        zgroup: root.zgroup.map(|document| object(document, ZGROUP)).transpose()?,
-        attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
-        arrays: Vec::new(),
-    };
-    let mut tree = RawTree { groups: vec![root], notes: Vec::new(), folders: 0 };
+pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool, reading: &Reading<'_>) -> Result<RawTree> {
+    let mut tree = RawTree::of_root(root)?;
     let mut level = 0..1;
     let mut depth = 0;
     while !level.is_empty() {
@@ -90,9 +82,9 @@ pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool) -> Result<R
         }
         let next = tree.groups.len();
         if listed {
-            by_lists(source, &mut tree, level)?;
+            by_lists(source, &mut tree, level, reading)?;
         } else {
-            by_search(source, &mut tree, level)?;
+            by_search(source, &mut tree, level, reading)?;
         }
         level = next..tree.groups.len();
     }
@@ -104,34 +96,27 @@ pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool) -> Result<R
 
 /// An object out of a document.
 pub(crate) fn object(document: Json, key: impl std::fmt::Display) -> Result<Object> {
-    match document {
-        Json::Object(members) => Ok(members),
-        other => Err(ErrorKind::NcZarr.context(format!("{key}: expected an object, found {}", other.kind()))),
-    }
+    let kind = document.kind();
+    let object = document.into_object();
+    object.ok_or_else(|| ErrorKind::NcZarr.context(format!("{key}: expected an object, found {kind}")))
 }
 
-/// A child of some group of the level.
-struct Child {
-    group: usize,
-    name: String,
-    key: Key,
+/// The place of a child of `group`.
+fn place_of(tree: &RawTree, group: usize, name: String, want: Want) -> Result<Place> {
+    if name.contains('/') {
+        return Err(ErrorKind::BadName.context(format!("the name {name:?} holds a '/'")));
+    }
+    let key = tree.groups[group].key.join(&name)?;
+    Ok(Place { key, name, want })
 }
 
-impl Child {
-    fn of(tree: &RawTree, group: usize, name: String) -> Result<Self> {
-        if name.contains('/') {
-            return Err(ErrorKind::BadName.context(format!("the name {name:?} holds a '/'")));
-        }
-        let key = tree.groups[group].key.join(&name)?;
-        Ok(Self { group, name, key })
-    }
-
-    fn keys(&self, documents: &[&str]) -> Result<Vec<Key>> {
-        documents.iter().map(|document| self.key.join(document)).collect()
-    }
-}
-
-fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usize>) -> Result<()> {
+fn by_lists(
+    source: &Source<'_>,
+    tree: &mut RawTree,
+    level: std::ops::Range<usize>,
+    reading: &Reading<'_>,
+) -> Result<()> {
+    // With the group each lies in.
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for group in level {
         let here = &tree.groups[group];
@@ -142,98 +127,92 @@ fn by_lists(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usiz
                 .context(format!("{}: a group of an NCZarr dataset without \"_nczarr_group\"", place(&here.key))));
         };
         let document = lists::document(&here.key, &here.attrs);
-        for (member, names, children) in [("arrays", lists.arrays, &mut arrays), ("groups", lists.groups, &mut groups)]
+        for (member, names, want, places) in
+            [("arrays", lists.arrays, Want::Array, &mut arrays), ("groups", lists.groups, Want::Group, &mut groups)]
         {
             for name in names {
-                let child = Child::of(tree, group, name);
-                children.push(child.map_err(|error| error.at(format_args!("{document}: member \"{member}\"")))?);
+                let place = place_of(tree, group, name, want);
+                places.push((group, place.map_err(|error| error.at(format_args!("{document}: member \"{member}\"")))?));
             }
         }
     }
-    let mut keys = Vec::new();
-    for child in &arrays {
-        keys.extend(child.keys(&[ZARRAY, ZATTRS])?);
-    }
-    for child in &groups {
-        keys.extend(child.keys(&[ZGROUP, ZATTRS])?);
-    }
-    let mut documents = source.fetch(&keys, true).into_iter();
-    let mut next = || documents.next().unwrap_or(Ok(None));
-    for child in arrays {
-        let (zarray, attrs) = (next(), next());
-        let zarray = zarray.and_then(|document| {
-            document.ok_or_else(|| {
-                ErrorKind::NoObject
-                    .context(format!("{}/{ZARRAY}: the group lists this array, but there is none", child.key))
-            })
-        });
-        tree.groups[child.group].arrays.push(array(child.name, child.key, zarray, attrs));
-    }
-    for child in groups {
-        let (zgroup, attrs) = (next()?, next()?);
-        if zgroup.is_none() && attrs.is_none() {
-            return Err(ErrorKind::NoObject
-                .context(format!("{}/{ZGROUP}: the group {:?} is listed, but there is none", child.key, child.name)));
+    let (parents, places): (Vec<usize>, Vec<Place>) = arrays.into_iter().chain(groups).unzip();
+    let nodes = source.nodes(&places, reading);
+    for ((node, place), parent) in nodes.into_iter().zip(places).zip(parents) {
+        match node {
+            Node::Array(built) => {
+                tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
+            }
+            Node::Other { zgroup, attrs } => {
+                let (zgroup, attrs) = (zgroup?, attrs?);
+                if zgroup.is_none() && attrs.is_none() {
+                    let Place { key, name, .. } = place;
+                    return Err(ErrorKind::NoObject
+                        .context(format!("{key}/{ZGROUP}: the group {name:?} is listed, but there is none")));
+                }
+                push_group(tree, parent, place, zgroup, attrs)?;
+            }
         }
-        push_group(tree, child, zgroup, attrs)?;
     }
     Ok(())
 }
 
-fn by_search(source: &Source<'_>, tree: &mut RawTree, level: std::ops::Range<usize>) -> Result<()> {
-    let mut children = Vec::new();
+fn by_search(
+    source: &Source<'_>,
+    tree: &mut RawTree,
+    level: std::ops::Range<usize>,
+    reading: &Reading<'_>,
+) -> Result<()> {
+    let (mut parents, mut places) = (Vec::new(), Vec::new());
     for group in level {
         for name in source.children(&tree.groups[group].key)? {
-            match Child::of(tree, group, name) {
-                Ok(child) => children.push(child),
+            match place_of(tree, group, name, Want::Any) {
+                Ok(place) => {
+                    parents.push(group);
+                    places.push(place);
+                }
                 Err(error) => tree.notes.push(format!("left out: {error}")),
             }
         }
     }
-    let mut keys = Vec::new();
-    for child in &children {
-        keys.extend(child.keys(&[ZARRAY, ZGROUP, ZATTRS])?);
-    }
-    let mut documents = source.fetch(&keys, false).into_iter();
-    let mut next = || documents.next().unwrap_or(Ok(None));
-    for child in children {
-        let (zarray, zgroup, attrs) = (next(), next(), next());
-        match (zarray.transpose(), zgroup) {
-            (Some(zarray), _) => {
-                tree.groups[child.group].arrays.push(array(child.name, child.key, zarray, attrs));
+    let nodes = source.nodes(&places, reading);
+    for ((node, place), parent) in nodes.into_iter().zip(places).zip(parents) {
+        match node {
+            Node::Array(built) => {
+                tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
             }
-            (None, Ok(None)) => {
+            Node::Other { zgroup: Ok(None), attrs } => {
                 // Neither: a folder that may hold nodes, or some foreign object.
                 tree.folders += 1;
                 if tree.folders > MAX_IMPLICIT {
                     if tree.folders == MAX_IMPLICIT + 1 {
-                        tree.notes.push(format!("{}: too many folders without metadata; not searched", child.key));
+                        tree.notes.push(format!("{}: too many folders without metadata; not searched", place.key));
                     }
-                } else if !source.children(&child.key)?.is_empty() {
-                    push_group(tree, child, None, attrs?)?;
+                } else if !source.children(&place.key)?.is_empty() {
+                    push_group(tree, parent, place, None, attrs?)?;
                 }
             }
-            (None, zgroup) => push_group(tree, child, zgroup?, attrs?)?,
+            Node::Other { zgroup, attrs } => push_group(tree, parent, place, zgroup?, attrs?)?,
         }
     }
     Ok(())
 }
 
-fn array(name: String, key: Key, zarray: Result<Json>, attrs: Result<Option<Json>>) -> RawArray {
-    let attrs =
-        attrs.and_then(|attrs| attrs.map(|document| object(document, format_args!("{key}/{ZATTRS}"))).transpose());
-    RawArray { key, name, zarray, attrs }
-}
-
-fn push_group(tree: &mut RawTree, child: Child, zgroup: Option<Json>, attrs: Option<Json>) -> Result<()> {
-    let Child { group, name, key } = child;
+fn push_group(
+    tree: &mut RawTree,
+    parent: usize,
+    place: Place,
+    zgroup: Option<Json>,
+    attrs: Option<Json>,
+) -> Result<()> {
+    let Place { key, name, .. } = place;
     let has_attrs = attrs.is_some();
     let zgroup = zgroup.map(|document| object(document, format_args!("{key}/{ZGROUP}"))).transpose()?;
     let attrs = attrs.map(|document| object(document, format_args!("{key}/{ZATTRS}"))).transpose()?;
     tree.groups.push(RawGroup {
         key,
         name,
-        parent: Some(group),
+        parent: Some(parent),
         zgroup,
         attrs: attrs.unwrap_or_default(),
         has_attrs,
@@ -248,18 +227,21 @@ pub(crate) fn place(key: &Key) -> String {
 }
 
 impl RawTree {
-    /// A tree of nothing but a root without metadata.
-    pub(crate) fn root_only() -> Self {
-        let root = RawGroup {
+    /// A tree of nothing but a root.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NcZarr`] if a document is no object.
+    pub(crate) fn of_root(root: RawRoot) -> Result<Self> {
+        let group = RawGroup {
             key: Key::root(),
             name: String::new(),
             parent: None,
-            zgroup: None,
-            attrs: Object::new(),
-            has_attrs: false,
+            has_attrs: root.attrs.is_some(),
+            zgroup: root.zgroup.map(|document| object(document, ZGROUP)).transpose()?,
+            attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
             arrays: Vec::new(),
         };
-        Self { groups: vec![root], notes: Vec::new(), folders: 0 }
+        Ok(Self { groups: vec![group], notes: Vec::new(), folders: 0 })
     }
 
     /// Drops folders without metadata that turned out to hold no node.

@@ -1,20 +1,21 @@
 //! One array as a variable: everything but its dimensions, which are the flavours' business.
 //!
-//! [`build`] turns an array's documents into a [`Var`] and what must be remembered to read its data and to write
-//! the documents back ([`Stored`]). Whatever cannot be understood becomes the variable's `problem`: it is listed,
-//! and reading its data is that error.
+//! [`build`] turns an array's documents into a [`Built`]: a [`Var`], and what must be remembered to read its data and
+//! to write the documents back ([`Stored`]). Whatever cannot be understood becomes the variable's `problem`: it is
+//! listed, and reading its data is that error. It depends on nothing but the documents, so any thread can do it.
 
 use dispatch::{ChunkInfo, ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
-use model::{Att, Chunking, Error, ErrorKind, FilterSpec, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
+use model::{Att, Chunking, Error, ErrorKind, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
 use crate::attrs::{self, FILL_VALUE};
+use crate::codecs::{self, Codecs};
 use crate::dtype::{DType, Kind};
 use crate::fill::{self, TextFill};
-use crate::json::{Json, Object, text};
-use crate::lists;
-use crate::meta::{ArrayMeta, codec_id};
+use crate::flavour::{self, Naming};
+use crate::json::{Json, Members, Object, Value, text};
+use crate::lists::{self, References};
+use crate::meta::{self, ArrayMeta, codec_id};
 use crate::quantize;
-use crate::tree::RawArray;
 
 /// The size of a string to netCDF-C: that of a pointer.
 pub(crate) const STRING_ITEM: usize = 8;
@@ -29,6 +30,30 @@ pub(crate) struct Reading<'a> {
     pub(crate) char_mark: bool,
     /// Multi-byte elements are little-endian whatever their type says: a defect of the library that wrote them.
     pub(crate) swapped: bool,
+    /// Where the names of dimensions are.
+    pub(crate) naming: Naming,
+    /// Keep what only writing documents back needs.
+    pub(crate) keep: bool,
+    pub(crate) codecs: Codecs,
+}
+
+/// What an array says of its dimensions.
+#[derive(Debug)]
+pub(crate) enum Links {
+    /// Nothing, as far as anybody asked.
+    None,
+    /// NCZarr's references.
+    References(Result<Option<References>>),
+    /// One name each.
+    Names(Vec<String>),
+}
+
+/// A variable as it was read. Its name, its group and its dimensions are left.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) var: Var,
+    pub(crate) stored: Stored,
+    pub(crate) links: Links,
 }
 
 /// What is remembered of a variable beside the model.
@@ -36,13 +61,14 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Stored {
     /// What its `.zarray` says; `None` if that could not be understood, or is not decided yet.
     pub(crate) meta: Option<ArrayMeta>,
-    /// Its `.zattrs`.
+    /// Its `.zattrs`; empty where nothing is ever written.
     pub(crate) attrs: Object,
     /// Its `.zattrs` could not be read and so must not be replaced.
     pub(crate) attrs_lost: bool,
-    /// Its `.zarray`, if that could not be understood.
+    /// Its `.zarray`, if that could not be understood and may have to be written back.
     pub(crate) document: Option<Json>,
-    /// The names of its dimensions as they were loaded: as long as they are the same, the stored ones stay.
+    /// The names of its dimensions as they were loaded: as long as they are the same, the stored ones stay. None where
+    /// nothing is ever written.
     pub(crate) dim_names: Option<Vec<String>>,
     /// The filters of its chunks, in the order of encoding.
     pub(crate) filters: Vec<Box<dyn Filter>>,
@@ -52,42 +78,47 @@ pub(crate) struct Stored {
     pub(crate) implied_fill: Option<Values>,
 }
 
-/// The variable of an array, and what is remembered of it. Group, dimensions and the order of attributes are left.
-pub(crate) fn build(raw: RawArray, reading: &Reading<'_>) -> (Var, Stored, Key) {
-    let RawArray { key, name, zarray, attrs } = raw;
-    let mut var = Var { name, chunking: Chunking::Default, ..Var::default() };
+/// The variable of the array at `key`, from its documents.
+pub(crate) fn build(
+    key: &Key,
+    zarray: Result<&Value<'_>>,
+    attrs: Result<Option<&Members<'_>>>,
+    reading: &Reading<'_>,
+) -> Built {
+    let mut var = Var { chunking: Chunking::Default, ..Var::default() };
     let mut stored = Stored::default();
-    match attrs {
-        Ok(found) => stored.attrs = found.unwrap_or_default(),
+    let none = Members::new();
+    let attrs = match attrs {
+        Ok(found) => found.unwrap_or(&none),
         Err(error) => {
             stored.attrs_lost = true;
             note(&mut var, error);
+            &none
         }
-    }
-    let meta = zarray.and_then(|document| {
-        let meta = ArrayMeta::parse(&document, reading.limits.rank);
-        meta.map_err(|error| {
-            stored.document = Some(document);
+    };
+    let own = |document: &Value<'_>| document.clone().into_owned();
+    let read = zarray.and_then(|document| {
+        let read = ArrayMeta::read(document, reading.limits.rank, reading.keep);
+        read.map(|read| (document, read)).map_err(|error| {
+            stored.document = reading.keep.then(|| own(document));
             error.at(format_args!("{key}/.zarray"))
         })
     });
-    match meta {
-        Ok(mut meta) => {
-            if reading.swapped {
-                meta.dtype.big_endian = false;
-            }
-            if !reading.char_mark && meta.dtype.kind == Kind::Char {
-                meta.dtype.kind = Kind::Text(1);
-            }
-            fill_in(&mut var, &mut stored, &meta, &key, reading);
-            stored.meta = Some(meta);
+    let mut links = Links::None;
+    match read {
+        Ok((document, read)) => {
+            links = flavour::links(reading.naming, attrs, document, read.meta.shape.len());
+            stored.meta = Some(fill_in(&mut var, &mut stored, read, attrs, key, reading));
         }
         Err(error) => {
             note(&mut var, error);
-            var.atts = present(&stored.attrs, None);
+            var.atts = present(attrs, None);
         }
     }
-    (var, stored, key)
+    if reading.keep {
+        stored.attrs = attrs.clone().into_owned();
+    }
+    Built { var, stored, links }
 }
 
 /// Keeps the first problem.
@@ -95,8 +126,25 @@ pub(crate) fn note(var: &mut Var, error: Error) {
     var.problem.get_or_insert(error);
 }
 
-fn fill_in(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, key: &Key, reading: &Reading<'_>) {
+/// Fills in what the array's document says; answers how it is laid out.
+fn fill_in(
+    var: &mut Var,
+    stored: &mut Stored,
+    read: meta::Read<'_, '_>,
+    attrs: &Members<'_>,
+    key: &Key,
+    reading: &Reading<'_>,
+) -> ArrayMeta {
+    let meta::Read { mut meta, fill, codecs } = read;
     let at = |error: Error| error.at(format_args!("{key}/.zarray"));
+    // What is presented is what the dataset means, also where its writer stored something else.
+    var.endian = meta.dtype.endian();
+    if reading.swapped {
+        meta.dtype.big_endian = false;
+    }
+    if !reading.char_mark && meta.dtype.kind == Kind::Char {
+        meta.dtype.kind = Kind::Text(1);
+    }
     let dtype = &meta.dtype;
     // A type of some size for what has none of ours: nothing is ever read with it.
     var.xtype = dtype.xtype().unwrap_or(NcType::Byte);
@@ -105,27 +153,26 @@ fn fill_in(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, key: &Key, read
         // What the length of strings is in NCZarr, attributes say.
         var.stored_type = Some(dtype.text.clone());
     }
-    // What is presented is what the dataset means, also where its writer stored something else.
-    var.endian = DType::from_name(&dtype.text).endian();
     var.chunking = Chunking::Chunked(meta.chunks.clone());
-    var.atts = present(&stored.attrs, Some(dtype));
+    var.atts = present(attrs, Some(dtype));
     var.quantize = rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(var, at(ErrorKind::BadType.context(format!("member \"dtype\": type {} cannot be read", dtype.text))));
     }
-    if let Err(error) = codecs(var, stored, meta, reading) {
+    if let Err(error) = codecs::read(var, stored, &meta, &codecs, reading) {
         note(var, at(error));
     }
     if dtype.kind != Kind::Other {
-        let attribute = stored.attrs.get(FILL_VALUE).and_then(Json::as_str);
+        let attribute = attrs.get(FILL_VALUE).and_then(Value::as_str);
         let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
-        match fill::parse(&meta.fill, dtype, form) {
+        match fill::parse(fill, dtype, form) {
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
             Err(error) => note(var, at(error)),
         }
     }
+    meta
 }
 
 /// The fill value of an array; if it is NaN, the one that the attribute is.
@@ -142,17 +189,40 @@ fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
 }
 
 /// The attributes to show. `dtype`: the variable's, which its `_FillValue` has whatever was recorded.
-pub(crate) fn present(attrs: &Object, dtype: Option<&DType>) -> Att {
-    let shown = attrs.iter().filter(|(name, _)| !attrs::is_reserved(name));
-    shown.map(|(name, value)| (name.clone(), present_one(attrs, name, value, dtype))).collect()
+pub(crate) fn present(attrs: &Members<'_>, dtype: Option<&DType>) -> Att {
+    let recorded = Recorded::of(attrs);
+    let mut shown = Att::with_capacity(attrs.len());
+    for (name, value) in attrs {
+        if !attrs::is_reserved(name) {
+            shown.insert(name.to_owned(), recorded.present(name, value, dtype));
+        }
+    }
+    shown
 }
 
 /// One attribute, likewise.
-pub(crate) fn present_one(attrs: &Object, name: &str, value: &Json, dtype: Option<&DType>) -> Values {
-    let fill =
-        dtype.filter(|_| name == FILL_VALUE).and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
-    let values = fill.unwrap_or_else(|| attrs::read(value, lists::recorded(attrs, name)));
-    attrs::nan::restore(values, lists::nans(attrs, name))
+pub(crate) fn present_one(attrs: &Members<'_>, name: &str, value: &Value<'_>, dtype: Option<&DType>) -> Values {
+    Recorded::of(attrs).present(name, value, dtype)
+}
+
+/// What NCZarr keeps of attributes beside them.
+struct Recorded<'a, 't> {
+    types: Option<&'a Members<'t>>,
+    nans: Option<&'a Members<'t>>,
+}
+
+impl<'a, 't> Recorded<'a, 't> {
+    fn of(attrs: &'a Members<'t>) -> Self {
+        Self { types: lists::recorded_types(attrs), nans: lists::recorded_nans(attrs) }
+    }
+
+    fn present(&self, name: &str, value: &Value<'_>, dtype: Option<&DType>) -> Values {
+        let fill =
+            dtype.filter(|_| name == FILL_VALUE).and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
+        let ty = || self.types?.get(name)?.as_str();
+        let values = fill.unwrap_or_else(|| attrs::read(value, ty()));
+        attrs::nan::restore(values, self.nans.and_then(|nans| nans.get(name)))
+    }
 }
 
 /// How the values of a variable were rounded, as its attributes tell.
@@ -163,49 +233,8 @@ fn rounding(atts: &Att) -> Option<Quantize> {
     })
 }
 
-/// The element codec and the filters.
-fn codecs(var: &mut Var, stored: &mut Stored, meta: &ArrayMeta, reading: &Reading<'_>) -> Result<()> {
-    let mut codecs = meta.codecs.iter();
-    let mut first_error = Ok(());
-    if meta.dtype.kind == Kind::Object {
-        let codec = codecs.next().ok_or_else(|| {
-            ErrorKind::BadType.context("member \"filters\": type |O wants an object codec, found none")
-        })?;
-        let id = codec_id(codec)?;
-        if id == "vlen-utf8" {
-            stored.element = Some(reading.registry.element(id)?.parse(&codec_json(codec))?);
-        } else {
-            // Its elements are no strings.
-            first_error = Err(ErrorKind::BadType
-                .context(format!("member \"filters\": type {} with codec {id:?} cannot be read", meta.dtype.text)));
-        }
-    }
-    for codec in codecs {
-        let mut spec =
-            FilterSpec { name: codec_id(codec)?.to_owned(), codec: Some(text(codec)), ..FilterSpec::default() };
-        match filter(codec, reading.registry) {
-            Ok(filter) => {
-                spec.hdf5_id = filter.info().hdf5_id;
-                spec.name = filter.info().name.to_owned();
-                spec.params = filter.params().into_owned();
-                let filter = match meta.dtype.kind {
-                    Kind::Text(_) => settled(filter, &meta.dtype, &meta.chunks, reading.registry).map(|pair| pair.0),
-                    _ => Ok(filter),
-                };
-                match filter {
-                    Ok(filter) => stored.filters.push(filter),
-                    Err(error) => first_error = first_error.and(Err(error)),
-                }
-            }
-            Err(error) => first_error = first_error.and(Err(error)),
-        }
-        var.filters.push(spec);
-    }
-    first_error
-}
-
 /// The filter of a codec description.
-pub(crate) fn filter(codec: &Json, registry: &Registry) -> Result<Box<dyn Filter>> {
+pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn Filter>> {
     let id = codec_id(codec)?;
     let class = registry.filter(id).map_err(|error| error.at(format_args!("codec {id:?}")))?;
     class
@@ -242,17 +271,17 @@ pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
 }
 
 /// A codec description for filters. Some versions wrote integer parameters as strings.
-pub(crate) fn codec_json(codec: &Json) -> dispatch::Json {
-    let mut codec = codec.clone();
-    if let Json::Object(members) = &mut codec {
-        for value in members.values_mut() {
-            if let Json::String(number) = value
-                && number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit())
-                && let Some(number) = crate::json::integer(number)
-            {
-                *value = Json::int(number);
-            }
+pub(crate) fn codec_json(codec: &Value<'_>) -> dispatch::Json {
+    let parameter = |value: &Value<'_>| match value {
+        Value::String(number) if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) => {
+            crate::json::integer(number).map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
         }
+        other => other.to_serde(),
+    };
+    match codec {
+        Value::Object(members) => {
+            dispatch::Json::Object(members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect())
+        }
+        other => other.to_serde(),
     }
-    codec.to_serde()
 }

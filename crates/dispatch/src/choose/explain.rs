@@ -52,7 +52,7 @@ impl Registry {
     pub fn explain(self: &Arc<Self>, path: &str) -> Result<Explanation> {
         let (target, options) = (target_of(path)?, Options::default());
         let mut request =
-            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None };
+            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, only: None };
         let mut looks = Looks::new();
         let choice = self.choose(&request, &mut looks);
         let mut answer = Explanation {

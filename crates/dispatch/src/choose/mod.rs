@@ -63,7 +63,25 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
         let map = map.map(MountedMap::from);
-        let request = OpenRequest { target: &target, writable, options, registry: self, map };
+        let request = OpenRequest { target: &target, writable, options, registry: self, map, only: None };
+        trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
+    }
+
+    /// Opens the dataset for reading the one variable at `variable`, a path from the root: the rest of it may be left out
+    /// ([`OpenRequest::only`]).
+    ///
+    /// # Errors
+    /// As [`Registry::open_in`]. Whether there is such a variable, the dataset's model tells.
+    pub fn open_for(
+        self: &Arc<Self>,
+        map: Option<Arc<dyn ZMap>>,
+        path: &str,
+        variable: &str,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = target_of(path)?;
+        let (map, only) = (map.map(MountedMap::from), Some(variable));
+        let request = OpenRequest { target: &target, writable: false, options, registry: self, map, only };
         trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
     }
 
@@ -361,7 +379,11 @@ fn open_with(factory: &Arc<dyn MapFactory>, why: String, request: &OpenRequest<'
 
 /// What a path or URL says; a plain path with a `#` that exists as it is written is just that.
 fn target_of(path: &str) -> Result<Target> {
-    if path.contains('#') && std::fs::symlink_metadata(path).is_ok() {
+    let target = url_infer::parse(path);
+    if matches!(&target, Ok(target) if target.scheme != url_infer::Scheme::Path) || !path.contains('#') {
+        return target;
+    }
+    if std::fs::symlink_metadata(path).is_ok() {
         return Ok(Target {
             scheme: url_infer::Scheme::Path,
             path: path.to_owned(),
@@ -373,5 +395,5 @@ fn target_of(path: &str) -> Result<Target> {
             steps: vec![format!("{path:?} exists as it is written, so # starts no fragment")],
         });
     }
-    url_infer::parse(path)
+    target
 }

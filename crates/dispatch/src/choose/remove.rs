@@ -17,7 +17,8 @@ impl Registry {
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no dataset; what the storage says.
     pub fn delete(self: &Arc<Self>, path: &str) -> Result<()> {
         let (target, options) = (target_of(path)?, Options::default());
-        let request = OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None };
+        let request =
+            OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
         trace::call("delete", &target, || match self.site(&target, false, &mut Looks::new())? {
             Site::Map(factory, why) => {
                 let map = open_with(factory, why, &request)?;

@@ -313,8 +313,14 @@ fn a_driver_gets_its_map_by_mode_scheme_or_place() {
         (here.path("g#mode=cloud"), Err(ErrorKind::NotBuilt)),
     ] {
         let target = url_infer::parse(&path).unwrap();
-        let request =
-            OpenRequest { target: &target, writable: false, options: &options, registry: &here.registry, map: None };
+        let request = OpenRequest {
+            target: &target,
+            writable: false,
+            options: &options,
+            registry: &here.registry,
+            map: None,
+            only: None,
+        };
         let outcome = here.registry.open_map(&request);
         let found = outcome.as_ref().map(|map| (map.name(), map.why.as_str())).map_err(|error| error.kind());
         assert_eq!(found, expected, "{path}");

@@ -5,7 +5,7 @@
 
 use model::Values;
 
-use crate::json::Json;
+use crate::json::{Json, Value};
 
 /// The bits of the NaNs among `values`, in order; `None` if all are what `"NaN"` is read as.
 pub(crate) fn bits(values: &Values) -> Option<Json> {
@@ -16,12 +16,12 @@ pub(crate) fn bits(values: &Values) -> Option<Json> {
     };
     let usual = [format!("{:08x}", f32::NAN.to_bits()), format!("{:016x}", f64::NAN.to_bits())];
     let unusual = bits.iter().any(|bits| !usual.contains(bits));
-    unusual.then(|| Json::Array(bits.into_iter().map(Json::String).collect()))
+    unusual.then(|| Json::Array(bits.into_iter().map(Json::string).collect()))
 }
 
 /// `values` with the bits that were kept for their NaNs. What does not fit, or is no NaN, changes nothing.
-pub(crate) fn restore(mut values: Values, bits: Option<&Json>) -> Values {
-    let Some(bits) = bits.and_then(Json::as_array) else { return values };
+pub(crate) fn restore(mut values: Values, bits: Option<&Value<'_>>) -> Values {
+    let Some(bits) = bits.and_then(Value::as_array) else { return values };
     let mut bits = bits.iter().map(|bits| bits.as_str());
     match &mut values {
         Values::Float(v) => {

@@ -4,33 +4,33 @@ use model::{NcString, NcType, Values};
 
 use crate::dtype::{DType, Kind};
 use crate::fill::{float_value, integer_value, is_special};
-use crate::json::{self, Json};
+use crate::json::{self, Value};
 
 /// The values of an attribute. `recorded` is its type as `_nczarr_attr` has it.
 ///
 /// Never fails: a value that does not fit its recorded type is read as if there were none.
-pub(crate) fn read(value: &Json, recorded: Option<&str>) -> Values {
+pub(crate) fn read(value: &Value<'_>, recorded: Option<&str>) -> Values {
     recorded.and_then(|name| typed(value, name)).unwrap_or_else(|| infer(value))
 }
 
 /// As the recorded type says; `None` if the value does not fit it.
-fn typed(value: &Json, recorded: &str) -> Option<Values> {
+fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
     if recorded == "|J0" {
         return Some(Values::text(&json::text(value)));
     }
     // Char attributes of older datasets are recorded as one UCS-4 code point.
-    let kind = match DType::from_name(recorded).kind {
+    let kind = match DType::kind_of(recorded) {
         Kind::Utf32(1) => Kind::Char,
         kind => kind,
     };
     let items = match value {
-        Json::Array(items) => items.as_slice(),
+        Value::Array(items) => items.as_slice(),
         scalar => std::slice::from_ref(scalar),
     };
-    let simple = |item: &Json| !matches!(item, Json::Array(_) | Json::Object(_)) && !item.is_null();
+    let simple = |item: &Value<'_>| !matches!(item, Value::Array(_) | Value::Object(_)) && !item.is_null();
     match kind {
         Kind::Char => Some(match value {
-            Json::String(text) => Values::text(text),
+            Value::String(text) => Values::text(text),
             other => Values::text(&json::text(other)),
         }),
         _ if !items.iter().all(simple) => None,
@@ -40,7 +40,7 @@ fn typed(value: &Json, recorded: &str) -> Option<Values> {
             items
                 .iter()
                 .map(|item| match item {
-                    Json::String(text) => NcString::from(text.as_str()),
+                    Value::String(text) => NcString::from(&**text),
                     other => NcString::from(json::text(other)),
                 })
                 .collect(),
@@ -50,9 +50,9 @@ fn typed(value: &Json, recorded: &str) -> Option<Values> {
 }
 
 /// One number of type `ty`, from a number, a truth value, or a string that spells one.
-fn number(item: &Json, ty: NcType) -> Option<Values> {
+fn number(item: &Value<'_>, ty: NcType) -> Option<Values> {
     if let Some(truth) = item.as_bool() {
-        return number(&Json::int(u8::from(truth)), ty);
+        return number(&Value::int(u8::from(truth)), ty);
     }
     let token = item.as_str().or_else(|| item.token())?;
     match ty {
@@ -62,7 +62,10 @@ fn number(item: &Json, ty: NcType) -> Option<Values> {
 }
 
 /// All items, one after another; `None` if one does not fit.
-fn collect(mut all: Values, items: &[Json], one: impl Fn(&Json) -> Option<Values>) -> Option<Values> {
+fn collect(mut all: Values, items: &[Value<'_>], one: impl Fn(&Value<'_>) -> Option<Values>) -> Option<Values> {
+    if let [item] = items {
+        return one(item);
+    }
     for item in items {
         match (&mut all, one(item)?) {
             (Values::Byte(all), Values::Byte(one)) => all.extend(one),
@@ -82,29 +85,29 @@ fn collect(mut all: Values, items: &[Json], one: impl Fn(&Json) -> Option<Values
 }
 
 /// Without a recorded type: the narrowest of int, uint, int64, uint64, double that holds every element.
-fn infer(value: &Json) -> Values {
+fn infer(value: &Value<'_>) -> Values {
     let items = match value {
-        Json::String(text) => return Values::text(text),
-        Json::Array(items) if items.is_empty() => return Values::Char(Vec::new()),
-        Json::Array(items) => items.as_slice(),
+        Value::String(text) => return Values::text(text),
+        Value::Array(items) if items.is_empty() => return Values::Char(Vec::new()),
+        Value::Array(items) => items.as_slice(),
         scalar => std::slice::from_ref(scalar),
     };
     infer_numbers(items).unwrap_or_else(|| Values::text(&json::text(value)))
 }
 
-fn infer_numbers(items: &[Json]) -> Option<Values> {
+fn infer_numbers(items: &[Value<'_>]) -> Option<Values> {
     if items.iter().all(|item| item.as_bool().is_some()) {
         return collect(Values::UByte(Vec::new()), items, |item| number(item, NcType::UByte));
     }
     // Beside numbers, the names of what JSON has no number for are numbers too.
-    let is_number = |item: &Json| match item {
-        Json::String(name) => ["NaN", "Infinity", "-Infinity"].contains(&name.as_str()),
+    let is_number = |item: &Value<'_>| match item {
+        Value::String(name) => ["NaN", "Infinity", "-Infinity"].contains(&&**name),
         other => other.token().is_some() && other.as_bool().is_none() && !other.is_null(),
     };
     if !items.iter().all(is_number) || items.iter().all(|item| item.as_str().is_some()) {
         return None;
     }
-    let is_integer = |item: &Json| {
+    let is_integer = |item: &Value<'_>| {
         item.token().is_some_and(|token| !is_special(token) && (is_hex(token) || !token.contains(['.', 'e', 'E'])))
     };
     if items.iter().all(is_integer) {

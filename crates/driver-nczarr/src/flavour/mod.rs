@@ -10,9 +10,10 @@ use dispatch::Key;
 use model::{GroupId, Model, Var, VarId};
 
 use crate::attrs::NC_PROPERTIES;
-use crate::json::{Json, Object};
+use crate::json::{Members, Object, Value};
+use crate::lists;
 use crate::tree::RawGroup;
-use crate::var::{Stored, present};
+use crate::var::{Links, Stored, present};
 
 pub(crate) use nczarr::load as nczarr;
 pub(crate) use pure::load as pure;
@@ -24,6 +25,26 @@ pub(crate) enum Flavour {
     NcZarr,
     /// Plain Zarr, with or without dimension names.
     Zarr,
+}
+
+/// Where the names of an array's dimensions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// In NCZarr's references.
+    References,
+    /// In the attribute that xarray has them in.
+    Attribute,
+    /// Nowhere.
+    None,
+}
+
+/// What an array of `rank` dimensions says of them.
+pub(crate) fn links(naming: Naming, attrs: &Members<'_>, zarray: &Value<'_>, rank: usize) -> Links {
+    match naming {
+        Naming::References => Links::References(lists::references(attrs, zarray.as_object())),
+        Naming::Attribute => pure::names(attrs, rank).map_or(Links::None, Links::Names),
+        Naming::None => Links::None,
+    }
 }
 
 /// A variable as it was loaded.
@@ -50,6 +71,8 @@ pub(crate) struct Loaded {
     pub(crate) notes: Vec<String>,
     /// Whether dimension names of xarray's kind were found.
     pub(crate) named_dims: bool,
+    /// Remember the names of dimensions: documents may have to be written back.
+    keep: bool,
 }
 
 impl Loaded {
@@ -70,7 +93,9 @@ impl Loaded {
 
     /// Adds a variable.
     fn var(&mut self, var: Var, key: Key, mut stored: Stored) -> model::Result<VarId> {
-        stored.dim_names = Some(dim_names(&self.model, &var)?);
+        if self.keep {
+            stored.dim_names = Some(dim_names(&self.model, &var)?);
+        }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
         self.vars.push(LoadedVar { key, stored });
         Ok(id)
@@ -83,8 +108,8 @@ pub(crate) fn dim_names(model: &Model, var: &Var) -> model::Result<Vec<String>> 
 }
 
 /// The text of `_NCProperties`.
-pub(crate) fn properties(attrs: &Object) -> Option<&str> {
-    attrs.get(NC_PROPERTIES).and_then(Json::as_str)
+pub(crate) fn properties<'a>(attrs: &'a Members<'_>) -> Option<&'a str> {
+    attrs.get(NC_PROPERTIES).and_then(Value::as_str)
 }
 
 /// Whether the library that wrote this stored big-endian variables in little-endian order: netCDF-C up to 4.9.2.

@@ -5,8 +5,8 @@ use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use super::Loaded;
 use crate::lists::{self, References};
-use crate::tree::RawTree;
-use crate::var::{Reading, Stored, build, note};
+use crate::tree::{RawArray, RawTree};
+use crate::var::{Built, Links, Reading, Stored, note};
 
 /// The model of an NCZarr store.
 ///
@@ -14,7 +14,7 @@ use crate::var::{Reading, Stored, build, note};
 /// `NC_ENCZARR` naming the key and member of a group's lists or dimensions that make no sense; what is wrong with a
 /// single array becomes its variable's problem.
 pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
-    let mut loaded = Loaded { notes: tree.notes, ..Loaded::default() };
+    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
     let mut arrays = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
@@ -29,10 +29,10 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
     // Variables after all groups: a reference may point anywhere.
-    for (group, raw) in arrays {
-        let (mut var, stored, key) = build(raw, reading);
-        var.group = group;
-        if let Err(error) = dims(&mut var, &stored, &loaded.model, &key) {
+    for (group, RawArray { key, name, built }) in arrays {
+        let Built { mut var, stored, links } = *built;
+        (var.name, var.group) = (name, group);
+        if let Err(error) = dims(&mut var, &stored, links, &loaded.model, &key) {
             note(&mut var, error);
         }
         let id = loaded.var(var, key, stored)?;
@@ -42,10 +42,9 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
 }
 
 /// Sets the dimensions of a variable.
-fn dims(var: &mut Var, stored: &Stored, model: &Model, key: &Key) -> Result<()> {
-    let Some(meta) = &stored.meta else { return Ok(()) };
-    let found =
-        lists::references(&stored.attrs, Some(&meta.raw)).map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
+fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key) -> Result<()> {
+    let (Some(meta), Links::References(found)) = (&stored.meta, links) else { return Ok(()) };
+    let found = found.map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
     let Some(References { dims, scalar }) = found else {
         return Err(ErrorKind::NcZarr.context(format!(
             "{key}/.zattrs: a listed array without \"_nczarr_array\": its dimensions are not known"
@@ -90,13 +89,13 @@ fn dims(var: &mut Var, stored: &Stored, model: &Model, key: &Key) -> Result<()> 
 
 /// The dimension of a full name.
 fn resolve(model: &Model, name: &str) -> Option<DimId> {
-    let mut names: Vec<&str> = name.strip_prefix('/')?.split('/').collect();
-    let last = names.pop()?;
-    let mut group = GroupId::ROOT;
-    for name in names {
-        group = *model.group(group).ok()?.groups.get(name)?;
+    let mut name = name.strip_prefix('/')?;
+    let mut group = model.root();
+    while let Some((first, rest)) = name.split_once('/') {
+        group = model.group(*group.groups.get(first)?).ok()?;
+        name = rest;
     }
-    model.group(group).ok()?.dims.get(last).copied()
+    group.dims.get(name).copied()
 }
 
 /// An unlimited dimension is as long as the longest variable along it: a writer may have stopped half-way.

@@ -3,25 +3,22 @@
 //! Named dimensions belong to the group of their variable; unnamed ones, `_Anonymous_Dim_<length>`, to the root. Two
 //! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`.
 
+use std::borrow::Cow;
+
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
 use super::Loaded;
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE};
-use crate::json::Object;
+use crate::json::Members;
 use crate::tree::{RawArray, RawTree};
-use crate::var::{Reading, build};
+use crate::var::{Built, Links, Reading};
 
 /// The model of a plain store. `root_array`: an array without a group, with the name its variable gets.
 ///
 /// # Errors
 /// `NC_ENAMEINUSE` if two nodes have one name.
-pub(crate) fn load(
-    tree: RawTree,
-    root_array: Option<RawArray>,
-    reading: &Reading<'_>,
-    use_names: bool,
-) -> Result<Loaded> {
-    let mut loaded = Loaded { notes: tree.notes, ..Loaded::default() };
+pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Reading<'_>) -> Result<Loaded> {
+    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     let mut arrays: Vec<_> = root_array.into_iter().map(|array| (GroupId::ROOT, array)).collect();
     for mut raw in tree.groups {
@@ -30,13 +27,16 @@ pub(crate) fn load(
         ids.push(id);
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
-    for (group, raw) in arrays {
-        let (mut var, mut stored, key) = build(raw, reading);
-        var.group = group;
+    for (group, RawArray { key, name, built }) in arrays {
+        let Built { mut var, mut stored, links } = *built;
+        (var.name, var.group) = (name, group);
         if let Some(meta) = &stored.meta {
-            let names = use_names.then(|| names(&stored.attrs, meta.shape.len())).flatten();
+            let names = match &links {
+                Links::Names(names) => Some(names.as_slice()),
+                _ => None,
+            };
             loaded.named_dims |= names.is_some();
-            var.dims = dims(&mut loaded.model, group, &meta.shape, names.as_deref())?;
+            var.dims = dims(&mut loaded.model, group, &meta.shape, names)?;
             if names.is_some() {
                 stored.implied_fill = imply_fill(&mut var);
             }
@@ -47,18 +47,19 @@ pub(crate) fn load(
 }
 
 /// The dimension names of an array, if there is one legal name for each dimension.
-pub(crate) fn names(attrs: &Object, rank: usize) -> Option<Vec<&str>> {
+pub(super) fn names(attrs: &Members<'_>, rank: usize) -> Option<Vec<String>> {
     let items = attrs.get(ARRAY_DIMENSIONS)?.as_array().filter(|items| items.len() == rank)?;
-    items.iter().map(|item| item.as_str().filter(|name| !name.is_empty() && !name.contains('/'))).collect()
+    let legal = |name: &&str| !name.is_empty() && !name.contains('/');
+    items.iter().map(|item| item.as_str().filter(legal).map(str::to_owned)).collect()
 }
 
 /// The dimensions of an array of this shape; those that are not there yet are added.
-fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<&[&str]>) -> Result<Vec<DimId>> {
+fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<&[String]>) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
     for (i, &len) in shape.iter().enumerate() {
         let id = match names.and_then(|names| names.get(i)) {
-            Some(name) => dim(model, group, (*name).to_owned(), len)?,
-            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len)?,
+            Some(name) => dim(model, group, Cow::Borrowed(name), len)?,
+            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}").into(), len)?,
         };
         ids.push(id);
     }
@@ -66,12 +67,12 @@ fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<&[&str]>
 }
 
 /// The dimension `name` of `group` with this length; another length gets another name.
-fn dim(model: &mut Model, group: GroupId, mut name: String, len: u64) -> Result<DimId> {
-    while let Some(&id) = model.group(group)?.dims.get(&name) {
+fn dim(model: &mut Model, group: GroupId, mut name: Cow<'_, str>, len: u64) -> Result<DimId> {
+    while let Some(&id) = model.group(group)?.dims.get(&*name) {
         if model.dim(id)?.len() == len {
             return Ok(id);
         }
-        name = format!("{name}_{len}");
+        name = format!("{name}_{len}").into();
     }
     model.add_dim(group, &name, len, len == 0)
 }

@@ -4,44 +4,66 @@
 //! escapes); whatever is no JSON ends up as [`Json::Word`] with its text. Writing is strict, see `write`.
 //! Nothing here knows Zarr.
 //!
-//! Start with [`Json`]; then [`parse()`].
+//! A value that was just read borrows the document ([`Value`], [`read`]); one that is kept owns its text ([`Json`],
+//! [`parse()`]).
+//!
+//! Start with [`Value`]; then [`read`].
 
+mod members;
 mod number;
 mod parse;
 mod write;
 
-use indexmap::IndexMap;
+use std::borrow::Cow;
 
+pub(crate) use members::Members;
 pub(crate) use number::{float, integer, single};
-pub(crate) use parse::parse;
+pub(crate) use parse::{Room, parse, read, read_part, text_of};
 pub(crate) use write::{quote, text};
 
-/// The members of an object, in order; of two of one name the later counts.
-pub(crate) type Object = IndexMap<String, Json>;
+/// A value with text of its own.
+pub(crate) type Json = Value<'static>;
+
+/// The members of an object, with text of their own.
+pub(crate) type Object = Members<'static>;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum Value<'t> {
     Null,
     Bool(bool),
     /// A number, as its text; always legal JSON.
-    Number(String),
+    Number(Cow<'t, str>),
     /// A bare token that is not JSON but whose meaning is plain: `NaN`, `-Infinity`, `01`, `tRUE` …
-    Word(String),
-    String(String),
-    Array(Vec<Json>),
-    Object(Object),
+    Word(Cow<'t, str>),
+    String(Cow<'t, str>),
+    Array(Vec<Value<'t>>),
+    Object(Members<'t>),
 }
 
-impl Json {
+impl<'t> Value<'t> {
     /// A string value.
     pub(crate) fn string(text: impl Into<String>) -> Self {
-        Self::String(text.into())
+        Self::String(Cow::Owned(text.into()))
     }
 
     /// An integer.
     pub(crate) fn int(value: impl Into<i128>) -> Self {
-        Self::Number(value.into().to_string())
+        Self::Number(Cow::Owned(value.into().to_string()))
+    }
+
+    /// With text of its own.
+    pub(crate) fn into_owned(self) -> Json {
+        let own = |text: Cow<'t, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(value),
+            Self::Number(text) => Json::Number(own(text)),
+            Self::Word(text) => Json::Word(own(text)),
+            Self::String(text) => Json::String(own(text)),
+            Self::Array(items) => Json::Array(items.into_iter().map(Value::into_owned).collect()),
+            Self::Object(members) => Json::Object(members.into_owned()),
+        }
     }
 
     /// What it is, for error messages.
@@ -64,14 +86,22 @@ impl Json {
         }
     }
 
-    pub(crate) fn as_array(&self) -> Option<&[Json]> {
+    pub(crate) fn as_array(&self) -> Option<&[Value<'t>]> {
         match self {
             Self::Array(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(crate) fn as_object(&self) -> Option<&Object> {
+    pub(crate) fn as_object(&self) -> Option<&Members<'t>> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The members of an object.
+    pub(crate) fn into_object(self) -> Option<Members<'t>> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
@@ -128,39 +158,45 @@ impl Json {
     /// The nearest legal JSON: bare words become numbers, truth values or strings.
     pub(crate) fn to_strict(&self) -> Self {
         match self {
-            Self::Word(text) => {
-                if let Some(value) = self.as_bool() {
-                    Self::Bool(value)
-                } else if self.is_null() {
-                    Self::Null
-                } else if let Some(value) = integer(text) {
-                    Self::int(value)
-                } else {
-                    match float(text) {
-                        Some(value) => number::json_float(value),
-                        None => Self::String(text.clone()),
-                    }
-                }
-            }
+            Self::Word(text) => self.strict_word(text),
             Self::Array(items) => Self::Array(items.iter().map(Self::to_strict).collect()),
             Self::Object(members) => {
-                Self::Object(members.iter().map(|(name, value)| (name.clone(), value.to_strict())).collect())
+                Self::Object(members.iter().map(|(name, value)| (name.to_owned(), value.to_strict())).collect())
             }
             other => other.clone(),
         }
     }
 
-    /// The value as a codec description, for filters.
+    fn strict_word(&self, text: &str) -> Self {
+        if let Some(value) = self.as_bool() {
+            Self::Bool(value)
+        } else if self.is_null() {
+            Self::Null
+        } else if let Some(value) = integer(text) {
+            Self::int(value)
+        } else {
+            match float(text) {
+                Some(value) => number::json_float(value),
+                None => Self::string(text),
+            }
+        }
+    }
+
+    /// The value as a codec description, for filters: legal JSON.
     pub(crate) fn to_serde(&self) -> dispatch::Json {
         use dispatch::Json as Serde;
-        match self.to_strict() {
-            Self::Null | Self::Word(_) => Serde::Null,
-            Self::Bool(value) => Serde::Bool(value),
-            Self::Number(text) => number::to_serde(&text),
-            Self::String(text) => Serde::String(text),
+        match self {
+            Self::Null => Serde::Null,
+            Self::Bool(value) => Serde::Bool(*value),
+            Self::Number(text) => number::to_serde(text),
+            Self::Word(text) => match self.strict_word(text) {
+                Self::Word(_) => Serde::Null,
+                strict => strict.to_serde(),
+            },
+            Self::String(text) => Serde::String(text.clone().into_owned()),
             Self::Array(items) => Serde::Array(items.iter().map(Self::to_serde).collect()),
             Self::Object(members) => {
-                Serde::Object(members.iter().map(|(name, value)| (name.clone(), value.to_serde())).collect())
+                Serde::Object(members.iter().map(|(name, value)| (name.to_owned(), value.to_serde())).collect())
             }
         }
     }
@@ -171,8 +207,8 @@ impl Json {
         match value {
             Serde::Null => Self::Null,
             Serde::Bool(value) => Self::Bool(*value),
-            Serde::Number(number) => Self::Number(number.to_string()),
-            Serde::String(text) => Self::String(text.clone()),
+            Serde::Number(number) => Self::Number(Cow::Owned(number.to_string())),
+            Serde::String(text) => Self::string(text.as_str()),
             Serde::Array(items) => Self::Array(items.iter().map(Self::from_serde).collect()),
             Serde::Object(members) => {
                 Self::Object(members.iter().map(|(name, value)| (name.clone(), Self::from_serde(value))).collect())

@@ -1,6 +1,6 @@
 //! Numbers as text: what is legal JSON, what sloppy writers produce, and the shortest text of a float.
 
-use super::Json;
+use super::Value;
 
 /// Whether `text` is a number by JSON's grammar.
 pub(super) fn is_strict(text: &str) -> bool {
@@ -75,6 +75,11 @@ fn special(text: &str) -> Option<f64> {
         Some(name) => (true, name),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
+    // Most are plain numbers: no name starts so.
+    match name.as_bytes() {
+        [b'0', b'x' | b'X', ..] | [b'n' | b'N' | b'i' | b'I', ..] => {}
+        _ => return None,
+    }
     let value = match name.to_ascii_lowercase().as_str() {
         "nan" | "nanf" => return Some(f64::NAN),
         "inf" | "inff" | "infinity" | "infinityf" => f64::INFINITY,
@@ -91,13 +96,17 @@ fn decimal(text: &str) -> Option<&str> {
 }
 
 /// A double as JSON: the shortest text that gives it back; NaN and infinities as strings.
-pub(crate) fn json_float(value: f64) -> Json {
-    if value.is_finite() { Json::Number(format!("{value:?}")) } else { Json::string(special_name(value)) }
+pub(crate) fn json_float<'t>(value: f64) -> Value<'t> {
+    if value.is_finite() { Value::Number(format!("{value:?}").into()) } else { Value::string(special_name(value)) }
 }
 
 /// A single as JSON, likewise: shortest as a single.
-pub(crate) fn json_single(value: f32) -> Json {
-    if value.is_finite() { Json::Number(format!("{value:?}")) } else { Json::string(special_name(value.into())) }
+pub(crate) fn json_single<'t>(value: f32) -> Value<'t> {
+    if value.is_finite() {
+        Value::Number(format!("{value:?}").into())
+    } else {
+        Value::string(special_name(value.into()))
+    }
 }
 
 fn special_name(value: f64) -> &'static str {
@@ -128,6 +137,7 @@ pub(super) fn to_serde(text: &str) -> dispatch::Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Json;
 
     #[test]
     fn the_grammar_of_json_numbers() {

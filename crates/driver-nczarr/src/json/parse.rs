@@ -1,14 +1,24 @@
 //! The reader: no recursion, and limits on size, nesting and number of values.
 
+use std::borrow::Cow;
+
 use dispatch::Limits;
 use model::{Error, ErrorKind, Result};
 
-use super::{Json, Object, number};
+use super::{Json, Members, Value, number};
 
 /// Deeper documents are refused whatever the limits say: values are dropped and written recursively.
 const MAX_DEPTH: usize = 1000;
 /// A value may take two bytes of a document but takes some 60 of memory: one in this many bytes of the document limit.
 const BYTES_PER_VALUE: u64 = 128;
+
+/// Reads a document; the value has text of its own.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
+    read(document, limits).map(Value::into_owned)
+}
 
 /// Reads a document.
 ///
@@ -17,7 +27,13 @@ const BYTES_PER_VALUE: u64 = 128;
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] with the position and what was expected there, also when a limit is exceeded.
-pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
+pub(crate) fn read<'t>(document: &'t [u8], limits: &Limits) -> Result<Value<'t>> {
+    let text = text_of(document, limits)?;
+    Parser { text, at: 0, room: Room::of(limits) }.value()
+}
+
+/// The text of a document.
+pub(crate) fn text_of<'t>(document: &'t [u8], limits: &Limits) -> Result<&'t str> {
     if document.len() as u64 > limits.document {
         return Err(ErrorKind::NcZarr.context(format!(
             "a document of {} bytes exceeds the limit of {}",
@@ -28,42 +44,71 @@ pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
     let text = std::str::from_utf8(document).map_err(|error| {
         ErrorKind::NcZarr.context(format!("byte {}: the document is not UTF-8", error.valid_up_to())).caused_by(error)
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Parser {
-        text,
-        at: 0,
-        values: 0,
-        most_values: limits.document / BYTES_PER_VALUE,
-        depth: limits.json_depth.min(MAX_DEPTH),
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// Reads a part of a document as a value, with what is left of the document's limits.
+///
+/// # Errors
+/// As [`read`], with positions in the part.
+pub(crate) fn read_part<'t>(text: &'t str, room: &mut Room) -> Result<Value<'t>> {
+    let mut parser = Parser { text, at: 0, room: *room };
+    let value = parser.value();
+    *room = parser.room;
+    value
+}
+
+/// What a document may still hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// The values so far.
+    pub(crate) values: u64,
+    most_values: u64,
+    depth: usize,
+}
+
+impl Room {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        let most_values = limits.document / BYTES_PER_VALUE;
+        Self { values: 0, most_values, depth: limits.json_depth.min(MAX_DEPTH) }
     }
-    .document()
+
+    /// That of what lies this deep; `None` if nothing may.
+    pub(crate) fn below(self, depth: usize) -> Option<Self> {
+        Some(Self { depth: self.depth.checked_sub(depth)?, ..self })
+    }
+
+    /// Whether the limit holds for this many values.
+    pub(crate) fn holds(&self, values: u64) -> bool {
+        values <= self.most_values
+    }
 }
 
 struct Parser<'t> {
     text: &'t str,
     at: usize,
-    values: u64,
-    most_values: u64,
-    depth: usize,
+    room: Room,
 }
 
 /// A list or object that is still open.
-enum Open {
-    Array(Vec<Json>),
+enum Open<'t> {
+    Array(Vec<Value<'t>>),
     /// With the name whose value comes next.
-    Object(Object, String),
+    Object(Members<'t>, Cow<'t, str>),
 }
 
-impl Parser<'_> {
-    fn document(mut self) -> Result<Json> {
-        let mut open: Vec<Open> = Vec::new();
+impl<'t> Parser<'t> {
+    /// A value, and then the end of the text.
+    fn value(&mut self) -> Result<Value<'t>> {
+        let mut open: Vec<Open<'t>> = Vec::new();
         loop {
             // A value, or the start of one.
             let mut value = match self.peek() {
+                Some(b'"') => Value::String(self.string()?),
                 Some(b'[') => {
                     self.enter(open.len())?;
                     if self.take(b']') {
-                        Json::Array(Vec::new())
+                        Value::Array(Vec::new())
                     } else {
                         open.push(Open::Array(Vec::new()));
                         continue;
@@ -72,61 +117,66 @@ impl Parser<'_> {
                 Some(b'{') => {
                     self.enter(open.len())?;
                     if self.take(b'}') {
-                        Json::Object(Object::new())
+                        Value::Object(Members::new())
                     } else {
                         let name = self.name()?;
-                        open.push(Open::Object(Object::new(), name));
+                        open.push(Open::Object(Members::new(), name));
                         continue;
                     }
                 }
-                Some(b'"') => Json::String(self.string()?),
                 Some(_) => self.bare()?,
                 None => return Err(self.error("a value")),
             };
             self.count()?;
             // It closes as many lists and objects as end here.
             loop {
-                match open.pop() {
+                match open.last_mut() {
                     None => {
                         return match self.peek() {
                             None => Ok(value),
                             Some(_) => Err(self.error("the end of the document")),
                         };
                     }
-                    Some(Open::Array(mut items)) => {
+                    Some(Open::Array(items)) => {
                         items.push(value);
-                        if self.take(b',') {
-                            open.push(Open::Array(items));
-                            break;
+                        match self.peek() {
+                            Some(b',') => {
+                                self.at += 1;
+                                break;
+                            }
+                            Some(b']') => self.at += 1,
+                            _ => return Err(self.error("',' or ']'")),
                         }
-                        if !self.take(b']') {
-                            return Err(self.error("',' or ']'"));
-                        }
-                        value = Json::Array(items);
+                        value = Value::Array(std::mem::take(items));
                     }
-                    Some(Open::Object(mut members, name)) => {
-                        members.insert(name, value);
-                        if self.take(b',') {
-                            let name = self.name()?;
-                            open.push(Open::Object(members, name));
-                            break;
+                    Some(Open::Object(members, name)) => {
+                        members.insert(std::mem::take(name), value);
+                        match self.peek() {
+                            Some(b',') => {
+                                self.at += 1;
+                                *name = self.name()?;
+                                break;
+                            }
+                            Some(b'}') => self.at += 1,
+                            _ => return Err(self.error("',' or '}'")),
                         }
-                        if !self.take(b'}') {
-                            return Err(self.error("',' or '}'"));
-                        }
-                        value = Json::Object(members);
+                        value = Value::Object(std::mem::take(members));
                     }
                 }
+                open.pop();
             }
         }
     }
 
     /// The next byte that is not a blank.
     fn peek(&mut self) -> Option<u8> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.at += blanks;
-        rest.get(blanks).copied()
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -137,21 +187,22 @@ impl Parser<'_> {
 
     fn enter(&mut self, depth: usize) -> Result<()> {
         self.at += 1;
-        if depth >= self.depth {
-            return Err(ErrorKind::NcZarr.context(format!("byte {}: nested deeper than {}", self.at, self.depth)));
+        if depth >= self.room.depth {
+            return Err(ErrorKind::NcZarr.context(format!("byte {}: nested deeper than {}", self.at, self.room.depth)));
         }
         Ok(())
     }
 
     fn count(&mut self) -> Result<()> {
-        self.values += 1;
-        if self.values > self.most_values {
-            return Err(ErrorKind::NcZarr.context(format!("byte {}: more than {} values", self.at, self.most_values)));
+        self.room.values += 1;
+        if self.room.values > self.room.most_values {
+            let most = self.room.most_values;
+            return Err(ErrorKind::NcZarr.context(format!("byte {}: more than {most} values", self.at)));
         }
         Ok(())
     }
 
-    fn name(&mut self) -> Result<String> {
+    fn name(&mut self) -> Result<Cow<'t, str>> {
         if self.peek() != Some(b'"') {
             return Err(self.error("a member's name in quotes"));
         }
@@ -162,23 +213,28 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// A string, from its opening quote on.
-    fn string(&mut self) -> Result<String> {
+    /// A string, from its opening quote on; the document's own text if there is no escape in it.
+    fn string(&mut self) -> Result<Cow<'t, str>> {
         let start = self.at;
         self.at += 1;
+        let text: &'t str = self.text;
         let mut out = String::new();
         loop {
-            let rest = &self.text[self.at..];
-            let Some(plain) = rest.find(['"', '\\']) else {
+            let rest = &text[self.at..];
+            let Some(plain) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\')) else {
                 self.at = start;
                 return Err(self.error("a closing quote of this string"));
             };
-            out.push_str(&rest[..plain]);
             self.at += plain + 1;
             if rest.as_bytes()[plain] == b'"' {
-                return Ok(out);
+                if out.is_empty() {
+                    return Ok(Cow::Borrowed(&rest[..plain]));
+                }
+                out.push_str(&rest[..plain]);
+                return Ok(Cow::Owned(out));
             }
-            let Some(escape) = self.text[self.at..].chars().next() else { continue };
+            out.push_str(&rest[..plain]);
+            let Some(escape) = text[self.at..].chars().next() else { continue };
             self.at += escape.len_utf8();
             out.push(match escape {
                 'n' => '\n',
@@ -220,22 +276,23 @@ impl Parser<'_> {
     }
 
     /// A number, `true`, `false`, `null`, or a bare word that can only mean one of these.
-    fn bare(&mut self) -> Result<Json> {
-        let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
-        let word = &rest[..end];
+    fn bare(&mut self) -> Result<Value<'t>> {
+        let text: &'t str = self.text;
+        let rest = &text[self.at..];
+        let end = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')));
+        let word = &rest[..end.unwrap_or(rest.len())];
         let value = match word {
-            "null" => Json::Null,
-            "true" => Json::Bool(true),
-            "false" => Json::Bool(false),
-            _ if number::is_strict(word) => Json::Number(word.to_owned()),
-            _ if number::is_lenient(word) => Json::Word(word.to_owned()),
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ if number::is_strict(word) => Value::Number(Cow::Borrowed(word)),
+            _ if number::is_lenient(word) => Value::Word(Cow::Borrowed(word)),
             _ if ["null", "true", "false"].iter().any(|name| word.eq_ignore_ascii_case(name)) => {
-                Json::Word(word.to_owned())
+                Value::Word(Cow::Borrowed(word))
             }
             _ => return Err(self.error("a value")),
         };
-        self.at += end;
+        self.at += word.len();
         Ok(value)
     }
 
@@ -259,8 +316,8 @@ mod tests {
         let leaf = prop_oneof![
             Just(Json::Null),
             any::<bool>().prop_map(Json::Bool),
-            token.prop_map(|token| Json::Number(token.to_owned())),
-            any::<String>().prop_map(Json::String),
+            token.prop_map(|token| Json::Number(token.into())),
+            any::<String>().prop_map(Json::string),
         ];
         leaf.prop_recursive(6, 60, 8, |inner| {
             prop_oneof![
@@ -317,14 +374,14 @@ mod tests {
     #[test]
     fn sloppy_tokens_keep_their_text() {
         for word in ["NaN", "Infinity", "-Infinity", "nan", "01", "+1", ".5", "5.", "0x10", "tRUE", "Null", "-nan"] {
-            assert_eq!(read(word).unwrap(), Json::Word(word.to_owned()));
+            assert_eq!(read(word).unwrap(), Json::Word(word.into()));
             assert_eq!(read(&format!("[{word},1]")).unwrap().as_array().unwrap()[0].token(), Some(word));
         }
-        assert_eq!(read("1.10").unwrap(), Json::Number("1.10".to_owned()));
+        assert_eq!(read("1.10").unwrap(), Json::Number("1.10".into()));
         assert_eq!(read("\"a\nb\tc\u{1}\"").unwrap(), Json::string("a\nb\tc\u{1}"));
         assert_eq!(read(r#""with \'quotes\' \x""#).unwrap(), Json::string("with 'quotes' x"));
         assert_eq!(read(r#""\ud800x \udc00 \ud800\u0041""#).unwrap(), Json::string("\u{fffd}x \u{fffd} \u{fffd}A"));
-        assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(Object::new()));
+        assert_eq!(read("\u{feff}{}").unwrap(), Json::Object(Members::new()));
     }
 
     #[test]

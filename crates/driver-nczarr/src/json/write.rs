@@ -1,9 +1,9 @@
 //! Text of JSON values, in the layout NCZarr datasets have: one line, `", "` and `": "` in objects, `,` in lists.
 
-use super::Json;
+use super::Value;
 
-/// The text of `value`. Bare words keep their text: strict only if [`Json::is_strict`].
-pub(crate) fn text(value: &Json) -> String {
+/// The text of `value`. Bare words keep their text: strict only if [`Value::is_strict`].
+pub(crate) fn text(value: &Value<'_>) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
@@ -16,14 +16,14 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-fn write(value: &Json, out: &mut String) {
+fn write(value: &Value<'_>, out: &mut String) {
     match value {
-        Json::Null => out.push_str("null"),
-        Json::Bool(true) => out.push_str("true"),
-        Json::Bool(false) => out.push_str("false"),
-        Json::Number(text) | Json::Word(text) => out.push_str(text),
-        Json::String(text) => write_string(text, out),
-        Json::Array(items) => {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(text) | Value::Word(text) => out.push_str(text),
+        Value::String(text) => write_string(text, out),
+        Value::Array(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
@@ -33,7 +33,7 @@ fn write(value: &Json, out: &mut String) {
             }
             out.push(']');
         }
-        Json::Object(members) => {
+        Value::Object(members) => {
             out.push('{');
             for (i, (name, value)) in members.iter().enumerate() {
                 if i > 0 {
@@ -50,6 +50,11 @@ fn write(value: &Json, out: &mut String) {
 
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
+    if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),

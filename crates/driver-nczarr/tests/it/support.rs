@@ -183,6 +183,7 @@ pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Opti
         options,
         registry: &registry(),
         map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
+        only: None,
     })
 }
 

@@ -25,8 +25,14 @@ fn a_dataset_is_found_by_its_name_until_it_is_deleted() {
     let (options, registry) = (Options::default(), Arc::new(Registry::default()));
     for name in ["memory://it/a", "it-path#mode=nczarr,mem"] {
         let target = target(name);
-        let open =
-            |writable| OpenRequest { target: &target, writable, options: &options, registry: &registry, map: None };
+        let open = |writable| OpenRequest {
+            target: &target,
+            writable,
+            options: &options,
+            registry: &registry,
+            map: None,
+            only: None,
+        };
         let create = |clobber, markers| CreateRequest {
             target: &target,
             clobber,

@@ -176,7 +176,8 @@ fn stored(url: &str) -> Result<u64> {
     let registry = nczarr::registry()?;
     let target = url_infer::parse(url)?;
     let options = Options::default();
-    let request = OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None };
+    let request =
+        OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
     let map = registry.open_map(&request)?;
     let keys = map.list(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !key.name().starts_with('.'));

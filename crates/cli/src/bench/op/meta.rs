@@ -43,7 +43,8 @@ pub fn list(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let registry = nczarr::registry()?;
     let (target, options) = (url_infer::parse(&op.url())?, Options::default());
-    let request = OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None };
+    let request =
+        OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
     let map = registry.open_map(&request)?;
     let keys = map.list(&Key::new("v")?)?;
     let chunks = keys.iter().filter(|key| !key.name().starts_with('.')).count() as u64;

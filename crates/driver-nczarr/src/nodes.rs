@@ -1,0 +1,285 @@
+//! The documents of nodes (groups and arrays), and arrays built of them where they were read: [`Source::nodes`].
+//!
+//! From the map in one batch: whichever thread brings the last document of an array parses all of them and builds the
+//! variable. From consolidated metadata in as many pieces as there are threads. What a group's documents mean, and in
+//! which order nodes come, is `tree`'s business.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use dispatch::{Found, Key, ReadJob, ReadTicket, Version};
+use model::{Error, ErrorKind, Result};
+
+use crate::consolidated::Consolidated;
+use crate::fetch::{Fetched, Source, read, ticket};
+use crate::json::{self, Members, Value};
+use crate::parallel;
+use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::var::{Built, Reading, build};
+
+/// A place where a node may be.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) key: Key,
+    pub(crate) name: String,
+    pub(crate) want: Want,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// An array that a list names.
+    Array,
+    /// A group that a list names.
+    Group,
+    /// Whatever is there.
+    Any,
+}
+
+/// What is there.
+pub(crate) enum Node {
+    Array(Box<Built>),
+    /// No array: a group, a folder, or nothing.
+    Other {
+        zgroup: Fetched,
+        attrs: Fetched,
+    },
+}
+
+/// The most documents one node has.
+const MOST: usize = 3;
+
+/// Fewer documents than this are read on the calling thread: the pool costs more than it gives.
+const FEW: usize = 32;
+
+impl Source<'_> {
+    /// What is at these places, in order.
+    ///
+    /// Listed nodes that consolidated metadata omits are looked for in the map.
+    pub(crate) fn nodes(&self, places: &[Place], reading: &Reading<'_>) -> Vec<Node> {
+        match &self.consolidated {
+            Some(consolidated) => self.consolidated_nodes(consolidated, places, reading),
+            None => self.stored_nodes(places, reading),
+        }
+    }
+
+    /// Which documents are asked for at once. A local map is asked for a group only where there is no array; over a network
+    /// one more round costs more than a request in vain.
+    fn documents(&self, want: Want) -> &'static [&'static str] {
+        match want {
+            Want::Array => &[ZARRAY, ZATTRS],
+            Want::Group => &[ZGROUP, ZATTRS],
+            Want::Any if self.map.caps().remote => &[ZARRAY, ZATTRS, ZGROUP],
+            Want::Any => &[ZARRAY, ZATTRS],
+        }
+    }
+
+    fn stored_nodes(&self, places: &[Place], reading: &Reading<'_>) -> Vec<Node> {
+        let documents: Vec<_> = places.iter().map(|place| self.documents(place.want)).collect();
+        let tickets: usize = documents.iter().map(|names| names.len()).sum();
+        let job = Job {
+            places,
+            reading,
+            documents,
+            next: AtomicUsize::new(0),
+            threads: if tickets < FEW { 1 } else { usize::MAX },
+            slots: std::iter::repeat_with(Mutex::default).take(places.len()).collect(),
+        };
+        if !places.is_empty() {
+            self.map.read_batch(&job);
+        }
+        let slots = job.slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let lost = |place: &Place| ErrorKind::Internal.context(format!("{}: the map gave no answer", place.key));
+        let mut nodes: Vec<Node> = (slots.zip(places))
+            .map(|(slot, place)| slot.node.unwrap_or_else(|| Node::Other { zgroup: Err(lost(place)), attrs: Ok(None) }))
+            .collect();
+        if !self.map.caps().remote {
+            self.groups(places, &mut nodes);
+        }
+        nodes
+    }
+
+    /// Asks for the groups of places that hold no array.
+    fn groups(&self, places: &[Place], nodes: &mut [Node]) {
+        let (mut keys, mut answers) = (Vec::new(), Vec::new());
+        for (place, node) in places.iter().zip(nodes) {
+            if let (Want::Any, Node::Other { zgroup, .. }) = (place.want, node) {
+                match place.key.join(ZGROUP) {
+                    Ok(key) => {
+                        keys.push(key);
+                        answers.push(zgroup);
+                    }
+                    Err(error) => *zgroup = Err(error),
+                }
+            }
+        }
+        for (answer, found) in answers.into_iter().zip(read(self.map, &keys, self.limits)) {
+            *answer = found;
+        }
+    }
+
+    fn consolidated_nodes(
+        &self,
+        consolidated: &Consolidated<'_>,
+        places: &[Place],
+        reading: &Reading<'_>,
+    ) -> Vec<Node> {
+        let find = |place: &Place, name: &str| consolidated.document(&place.key.join(name).ok()?);
+        // What lists name and the consolidated document omits: it may be older.
+        let mut omitted = Vec::new();
+        for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
+            for (j, name) in self.documents(place.want).iter().enumerate() {
+                if find(place, name).is_none()
+                    && let Ok(key) = place.key.join(name)
+                {
+                    omitted.push(((i, j), key));
+                }
+            }
+        }
+        let keys: Vec<Key> = omitted.iter().map(|(_, key)| key.clone()).collect();
+        let read = read(self.map, &keys, self.limits);
+        let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
+        parallel::each(places.len(), |i| {
+            let place = &places[i];
+            let names: &[&str] =
+                if place.want == Want::Any { &[ZARRAY, ZATTRS, ZGROUP] } else { self.documents(place.want) };
+            let mut found: [Outcome<&Value<'_>>; MOST] = [const { Ok(None) }; MOST];
+            for (j, name) in names.iter().enumerate() {
+                found[j] = match find(place, name) {
+                    Some(document) => Ok(Some(document)),
+                    None => match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
+                        Ok(at) => stored[at].1.as_ref().map(Option::as_ref).map_err(Error::clone),
+                        Err(_) => Ok(None),
+                    },
+                };
+            }
+            node(place, names, found, reading)
+        })
+    }
+}
+
+type Outcome<T> = Result<Option<T>>;
+
+/// What the documents of a place make, the ones of these names.
+fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {
+    let (mut zarray, mut attrs, mut zgroup) = (Ok(None), Ok(None), Ok(None));
+    for (name, found) in names.iter().zip(found) {
+        match *name {
+            ZARRAY => zarray = found,
+            ZATTRS => attrs = found,
+            _ => zgroup = found,
+        }
+    }
+    let zarray = match (zarray.transpose(), place.want) {
+        (Some(zarray), _) => zarray,
+        (None, Want::Array) => Err(ErrorKind::NoObject
+            .context(format!("{}/{ZARRAY}: the group lists this array, but there is none", place.key))),
+        (None, _) => {
+            let own =
+                |document: Outcome<&Value<'_>>| document.map(|found| found.map(|value| value.clone().into_owned()));
+            return Node::Other { zgroup: own(zgroup), attrs: own(attrs) };
+        }
+    };
+    Node::Array(Box::new(array(&place.key, zarray, attrs, reading)))
+}
+
+/// The variable of the array at `key`, from its documents.
+pub(crate) fn array(key: &Key, zarray: Result<&Value<'_>>, attrs: Outcome<&Value<'_>>, reading: &Reading<'_>) -> Built {
+    let attrs = attrs.and_then(|attrs| attrs.map(|document| members(document, key)).transpose());
+    build(key, zarray, attrs, reading)
+}
+
+/// The attributes of the array at `key`.
+fn members<'d, 't>(document: &'d Value<'t>, key: &Key) -> Result<&'d Members<'t>> {
+    document.as_object().ok_or_else(|| {
+        let at = if key.is_root() { String::new() } else { format!("{key}/") };
+        ErrorKind::NcZarr.context(format!("{at}{ZATTRS}: expected an object, found {}", document.kind()))
+    })
+}
+
+/// Reads the documents of all places.
+struct Job<'a> {
+    places: &'a [Place],
+    reading: &'a Reading<'a>,
+    documents: Vec<&'static [&'static str]>,
+    /// In multiples of [`MOST`] the place, with the number of its document.
+    next: AtomicUsize,
+    threads: usize,
+    slots: Vec<Mutex<Slot>>,
+}
+
+/// What came of one place so far.
+#[derive(Default)]
+struct Slot {
+    documents: [Option<Outcome<Vec<u8>>>; MOST],
+    node: Option<Node>,
+}
+
+impl Job<'_> {
+    /// What the documents of place `i` make.
+    fn node(&self, i: usize, found: [Outcome<&[u8]>; MOST]) -> Node {
+        let (place, names) = (&self.places[i], self.documents[i]);
+        let mut values: [Outcome<Value<'_>>; MOST] = [const { Ok(None) }; MOST];
+        for ((value, found), name) in values.iter_mut().zip(found).zip(names) {
+            let parse = |bytes| json::read(bytes, self.reading.limits);
+            *value = found.and_then(|bytes| bytes.map(parse).transpose().map_err(|error| named(error, place, name)));
+        }
+        node(
+            place,
+            names,
+            values.each_ref().map(|value| value.as_ref().map(Option::as_ref).map_err(Error::clone)),
+            self.reading,
+        )
+    }
+}
+
+fn named(error: Error, place: &Place, name: &str) -> Error {
+    match place.key.join(name) {
+        Ok(key) => error.at(key),
+        Err(_) => error.at(name),
+    }
+}
+
+impl ReadJob for Job<'_> {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let (i, j) = (index / MOST, index % MOST);
+            let names = self.documents.get(i)?;
+            if let Some(name) = names.get(j) {
+                key.set(&self.places[i].key);
+                // The names of documents are legal.
+                key.push(name).ok()?;
+                return Some(ticket(index, self.reading.limits));
+            }
+        }
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let (i, j) = (ticket.index / MOST, ticket.index % MOST);
+        let here = crate::fetch::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
+        let lock = || self.slots[i].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock();
+        let others = (0..self.documents[i].len()).filter(|&other| other != j);
+        if others.clone().any(|other| slot.documents[other].is_none()) {
+            // Its memory is the map's: a copy waits for the others.
+            slot.documents[j] = Some(here.map(|bytes| bytes.map(<[u8]>::to_vec)));
+            return;
+        }
+        let kept = std::mem::take(&mut slot.documents);
+        drop(slot);
+        let mut found: [Outcome<&[u8]>; MOST] = [const { Ok(None) }; MOST];
+        for other in others {
+            if let Some(document) = &kept[other] {
+                found[other] = document.as_ref().map(|bytes| bytes.as_deref()).map_err(Error::clone);
+            }
+        }
+        found[j] = here;
+        let node = self.node(i, found);
+        lock().node = Some(node);
+    }
+}

@@ -1,0 +1,137 @@
+//! Opening for one variable: the documents that say something of it, and no others.
+//!
+//! Answers `None` wherever these do not tell all that opening everything would tell of the variable: it is not there or
+//! cannot be understood, a name is odd, its dimensions are elsewhere, or their lengths depend on other variables. Then
+//! everything is opened, and says what is wrong, if something is.
+//!
+//! What is read: the root's attributes (which NCZarr it is, and by whom), the lists and attributes of the groups on the
+//! way, the array. Never consolidated metadata: it repeats what is read here.
+
+use std::sync::Arc;
+
+use dispatch::{Dataset, Key, MountedMap, OpenRequest};
+use model::Result;
+
+use crate::fetch::{Source, read_here};
+use crate::flavour::{self, Flavour, Loaded};
+use crate::json::Object;
+use crate::lists;
+use crate::nodes::{Node, Place, Want};
+use crate::opening::Opening;
+use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
+use crate::var::Reading;
+
+/// Groups nest at most this deep.
+const MAX_DEPTH: usize = 200;
+
+/// The dataset with the variable at `path` and what it needs; `None`: everything is to be opened.
+///
+/// # Errors
+/// `NC_EINVAL` for a fragment that makes no sense.
+pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) -> Result<Option<Arc<dyn Dataset>>> {
+    if request.writable || mounted.map.caps().remote {
+        return Ok(None);
+    }
+    let source = Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None };
+    let Some((groups, name)) = names(path) else { return Ok(None) };
+    let Some(root) = root(&source) else { return Ok(None) };
+    let opening = Opening::new(request, mounted.clone(), &root)?;
+    let reading = opening.reading();
+    match tree(&source, root, &groups, name, opening.flavour, &reading)
+        .and_then(|tree| link(tree, opening.flavour, &reading))
+    {
+        Some(loaded) => opening.dataset(loaded, false).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The groups on the way and the variable's name, all of them names that a store can have.
+fn names(path: &str) -> Option<(Vec<&str>, &str)> {
+    let mut names: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
+    let plain = |name: &&str| !name.is_empty() && !name.starts_with('.') && !name.contains('\\');
+    if names.len() > MAX_DEPTH || !names.iter().all(plain) {
+        return None;
+    }
+    let name = names.pop()?;
+    Some((names, name))
+}
+
+/// What the root says of the whole. Its `.zgroup` matters only if its attributes do not tell that this is NCZarr.
+fn root(source: &Source<'_>) -> Option<RawRoot> {
+    let attrs = document(source, &Key::root(), ZATTRS)?;
+    let mut root = RawRoot { zgroup: None, attrs, zarray: None };
+    if lists::superblock(root.attrs.as_ref(), None).is_none() {
+        root.zgroup = document(source, &Key::root(), ZGROUP)?;
+        if lists::superblock(None, root.zgroup.as_ref()).is_some() {
+            // The older style has its lists elsewhere.
+            return None;
+        }
+    }
+    Some(root)
+}
+
+/// A document, if it can be read: `Some(None)` if there is none.
+fn document(source: &Source<'_>, group: &Key, name: &str) -> Option<Option<crate::json::Json>> {
+    read_here(source.map, &[group.join(name).ok()?], source.limits).pop()?.ok()
+}
+
+/// The groups on the way, and the array.
+fn tree(
+    source: &Source<'_>,
+    root: RawRoot,
+    groups: &[&str],
+    name: &str,
+    flavour: Flavour,
+    reading: &Reading<'_>,
+) -> Option<RawTree> {
+    let mut tree = RawTree::of_root(root).ok()?;
+    for (i, group) in groups.iter().enumerate() {
+        let here = &tree.groups[i];
+        if flavour == Flavour::NcZarr && !lists(&here.attrs)?.groups.iter().any(|listed| listed == group) {
+            return None;
+        }
+        let key = here.key.join(group).ok()?;
+        let attrs = match document(source, &key, ZATTRS)? {
+            Some(document) => Some(document.into_object()?),
+            None => None,
+        };
+        tree.groups.push(RawGroup {
+            key,
+            name: (*group).to_owned(),
+            parent: Some(i),
+            zgroup: None,
+            has_attrs: attrs.is_some(),
+            attrs: attrs.unwrap_or_default(),
+            arrays: Vec::new(),
+        });
+    }
+    let here = tree.groups.last_mut()?;
+    if flavour == Flavour::NcZarr && !lists(&here.attrs)?.arrays.iter().any(|listed| listed == name) {
+        return None;
+    }
+    let place = Place { key: here.key.join(name).ok()?, name: name.to_owned(), want: Want::Array };
+    match source.nodes(std::slice::from_ref(&place), reading).pop()? {
+        Node::Array(built) if built.stored.meta.is_some() => {
+            here.arrays.push(RawArray { key: place.key, name: place.name, built });
+            Some(tree)
+        }
+        _ => None,
+    }
+}
+
+fn lists(attrs: &Object) -> Option<lists::Lists> {
+    lists::read(attrs, None).ok()?
+}
+
+/// The model of it, if it is what opening everything makes of this variable.
+fn link(tree: RawTree, flavour: Flavour, reading: &Reading<'_>) -> Option<Loaded> {
+    let loaded = match flavour {
+        Flavour::NcZarr => flavour::nczarr(tree, reading),
+        Flavour::Zarr => flavour::pure(tree, None, reading),
+    };
+    let loaded = loaded.ok()?;
+    let (_, var) = loaded.model.vars().next()?;
+    // An unlimited dimension of NCZarr is as long as the longest variable along it.
+    let settled = |dim| loaded.model.dim(dim).is_ok_and(|dim| flavour == Flavour::Zarr || !dim.unlimited);
+    (var.problem.is_none() && var.dims.iter().all(|&dim| settled(dim))).then_some(loaded)
+}
