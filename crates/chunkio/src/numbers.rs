@@ -50,8 +50,7 @@ impl Numbers {
     }
 }
 
-/// One value as an element of the stored type, in this machine's byte order.
-pub(crate) fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
+fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
     let wrong = || {
         let found = values.nc_type().name();
         ErrorKind::Inval.context(format!(

@@ -15,11 +15,10 @@ use std::sync::atomic::Ordering;
 
 use dispatch::{MemMut, MemRef, Options, OutBuf, Small, VarData, byte_len};
 use model::convert::{self, Linear};
-use model::{ErrorKind, NcType, Result, Slab, Values};
+use model::{ErrorKind, NcType, Result, Slab};
 
 use crate::ArrayDim;
 use crate::kernel::{Convert, Layout};
-use crate::numbers::fill_bytes;
 
 use layout::Lie;
 
@@ -75,8 +74,6 @@ pub struct FlatSpec {
     pub begin: u64,
     /// Bytes from one index of the first dimension to the next, if they do not follow one another.
     pub record: Option<u64>,
-    /// What [`FlatArray::fill`] writes: one value. `None`: zeros.
-    pub fill: Option<Values>,
     /// Where the bytes are.
     pub store: Arc<dyn ByteStore>,
     /// Limits, threads, progress.
@@ -103,8 +100,6 @@ pub struct FlatArray {
     begin: u64,
     /// One past the last byte; `None` if there may be ever more records.
     end: Option<u64>,
-    /// One element, in this machine's byte order.
-    fill: Vec<u8>,
     store: Arc<dyn ByteStore>,
     options: Options,
     writable: bool,
@@ -127,9 +122,8 @@ impl FlatArray {
     }
 
     fn checked(spec: FlatSpec) -> Result<Self> {
-        let FlatSpec { name, dims, ty, big_endian, begin, record, fill, store, options, writable, short } = spec;
+        let FlatSpec { name, dims, ty, big_endian, begin, record, store, options, writable, short } = spec;
         let item = ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("elements of type {}", ty.name())))?;
-        let fill = fill.map_or_else(|| Ok(vec![0; item]), |fill| fill_bytes(&fill, ty, item))?;
         let rank = dims.len();
         if rank > options.limits.rank {
             return Err(
@@ -172,25 +166,7 @@ impl FlatArray {
             return Err(too_large());
         }
         let layout = Layout { item, planes: false, swap: big_endian != cfg!(target_endian = "big") };
-        Ok(Self { name, dims, steps, lens, ty, layout, begin, end, fill, store, options, writable, short })
-    }
-
-    /// Writes fill values to `count` indices of the first dimension from `first` on, whether or not they are inside
-    /// the array now; to the only element of an array without dimensions.
-    ///
-    /// # Errors
-    /// As [`VarData::put`]; `NC_EEDGE` beyond a dimension that is not unlimited.
-    pub fn fill(&self, first: u64, count: u64) -> Result<()> {
-        self.check_writable()?;
-        let mut start = Small::<u64>::of(self.dims.len());
-        let mut counts = Small::<u64>::from(&*self.lens);
-        if let (Some(start), Some(len)) = (start.first_mut(), counts.first_mut()) {
-            (*start, *len) = (first, count);
-        }
-        match self.lie(&Slab::new(&start, &counts), true)? {
-            Some(lie) => write::fill(self, &lie),
-            None => Ok(()),
-        }
+        Ok(Self { name, dims, steps, lens, ty, layout, begin, end, store, options, writable, short })
     }
 
     /// Whether elements in the store are as they are in memory.

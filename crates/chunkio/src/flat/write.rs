@@ -57,22 +57,8 @@ pub(super) fn put(array: &FlatArray, lie: &Lie, ty: NcType, bytes: &[u8]) -> Res
     outcome.finish(&array.name)
 }
 
-/// Writes fill values to the elements of a slab.
-pub(super) fn fill(array: &FlatArray, lie: &Lie) -> Result<()> {
-    let cut = Cut::new(lie, NO_GAP, THROUGH);
-    with_scratch(|pair| {
-        // The first piece is as large as any.
-        let len = cut.piece(0).elems * lie.item;
-        let bytes = pair.one.fill(len, |out| kernel::fill_out(&array.fill, &array.layout, len, out))?;
-        (0..cut.total).try_for_each(|number| {
-            let piece = cut.piece(number);
-            array.write_runs(&piece, &bytes[..piece.elems * lie.item])
-        })
-    })
-}
-
 impl FlatArray {
-    /// Writes a piece whose bytes are as they are in the store. Answers whether a value was out of range.
+    /// Writes a piece whose bytes are not as they are in the store. Answers whether a value was out of range.
     fn write_changed(&self, piece: &Piece<'_>, convert: Option<&Convert>, bytes: &[u8]) -> Result<bool> {
         let layout = &self.layout;
         let len = piece.elems * layout.item;
@@ -80,7 +66,7 @@ impl FlatArray {
             let mut range = false;
             let whole = Part::whole(piece.elems);
             let stored = pair.one.fill(len, |out| {
-                range = kernel::save_out(bytes, &whole, convert, layout, &self.fill, len, out)?;
+                range = kernel::save_out(bytes, &whole, convert, layout, &[], len, out)?;
                 Ok(())
             })?;
             self.write_runs(piece, stored)?;

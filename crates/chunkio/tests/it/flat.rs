@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use chunkio::{ArrayDim, ByteStore, FlatArray, FlatSpec, Short};
 use dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
-use model::{ErrorKind, NcString, NcType, Result, Slab, Values};
+use model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::oracle::{NUMBERS, indices, row, slab};
 use crate::random::Random;
@@ -136,7 +136,6 @@ struct Case {
     begin: u64,
     record: Option<u64>,
     unlimited: bool,
-    fill: Option<Values>,
     options: Options,
     short: Short,
 }
@@ -150,7 +149,6 @@ impl Case {
             begin: 16,
             record: None,
             unlimited: false,
-            fill: None,
             options: Options::default(),
             short: Short::Error,
         }
@@ -173,7 +171,6 @@ impl Case {
             big_endian: self.big,
             begin: self.begin,
             record: self.record,
-            fill: self.fill.clone(),
             store,
             options: self.options.clone(),
             writable: true,
@@ -282,8 +279,6 @@ fn case(random: &mut Random) -> Case {
             case.shape[0] = 1 + random.below(90);
         }
     }
-    let fill = random.bytes(case.ty.size().unwrap());
-    case.fill = random.one_in(2).then(|| Values::from_native_bytes(case.ty, &fill).unwrap());
     case
 }
 
@@ -341,26 +336,6 @@ fn writing(seed: u64) {
         let from = if case.ty == NcType::Char || random.one_in(2) { case.ty } else { random.pick(&NUMBERS) };
         let [start, count, stride] = slab(&mut random, &shape, &grow);
         let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
-        if random.one_in(5) {
-            let (first, n) = match shape.first() {
-                Some(&len) => (start[0], random.below(len - start[0].min(len) + 1)),
-                None => (0, 1),
-            };
-            let (mut from, mut n_of) = (vec![0; shape.len()], shape.clone());
-            if !shape.is_empty() {
-                (from[0], n_of[0]) = (first, n);
-            }
-            let all = Slab::new(&from, &n_of);
-            let fill =
-                case.fill.as_ref().map_or(vec![0; case.ty.size().unwrap()], |fill| fill.to_native_bytes().unwrap());
-            if case.unlimited
-                || shape.first().is_none_or(|&len| first + n <= len) && first <= *shape.first().unwrap_or(&1)
-            {
-                case.put(&mut expected, &all, case.ty, &fill.repeat(all.len() as usize));
-                arrays.iter().for_each(|array| array.fill(first, n).unwrap());
-            }
-            continue;
-        }
         let bytes = elements(&mut random, from, slab.len() as usize);
         let range = case.put(&mut expected, &slab, from, &bytes);
         for array in &arrays {
@@ -416,8 +391,6 @@ fn only_the_bytes_of_the_elements_are_written() {
     assert_eq!(*store.writes.lock().unwrap(), [(32, 2), (38, 2), (64, 2), (70, 2)]);
     put(&array, &Slab::new(&[0, 0], &[4, 5]), NcType::Short, &[0; 40]).unwrap();
     assert_eq!(store.writes.lock().unwrap()[4..], [(16, 10), (32, 10), (48, 10), (64, 10)]);
-    array.fill(5, 1).unwrap();
-    assert_eq!(store.writes.lock().unwrap()[8..], [(96, 10)]);
 }
 
 #[test]
@@ -513,14 +486,12 @@ fn sizes_are_checked() {
     assert_eq!(kind(Case { record: Some(4), ..case(&[], NcType::Int) }), Err(ErrorKind::Inval));
     assert_eq!(kind(case(&[1; 1025], NcType::Int)), Err(ErrorKind::MaxDims));
     assert_eq!(kind(case(&[1], NcType::String)), Err(ErrorKind::BadType));
-    assert_eq!(kind(Case { fill: Some(Values::text("x")), ..case(&[1], NcType::Int) }), Err(ErrorKind::Inval));
     // Records without end: each access is checked.
     let array = FlatArray::new(case(&[0, 2], NcType::Int).records(1 << 40).spec(store.clone())).unwrap();
     let far = put(&array, &Slab::new(&[1 << 23, 0], &[1, 1]), NcType::Int, &[0; 4]).unwrap_err();
     assert_eq!(far.kind(), ErrorKind::VarSize);
     let far = put(&array, &Slab::new(&[u64::MAX - 1, 0], &[1, 1]), NcType::Int, &[0; 4]).unwrap_err();
     assert_eq!(far.kind(), ErrorKind::VarSize);
-    assert_eq!(array.fill(u64::MAX, 1).unwrap_err().kind(), ErrorKind::InvalCoords);
 }
 
 #[test]
@@ -539,10 +510,8 @@ fn calls_that_make_no_sense_are_refused() {
     assert_eq!(get(&array, &two, NcType::Char).1.unwrap_err().kind(), ErrorKind::Char);
     let strings = array.get(&two, MemMut::Strings(&mut [NcString::new(), NcString::new()]));
     assert_eq!(strings.unwrap_err().kind(), ErrorKind::Char);
-    assert_eq!(array.fill(1, 2).unwrap_err().kind(), ErrorKind::Edge);
     let fixed = FlatArray::new(FlatSpec { writable: false, ..case.spec(store.clone()) }).unwrap();
     assert_eq!(put(&fixed, &two, NcType::Int, &[0; 8]).unwrap_err().kind(), ErrorKind::Perm);
-    assert_eq!(fixed.fill(0, 1).unwrap_err().kind(), ErrorKind::Perm);
     assert!(store.writes.lock().unwrap().is_empty());
     // No elements are no transfer.
     get(&array, &Slab::new(&[2, 3], &[0, 0]), NcType::Int).1.unwrap();
