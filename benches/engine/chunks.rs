@@ -3,11 +3,14 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use nczarr_benches::{Chain, Place, create, field, sized};
 
-const CHAINS: [(&str, Chain); 5] = [
+const CHAINS: [(&str, Chain); 8] = [
     ("none", &[]),
     ("deflate5", &[("deflate", &[5])]),
     ("shuffle+deflate5", &[("shuffle", &[]), ("deflate", &[5])]),
     ("zstd3", &[("zstd", &[3])]),
+    ("gzip5", &[("gzip", &[5])]),
+    ("fletcher32", &[("fletcher32", &[])]),
+    ("blosc-zstd-bitshuffle", &[("blosc", &[0, 0, 0, 0, 3, 2, 5])]),
     ("blosc-lz4", &[("blosc", &[0, 0, 0, 0, 5, 1, 1])]),
 ];
 

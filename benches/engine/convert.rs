@@ -1,12 +1,13 @@
-//! Rows of numbers from one type to another, and from one byte order to the other.
+//! Rows of numbers from one type to another, and from one byte order to the other; whole reads with scale and offset.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
+use dispatch::{Linear, MemMut, MemRef, OutBuf, VarData as _};
 use model::NcType::{self, Byte, Double, Float, Int, Int64, Short};
-use model::convert;
-use nczarr_benches::sized;
+use model::{Slab, Values, convert};
+use nczarr_benches::{array, sized};
 
 /// Widening, narrowing with checks, integers and floats in each direction; the last ones swap.
 const CASES: [(NcType, NcType, bool); 10] = [
@@ -23,6 +24,11 @@ const CASES: [(NcType, NcType, bool); 10] = [
 ];
 
 pub fn bench(criterion: &mut Criterion) {
+    rows(criterion);
+    linear(criterion);
+}
+
+fn rows(criterion: &mut Criterion) {
     let elements = sized(1 << 18, 64);
     let mut group = criterion.benchmark_group("convert");
     group.throughput(Throughput::Elements(elements as u64));
@@ -36,6 +42,39 @@ pub fn bench(criterion: &mut Criterion) {
         let id = BenchmarkId::from_parameter(format!("{swapped}{} to {}", from.name(), to.name()));
         group.bench_function(id, |bencher| {
             bencher.iter(|| assert!(!row(black_box(&stored), black_box(&mut memory))));
+        });
+    }
+    group.finish();
+}
+
+/// Packed numbers read as what they mean: scaled on the way, with a missing value too, and converted only.
+fn linear(criterion: &mut Criterion) {
+    let (shape, chunk) = sized(([64, 256, 256], [64; 3]), ([4, 6, 6], [4; 3]));
+    let elements: u64 = shape.iter().product();
+    let slab = Slab::new(&[0; 3], &shape);
+    let mut memory = vec![0u8; elements as usize * 8];
+    let mut group = criterion.benchmark_group("linear");
+    group.throughput(Throughput::Elements(elements));
+    for (from, to) in [(Short, Double), (Short, Float), (Byte, Float), (Int, Double), (Float, Float)] {
+        let size = |ty: NcType| ty.size().expect("a number");
+        let array = array(&shape, &chunk, from, |spec| spec.options.cache_bytes = Some(0)).expect("an array");
+        let stored = vec![1u8; elements as usize * size(from)];
+        array.put(&slab, MemRef::Fixed { ty: from, bytes: &stored }).expect("written");
+        array.flush().expect("flushed");
+        let id = |name: &str| BenchmarkId::new(name, format!("{} to {}", from.name(), to.name()));
+        let memory = &mut memory[..elements as usize * size(to)];
+        let plain = Linear::new(0.005, 273.0);
+        let missing = Values::from_native_bytes(from, &stored[..size(from)]);
+        for (name, linear) in [("scaled", plain.clone()), ("missing", Linear { missing, ..plain })] {
+            group.bench_function(id(name), |bencher| {
+                bencher.iter(|| {
+                    let out = &mut OutBuf::over(memory);
+                    array.get_linear(&slab, MemMut::Fixed { ty: to, out }, &linear).expect("read");
+                });
+            });
+        }
+        group.bench_function(id("converted"), |bencher| {
+            bencher.iter(|| array.get(&slab, MemMut::Fixed { ty: to, out: &mut OutBuf::over(memory) }).expect("read"));
         });
     }
     group.finish();

@@ -1,15 +1,16 @@
 //! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or files.
 
-use chunkio::{ArraySpec, Order};
+use chunkio::{ArraySpec, Element, Order};
 use criterion::{BenchmarkId, Criterion, Throughput};
 use dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
-use model::{NcType, Slab};
+use model::{NcString, NcType, Slab};
 use nczarr_benches::{array, field, sized};
 
 pub fn bench(criterion: &mut Criterion) {
     projection(criterion);
     scatter(criterion);
     cached(criterion);
+    text(criterion);
 }
 
 /// Many small chunks: what finding them costs.
@@ -41,7 +42,7 @@ fn scatter(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(values.len() as u64 * 4));
     let fortran = |spec: &mut ArraySpec| spec.order = Order::F;
     let swapped = |spec: &mut ArraySpec| {
-        spec.element = chunkio::Element::Number { ty: NcType::Float, big_endian: true };
+        spec.element = Element::Number { ty: NcType::Float, big_endian: true };
     };
     let shuffled = |spec: &mut ArraySpec| {
         spec.filters = nczarr_benches::filters(&[("shuffle", &[])]).expect("a filter");
@@ -91,6 +92,29 @@ fn cached(criterion: &mut Criterion) {
                 read(&array, &Slab::new(&[at / side, at % side], &[1, 1]), NcType::Float, &mut out);
             });
         });
+    }
+    group.finish();
+}
+
+/// Text of a fixed size: a few elements of a large chunk, kept and decoded anew, and all of them.
+fn text(criterion: &mut Criterion) {
+    let len = sized(1 << 20, 64);
+    let words: Vec<NcString> = (0..len).map(|at| NcString::from(format!("{:x}", at % 4096))).collect();
+    let mut group = criterion.benchmark_group("text");
+    for (name, element) in
+        [("bytes", Element::Text { width: 4 }), ("utf32", Element::Utf32 { chars: 4, big_endian: false })]
+    {
+        let array = array(&[len], &[len], NcType::Char, |spec| spec.element = element).expect("an array");
+        array.put(&Slab::new(&[0], &[len]), MemRef::Strings(&words)).expect("written");
+        array.sync().expect("stored");
+        for (op, count, bytes) in [("few-kept", 8, 64 << 20), ("few-stored", 8, 0), ("all", len, 0)] {
+            array.tune(CacheConfig { bytes, ..CacheConfig::default() }).expect("tuned");
+            let mut out = vec![NcString::new(); count as usize];
+            group.throughput(Throughput::Elements(count));
+            group.bench_function(BenchmarkId::new(op, name), |bencher| {
+                bencher.iter(|| array.get(&Slab::new(&[0], &[count]), MemMut::Strings(&mut out)).expect("read"));
+            });
+        }
     }
     group.finish();
 }

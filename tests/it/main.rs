@@ -9,6 +9,7 @@ mod odd;
 mod refused;
 mod right;
 mod round_trip;
+mod unpack;
 mod unsafe_code;
 mod writing;
 mod zarr;

@@ -50,10 +50,7 @@ pub fn read(op: &Op) -> Result<Outcome> {
 
 pub fn convert(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
-    let mut array = variable(op, 0)?.get::<f64, _>(..)?;
-    for value in array.as_mut_slice() {
-        *value = *value * 0.005 + 273.0;
-    }
+    let array = variable(op, 0)?.get_linear::<f64, _>(.., 0.005, 273.0)?;
     Ok(clock.stop().saw([cast_slice(array.as_slice())]))
 }
 
