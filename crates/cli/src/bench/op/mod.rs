@@ -21,7 +21,7 @@ pub struct Op {
     /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
     #[arg(long)]
     op: String,
-    /// v2; other formats print a skip line
+    /// v2, cdf5; other formats print a skip line
     #[arg(long, default_value = "v2")]
     format: String,
     /// file; other stores print a skip line
@@ -96,8 +96,12 @@ pub fn run(op: &Op) -> Result<(), Failure> {
 
 impl Op {
     fn missing(&self) -> Option<String> {
-        if self.format != "v2" {
-            return Some(format!("format {} is not built", self.format));
+        match self.format.as_str() {
+            "v2" => {}
+            "cdf5" if self.codec != "none" => return Some(format!("format cdf5 with codec {}", self.codec)),
+            "cdf5" if self.op == "list" => return Some("format cdf5 has no keys".to_owned()),
+            "cdf5" => {}
+            other => return Some(format!("format {other} is not built")),
         }
         (self.store != "file").then(|| format!("store {} is not built", self.store))
     }
@@ -118,14 +122,22 @@ impl Op {
         }
     }
 
-    /// The dataset as a pure Zarr group.
+    /// The dataset: a file of the classic format, or a pure Zarr group.
     fn url(&self) -> String {
+        if self.is_classic() {
+            return format!("file://{}#mode=cdf5", self.path);
+        }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
         format!("file://{}#mode=zarr{consolidated}", self.path)
     }
 
+    /// Whether elements are asked to be stored with the most significant byte first, where there is a choice.
     fn big_endian(&self) -> bool {
-        self.dtype.starts_with('>')
+        self.dtype.starts_with('>') && !self.is_classic()
+    }
+
+    fn is_classic(&self) -> bool {
+        self.format == "cdf5"
     }
 
     /// Defines the array `v` with the shape (first dimension unlimited if `grows`), chunks and codec asked for.
@@ -147,7 +159,7 @@ impl Op {
         if self.big_endian() {
             var.set_endian(nczarr::Endian::Big)?;
         }
-        if !self.chunks.is_empty() {
+        if !self.chunks.is_empty() && !self.is_classic() {
             var.set_chunking(&self.chunks)?;
         }
         match self.codec.as_str() {
