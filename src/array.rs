@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-use dispatch::Buffer;
+use dispatch::{Buffer, Small};
 use model::NcString;
 
 /// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
@@ -33,12 +33,12 @@ items!(Vec: String, NcString);
 /// Dimensions picked by a single index are not in the shape, so reading one element gives an array of rank 0.
 #[derive(Debug)]
 pub struct Array<T: Item> {
-    shape: Vec<u64>,
+    shape: Small<u64>,
     data: T::Data,
 }
 
 impl<T: Item> Array<T> {
-    pub(crate) fn new(shape: Vec<u64>, data: T::Data) -> Self {
+    pub(crate) fn new(shape: Small<u64>, data: T::Data) -> Self {
         debug_assert_eq!(shape.iter().product::<u64>(), data.len() as u64);
         Self { shape, data }
     }
@@ -74,7 +74,7 @@ impl<T: Item> Array<T> {
             return None;
         }
         let mut position = 0u64;
-        for (&i, &len) in index.iter().zip(&self.shape) {
+        for (&i, &len) in index.iter().zip(self.shape.iter()) {
             if i >= len {
                 return None;
             }
@@ -98,13 +98,13 @@ mod tests {
 
     #[test]
     fn elements_are_found_by_index() {
-        let array = Array::new(vec![2, 3], Buffer::copy_of(&[0, 1, 2, 10, 11, 12]).unwrap());
+        let array = Array::new(Small::from(&[2, 3][..]), Buffer::copy_of(&[0, 1, 2, 10, 11, 12]).unwrap());
         assert_eq!(array.at(&[1, 2]), Some(&12));
         assert_eq!(array.at(&[0, 1]), Some(&1));
         for outside in [&[2, 0][..], &[0, 3], &[1], &[0, 0, 0], &[]] {
             assert_eq!(array.at(outside), None, "{outside:?}");
         }
-        assert_eq!(Array::new(vec![], vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
+        assert_eq!(Array::new(Small::default(), vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
         assert_eq!(array.len(), 6);
     }
 }

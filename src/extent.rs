@@ -5,6 +5,7 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
+use dispatch::Small;
 use model::{ErrorKind, Result, Slab};
 
 /// What part of one dimension is meant.
@@ -34,6 +35,13 @@ pub enum Extent {
         /// The step; 0 is refused when the extent is used.
         stride: u64,
     },
+}
+
+impl Default for Extent {
+    /// The whole dimension.
+    fn default() -> Self {
+        Self::ALL
+    }
 }
 
 impl Extent {
@@ -137,41 +145,41 @@ pub trait Extents {
     ///
     /// # Errors
     /// As [`IntoExtent::into_extent`].
-    fn extents(self) -> Result<Option<Vec<Extent>>>;
+    fn extents(self) -> Result<Option<Small<Extent>>>;
 }
 
 impl Extents for RangeFull {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
+    fn extents(self) -> Result<Option<Small<Extent>>> {
         Ok(None)
     }
 }
 
 impl Extents for () {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
-        Ok(Some(Vec::new()))
+    fn extents(self) -> Result<Option<Small<Extent>>> {
+        Ok(Some(Small::default()))
     }
 }
 
 impl<E: IntoExtent> Extents for Vec<E> {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
+    fn extents(self) -> Result<Option<Small<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 }
 
 impl<E: IntoExtent, const N: usize> Extents for [E; N] {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
+    fn extents(self) -> Result<Option<Small<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 }
 
 impl<E: IntoExtent + Clone> Extents for &[E] {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
+    fn extents(self) -> Result<Option<Small<Extent>>> {
         self.iter().cloned().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
 }
 
 impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
-    fn extents(self) -> Result<Option<Vec<Extent>>> {
+    fn extents(self) -> Result<Option<Small<Extent>>> {
         self.as_slice().extents()
     }
 }
@@ -179,8 +187,8 @@ impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
 macro_rules! single {
     ($($t:ty),* $(,)?) => {$(
         impl Extents for $t {
-            fn extents(self) -> Result<Option<Vec<Extent>>> {
-                Ok(Some(vec![self.into_extent()?]))
+            fn extents(self) -> Result<Option<Small<Extent>>> {
+                Ok(Some(Small::from(&[self.into_extent()?][..])))
             }
         }
     )*};
@@ -199,9 +207,9 @@ macro_rules! tuples {
     ($($name:ident)*) => {
         impl<$($name: IntoExtent),*> Extents for ($($name,)*) {
             #[allow(non_snake_case)]
-            fn extents(self) -> Result<Option<Vec<Extent>>> {
+            fn extents(self) -> Result<Option<Small<Extent>>> {
                 let ($($name,)*) = self;
-                Ok(Some(vec![$($name.into_extent()?),*]))
+                Ok(Some(Small::from(&[$($name.into_extent()?),*][..])))
             }
         }
     };
@@ -217,12 +225,13 @@ tuples!(A B C D E F G);
 tuples!(A B C D E F G H);
 
 /// Extents applied to a shape: start, count and stride per dimension, and which dimensions stay.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    start: Vec<u64>,
-    count: Vec<u64>,
-    stride: Option<Vec<u64>>,
-    kept: Vec<bool>,
+    start: Small<u64>,
+    count: Small<u64>,
+    /// Empty: 1 everywhere.
+    stride: Small<u64>,
+    kept: Small<bool>,
 }
 
 impl Selection {
@@ -258,31 +267,34 @@ impl Selection {
     }
 
     fn of(extents: &[Extent], shape: &[u64]) -> Result<Self> {
-        let (mut start, mut count, mut stride) = (Vec::new(), Vec::new(), Vec::new());
+        let mut selection = Self::default();
         for (extent, &len) in extents.iter().zip(shape) {
             let (first, number, step) = extent.along(len);
-            start.push(first);
-            count.push(number);
-            stride.push(step);
+            selection.start.push(first);
+            selection.count.push(number);
+            selection.stride.push(step);
+            selection.kept.push(!matches!(extent, Extent::Index(_)));
         }
-        let kept = extents.iter().map(|extent| !matches!(extent, Extent::Index(_))).collect();
-        let stride = stride.iter().any(|&step| step != 1).then_some(stride);
-        Ok(Self { start, count, stride, kept })
+        if selection.stride.iter().all(|&step| step == 1) {
+            selection.stride.clear();
+        }
+        Ok(selection)
     }
 
     /// As start, count and stride.
     pub fn slab(&self) -> Slab<'_> {
-        Slab { start: &self.start, count: &self.count, stride: self.stride.as_deref() }
+        let stride = (!self.stride.is_empty()).then_some(&*self.stride);
+        Slab { start: &self.start, count: &self.count, stride }
     }
 
     /// The shape of the result: the counts of the dimensions not picked by an index.
-    pub fn shape(&self) -> Vec<u64> {
-        self.count.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&count, _)| count).collect()
+    pub fn shape(&self) -> Small<u64> {
+        self.count.iter().zip(self.kept.iter()).filter(|(_, kept)| **kept).map(|(&count, _)| count).collect()
     }
 }
 
-fn per_dimension(extents: impl Extents, rank: usize) -> Result<Vec<Extent>> {
-    let extents = extents.extents()?.unwrap_or_else(|| vec![Extent::ALL; rank]);
+fn per_dimension(extents: impl Extents, rank: usize) -> Result<Small<Extent>> {
+    let extents = extents.extents()?.unwrap_or_else(|| Small::of(rank));
     if extents.len() != rank {
         return Err(ErrorKind::Inval.context(format!("{} extents, the variable's rank is {rank}", extents.len())));
     }
@@ -297,7 +309,7 @@ mod tests {
         let selection = Selection::new(extents, shape).unwrap();
         let slab = selection.slab();
         let stride = (0..slab.rank()).map(|dim| slab.step(dim)).collect();
-        (slab.start.to_vec(), slab.count.to_vec(), stride, selection.shape())
+        (slab.start.to_vec(), slab.count.to_vec(), stride, selection.shape().to_vec())
     }
 
     #[test]

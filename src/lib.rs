@@ -54,7 +54,7 @@ pub use builtin::registry;
 pub use dimension::Dimension;
 pub use dispatch::{
     self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks,
-    OutBuf, Progress, Registry,
+    OutBuf, Progress, Registry, Small,
 };
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;

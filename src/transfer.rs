@@ -5,7 +5,7 @@
 
 mod unpack;
 
-use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, byte_len};
+use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::variable::Access;
@@ -66,7 +66,7 @@ impl Variable {
     /// As [`Variable::get`]; `NC_ECHAR` if the variable is not of type string, or one of them is not UTF-8.
     pub fn get_strings<E: Extents>(&self, extents: E) -> Result<Array<String>> {
         let strings = self.get_nc_strings(extents)?;
-        let shape = strings.shape().to_vec();
+        let shape = Small::from(strings.shape());
         let texts = strings.into_vec().into_iter().enumerate().map(|(index, string)| {
             String::from_utf8(string.into_bytes()).map_err(|error| {
                 let what = format!("{}: string {index} is not UTF-8", self.full_name());
@@ -107,6 +107,7 @@ impl Variable {
     pub fn get_raw<E: Extents>(&self, out: &mut [u8], extents: E) -> Result<()> {
         let part = self.part(extents)?;
         let (ty, size) = self.fixed_type()?;
+        part.check()?;
         match part.bytes(size)? {
             bytes if bytes == out.len() => part.fill(ty, out),
             bytes => Err(wrong_length("bytes", bytes as u64, out.len()).at(part.access.path())),
@@ -119,6 +120,7 @@ impl Variable {
     /// As [`Variable::get`]; `NC_EINVAL` if `imap` has another rank or leaves `out`.
     pub fn get_mapped<T: Number, E: Extents>(&self, extents: E, imap: &[i64], out: &mut [T]) -> Result<()> {
         let part = self.part(extents)?;
+        part.check()?;
         let count = part.selection.slab().count;
         model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
         model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
@@ -230,7 +232,7 @@ impl Variable {
     }
 }
 
-/// A checked part of a variable, to be read.
+/// A part of a variable, to be read.
 struct Part<'v> {
     access: Access<'v>,
     selection: Selection,
@@ -243,11 +245,19 @@ impl Part<'_> {
     }
 
     fn expect(&self, elements: usize) -> Result<()> {
-        expect(&self.selection, elements).map_err(|error| error.at(self.access.path()))
+        // A part that is not inside the variable is told first.
+        expect(&self.selection, elements).or_else(|error| self.check().and(Err(error.at(self.access.path()))))
+    }
+
+    /// Checks it against the variable's shape.
+    fn check(&self) -> Result<()> {
+        let shape: Small<u64> = self.access.dims().iter().map(model::Dim::len).collect();
+        self.selection.slab().check(&shape, |_| false).map_err(|error| error.at(self.access.path()))
     }
 
     /// Memory for its elements as strings, if they are strings; `NC_ENOMEM` if there is not so much.
     fn empty_strings(&self) -> Result<Vec<NcString>> {
+        self.check()?;
         self.check_type(NcType::String)?;
         let count = self.bytes(size_of::<NcString>())? / size_of::<NcString>();
         let mut strings = Vec::new();
@@ -261,6 +271,7 @@ impl Part<'_> {
     /// Reads into fresh memory.
     fn fetch<T: Plain>(&self, ty: NcType) -> Result<Buffer<T>> {
         let slab = self.selection.slab();
+        self.check()?;
         self.check_type(ty)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get(&slab, MemMut::Fixed { ty, out })
@@ -285,13 +296,12 @@ impl Part<'_> {
 }
 
 impl Variable {
-    /// The part of the variable that `extents` mean, checked, before any memory is taken for it.
+    /// The part of the variable that `extents` mean. It is checked before any memory is taken for it, at the latest
+    /// by the read itself.
     fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
         let access = self.access()?;
-        let shape: Vec<u64> = access.dims().iter().map(model::Dim::len).collect();
-        let selection = Selection::new(extents, &shape)
-            .and_then(|selection| selection.slab().check(&shape, |_| false).map(|()| selection))
-            .map_err(|error| error.at(access.path()))?;
+        let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
+        let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
         Ok(Part { access, selection })
     }
 

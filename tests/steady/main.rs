@@ -89,8 +89,24 @@ fn allocations_do_not_grow_with_the_chunks() {
                 let (few, many) = (read(30), read(CHUNKS));
                 assert!(many <= few + 4, "{name}, {map}, {ty}: {few} for 30 chunks, {many} for {CHUNKS}");
             }
+            hits_allocate_their_result(&url);
         }
     }
+}
+
+/// What is read from a kept chunk needs memory for its values and nothing else.
+fn hits_allocate_their_result(url: &str) {
+    let v = OpenOptions::new().threads(1).cache_bytes(64 << 20).open(url).unwrap().variable("v").unwrap();
+    let mut some = [0; 20];
+    let mut each = |at: u64| {
+        let value = counted(|| v.get_value::<i32, _>((at,)).map(drop).unwrap());
+        let into = counted(|| v.get_into(&mut some, at..at + 20).unwrap());
+        let wider = counted(|| v.get_value::<f64, _>(&[at..at + 1]).map(drop).unwrap());
+        let fresh = counted(|| v.get::<i32, _>(at..at + 20).map(drop).unwrap());
+        [value, into, wider, fresh]
+    };
+    each(7);
+    assert_eq!(each(100), [0, 0, 0, 1], "{url}");
 }
 
 fn read(v: &Variable, ty: &str, chunks: u64) {

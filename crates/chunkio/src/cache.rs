@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use dispatch::CacheConfig;
 use model::Result;
 
+use crate::grid::ChunkIndex;
 use crate::mask::Mask;
 use crate::project::Part;
-use crate::small::ChunkIndex;
 
 /// Slots a chunk may stand in.
 const WAYS: usize = 8;

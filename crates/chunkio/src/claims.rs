@@ -6,7 +6,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::small::ChunkIndex;
+use crate::grid::ChunkIndex;
 
 /// The claims held on the chunks of one array.
 #[derive(Debug, Default)]

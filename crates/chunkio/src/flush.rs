@@ -11,9 +11,9 @@ use model::{ErrorKind, Result};
 
 use crate::cache::Changed;
 use crate::claims::Claim;
+use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper, Snapshot};
 use crate::outcome::Outcome;
-use crate::small::ChunkIndex;
 use crate::threads;
 
 impl<F: Form> Keeper<F> {

@@ -4,11 +4,13 @@
 
 use std::sync::atomic::Ordering;
 
-use dispatch::Limits;
+use dispatch::{Limits, Small};
 use model::{ErrorKind, Result};
 
-use crate::small::Small;
 use crate::{ArrayDim, Order};
+
+/// The coordinates of a chunk in the grid, slowest dimension first.
+pub(crate) type ChunkIndex = Small<u64>;
 
 /// The chunk grid of an array.
 #[derive(Debug)]

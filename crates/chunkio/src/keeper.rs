@@ -17,10 +17,9 @@ use model::{Error, ErrorKind, Result};
 use crate::ChunkStore;
 use crate::cache::{Cache, Entry, Inserted};
 use crate::claims::Claims;
-use crate::grid::Grid;
+use crate::grid::{ChunkIndex, Grid};
 use crate::mask::Mask;
 use crate::project::{Dim, Part};
-use crate::small::ChunkIndex;
 
 /// What the elements of a chunk are in memory.
 pub(crate) trait Form: Send + Sync + fmt::Debug {

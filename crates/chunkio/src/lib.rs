@@ -25,7 +25,6 @@ mod ranges;
 mod read;
 #[allow(unsafe_code)]
 mod scatter;
-mod small;
 mod spec;
 mod strings;
 mod threads;

@@ -1,7 +1,8 @@
 //! [`Odometer`]: walks nested runs, slowest outside.
 
+use dispatch::Small;
+
 use crate::project::Dim;
-use crate::small::Small;
 
 /// The state of a walk over the outer runs of a part.
 #[derive(Debug)]

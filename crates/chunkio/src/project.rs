@@ -6,10 +6,10 @@
 //!
 //! Rules: netCDF User's Guide, "Specify a Hyperslab"; memory is dense, in C order of the slab.
 
+use dispatch::Small;
 use model::{ErrorKind, Result, Slab};
 
-use crate::grid::Grid;
-use crate::small::{ChunkIndex, Small};
+use crate::grid::{ChunkIndex, Grid};
 
 /// A run of elements: `n` of them, `chunk` apart in the chunk and `mem` apart in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

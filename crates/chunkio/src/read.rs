@@ -11,6 +11,7 @@ use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, Read
 use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
+use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper};
 use crate::kernel::{self, Convert};
 use crate::memory::{Block, with_scratch};
@@ -340,7 +341,7 @@ impl Get<'_> {
 
 impl<F: Form> Keeper<F> {
     /// What an absent chunk means: fill values, if there is no error.
-    pub(crate) fn missing(&self, index: &crate::small::ChunkIndex) -> Result<()> {
+    pub(crate) fn missing(&self, index: &ChunkIndex) -> Result<()> {
         match self.options.missing_chunks {
             MissingChunks::Fill => {}
             MissingChunks::Warn => {

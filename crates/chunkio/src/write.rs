@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Key, OutBuf, Payload, WriteJob, WriteTicket, Written};
+use dispatch::{Key, OutBuf, Payload, Small, WriteJob, WriteTicket, Written};
 use model::{ErrorKind, NcType, Result, Slab};
 
 use crate::claims::Claim;
@@ -17,7 +17,6 @@ use crate::numbers::Numbers;
 use crate::outcome::Outcome;
 use crate::plan::Given;
 use crate::project::{Cover, Part, Projection};
-use crate::small::Small;
 use crate::threads;
 
 /// One write.

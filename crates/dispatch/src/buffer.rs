@@ -1,8 +1,8 @@
 //! [`Buffer`]: memory for results.
 //!
-//! 64-byte aligned, never zeroed first, and from 4 MiB on in huge pages where the system has them: fresh small pages
-//! cost a large unfiltered read as much again as the read itself. It is filled once, as bytes, through an
-//! [`OutBuf`], and is a slice of numbers from then on.
+//! Never zeroed first, 64-byte aligned if it has so many bytes, and from 4 MiB on in huge pages where the system has
+//! them: fresh small pages cost a large unfiltered read as much again as the read itself. It is filled once,
+//! as bytes, through an [`OutBuf`], and is a slice of numbers from then on.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
@@ -120,7 +120,13 @@ impl<T: Plain> Buffer<T> {
 
 fn layout<T>(len: usize) -> Option<Layout> {
     let bytes = len.checked_mul(size_of::<T>())?;
-    Layout::from_size_align(bytes, if bytes >= LARGE { HUGE_PAGE } else { LINE }).ok()
+    let align = match bytes {
+        LARGE.. => HUGE_PAGE,
+        LINE.. => LINE,
+        // What every allocator gives without searching for it.
+        _ => align_of::<u64>(),
+    };
+    Layout::from_size_align(bytes, align).ok()
 }
 
 /// Asks for huge pages. A system without them is no worse off.
@@ -215,7 +221,7 @@ mod tests {
             let buffer = Buffer::<f64>::fill(len, |out| out.zeroed(len * 8).map(|_| ())).unwrap();
             assert_eq!(buffer.len(), len);
             assert!(buffer.iter().all(|&x| x == 0.0));
-            assert!(len == 0 || buffer.as_ptr().addr().is_multiple_of(64));
+            assert!(len < 8 || buffer.as_ptr().addr().is_multiple_of(64));
             assert_eq!(Buffer::copy_of(&buffer).unwrap(), buffer);
             assert_eq!(buffer.into_vec(), vec![0.0; len]);
         }

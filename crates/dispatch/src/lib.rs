@@ -27,6 +27,7 @@ mod outbuf;
 mod pool;
 mod registry;
 pub mod settings;
+mod small;
 pub mod trace;
 mod zmap;
 
@@ -53,6 +54,7 @@ pub use pool::pull_parallel;
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };
+pub use small::Small;
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
     WriteTicket, Written, ZMap,

@@ -3,8 +3,8 @@ use model::{NcType, Scalar, Values};
 use proptest::prelude::*;
 
 use super::*;
+use crate::grid::ChunkIndex;
 use crate::project::{Cover, Dim};
-use crate::small::ChunkIndex;
 
 /// Where byte `byte` of native element `at` is in a chunk.
 fn place(layout: &Layout, elems: usize, at: usize, byte: usize) -> usize {

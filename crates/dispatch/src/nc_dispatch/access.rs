@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
-use crate::{Dataset, Linear, MemMut, MemRef, VarData, byte_len, trace};
+use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 
 /// What the checks of a data call need to know of a variable.
 ///
@@ -17,9 +17,6 @@ pub(super) struct VarShape {
     own: Option<usize>,
     dims: Vec<Dim>,
 }
-
-/// Up to this rank a check allocates nothing.
-const SMALL: usize = 8;
 
 impl VarShape {
     pub fn new(model: &Model, id: VarId) -> Result<Self> {
@@ -57,17 +54,9 @@ impl VarShape {
     /// Checks slab and types; answers the bytes of one element in memory, for strings 1, since those are counted.
     pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
         let may_grow = |dim: usize| write && self.dims[dim].unlimited;
-        let mut small = [0; SMALL];
-        let slab_fits = match small.get_mut(..self.dims.len()) {
-            Some(shape) => {
-                for (len, dim) in shape.iter_mut().zip(&self.dims) {
-                    *len = dim.len();
-                }
-                slab.check(shape, may_grow)
-            }
-            None => slab.check(&self.shape(), may_grow),
-        };
-        slab_fits.and_then(|()| convert::check(self.xtype, memtype)).map_err(|error| self.at(error))?;
+        slab.check(&self.shape(), may_grow)
+            .and_then(|()| convert::check(self.xtype, memtype))
+            .map_err(|error| self.at(error))?;
         match memtype {
             NcType::String => Ok(1),
             NcType::User(_) => self.own.ok_or_else(|| {
@@ -77,7 +66,7 @@ impl VarShape {
         }
     }
 
-    pub fn shape(&self) -> Vec<u64> {
+    pub fn shape(&self) -> Small<u64> {
         self.dims.iter().map(Dim::len).collect()
     }
 

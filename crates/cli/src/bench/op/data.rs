@@ -69,31 +69,38 @@ pub fn access(op: &Op) -> Result<Outcome> {
 }
 
 fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
+    if op.op == "elem" {
+        let (done, values) = each(op, |var, place| var.get_value::<T, _>(place))?;
+        return Ok(done.saw([cast_slice(&values)]));
+    }
+    let (done, parts) = each(op, |var, place| var.get::<T, _>(place))?;
+    Ok(done.saw(parts.iter().map(|part: &Array<T>| cast_slice(part.as_slice()))))
+}
+
+/// Reads every place, as `--mode` says.
+fn each<R>(op: &Op, read: impl Fn(&Variable, &[Extent]) -> Result<R>) -> Result<(Outcome, Vec<R>)> {
     let places = places(op);
-    let mut parts: Vec<Array<T>> = Vec::with_capacity(places.len());
-    let clock;
-    match op.mode.as_str() {
-        "cold" => {
-            clock = Clock::start();
-            for place in &places {
-                parts.push(variable(op, 0)?.get(&place[..])?);
-            }
+    let mut parts = Vec::with_capacity(places.len());
+    if op.mode == "cold" {
+        let clock = Clock::start();
+        for place in &places {
+            parts.push(read(&variable(op, 0)?, place)?);
         }
-        mode => {
-            let var = variable(op, if mode == "warm" { op.cache } else { 0 })?;
-            if mode == "warm" {
-                for place in &places {
-                    var.get::<T, _>(&place[..])?;
-                }
-            }
-            clock = Clock::start();
-            for place in &places {
-                parts.push(var.get(&place[..])?);
-            }
+        return Ok((clock.stop().times(op.count), parts));
+    }
+    let warm = op.mode == "warm";
+    let var = variable(op, if warm { op.cache } else { 0 })?;
+    if warm {
+        for place in &places {
+            read(&var, place)?;
         }
     }
-    let done = clock.stop();
-    Ok(done.saw(parts.iter().map(|part| cast_slice(part.as_slice()))).times(op.count))
+    let clock = Clock::start();
+    for place in &places {
+        parts.push(read(&var, place)?);
+    }
+    // What is kept is given up afterwards.
+    Ok((clock.stop().times(op.count), parts))
 }
 
 pub fn open(op: &Op) -> Result<Outcome> {

@@ -1,36 +1,42 @@
-//! [`Small`]: a short list of numbers kept on the stack.
+//! [`Small`]: a short list kept on the stack.
 //!
-//! Every access makes a few lists as long as the array's rank; up to [`INLINE`] dimensions none of them
+//! Every access makes a few lists as long as the variable's rank; up to [`INLINE`] dimensions none of them
 //! touches the heap.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
 /// Entries held without the heap.
-pub(crate) const INLINE: usize = 5;
+const INLINE: usize = 5;
 
-/// A list that allocates only beyond [`INLINE`] entries, and keeps what it allocated.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Small<T> {
+/// A list with one entry per dimension: up to five take nothing from the heap, and what more took is kept.
+///
+/// # Examples
+/// ```
+/// use dispatch::Small;
+///
+/// let shape: Small<u64> = [3, 4].into_iter().collect();
+/// assert_eq!(*shape, [3, 4]);
+/// ```
+#[derive(Clone, Default)]
+pub struct Small<T> {
     len: usize,
     inline: [T; INLINE],
     heap: Vec<T>,
 }
 
-/// The coordinates of a chunk in the grid, slowest dimension first.
-pub(crate) type ChunkIndex = Small<u64>;
-
 impl<T: Copy + Default> Small<T> {
     /// `len` default entries.
-    pub(crate) fn of(len: usize) -> Self {
+    pub fn of(len: usize) -> Self {
         let mut list = Self::default();
         list.reset(len);
         list
     }
 
     /// Makes it `len` default entries.
-    pub(crate) fn reset(&mut self, len: usize) {
+    pub fn reset(&mut self, len: usize) {
         self.len = len;
         if len > INLINE {
             self.heap.clear();
@@ -41,12 +47,12 @@ impl<T: Copy + Default> Small<T> {
     }
 
     /// Forgets all entries.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.len = 0;
     }
 
     /// Appends an entry.
-    pub(crate) fn push(&mut self, value: T) {
+    pub fn push(&mut self, value: T) {
         if self.len < INLINE {
             self.inline[self.len] = value;
         } else {
@@ -68,6 +74,14 @@ impl<T: Copy + Default> From<&[T]> for Small<T> {
     }
 }
 
+impl<T: Copy + Default> FromIterator<T> for Small<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut list = Self::default();
+        values.into_iter().for_each(|value| list.push(value));
+        list
+    }
+}
+
 impl<T> Deref for Small<T> {
     type Target = [T];
 
@@ -79,6 +93,12 @@ impl<T> Deref for Small<T> {
 impl<T> DerefMut for Small<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         if self.len > INLINE { &mut self.heap } else { &mut self.inline[..self.len] }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Small<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 
@@ -121,6 +141,8 @@ mod tests {
             }
             assert_eq!(&*list, (0..len).collect::<Vec<_>>());
             assert_eq!(list, Small::from(&*list));
+            assert_eq!(list, (0..len).collect());
+            assert_eq!(format!("{list:?}"), format!("{:?}", (0..len).collect::<Vec<_>>()));
             list.clear();
             list.push(7);
             assert_eq!(&*list, [7]);
