@@ -4,15 +4,13 @@
 //! returns less than was asked for met the end of the file, except at a multiple of [`SECTOR`]: there it may
 //! have been cut short by a failure or a limit of the system, and the next read tells.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket};
 use model::ErrorKind;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};
-
-use super::version::Mark;
 
 /// Nothing that cuts a read short cuts it between two multiples of this.
 const SECTOR: u64 = 512;
@@ -72,68 +70,41 @@ pub(super) enum Got<'s> {
 
 /// Reads what a ticket wants of an open object.
 pub(super) fn fetch<'s>(
-    file: OwnedFd,
+    file: BorrowedFd<'_>,
     ticket: &mut ReadTicket<'_>,
     scratch: &'s mut Scratch,
-) -> Result<(Got<'s>, Option<Mark>), Fault> {
+) -> Result<Got<'s>, Fault> {
     let (limit, hint) = (ticket.limit, ticket.hint);
-    // Taken before the bytes are read, so that whoever writes in place meanwhile shows.
-    let file = match ticket.versioned {
-        true => Source::Marked(Mark::of(file)?),
-        false => Source::Plain(file),
-    };
     // With a version the job wants the bytes to itself.
     let mut into = ticket.into.as_mut().filter(|into| !ticket.versioned && into.capacity() >= SMALL);
     let got = match &ticket.ranges {
         Ranges::All => match &mut into {
             Some(into) => {
-                whole_into(file.fd(), into)?;
+                whole_into(file, into)?;
                 Got::Into
             }
-            None => whole(file.fd(), hint, limit, &mut scratch.bytes)?,
+            None => whole(file, hint, limit, &mut scratch.bytes)?,
         },
-        Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file.fd(), *offset, limit)?),
+        Ranges::One(ByteRange { offset, len: None }) => Got::Owned(tail(file, *offset, limit)?),
         Ranges::Last(len) => {
-            let end = size(&want_regular(file.fd())?);
-            Got::Owned(tail(file.fd(), end.saturating_sub(*len), limit)?)
+            let end = size(&want_regular(file)?);
+            Got::Owned(tail(file, end.saturating_sub(*len), limit)?)
         }
         Ranges::One(ByteRange { offset, len: Some(len) }) => match &mut into {
             Some(into) if into.capacity() as u64 == *len => {
-                one_into(file.fd(), *offset, into)?;
+                one_into(file, *offset, into)?;
                 Got::Into
             }
-            _ => one(file.fd(), *offset, *len, limit, &mut scratch.bytes)?,
+            _ => one(file, *offset, *len, limit, &mut scratch.bytes)?,
         },
         ranges => {
             let pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
             let mut out = room(&mut scratch.bytes, pieces.total(limit)?)?;
-            pieces.read(file.fd(), &mut out, &mut scratch.span)?;
+            pieces.read(file, &mut out, &mut scratch.span)?;
             Got::Scratch(out)
         }
     };
-    Ok((got, file.mark()))
-}
-
-/// An open object, with or without its mark.
-enum Source {
-    Plain(OwnedFd),
-    Marked(Mark),
-}
-
-impl Source {
-    fn fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Plain(file) => file.as_fd(),
-            Self::Marked(mark) => mark.file().as_fd(),
-        }
-    }
-
-    fn mark(self) -> Option<Mark> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Marked(mark) => Some(mark),
-        }
-    }
+    Ok(got)
 }
 
 /// Reads a whole object straight into its place.

@@ -163,7 +163,7 @@ const TREE: i64 = PROBED + 1;
 
 /// The byte that stands for a key: 30 bits of FNV-1a, mixed because its last bytes hardly reach the high bits.
 /// Every version of this code must choose the same.
-fn byte_of(key: &str) -> i64 {
+pub(super) fn byte_of(key: &str) -> i64 {
     let hash = key
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));

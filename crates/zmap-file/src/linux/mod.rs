@@ -1,11 +1,12 @@
 //! [`FileMap`] on Linux: an open directory, and the map's methods over it.
 //!
 //! `beneath` opens without following links, `read` and `write` move objects (`place` and `stage` are the
-//! steps of a write), `tree` walks directories, `lock` keeps others out while an object is replaced, `version`
+//! steps of a write), `kept` keeps open what is read in parts, `tree` walks directories, `lock` keeps others out while an object is replaced, `version`
 //! tells whether one was.
 
 mod beneath;
 mod fetch;
+mod kept;
 mod lock;
 mod place;
 mod read;
@@ -30,6 +31,7 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, open};
 use rustix::io::Errno;
 
+use kept::Kept;
 use lock::Locks;
 use write::Intent;
 
@@ -40,6 +42,7 @@ pub struct FileMap {
     writable: bool,
     durability: Durability,
     locks: Locks,
+    kept: Kept,
     /// How new files get their name; see `stage`.
     staging: AtomicU8,
     /// Whether the last object written over whatever was there found one.
@@ -74,6 +77,7 @@ impl FileMap {
             writable,
             durability: options.durability,
             locks: Locks::new(options.exclusive),
+            kept: Kept::new(),
             staging: AtomicU8::new(0),
             replacing: AtomicBool::new(false),
             dirty: Mutex::default(),
@@ -258,6 +262,7 @@ impl ZMap for FileMap {
     }
 
     fn sync(&self) -> Result<()> {
+        self.kept.clear();
         self.sync_dirs()
     }
 

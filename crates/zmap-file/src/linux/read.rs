@@ -2,14 +2,16 @@
 
 use std::cell::Cell;
 use std::mem;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
-use dispatch::{ByteRange, Found, Key, OutBuf, ReadJob, ReadTicket, Version, pull_parallel};
+use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
 use model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
 use super::fetch::{Fault, Got, Scratch, fetch, fill, size, vec_from, want_file, want_regular};
+use super::kept::Object;
 use super::version::Mark;
 use super::{FileMap, beneath};
 use crate::names;
@@ -147,14 +149,14 @@ impl FileMap {
     }
 
     fn serve(&self, job: &dyn ReadJob, key: &Key, mut ticket: ReadTicket<'_>, scratch: &mut Scratch) {
-        let file = match self.open_object(key) {
-            Ok(Some(file)) => file,
+        let source = match self.source(key, &ticket) {
+            Ok(Some(source)) => source,
             Ok(None) => return job.done(ticket, Ok(None)),
             Err(error) => return job.done(ticket, Err(error)),
         };
-        match fetch(file, &mut ticket, scratch) {
-            Ok((got, mark)) => {
-                let version = mark.map(Version::new);
+        match fetch(source.fd(), &mut ticket, scratch) {
+            Ok(got) => {
+                let version = source.leave(self, key).map(Version::new);
                 match &got {
                     Got::Into => job.done(ticket, Ok(Some((Found::InPlace, version)))),
                     Got::Scratch(out) => job.done(ticket, Ok(Some((Found::Bytes(out.filled()), version)))),
@@ -165,6 +167,54 @@ impl FileMap {
                 let found = self.explain::<()>(key, fault).map(|_| None);
                 job.done(ticket, found);
             }
+        }
+    }
+
+    /// The object of a ticket, opened as the ticket needs it.
+    fn source(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Source>> {
+        let part = !matches!(ticket.ranges, Ranges::All) && !ticket.versioned;
+        if part && let Some(kept) = self.kept.find(self.root(), key.as_str()) {
+            return Ok(Some(Source::Kept(kept)));
+        }
+        let Some(file) = self.open_object(key)? else { return Ok(None) };
+        if !ticket.versioned {
+            return Ok(Some(if part { Source::Part(file) } else { Source::Whole(file) }));
+        }
+        // Marked before the bytes are read, so that whoever writes in place meanwhile shows.
+        match Mark::of(file) {
+            Ok(mark) => Ok(Some(Source::Marked(mark))),
+            Err(errno) => Err(self.fail(key.as_str(), "read", errno)),
+        }
+    }
+}
+
+/// An open object.
+enum Source {
+    Whole(OwnedFd),
+    /// To be kept.
+    Part(OwnedFd),
+    Kept(Arc<Object>),
+    Marked(Mark),
+}
+
+impl Source {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Whole(file) | Self::Part(file) => file.as_fd(),
+            Self::Kept(object) => object.as_fd(),
+            Self::Marked(mark) => mark.file().as_fd(),
+        }
+    }
+
+    /// After it was read.
+    fn leave(self, map: &FileMap, key: &Key) -> Option<Mark> {
+        match self {
+            Self::Whole(_) | Self::Kept(_) => None,
+            Self::Part(file) => {
+                map.kept.keep(map.root(), key.as_str(), file);
+                None
+            }
+            Self::Marked(mark) => Some(mark),
         }
     }
 }

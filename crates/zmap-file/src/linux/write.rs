@@ -117,6 +117,9 @@ impl FileMap {
         if !done {
             return Ok(Written::Lost);
         }
+        if !matches!(linked, Linked::Done) {
+            self.kept.forget(key.as_str());
+        }
         self.touched(place.path());
         Ok(Written::Done(match intent {
             Intent::Replace | Intent::ReplaceLocked => None,
@@ -259,6 +262,7 @@ impl FileMap {
             Err(errno) => return Err(self.fail(key.as_str(), "delete", errno)),
         }
         drop(guard);
+        self.kept.forget(key.as_str());
         self.touched(place.path());
         self.thinned(place.path());
         Ok(true)
@@ -311,6 +315,7 @@ impl FileMap {
             drop((calm, guard));
             match moved {
                 Ok(()) => {
+                    self.kept.clear();
                     self.touched(source.path());
                     self.touched(target.path());
                     self.prune(source.path());

@@ -3,6 +3,7 @@
 
 mod odd;
 mod oracle;
+mod parts;
 mod processes;
 
 use std::path::PathBuf;
