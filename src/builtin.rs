@@ -11,6 +11,8 @@ use model::Result;
 static DRIVERS: &[&dyn Driver] = &[
     #[cfg(feature = "nczarr")]
     &driver_nczarr::NcZarrDriver,
+    #[cfg(feature = "classic")]
+    &driver_classic::ClassicDriver,
 ];
 
 static MAPS: &[&dyn MapFactory] = &[
@@ -20,7 +22,7 @@ static MAPS: &[&dyn MapFactory] = &[
     &zmap_mem::MemMaps,
 ];
 
-/// First bytes of formats of later releases.
+/// First bytes of formats that this build may lack.
 mod first_bytes {
     use super::Magic;
 
@@ -49,7 +51,7 @@ static KNOWN: &[Known] = &[
     Known {
         aliases: &["netcdf-3", "64bitoffset", "64bitdata", "cdf1", "cdf2", "cdf5"],
         magic: first_bytes::CLASSIC,
-        ..Known::later(PluginKind::Driver, "classic", "classic")
+        ..Known::new(PluginKind::Driver, "classic", "classic")
     },
     Known {
         aliases: &["netcdf-4", "enhanced"],
@@ -102,6 +104,7 @@ mod tests {
         for known in KNOWN {
             let built = match known.feature {
                 "nczarr" => cfg!(feature = "nczarr"),
+                "classic" => cfg!(feature = "classic"),
                 "file" => cfg!(feature = "file"),
                 "mem" => cfg!(feature = "mem"),
                 "deflate" => cfg!(feature = "deflate"),

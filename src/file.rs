@@ -89,11 +89,18 @@ impl File {
     /// # Errors
     /// What the storage says; nothing is lost by trying again.
     pub fn sync(&self) -> Result<()> {
-        let dataset = self.opened().dataset()?;
-        if dataset.model().is_defining() {
-            dataset._enddef(0, 0, 0, 0)?;
-        }
-        dataset.sync()
+        self.opened().leave_define_mode()?;
+        self.opened().dataset()?.sync()
+    }
+
+    /// Closes a dataset that lies in memory as one file ([`OpenOptions::open_bytes`](crate::OpenOptions::open_bytes),
+    /// [`CreateOptions::create_in_memory`](crate::CreateOptions::create_in_memory)) and answers that file's bytes.
+    ///
+    /// # Errors
+    /// `NC_EINMEMORY` if it does not lie in memory; what is left to be said when it is closed.
+    pub fn close_to_bytes(self) -> Result<Vec<u8>> {
+        self.opened().close()?;
+        self.opened().dataset.image()
     }
 
     /// Writes everything out and closes the dataset, for all its handles.
@@ -141,8 +148,34 @@ impl Open {
         Some(Attribute::new(name, values))
     }
 
+    /// Makes an edit; enters define mode for it, also where netCDF's own functions leave that to their caller.
     pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.dataset()?.edit(edit)
+        let dataset = self.dataset()?;
+        match dataset.edit(edit) {
+            Err(error) if error.kind() == ErrorKind::NotInDefine => {}
+            outcome => return outcome,
+        }
+        match dataset.redef() {
+            // Another thread was first.
+            Err(error) if error.kind() == ErrorKind::InDefine => dataset.edit(edit),
+            Err(error) => Err(error),
+            Ok(()) => {
+                let outcome = dataset.edit(edit);
+                if outcome.is_err() {
+                    dataset.model().end();
+                }
+                outcome
+            }
+        }
+    }
+
+    /// Leaves define mode, if the dataset is in it.
+    pub(crate) fn leave_define_mode(&self) -> Result<()> {
+        match self.dataset()?._enddef(0, 0, 0, 0) {
+            // Another thread was first.
+            Err(error) if error.kind() == ErrorKind::NotInDefine => Ok(()),
+            outcome => outcome,
+        }
     }
 
     fn close(&self) -> Result<()> {

@@ -63,5 +63,5 @@ pub use model::{
     self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
 };
 pub use number::{Number, Real};
-pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open, open_variable};
+pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open, open_bytes, open_variable};
 pub use variable::Variable;

@@ -28,6 +28,14 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
     OpenOptions::new().open_variable(path, variable)
 }
 
+/// Opens a dataset that is one file, whose bytes are in memory, for reading.
+///
+/// # Errors
+/// As [`OpenOptions::open_bytes`].
+pub fn open_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<File> {
+    OpenOptions::new().open_bytes("memory", bytes)
+}
+
 /// Opens a dataset for reading and writing. Nothing is ever truncated by it.
 ///
 /// # Errors
@@ -169,6 +177,18 @@ impl OpenOptions {
         Ok(File::new(dataset, path, registry))
     }
 
+    /// Opens a dataset that is one file, whose bytes are in memory. `name` only names it, with the modes it may have.
+    ///
+    /// What is written goes to a copy; [`File::close_to_bytes`] answers it.
+    ///
+    /// # Errors
+    /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
+    pub fn open_bytes(&self, name: &str, bytes: impl Into<Arc<[u8]>>) -> Result<File> {
+        let registry = default_or(&self.registry)?;
+        let dataset = registry.open_bytes(name, bytes.into(), self.writable, &self.options)?;
+        Ok(File::new(dataset, name, registry))
+    }
+
     /// Opens the dataset for reading and finds one variable in it, by its path from the root.
     ///
     /// The same as opening the dataset and asking it for the variable, but what else is in the dataset may be left out, so
@@ -229,6 +249,17 @@ impl CreateOptions {
         let registry = default_or(&self.registry)?;
         let map = self.map.clone();
         let dataset = registry.create_in(map, path, self.clobber, self.classic_model, &self.options)?;
+        Ok(File::new(dataset, path, registry))
+    }
+
+    /// Creates a dataset that is one file, in memory. With `persist` the file is written to `path` when it is closed;
+    /// [`File::close_to_bytes`] answers its bytes.
+    ///
+    /// # Errors
+    /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.
+    pub fn create_in_memory(&self, path: &str, persist: bool) -> Result<File> {
+        let registry = default_or(&self.registry)?;
+        let dataset = registry.create_in_memory(path, self.clobber, self.classic_model, &self.options, persist)?;
         Ok(File::new(dataset, path, registry))
     }
 }

@@ -224,7 +224,8 @@ impl Variable {
         if !dataset.model().is_defining() {
             return self.access()?.put(slab, data);
         }
-        // Metadata is written first.
+        // Metadata is written first, also where netCDF's own functions leave define mode to their caller.
+        self.open.leave_define_mode()?;
         match slab.stride {
             None => dataset.put_vara(self.id, slab.start, slab.count, data),
             Some(stride) => dataset.put_vars(self.id, slab.start, slab.count, stride, data),

@@ -16,10 +16,7 @@ fn what_this_build_lacks_is_told_by_feature() {
     let mut hdf5 = vec![0; 512];
     hdf5.extend(b"\x89HDF\r\n\x1a\n");
     for (name, bytes) in [
-        ("classic", &b"CDF\x01\0\0\0\0"[..]),
-        ("offsets", b"CDF\x02"),
-        ("cdf5", b"CDF\x05..."),
-        ("hdf5", b"\x89HDF\r\n\x1a\n"),
+        ("hdf5", &b"\x89HDF\r\n\x1a\n"[..]),
         ("hdf5 behind", &hdf5),
         ("hdf4", b"\x0e\x03\x13\x01"),
         ("a.zip", b"PK\x03\x04.."),
@@ -30,9 +27,6 @@ fn what_this_build_lacks_is_told_by_feature() {
     }
     fs::create_dir(at("dir")).unwrap();
     let local = [
-        ("classic", "classic"),
-        ("offsets", "classic"),
-        ("cdf5", "classic"),
         ("hdf5", "hdf5"),
         ("hdf5 behind", "hdf5"),
         ("hdf5#mode=nczarr", "hdf5"),
@@ -43,7 +37,6 @@ fn what_this_build_lacks_is_told_by_feature() {
         ("dir#mode=zip", "zip"),
         ("dir#mode=nczarr,zip", "zip"),
         ("dir#s3", "s3"),
-        ("dir#netcdf-3", "classic"),
         ("text#mode=netcdf-4", "hdf5"),
         ("text#cdl", "cdl"),
     ]
@@ -66,10 +59,8 @@ fn what_this_build_lacks_is_told_by_feature() {
         assert_eq!(problem.kind(), ErrorKind::NotBuilt, "{path}: {problem}");
     }
     for (path, feature) in [
-        (at("x.nc"), "classic"),
         (at("x.cdl"), "cdl"),
         (at("x.zip"), "zip"),
-        (at("x#mode=classic"), "classic"),
         (at("x.zarr#mode=netcdf-4"), "hdf5"),
         (at("x.zarr#mode=zarr,s3"), "s3"),
         ("s3://bucket/x".to_owned(), "s3"),
@@ -81,7 +72,7 @@ fn what_this_build_lacks_is_told_by_feature() {
     let error = nczarr::create(&at("x.zarr#mode=zar")).unwrap_err();
     assert!(error.kind() == ErrorKind::Inval && error.to_string().contains("\"zar\""), "{error}");
     // Not one of them is something this build could delete.
-    for name in ["classic", "hdf5", "a.zip"] {
+    for name in ["hdf5", "a.zip"] {
         assert_eq!(nczarr::delete(&at(name)).unwrap_err().kind(), ErrorKind::NotBuilt, "{name}");
         assert!(fs::exists(at(name)).unwrap());
     }

@@ -2,6 +2,7 @@
 
 mod access;
 mod choosing;
+mod classic;
 mod corpus;
 mod layout;
 mod netcdf_c;

@@ -1,6 +1,7 @@
 //! The CDL text of an open dataset.
 
 use cdl::{Block, DataSource, Facts, Options};
+use nczarr::dispatch::Format;
 use nczarr::model::Slab;
 use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
 
@@ -34,7 +35,7 @@ pub fn dump(file: &File, options: &Options) -> Result<String> {
     let info = file.info();
     let facts = Facts {
         format: info.format.name().to_owned(),
-        classic: false,
+        classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),
         properties: info.properties,
         superblock: info.superblock,
     };

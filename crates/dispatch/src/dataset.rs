@@ -77,6 +77,19 @@ impl DatasetInfo {
     }
 }
 
+/// Room that is asked for when define mode is left, in bytes. Hints for formats in which data follow a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spacing {
+    /// Room behind the header.
+    pub h_minfree: u64,
+    /// What the start of the fixed part is a multiple of; 0: what the format does.
+    pub v_align: u64,
+    /// Room behind the fixed part.
+    pub v_minfree: u64,
+    /// What the start of the records is a multiple of; 0: what the format does.
+    pub r_align: u64,
+}
+
 /// One open dataset: what a storage format must be able to do.
 pub trait Dataset: Send + Sync + fmt::Debug {
     /// What it is.
@@ -127,6 +140,22 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// What the storage says.
     fn commit(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// As [`Dataset::commit`], leaving room; formats that have no use for it leave none.
+    ///
+    /// # Errors
+    /// As [`Dataset::commit`].
+    fn commit_spaced(&self, _spacing: Spacing) -> Result<()> {
+        self.commit()
+    }
+
+    /// All bytes of a dataset that lies in memory as one file, everything written; also once it is closed.
+    ///
+    /// # Errors
+    /// `NC_EINMEMORY` if it does not.
+    fn image(&self) -> Result<Vec<u8>> {
+        Err(ErrorKind::InMemory.context("the dataset is not a file in memory"))
     }
 
     /// Ends define mode ([`ModelCell::end`]) and writes everything out, metadata and data.

@@ -213,6 +213,23 @@ pub trait Driver: Send + Sync + 'static {
     fn create(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         Err(ErrorKind::Perm.context(format!("driver {} cannot create datasets", self.info().name)))
     }
+
+    /// Opens a dataset that is one file, whose bytes are in memory; what is written is in memory too
+    /// ([`Dataset::image`]). The target only names it.
+    ///
+    /// # Errors
+    /// As [`Driver::open`]; `NC_EINMEMORY` if the format is no single file.
+    fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+        Err(ErrorKind::InMemory.context(format!("driver {} opens nothing in memory", self.info().name)))
+    }
+
+    /// Creates a dataset that is one file, in memory. `persist`: when it is closed the file is put where the target says.
+    ///
+    /// # Errors
+    /// As [`Driver::create`]; `NC_EDISKLESS` if the format is no single file.
+    fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
+        Err(ErrorKind::Diskless.context(format!("driver {} creates nothing in memory", self.info().name)))
+    }
 }
 
 /// What a map factory is called and which places it serves.

@@ -34,7 +34,7 @@ mod zmap;
 pub use batch::{read_parallel, write_parallel};
 pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
-pub use dataset::{CacheConfig, Dataset, DatasetInfo, VarData};
+pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
 };

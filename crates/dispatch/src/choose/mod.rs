@@ -8,6 +8,7 @@
 //! It names no format, storage or filter: who answers to what, the plugins say. Read `site` next.
 
 mod explain;
+mod in_memory;
 mod remove;
 mod site;
 

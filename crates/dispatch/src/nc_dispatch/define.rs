@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use model::{Defined, Edit, Error, ErrorKind, FillMode, Model, Result, TypeId};
 
-use crate::{Dataset, Format, Registry, trace};
+use crate::{Dataset, Format, Registry, Spacing, trace};
 
 pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     if dataset.model().is_defining() {
@@ -21,15 +21,15 @@ pub(super) fn redef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
+pub(super) fn enddef<D: Dataset + ?Sized>(dataset: &D, spacing: Spacing) -> Result<()> {
     if !dataset.model().is_defining() {
         return Err(ErrorKind::NotInDefine.context("enddef: the dataset is in data mode"));
     }
-    commit(dataset)
+    commit(dataset, spacing)
 }
 
-fn commit<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
-    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit())?;
+fn commit<D: Dataset + ?Sized>(dataset: &D, spacing: Spacing) -> Result<()> {
+    trace::timed("enddef", &|| dataset.info().driver.to_owned(), || dataset.commit_spaced(spacing))?;
     dataset.model().end();
     Ok(())
 }
@@ -43,7 +43,7 @@ pub(super) fn to_data_mode<D: Dataset + ?Sized>(dataset: &D) -> Result<()> {
         return Err(ErrorKind::InDefine.context("the classic-model dataset is in define mode"));
     }
     // Another thread may have left it meanwhile: then nothing is left to commit, which is well.
-    commit(dataset)
+    commit(dataset, Spacing::default())
 }
 
 pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Result<FillMode> {
@@ -57,7 +57,11 @@ pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Resu
 pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
     trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
         if !dataset.model().is_defining() && is_classic(dataset) && !fits_data_mode(&dataset.model().snapshot(), edit) {
-            return Err(ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"));
+            // That nothing can be changed at all comes first.
+            return Err(match dataset.info().writable {
+                true => ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"),
+                false => ErrorKind::Perm.context("the dataset is read-only"),
+            });
         }
         // A format may move what is stored before the model changes: the model must not refuse afterwards.
         dataset.model().snapshot().check_rename(edit)?;

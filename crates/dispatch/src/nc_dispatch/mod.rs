@@ -25,7 +25,7 @@ use model::{
     Quantize, Result, Slab, TypeId, UserType, Values, VarId,
 };
 
-use crate::{CacheConfig, Dataset, Format, FormatX, MemMut, MemRef};
+use crate::{CacheConfig, Dataset, Format, FormatX, MemMut, MemRef, Spacing};
 
 pub use access::VarAccess;
 pub use copy::{copy_att, copy_var};
@@ -52,8 +52,8 @@ pub trait NcDispatch: Dataset {
     ///
     /// Numbers: bytes to keep free behind the header, alignment of and space behind the fixed part, alignment of
     /// records. Hints for classic formats; the others have no use for them.
-    fn _enddef(&self, _h_minfree: u64, _v_align: u64, _v_minfree: u64, _r_align: u64) -> Result<()> {
-        define::enddef(self)
+    fn _enddef(&self, h_minfree: u64, v_align: u64, v_minfree: u64, r_align: u64) -> Result<()> {
+        define::enddef(self, Spacing { h_minfree, v_align, v_minfree, r_align })
     }
 
     /// Sets what new variables without a fill value do; answers what they did.

@@ -39,6 +39,14 @@ macro_rules! forward {
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
                 self.deref().create(request)
             }
+
+            fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+                self.deref().open_bytes(request, bytes)
+            }
+
+            fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+                self.deref().create_in_memory(request, persist)
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]

@@ -1,0 +1,84 @@
+//! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::create_in_memory`].
+//!
+//! The rule is that of files: first bytes, then `mode=`.
+
+use std::sync::Arc;
+
+use model::{ErrorKind, Result};
+
+use crate::registry::not_built;
+use crate::{Clobber, CreateRequest, Dataset, Format, Magic, OpenRequest, Options, Registry, settings, trace};
+
+impl Registry {
+    /// Opens a dataset that is one file, whose bytes are in memory. `name`, a path or URL, only names it and says what
+    /// its fragment says.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` if nobody here knows the bytes; `NC_ENOTBUILT` naming the feature that would; `NC_EINMEMORY` if the
+    /// format is no single file; what the driver says.
+    pub fn open_bytes(
+        self: &Arc<Self>,
+        name: &str,
+        bytes: Arc<[u8]>,
+        writable: bool,
+        options: &Options,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = url_infer::parse(name)?;
+        let starts = |magic: &[Magic]| magic.iter().any(|magic| has(&bytes, magic));
+        let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
+        let driver = match known {
+            Some((driver, _)) => driver,
+            None => match self.driver_of(&target)? {
+                Some((driver, _)) => driver,
+                None => {
+                    return Err(match self.known().iter().find(|known| starts(known.magic)) {
+                        Some(known) => not_built(&format!("{target}: driver {:?}", known.name), known),
+                        None => ErrorKind::NotNc
+                            .context(format!("{target}: {} bytes in memory that no driver knows", bytes.len())),
+                    });
+                }
+            },
+        };
+        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+        trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
+    }
+
+    /// Creates a dataset that is one file, in memory; it starts in define mode. `persist`: when it is closed the file is
+    /// put where `path` says.
+    ///
+    /// # Errors
+    /// As [`Registry::create`]; `NC_EDISKLESS` if the format is no single file.
+    pub fn create_in_memory(
+        self: &Arc<Self>,
+        path: &str,
+        clobber: Clobber,
+        classic_model: bool,
+        options: &Options,
+        persist: bool,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = url_infer::parse(path)?;
+        trace::call("create", &target, || {
+            let (driver, _) = self.creator(&target)?;
+            let request = CreateRequest {
+                target: &target,
+                clobber,
+                classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
+                options,
+                registry: self,
+                map: None,
+                markers: &[],
+            };
+            let dataset = driver.create_in_memory(&request, persist)?;
+            if !dataset.model().is_defining() {
+                dataset.model().begin();
+            }
+            Ok(dataset)
+        })
+    }
+}
+
+/// Whether bytes in memory have a magic number.
+fn has(bytes: &[u8], magic: &Magic) -> bool {
+    let rest = usize::try_from(magic.offset).ok().and_then(|offset| bytes.get(offset..));
+    !magic.bytes.is_empty() && rest.is_some_and(|rest| rest.starts_with(magic.bytes))
+}

@@ -1,0 +1,85 @@
+//! Which edits a classic file can hold: the rules beside those of the model, checked before anything changes.
+
+use model::{Chunking, Edit, Endian, Error, ErrorKind, Model, NcType, Result};
+
+use crate::dataset::ClassicDataset;
+use crate::kind::Kind;
+
+impl ClassicDataset {
+    /// Whether this format can hold the edit.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the dataset is read-only; the code of the rule that is broken.
+    pub(crate) fn check(&self, edit: &Edit<'_>) -> Result<()> {
+        if !self.shared.writable {
+            return Err(ErrorKind::Perm.context("the dataset is read-only"));
+        }
+        check(self.shared.kind, &self.shared.model.snapshot(), edit)
+    }
+}
+
+fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
+    match *edit {
+        Edit::RenameDim { .. }
+        | Edit::RenameVar { .. }
+        | Edit::RenameAtt { .. }
+        | Edit::DelAtt { .. }
+        | Edit::SetFill { .. }
+        | Edit::DefVarFill { .. }
+        | Edit::DefVarQuantize { quantize: None, .. }
+        | Edit::DefVarEndian { endian: Endian::Native | Endian::Big, .. }
+        | Edit::DefVarChunking { chunking: Chunking::Default | Chunking::Contiguous, .. } => Ok(()),
+        Edit::DefDim { name, len, .. } => def_dim(kind, model, name, len.unwrap_or(0)),
+        Edit::DefVar { name, xtype, dims, .. } => {
+            check_type(kind, xtype).map_err(|error| error.at(format_args!("variable {name:?}")))?;
+            let later = dims.iter().skip(1).filter_map(|&dim| model.dim(dim).ok()).find(|dim| dim.unlimited);
+            match later {
+                Some(dim) => Err(ErrorKind::UnlimPos.context(format!(
+                    "variable {name:?}: the unlimited dimension {:?} can only be the first",
+                    dim.name
+                ))),
+                None => Ok(()),
+            }
+        }
+        Edit::PutAtt { name, values, .. } => {
+            check_type(kind, values.nc_type()).map_err(|error| error.at(format_args!("attribute {name:?}")))
+        }
+        Edit::DefGroup { name, .. } => Err(enhanced(&format!("group {name:?}"))),
+        Edit::RenameGroup { .. } => Err(enhanced("renaming a group")),
+        Edit::DefVarFilter { .. } => Err(enhanced("a filter")),
+        Edit::DefVarChunking { .. } => Err(enhanced("a chunk shape")),
+        Edit::DefVarEndian { .. } => Err(enhanced("a byte order other than big-endian")),
+        Edit::DefVarQuantize { .. } => Err(enhanced("rounding")),
+        Edit::DefCompound { name, .. }
+        | Edit::DefVlen { name, .. }
+        | Edit::DefEnum { name, .. }
+        | Edit::DefOpaque { name, .. } => Err(enhanced(&format!("type {name:?}"))),
+        Edit::InsertField { .. } | Edit::InsertEnum { .. } => Err(enhanced("a user-defined type")),
+        _ => Err(ErrorKind::NotNc4.context("the classic formats do not know this edit")),
+    }
+}
+
+fn enhanced(what: &str) -> Error {
+    ErrorKind::NotNc4.context(format!("{what}: the classic formats have none"))
+}
+
+fn def_dim(kind: Kind, model: &Model, name: &str, len: u64) -> Result<()> {
+    if len > kind.largest() {
+        let what = format!("dimension {name:?}: length {len}; the format has at most {}", kind.largest());
+        return Err(ErrorKind::DimSize.context(what));
+    }
+    match model.dims().find(|(_, dim)| dim.unlimited) {
+        Some((_, other)) if len == 0 => {
+            let what = format!("dimension {name:?}: {:?} is unlimited, and there is only one", other.name);
+            Err(ErrorKind::Unlimit.context(what))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_type(kind: Kind, ty: NcType) -> Result<()> {
+    match kind.has(ty) {
+        true => Ok(()),
+        false => Err(ErrorKind::BadType.context(format!("{} has no type {}", kind.format().name(), ty.name()))),
+    }
+}

@@ -1,0 +1,198 @@
+//! Writing the header, and moving data when it says that they lie elsewhere.
+//!
+//! A header is replaced in place only if what differs lies within one sector, which storage writes whole or not at all.
+//! Else the file is written anew beside the old one and takes its place in one step: whoever looks, at any moment,
+//! finds the one or the other. Data come before the number that counts them.
+
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use chunkio::ByteStore as _;
+use dispatch::{Durability, Spacing};
+use model::{ErrorKind, Model, Result};
+
+use crate::copy;
+use crate::current::{Current, Ready};
+use crate::dataset::ClassicDataset;
+use crate::layout::{self, Layout};
+use crate::place::{self, Unfinished};
+use crate::store::Store;
+use crate::var::is_filling;
+use crate::write::{self, RECORDS_AT};
+
+/// What storage writes whole or not at all.
+const SECTOR: usize = 512;
+
+/// The size to which netCDF-C makes a file without any content; files are compared.
+const EMPTY: u64 = 4096;
+
+/// What is known to be stored.
+#[derive(Debug, Default)]
+pub(crate) struct Committed {
+    /// The header; its number of records is [`Committed::records`]. `None`: nothing was written yet.
+    pub(crate) header: Option<Vec<u8>>,
+    /// The number of records that the header tells; `None`: it does not tell.
+    pub(crate) records: Option<u64>,
+    /// The edition of the model all of which is in the header.
+    pub(crate) edition: Option<u64>,
+    /// The file of a new dataset.
+    pub(crate) unfinished: Option<Unfinished>,
+}
+
+impl ClassicDataset {
+    pub(crate) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
+        self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_durable(&self) -> bool {
+        self.shared.options.durability == Durability::Fsync
+    }
+
+    /// Writes the header if the model says something else than it.
+    ///
+    /// # Errors
+    /// `NC_EVARSIZE` for variables that are too large; `NC_EINDEFINE` if data are being written and would have to be
+    /// moved; what the storage says. The file is as it was then.
+    pub(crate) fn write_header(&self, spacing: Spacing, committed: &mut Committed) -> Result<()> {
+        let edition = self.shared.model.edition();
+        if committed.edition == Some(edition) && spacing == Spacing::default() {
+            return Ok(());
+        }
+        let model = self.shared.model.snapshot();
+        let current = self.shared.numbered().1;
+        let kind = self.shared.kind;
+        let Some(stored) = &committed.header else {
+            let layout = layout::decide(kind, &model, spacing, None)?;
+            self.write_first(&model, layout, &current, committed)?;
+            committed.edition = Some(edition);
+            return Ok(());
+        };
+        let layout = layout::decide(kind, &model, spacing, Some(&current.layout))?;
+        // Where the number of records is not told, it is once something is written.
+        let records = committed.records.unwrap_or_else(|| self.records(&model));
+        let mut header = write::header(kind, &model, &layout, records)?;
+        // What a shorter header leaves means nothing, but need not stay.
+        header.resize(header.len().max(stored.len()), 0);
+        let range = difference(stored, &header);
+        if layout.slots == current.layout.slots && is_atomic(&range) {
+            let alone = self.shared.gate.alone()?;
+            current.store.write_at(range.start as u64, &header[range])?;
+            if self.is_durable() {
+                current.store.persist()?;
+            }
+            let renewed = current.renewed(&model, layout)?;
+            self.shared.replace(renewed);
+            committed.header = Some(header);
+            committed.records = Some(records);
+            drop(alone);
+        } else {
+            self.write_anew(&model, layout, &current, committed)?;
+        }
+        committed.edition = Some(edition);
+        Ok(())
+    }
+
+    /// The number of records there are now.
+    pub(crate) fn records(&self, model: &Model) -> u64 {
+        model.dims().find(|(_, dim)| dim.unlimited).map_or(0, |(_, dim)| dim.len())
+    }
+
+    fn write_first(&self, model: &Model, layout: Layout, current: &Current, committed: &mut Committed) -> Result<()> {
+        let store = &current.store;
+        let header = write::header(self.shared.kind, model, &layout, 0)?;
+        store.write_at(0, &header)?;
+        if model.dims().len() + model.vars().len() + model.root().atts.len() == 0 {
+            store.write_at(EMPTY - 1, &[0])?;
+        }
+        if self.is_durable() {
+            store.persist()?;
+        }
+        let new = Current::new(model, layout, Arc::clone(store), Ready::Nothing, &self.shared.options)?;
+        if let Some(unfinished) = &mut committed.unfinished {
+            unfinished.keep(self.is_durable())?;
+        }
+        committed.unfinished = None;
+        self.shared.replace(new);
+        committed.header = Some(header);
+        committed.records = Some(0);
+        Ok(())
+    }
+
+    /// Writes a file of another layout and puts it in the place of this one.
+    fn write_anew(&self, model: &Model, layout: Layout, current: &Current, committed: &mut Committed) -> Result<()> {
+        let alone = self.shared.gate.alone()?;
+        let (records, filling) = (self.records(model), is_filling(model));
+        current.ensure_all(records, filling)?;
+        let header = write::header(self.shared.kind, model, &layout, records)?;
+        if layout.size(records).is_none() {
+            let what = format!("{records} records of {} bytes: no file is so long", layout.recsize);
+            return Err(ErrorKind::VarSize.context(what));
+        }
+        let (store, unfinished) = match current.store.as_file() {
+            Some((_, path)) => {
+                let (opened, unfinished) = place::beside(path)?;
+                (Store::file(opened.file, opened.path), Some(unfinished))
+            }
+            None => (Store::memory(Vec::new()), None),
+        };
+        let new = Current::new(model, layout, Arc::new(store), Ready::Records(records), &self.shared.options)?;
+        new.store.write_at(0, &header)?;
+        copy::all(current, &new, records, filling)?;
+        if let Some(mut unfinished) = unfinished {
+            // Before the old file goes: what was readable never depends on what storage has not written yet.
+            new.store.persist()?;
+            unfinished.keep(self.is_durable())?;
+        }
+        self.shared.replace(new);
+        committed.header = Some(header);
+        committed.records = Some(records);
+        drop(alone);
+        Ok(())
+    }
+
+    /// Fills what was not written, and lets the header tell how many records there are.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub(crate) fn write_records(&self, committed: &mut Committed) -> Result<()> {
+        if committed.header.is_none() {
+            return Ok(());
+        }
+        let model = self.shared.model.snapshot();
+        let current = self.shared.numbered().1;
+        let records = self.records(&model);
+        let writing = self.shared.gate.write();
+        current.ensure_all(records, is_filling(&model))?;
+        drop(writing);
+        if self.is_durable() {
+            current.store.persist()?;
+        }
+        // A number that is not told stays so until there are more records.
+        if committed.records.unwrap_or(self.counted) == records {
+            return Ok(());
+        }
+        let bytes = write::records(self.shared.kind, records);
+        current.store.write_at(RECORDS_AT, &bytes)?;
+        committed.records = Some(records);
+        if let Some(place) = committed.header.as_mut().and_then(|header| header.get_mut(RECORDS_AT as usize..)) {
+            let len = bytes.len().min(place.len());
+            place[..len].copy_from_slice(&bytes[..len]);
+        }
+        if self.is_durable() { current.store.persist() } else { Ok(()) }
+    }
+}
+
+/// The bytes of the second that differ from the first, from the first to the last such byte.
+fn difference(old: &[u8], new: &[u8]) -> Range<usize> {
+    let differs = |at: &usize| old.get(*at) != new.get(*at);
+    let places = 0..new.len();
+    match (places.clone().find(differs), places.rev().find(differs)) {
+        (Some(first), Some(last)) => first..last + 1,
+        _ => 0..0,
+    }
+}
+
+/// Whether bytes lie within one sector.
+fn is_atomic(range: &Range<usize>) -> bool {
+    range.is_empty() || range.start / SECTOR == (range.end - 1) / SECTOR
+}

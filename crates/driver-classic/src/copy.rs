@@ -1,0 +1,138 @@
+//! Copying the data of a file to where another layout has them.
+//!
+//! Source and target are two stores, so nothing is ever overwritten that was not copied yet.
+
+use chunkio::ByteStore as _;
+use model::{ErrorKind, Result};
+
+use crate::current::{Current, Here};
+use crate::fill;
+use crate::store::Store;
+
+/// About so much is in memory at a time.
+const BUDGET: u64 = 4 << 20;
+
+/// Copies the data of all variables that `old` has, and fills those that only `new` has. All of `old` is ready.
+///
+/// # Errors
+/// What the storage says; `NC_ETRUNC` if something is missing in the old file.
+pub(crate) fn all(old: &Current, new: &Current, records: u64, filling: bool) -> Result<()> {
+    for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| !here.slot.record) {
+        match old.vars.get(at) {
+            Some(from) => run(&old.store, from.slot.begin, &new.store, here.slot.begin, from.own)?,
+            None => empty(new, here, 0, filling)?,
+        }
+    }
+    let recsize = new.layout.recsize;
+    if records == 0 || recsize == 0 {
+        return Ok(());
+    }
+    if same_records(old, new) {
+        return run(&old.store, old.layout.begin_rec, &new.store, new.layout.begin_rec, recsize * records);
+    }
+    if recsize.max(old.layout.recsize) <= BUDGET {
+        return in_blocks(old, new, records, filling);
+    }
+    for record in 0..records {
+        for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| here.slot.record) {
+            match old.vars.get(at) {
+                Some(from) => {
+                    empty_padding(new, here, record, filling)?;
+                    let len = from.own.min(here.own);
+                    run(&old.store, old.offset(from, record), &new.store, new.offset(here, record), len)?;
+                }
+                None => empty(new, here, record, filling)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the records look alike in both.
+fn same_records(old: &Current, new: &Current) -> bool {
+    let parts = |of: &Current| {
+        let records = of.vars.iter().filter(|here| here.slot.record);
+        records.map(|here| (here.slot.begin - of.layout.begin_rec, here.own)).collect::<Vec<_>>()
+    };
+    old.layout.recsize == new.layout.recsize && parts(old) == parts(new)
+}
+
+/// Copies `len` bytes.
+fn run(from: &Store, mut start: u64, to: &Store, mut target: u64, mut len: u64) -> Result<()> {
+    while len > 0 {
+        let bytes = part(from, start, len.min(BUDGET))?;
+        to.write_at(target, &bytes)?;
+        let done = bytes.len() as u64;
+        (start, target, len) = (start + done, target + done, len - done);
+    }
+    Ok(())
+}
+
+/// `len` bytes; padding at the end of the file may be missing.
+fn part(from: &Store, start: u64, len: u64) -> Result<Vec<u8>> {
+    let mut bytes = from.read(start, len)?;
+    let missing = len - bytes.len() as u64;
+    if missing > 3 {
+        return Err(ErrorKind::Trunc.context(format!("byte {start}: {len} bytes expected, {missing} are missing")));
+    }
+    bytes.resize(bytes.len() + missing as usize, 0);
+    Ok(bytes)
+}
+
+/// Fills what a variable has of a record, or all of a fixed one.
+fn empty(new: &Current, here: &Here, record: u64, filling: bool) -> Result<()> {
+    match here.pattern.as_ref().filter(|_| filling) {
+        Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record), here.own),
+        None if here.own > 0 => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
+        None => Ok(()),
+    }
+}
+
+fn empty_padding(new: &Current, here: &Here, record: u64, filling: bool) -> Result<()> {
+    let bytes = here.slot.bytes;
+    match here.pattern.as_ref().filter(|_| filling && here.own > bytes) {
+        Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record) + bytes, here.own - bytes),
+        None => Ok(()),
+    }
+}
+
+/// Takes records apart and puts them together again, many at a time.
+fn in_blocks(old: &Current, new: &Current, records: u64, filling: bool) -> Result<()> {
+    // Both sizes are within the budget.
+    let (was, is) = (old.layout.recsize as usize, new.layout.recsize as usize);
+    let mut empty = vec![0; is];
+    let mut moves = Vec::new();
+    for (at, here) in new.vars.iter().enumerate().filter(|(_, here)| here.slot.record) {
+        let place = (here.slot.begin - new.layout.begin_rec) as usize;
+        if let Some(pattern) = here.pattern.as_ref().filter(|_| filling) {
+            let fill = fill::block(pattern, here.own);
+            for (byte, fill) in empty[place..place + here.own as usize].iter_mut().zip(fill.iter().cycle()) {
+                *byte = *fill;
+            }
+        }
+        if let Some(from) = old.vars.get(at) {
+            let source = (from.slot.begin - old.layout.begin_rec) as usize;
+            moves.push((source, place, from.own.min(here.own) as usize));
+        }
+    }
+    let at_once = (BUDGET / is.max(was) as u64).max(1);
+    let mut record = 0;
+    while record < records {
+        let count = at_once.min(records - record);
+        let from = match was {
+            // There was no record variable: there is nothing to take.
+            0 => Vec::new(),
+            was => part(&old.store, old.layout.begin_rec + record * was as u64, count * was as u64)?,
+        };
+        let mut to = empty.repeat(count as usize);
+        for (number, to) in to.chunks_exact_mut(is).enumerate() {
+            for &(source, place, len) in &moves {
+                let source = number * was + source;
+                to[place..place + len].copy_from_slice(&from[source..source + len]);
+            }
+        }
+        new.store.write_at(new.layout.begin_rec + record * is as u64, &to)?;
+        record += count;
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Creating: an empty dataset whose header is written at the first commit.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, RwLock};
+
+use dispatch::{Clobber, CreateRequest, Dataset, settings};
+use model::{ErrorKind, Model, ModelCell, Result};
+
+use crate::commit::Committed;
+use crate::current::{Current, Ready};
+use crate::dataset::{ClassicDataset, Shared};
+use crate::kind::Kind;
+use crate::layout::Layout;
+use crate::open::info;
+use crate::place::{self, Unfinished};
+use crate::store::Store;
+
+/// Creates a file.
+///
+/// # Errors
+/// `NC_EEXIST` if something is there that may not be replaced; `NC_EINVAL` for a place that is no local path; what the
+/// system says.
+pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    check_place(request)?;
+    let (opened, unfinished) = place::create(&request.target.path, request.clobber, request.registry)?;
+    start(request, Store::file(opened.file, opened.path), Some(unfinished), None)
+}
+
+/// Creates a dataset in memory. `persist`: when it is closed it is written to where the target says.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+    let mut target = None;
+    if persist {
+        check_place(request)?;
+        let path = PathBuf::from(&request.target.path);
+        if request.clobber == Clobber::Refuse && path.symlink_metadata().is_ok() {
+            let what = format!("{}: something is there, and may not be replaced", path.display());
+            return Err(ErrorKind::Exist.context(what));
+        }
+        if !place::is_replaceable(&path, request.registry)? {
+            let what = format!("{}: what is there is not a file that any driver knows", path.display());
+            return Err(ErrorKind::Exist.context(what));
+        }
+        target = Some(path);
+    }
+    start(request, Store::memory(Vec::new()), None, target)
+}
+
+fn check_place(request: &CreateRequest<'_>) -> Result<()> {
+    let target = request.target;
+    if request.map.is_some() || !target.scheme.is_local() {
+        return Err(ErrorKind::Inval.context(format!("{target}: classic files are made as files, not in a map")));
+    }
+    Ok(())
+}
+
+fn start(
+    request: &CreateRequest<'_>,
+    store: Store,
+    unfinished: Option<Unfinished>,
+    persist: Option<PathBuf>,
+) -> Result<Arc<dyn Dataset>> {
+    let kind =
+        Kind::of_modes(request.target).or_else(|| Kind::of_format(settings::default_format())).unwrap_or(Kind::Cdf1);
+    let model = Model::new();
+    let current = Current::new(&model, Layout::default(), Arc::new(store), Ready::Nothing, request.options)?;
+    let model = ModelCell::new(model);
+    model.begin();
+    Ok(Arc::new(ClassicDataset {
+        shared: Arc::new(Shared::new(model, kind, request.options, true, current)),
+        registry: Arc::clone(request.registry),
+        info: info(kind, true, vec!["created".to_owned()]),
+        counted: 0,
+        persist,
+        committed: Mutex::new(Committed { unfinished, ..Committed::default() }),
+        vars: RwLock::default(),
+    }))
+}

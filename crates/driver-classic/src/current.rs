@@ -1,0 +1,148 @@
+//! [`Current`]: the file as it is laid out now, and its variables' data. A redefinition makes another one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use chunkio::{ArrayDim, FlatArray, FlatSpec, Short};
+use dispatch::Options;
+use model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
+
+use crate::fill;
+use crate::layout::{Layout, Slot};
+use crate::store::Store;
+
+/// A layout, the store that has it, and what is known of the data there.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) layout: Layout,
+    pub(crate) store: Arc<Store>,
+    pub(crate) vars: Vec<Here>,
+    /// Held while room is made for records.
+    pub(crate) growing: Arc<Mutex<()>>,
+    writable: bool,
+    options: Options,
+}
+
+/// One variable in it.
+#[derive(Debug)]
+pub(crate) struct Here {
+    pub(crate) slot: Slot,
+    /// Bytes of it, or of each of its records, that are nobody else's.
+    pub(crate) own: u64,
+    /// One fill value; `None` if it is not filled.
+    pub(crate) pattern: Option<Vec<u8>>,
+    /// How many of its records have been filled or written; of a fixed variable there is one.
+    pub(crate) ready: Arc<AtomicU64>,
+    array: OnceLock<FlatArray>,
+}
+
+/// How much of the data is there already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ready {
+    /// All that will ever be: nothing is written.
+    All,
+    /// So many records, and all fixed variables.
+    Records(u64),
+    /// Nothing.
+    Nothing,
+}
+
+impl Current {
+    /// # Errors
+    /// `NC_EBADTYPE` for fill values that cannot be stored.
+    pub(crate) fn new(
+        model: &Model,
+        layout: Layout,
+        store: Arc<Store>,
+        ready: Ready,
+        options: &Options,
+    ) -> Result<Self> {
+        let writable = !matches!(ready, Ready::All);
+        let ready = |slot: &Slot| match ready {
+            Ready::All => u64::MAX,
+            Ready::Records(records) if slot.record => records,
+            Ready::Records(_) => 1,
+            Ready::Nothing => 0,
+        };
+        let here = |(slot, (_, var)): (&Slot, (VarId, &model::Var))| {
+            let pattern = match &var.fill {
+                VarFill::NoFill => None,
+                _ if !writable => None,
+                _ => var.fill_value().map(|value| fill::pattern(&value)).transpose()?,
+            };
+            let ready = Arc::new(AtomicU64::new(ready(slot)));
+            Ok(Here { slot: slot.clone(), own: layout.own_len(slot), pattern, ready, array: OnceLock::new() })
+        };
+        let vars = layout.slots.iter().zip(model.vars()).map(here).collect::<Result<_>>()?;
+        Ok(Self { layout, store, vars, growing: Arc::default(), writable, options: options.clone() })
+    }
+
+    /// The same file with what `model` says of its variables now.
+    ///
+    /// # Errors
+    /// As [`Current::new`].
+    pub(crate) fn renewed(&self, model: &Model, layout: Layout) -> Result<Self> {
+        let mut new = Self::new(model, layout, Arc::clone(&self.store), Ready::Nothing, &self.options)?;
+        for (new, old) in new.vars.iter_mut().zip(&self.vars) {
+            new.ready = Arc::clone(&old.ready);
+        }
+        new.growing = Arc::clone(&self.growing);
+        Ok(new)
+    }
+
+    /// A variable's place.
+    ///
+    /// # Errors
+    /// `NC_EINDEFINE` if it has none yet.
+    pub(crate) fn here(&self, id: VarId) -> Result<&Here> {
+        self.vars.get(id.index()).ok_or_else(|| no_place(id))
+    }
+
+    /// A variable's data.
+    ///
+    /// # Errors
+    /// As [`Current::here`]; why the data cannot be read, if so; what the engine says of the sizes.
+    pub(crate) fn array(&self, model: &ModelCell, id: VarId) -> Result<&FlatArray> {
+        let here = self.here(id)?;
+        if let Some(array) = here.array.get() {
+            return Ok(array);
+        }
+        let model = model.snapshot();
+        let var = model.var(id)?;
+        if let Some(problem) = &var.problem {
+            return Err(problem.clone());
+        }
+        let dims = var.dims.iter().map(|&dim| {
+            let dim = model.dim(dim)?;
+            Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited && self.writable })
+        });
+        let array = FlatArray::new(FlatSpec {
+            name: model.var_path(id)?,
+            dims: dims.collect::<Result<_>>()?,
+            ty: var.xtype,
+            big_endian: true,
+            begin: here.slot.begin,
+            record: here.slot.record.then_some(self.layout.recsize),
+            store: Arc::clone(&self.store) as Arc<_>,
+            options: self.options.clone(),
+            writable: self.writable,
+            short: Short::Error,
+        })?;
+        Ok(here.array.get_or_init(|| array))
+    }
+}
+
+impl Here {
+    /// How many records it has when there are `records`.
+    pub(crate) fn units(&self, records: u64) -> u64 {
+        if self.slot.record { records } else { 1 }
+    }
+
+    pub(crate) fn is_ready(&self, units: u64) -> bool {
+        self.ready.load(Ordering::Acquire) >= units
+    }
+}
+
+fn no_place(id: VarId) -> Error {
+    ErrorKind::InDefine.context(format!("{id:?} has no place in the file before define mode ends"))
+}

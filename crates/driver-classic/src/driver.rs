@@ -1,0 +1,49 @@
+//! [`ClassicDriver`]: the driver's face.
+
+use std::sync::Arc;
+
+use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use model::Result;
+
+use crate::{create, open};
+
+const fn first(bytes: &'static [u8]) -> Magic {
+    Magic { offset: 0, bytes }
+}
+
+/// What the driver is called and how its datasets are recognised.
+pub static INFO: DriverInfo = DriverInfo {
+    name: "classic",
+    formatx: FormatX::Nc3,
+    modes: &["classic", "netcdf-3", "cdf1", "64bitoffset", "cdf2", "64bitdata", "cdf5"],
+    magic: &[first(b"CDF\x01"), first(b"CDF\x02"), first(b"CDF\x05")],
+    markers: &[],
+    about: "netCDF classic files: CDF-1, CDF-2 (64-bit offset), CDF-5 (64-bit data), read and write",
+};
+
+/// The driver of classic files.
+pub struct ClassicDriver;
+
+impl Driver for ClassicDriver {
+    fn info(&self) -> &DriverInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        open::open(request)
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        create::create(request)
+    }
+
+    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+        open::open_bytes(request, bytes)
+    }
+
+    fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+        create::create_in_memory(request, persist)
+    }
+}
+
+inventory::submit! { DriverPlugin(&ClassicDriver) }

@@ -1,0 +1,140 @@
+//! A header as a model and a layout: what its lists mean together, and whether that can be.
+//!
+//! Sizes are computed, never taken from the header; a size there that is nothing any writer would have stored means
+//! that a length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
+
+use model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
+
+use crate::kind::Kind;
+use crate::layout::{self, Layout, Slot};
+use crate::parse::{Header, HeaderVar};
+use crate::write::TOO_LARGE;
+
+/// What a file holds.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) kind: Kind,
+    pub(crate) model: Model,
+    pub(crate) layout: Layout,
+    /// The number of records, also where there is no record variable.
+    pub(crate) records: u64,
+    /// Bytes of a file that has everything the header speaks of.
+    pub(crate) whole: u64,
+    /// What was odd.
+    pub(crate) notes: Vec<String>,
+    /// A name that is not UTF-8 was read as well as possible: written again, it would be another one.
+    pub(crate) odd_names: bool,
+}
+
+/// Gives a header its meaning, given the size of the file.
+///
+/// # Errors
+/// `NC_ENOTNC` for places that overlap; `NC_EUNLIMIT`, `NC_EUNLIMPOS`, `NC_EVARSIZE`, `NC_ENAMEINUSE` as the rule says.
+pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
+    let mut notes = Vec::new();
+    let kind = header.kind;
+    let told = header.records.unwrap_or(0);
+    let mut model = Model::new();
+    for (name, len) in &header.dims {
+        let unlimited = *len == 0;
+        if unlimited && model.dims().any(|(_, dim)| dim.unlimited) {
+            return Err(ErrorKind::Unlimit.context(format!("dimension {name:?} is a second one without length")));
+        }
+        model.add_dim(GroupId::ROOT, name, if unlimited { told } else { *len }, unlimited)?;
+    }
+    model.group_mut(GroupId::ROOT)?.atts = header.atts;
+    let mut stated = Vec::new();
+    for var in header.vars {
+        stated.push((var.vsize, var.begin));
+        model.add_var(variable(var, &model)?)?;
+    }
+    let mut slots = layout::sizes(&model)?;
+    for (slot, (_, begin)) in slots.iter_mut().zip(&stated) {
+        slot.begin = *begin;
+    }
+    let mut layout = Layout { header: header.len, slots, ..Layout::default() };
+    layout.derive();
+    for (id, (vsize, _)) in stated.iter().enumerate() {
+        if let Some(problem) = doubt(&layout.slots[id], *vsize) {
+            let id = VarId(id as u32);
+            let path = model.var_path(id)?;
+            model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(problem).at(path));
+        }
+    }
+    let records = match header.records {
+        Some(records) => records,
+        None => {
+            let records = counted(&layout, size);
+            notes.push(format!("the header does not tell how many records there are; by the file's size {records}"));
+            records
+        }
+    };
+    check_places(&model, &layout, records)?;
+    let whole = layout.size(records).ok_or_else(|| {
+        ErrorKind::NotNc.context(format!("{records} records of {} bytes are more than a file can hold", layout.recsize))
+    })?;
+    if let Some((_, dim)) = model.dims().find(|(_, dim)| dim.unlimited) {
+        dim.grow(records);
+    }
+    Ok(Loaded { kind, model, layout, records, whole, notes, odd_names: header.odd_names })
+}
+
+fn variable(var: HeaderVar, model: &Model) -> Result<Var> {
+    let ids: Vec<_> = model.dims().map(|(id, _)| id).collect();
+    // Places in the list are checked when they are read.
+    let dims = var.dims.iter().filter_map(|&place| ids.get(place).copied()).collect();
+    let fill = match var.atts.get(FILL_VALUE) {
+        Some(value) if value.nc_type() == var.ty && value.len() == 1 => VarFill::Value(value.clone()),
+        _ => VarFill::Default,
+    };
+    Ok(Var { name: var.name, xtype: var.ty, dims, atts: var.atts, fill, ..Var::default() })
+}
+
+/// What is wrong with the size that the header states. Writers have stored it without padding, as much of it as fits
+/// 32 bits, the number that stands for too large a size, and 0 for a record variable without records.
+fn doubt(slot: &Slot, stated: u64) -> Option<String> {
+    let low = |size: u64| size & u64::from(u32::MAX);
+    let fine = stated == slot.len
+        || stated == slot.bytes
+        || (slot.len >= u64::from(TOO_LARGE) && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
+        || (slot.record && stated == 0);
+    let (len, found) = (slot.len, stated);
+    (!fine)
+        .then(|| format!("its dimensions and type make {len} bytes, the header says {found}: one of them is damaged"))
+}
+
+/// The number of records that a file of this size has, the padding of the last one perhaps left out.
+fn counted(layout: &Layout, size: u64) -> u64 {
+    let padding =
+        layout.slots.iter().rev().find(|slot| slot.record).map_or(0, |slot| layout.own_len(slot) - slot.bytes);
+    let bytes = size.saturating_add(padding).saturating_sub(layout.begin_rec);
+    bytes.checked_div(layout.recsize).unwrap_or(0)
+}
+
+/// Refuses places that overlap one another or the header.
+fn check_places(model: &Model, layout: &Layout, records: u64) -> Result<()> {
+    let mut end = layout.header;
+    for record in [false, true] {
+        for (at, slot) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record == record) {
+            if slot.begin < end || slot.begin > i64::MAX as u64 {
+                let path = model.var_path(VarId(at as u32)).unwrap_or_default();
+                let what = format!("{path}: it begins at byte {}, inside what ends at {end}", slot.begin);
+                return Err(ErrorKind::NotNc.context(what));
+            }
+            let after = slot.begin.checked_add(slot.len).filter(|&after| after <= i64::MAX as u64);
+            // Of the last variable only the values count.
+            end = match after {
+                Some(after) => after,
+                None => return Err(ErrorKind::NotNc.context("a variable lies where no file reaches")),
+            };
+        }
+    }
+    let last = layout.slots.iter().filter(|slot| slot.record).map(|slot| slot.begin + layout.own_len(slot)).max();
+    if let Some(last) = last.filter(|_| records > 1)
+        && last - layout.begin_rec > layout.recsize
+    {
+        let what = format!("records of {} bytes, whose parts reach {} bytes", layout.recsize, last - layout.begin_rec);
+        return Err(ErrorKind::NotNc.context(what));
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Opening: a file, or bytes in memory.
+
+use std::sync::{Arc, Mutex, RwLock};
+
+use chunkio::ByteStore as _;
+use dispatch::{Dataset, DatasetInfo, OpenRequest};
+use model::{ErrorKind, ModelCell, Result};
+
+use crate::commit::Committed;
+use crate::current::{Current, Ready};
+use crate::dataset::{ClassicDataset, Shared};
+use crate::kind::Kind;
+use crate::load::{self, Loaded};
+use crate::store::Store;
+use crate::{INFO, parse, place};
+
+/// Opens a file.
+///
+/// # Errors
+/// `NC_ENOTNC` if it is not a classic file or its header makes no sense, naming the place; `NC_ETRUNC` if the header is
+/// cut short, or if it is to be written and data are missing; what the system says.
+pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    let target = request.target;
+    if request.map.is_some() || !target.scheme.is_local() {
+        return Err(ErrorKind::NotNc.context(format!("{target}: classic files are opened as files, not in a map")));
+    }
+    let opened = place::open(&target.path, request.writable)?;
+    open_store(request, Store::file(opened.file, opened.path))
+}
+
+/// Opens what `bytes` hold; written is a copy in memory.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+    open_store(request, if request.writable { Store::memory(bytes.to_vec()) } else { Store::fixed(bytes) })
+}
+
+fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+    let (writable, options) = (request.writable, request.options);
+    let at = |error: model::Error| error.at(request.target);
+    let size = store.size()?;
+    let header = parse::read(size, &options.limits, |len| store.read(0, len)).map_err(at)?;
+    let (told, len) = (header.records, header.len);
+    let loaded = load::load(header, size).map_err(at)?;
+    let Loaded { kind, model, layout, records, whole, mut notes, odd_names } = loaded;
+    // Of a record that was cut short the rest reads as zeros. More than that is lost.
+    let missing = whole.saturating_sub(size);
+    if missing > 0 && missing < layout.recsize {
+        store.zeros_until(whole);
+    }
+    if missing > 3 {
+        notes.push(format!("the file is {missing} bytes shorter than its header says"));
+    }
+    if writable {
+        if missing > 3 && missing >= layout.recsize {
+            let what = format!("{missing} bytes of data are missing; what is left can be read, and copied");
+            return Err(at(ErrorKind::Trunc.context(what)));
+        }
+        if odd_names {
+            return Err(at(ErrorKind::BadName.context("it has names that are not UTF-8, and would be changed")));
+        }
+        if let Some((_, var)) = model.vars().find(|(_, var)| var.problem.is_some()) {
+            return Err(at(ErrorKind::VarMeta.context(format!("variable {:?} is damaged", var.name))));
+        }
+    }
+    let header = if writable { Some(store.read(0, len)?) } else { None };
+    let ready = if writable { Ready::Records(records) } else { Ready::All };
+    let current = Current::new(&model, layout, Arc::new(store), ready, options).map_err(at)?;
+    let model = ModelCell::new(model);
+    let committed = Committed { header, records: told, edition: Some(model.edition()), ..Committed::default() };
+    Ok(Arc::new(ClassicDataset {
+        shared: Arc::new(Shared::new(model, kind, options, writable, current)),
+        registry: Arc::clone(request.registry),
+        info: info(kind, writable, notes),
+        counted: records,
+        persist: None,
+        committed: Mutex::new(committed),
+        vars: RwLock::default(),
+    }))
+}
+
+/// What a dataset of this kind says of itself.
+pub(crate) fn info(kind: Kind, writable: bool, notes: Vec<String>) -> DatasetInfo {
+    DatasetInfo { version: kind.version().to_string(), writable, notes, ..DatasetInfo::of(&INFO, kind.format()) }
+}

@@ -1,0 +1,206 @@
+//! Files: opening them, making new ones, and replacing one by another in one step.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dispatch::{Clobber, Magic, Registry};
+use model::{Error, ErrorKind, Result};
+
+/// An open file, and where it really is: links on the way are followed once.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+}
+
+/// A file of a dataset that is not finished; it goes away with this unless it was kept.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    /// Where it is.
+    path: PathBuf,
+    /// Where it belongs, if that is elsewhere.
+    target: Option<PathBuf>,
+    kept: bool,
+}
+
+/// Opens a file.
+///
+/// # Errors
+/// `NC_ENOTNC` if it is not a regular file, `NC_EACCESS` if somebody else writes it; what the system says.
+pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
+    let io = |error| Error::io(path, error);
+    if !fs::metadata(path).map_err(io)?.is_file() {
+        return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
+    }
+    let file = OpenOptions::new().read(true).write(writable).open(path).map_err(io)?;
+    if writable {
+        lock(&file, path)?;
+    }
+    let path = fs::canonicalize(path).map_err(io)?;
+    Ok(Opened { file, path })
+}
+
+/// Two who write would not see each other's records, and one who redefines would write where nobody looks.
+fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")))
+        }
+        // Not every file system has locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::debug!(%path, %error, "the file could not be locked");
+            Ok(())
+        }
+    }
+}
+
+/// Makes a file for a new dataset. Where one may be replaced, it stays until the new one has a header.
+///
+/// # Errors
+/// `NC_EEXIST` if something is there that may not be replaced; what the system says.
+pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Result<(Opened, Unfinished)> {
+    let io = |error| Error::io(path, error);
+    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+        Ok(file) => {
+            lock(&file, path)?;
+            let path = fs::canonicalize(path).map_err(io)?;
+            let unfinished = Unfinished { path: path.clone(), target: None, kept: false };
+            return Ok((Opened { file, path }, unfinished));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(io(error)),
+    }
+    if clobber == Clobber::Refuse {
+        return Err(ErrorKind::Exist.context(format!("{path}: something is there, and may not be replaced")));
+    }
+    if !is_replaceable(Path::new(path), registry)? {
+        return Err(ErrorKind::Exist.context(format!("{path}: what is there is not a file that any driver knows")));
+    }
+    let target = fs::canonicalize(path).map_err(io)?;
+    // Who writes it now would write on where nobody looks any more.
+    lock(&OpenOptions::new().write(true).open(&target).map_err(io)?, path)?;
+    beside(&target)
+}
+
+/// Whether a new dataset may take the place of what is there: nothing, an empty file, or a file that is a dataset.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn is_replaceable(path: &Path, registry: &Registry) -> Result<bool> {
+    looks_replaceable(path, registry).map_err(|error| Error::io(path.display().to_string(), error))
+}
+
+fn looks_replaceable(path: &Path, registry: &Registry) -> std::io::Result<bool> {
+    let found = match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        found => found?,
+    };
+    if !found.is_file() {
+        return Ok(false);
+    }
+    let mut magic: Vec<Magic> = registry.drivers().flat_map(|driver| driver.info().magic).copied().collect();
+    magic.extend(registry.known().iter().flat_map(|known| known.magic));
+    magic.extend_from_slice(crate::INFO.magic);
+    for magic in magic {
+        let (mut file, mut bytes) = (File::open(path)?, Vec::new());
+        file.seek(SeekFrom::Start(magic.offset))?;
+        file.take(magic.bytes.len() as u64).read_to_end(&mut bytes)?;
+        if bytes == magic.bytes {
+            return Ok(true);
+        }
+    }
+    Ok(found.len() == 0)
+}
+
+/// Makes a file beside another one, to take its place later.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = target.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
+        match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => {
+                lock(&file, path.display())?;
+                let unfinished = Unfinished { path: path.clone(), target: Some(target.to_owned()), kept: false };
+                if let Ok(old) = fs::metadata(target) {
+                    // A file system without such rights has nothing to keep.
+                    let _ = file.set_permissions(old.permissions());
+                }
+                return Ok((Opened { file, path: target.to_owned() }, unfinished));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io(path.display().to_string(), error)),
+        }
+    }
+}
+
+/// Puts a file of these bytes at a place, in one step.
+///
+/// # Errors
+/// What the system says; what was there is there still.
+pub(crate) fn replace(target: &Path, bytes: &[u8]) -> Result<()> {
+    let (mut opened, mut unfinished) = beside(target)?;
+    let io = |error| Error::io(target.display().to_string(), error);
+    opened.file.write_all(bytes).and_then(|()| opened.file.sync_data()).map_err(io)?;
+    unfinished.keep(false)
+}
+
+impl Unfinished {
+    /// Puts the file where it belongs; whatever was there is gone, all at once.
+    ///
+    /// # Errors
+    /// What the system says; nothing has changed then.
+    pub(crate) fn keep(&mut self, durable: bool) -> Result<()> {
+        if let Some(target) = &self.target {
+            fs::rename(&self.path, target).map_err(|error| Error::io(target.display().to_string(), error))?;
+            self.path.clone_from(target);
+            self.target = None;
+        }
+        self.kept = true;
+        if durable { sync_directory(&self.path) } else { Ok(()) }
+    }
+
+    /// Removes it now instead of when this is dropped.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn discard(mut self) -> Result<()> {
+        self.kept = true;
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(ErrorKind::CantRemove.context(self.path.display().to_string()).caused_by(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.kept
+            && let Err(error) = fs::remove_file(&self.path)
+        {
+            tracing::warn!(path = %self.path.display(), %error, "an unfinished file could not be removed");
+        }
+    }
+}
+
+/// Makes the names in a file's directory survive a failure of power.
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> Result<()> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    let io = |error| Error::io(directory.display().to_string(), error);
+    File::open(directory).map_err(io)?.sync_all().map_err(io)
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! [`Store`]: where the bytes of a file are: in a file, in memory that grows, or in memory that stays as it is.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chunkio::ByteStore;
+use dispatch::OutBuf;
+use model::{Error, ErrorKind, Result};
+
+/// The bytes of one file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    place: Place,
+    /// Up to here bytes that are not there read as zeros: the rest of a last record that was cut short.
+    zeros_until: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Place {
+    File { file: File, path: PathBuf },
+    Memory(RwLock<Vec<u8>>),
+    Fixed(Arc<[u8]>),
+}
+
+impl Store {
+    fn new(place: Place) -> Self {
+        Self { place, zeros_until: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn file(file: File, path: PathBuf) -> Self {
+        Self::new(Place::File { file, path })
+    }
+
+    pub(crate) fn memory(bytes: Vec<u8>) -> Self {
+        Self::new(Place::Memory(RwLock::new(bytes)))
+    }
+
+    pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
+        Self::new(Place::Fixed(bytes))
+    }
+
+    /// The file, if it is one, and where it was when it was opened.
+    pub(crate) fn as_file(&self) -> Option<(&File, &Path)> {
+        match &self.place {
+            Place::File { file, path } => Some((file, path)),
+            _ => None,
+        }
+    }
+
+    /// Lets missing bytes before `end` read as zeros.
+    pub(crate) fn zeros_until(&self, end: u64) {
+        self.zeros_until.store(end, Ordering::Release);
+    }
+
+    /// Up to `len` bytes, fewer where it ends before.
+    pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let end = self.size()?.max(self.zeros_until.load(Ordering::Acquire));
+        let len = len.min(end.saturating_sub(offset));
+        let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
+        let mut bytes = Vec::new();
+        bytes
+            .try_reserve_exact(len)
+            .map_err(|error| ErrorKind::NoMem.context(format!("{len} bytes")).caused_by(error))?;
+        bytes.resize(len, 0);
+        let mut out = OutBuf::over(&mut bytes);
+        self.read_at(offset, &mut out)?;
+        let read = out.filled().len();
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    /// Sees to it that the bytes are where they survive a failure of power.
+    pub(crate) fn persist(&self) -> Result<()> {
+        match &self.place {
+            Place::File { file, path } => file.sync_data().map_err(|error| failed("sync", path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// All bytes, copied.
+    pub(crate) fn image(&self) -> Result<Vec<u8>> {
+        match &self.place {
+            Place::File { .. } => self.read(0, u64::MAX),
+            Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).clone()),
+            Place::Fixed(bytes) => Ok(bytes.to_vec()),
+        }
+    }
+
+    fn read_there(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        let copy = |bytes: &[u8], out: &mut OutBuf<'_>| {
+            let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
+            out.put(&rest[..rest.len().min(out.room())])
+        };
+        match &self.place {
+            Place::File { file, path } => {
+                file_io::read_at(file, offset, out).map_err(|error| failed("read", path, error))
+            }
+            Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
+            Place::Fixed(bytes) => copy(bytes, out),
+        }
+    }
+}
+
+fn failed(what: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(format!("{}: {what}", path.display()), error)
+}
+
+impl ByteStore for Store {
+    fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        let before = out.filled().len();
+        self.read_there(offset, out)?;
+        let read = (out.filled().len() - before) as u64;
+        let missing = self.zeros_until.load(Ordering::Acquire).saturating_sub(offset.saturating_add(read));
+        if out.room() > 0 && missing > 0 {
+            let missing = usize::try_from(missing).unwrap_or(usize::MAX).min(out.room());
+            out.zeroed(missing)?;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        match &self.place {
+            Place::File { file, path } => {
+                file_io::write_at(file, offset, bytes).map_err(|error| failed("write", path, error))
+            }
+            Place::Memory(memory) => {
+                let mut memory = memory.write().unwrap_or_else(PoisonError::into_inner);
+                let end = offset.checked_add(bytes.len() as u64).and_then(|end| usize::try_from(end).ok());
+                let no_mem = || ErrorKind::NoMem.context(format!("{} bytes at {offset}", bytes.len()));
+                let end = end.ok_or_else(no_mem)?;
+                if end > memory.len() {
+                    let more = end - memory.len();
+                    memory.try_reserve(more).map_err(|error| no_mem().caused_by(error))?;
+                    memory.resize(end, 0);
+                }
+                memory[end - bytes.len()..end].copy_from_slice(bytes);
+                Ok(())
+            }
+            Place::Fixed(_) => Err(ErrorKind::Perm.context("the memory is read-only")),
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        match &self.place {
+            Place::File { file, path } => {
+                file.metadata().map(|found| found.len()).map_err(|error| failed("look at", path, error))
+            }
+            Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
+            Place::Fixed(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.place {
+            Place::Fixed(bytes) if self.zeros_until.load(Ordering::Acquire) == 0 => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(unix)]
+mod file_io {
+    use std::fs::File;
+    use std::io::Result;
+    use std::os::unix::fs::FileExt as _;
+
+    use dispatch::OutBuf;
+    use model::ErrorKind;
+    use rustix::io::{Errno, pread};
+
+    /// Fills the room, as far as the file reaches.
+    pub(super) fn read_at(file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        let mut at = offset;
+        while out.room() > 0 {
+            let before = out.filled().len();
+            let mut failure = None;
+            // The closure's own error only says that there is one.
+            let _ = out.fill_with(|room| match pread(file, room, at) {
+                Ok((read, _)) => Ok(read),
+                Err(errno) => {
+                    failure = Some(errno);
+                    Err(ErrorKind::Io.into())
+                }
+            });
+            match failure {
+                Some(Errno::INTR) => continue,
+                Some(errno) => return Err(errno.into()),
+                None => {}
+            }
+            let read = out.filled().len() - before;
+            if read == 0 {
+                break;
+            }
+            at = at.saturating_add(read as u64);
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_at(file: &File, offset: u64, bytes: &[u8]) -> Result<()> {
+        file.write_all_at(bytes, offset)
+    }
+}
+
+#[cfg(windows)]
+mod file_io {
+    use std::fs::File;
+    use std::io::{Error, ErrorKind, Result};
+    use std::os::windows::fs::FileExt as _;
+
+    use dispatch::OutBuf;
+
+    /// Fills the room, as far as the file reaches.
+    pub(super) fn read_at(file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        let mut block = vec![0; out.room().min(BLOCK)];
+        let mut at = offset;
+        while out.room() > 0 {
+            let len = out.room().min(BLOCK);
+            match file.seek_read(&mut block[..len], at) {
+                Ok(0) => break,
+                Ok(read) => {
+                    out.put(&block[..read]).map_err(Error::other)?;
+                    at = at.saturating_add(read as u64);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            match file.seek_write(bytes, offset) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    offset += written as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    const BLOCK: usize = 1 << 20;
+}

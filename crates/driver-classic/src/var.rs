@@ -1,0 +1,115 @@
+//! [`ClassicVar`]: a variable's data as callers keep it, also across redefinitions.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use dispatch::{MemMut, MemRef, VarData};
+use model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
+
+use crate::current::Current;
+use crate::dataset::Shared;
+
+/// The data of one variable.
+#[derive(Debug)]
+pub(crate) struct ClassicVar {
+    shared: Arc<Shared>,
+    id: VarId,
+    /// What was current when it was asked for, and its number.
+    first: (u64, Arc<Current>),
+}
+
+impl ClassicVar {
+    pub(crate) fn new(shared: Arc<Shared>, id: VarId) -> Self {
+        let first = shared.numbered();
+        Self { shared, id, first }
+    }
+
+    /// Whether it still speaks of the file as it is.
+    pub(crate) fn is_current(&self) -> bool {
+        self.first.0 == self.shared.number()
+    }
+
+    /// Lets `work` use the file as it is now.
+    fn with_current<T>(&self, work: impl FnOnce(&Current) -> Result<T>) -> Result<T> {
+        match self.is_current() {
+            true => work(&self.first.1),
+            false => work(&self.shared.numbered().1),
+        }
+    }
+
+    fn read(&self, current: &Current, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let array = current.array(&self.shared.model, self.id)?;
+        if self.shared.writable && !slab.is_empty() {
+            let here = current.here(self.id)?;
+            let units = if here.slot.record { slab.end(0).unwrap_or(u64::MAX) } else { 1 };
+            if !here.is_ready(units) {
+                let _writing = self.shared.gate.write();
+                current.ensure(self.id, units, is_filling(&self.shared.model.snapshot()))?;
+            }
+        }
+        array.get(slab, out)
+    }
+
+    fn write(&self, current: &Current, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+        let array = current.array(&self.shared.model, self.id)?;
+        let here = current.here(self.id)?;
+        let records = here.slot.record.then(|| slab.end(0));
+        if let Some(end) = records {
+            self.check_records(current, end)?;
+        }
+        if slab.is_empty() || here.is_ready(here.units(records.flatten().unwrap_or(0))) {
+            return array.put(slab, data);
+        }
+        let model = self.shared.model.snapshot();
+        let filling = is_filling(&model);
+        let claimed = current.claim(self.id, slab, &model.shape(self.id)?, filling)?;
+        let outcome = array.put(slab, data);
+        if let (Some(claimed), Err(error)) = (claimed, &outcome)
+            && error.kind() != ErrorKind::Range
+        {
+            current.give_back(self.id, claimed, filling);
+        }
+        outcome
+    }
+
+    /// Whether the format and a file can have so many records.
+    fn check_records(&self, current: &Current, end: Option<u64>) -> Result<()> {
+        let most = self.shared.kind.most_records();
+        match end.filter(|&end| end <= most) {
+            Some(end) if current.layout.size(end).is_some() => Ok(()),
+            Some(end) => {
+                let size = current.layout.recsize;
+                Err(self
+                    .named(ErrorKind::VarSize.context(format!("{end} records of {size} bytes: no file is so long"))))
+            }
+            None => Err(self.named(ErrorKind::InvalCoords.context(format!("the format has at most {most} records")))),
+        }
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.at(self.shared.model.snapshot().var_path(self.id).unwrap_or_default())
+    }
+}
+
+/// Whether what is not written is filled.
+pub(crate) fn is_filling(model: &Model) -> bool {
+    model.fill_mode == FillMode::Fill
+}
+
+impl VarData for ClassicVar {
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        self.with_current(|current| self.read(current, slab, out))
+    }
+
+    fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
+        if !self.shared.writable {
+            return Err(ErrorKind::Perm.context("the dataset is read-only"));
+        }
+        let _writing = self.shared.gate.write();
+        // Asked for inside: as long as somebody writes nothing is moved.
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Err(ErrorKind::BadId.context("the dataset is closed"));
+        }
+        self.with_current(|current| self.write(current, slab, data))
+    }
+}

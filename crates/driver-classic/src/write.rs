@@ -1,0 +1,140 @@
+//! A model and a layout as the bytes of a header.
+//!
+//! Source: the grammar of the netCDF classic format specification; the number in place of a size that is too large as
+//! netCDF-C writes it.
+
+use model::{Att, Dim, ErrorKind, Model, NcType, Result, Values};
+
+use crate::kind::Kind;
+use crate::layout::{Layout, Slot};
+use crate::parse::{ATTRIBUTES, DIMENSIONS, VARIABLES, swap};
+
+/// What stands for a size that a field of 32 bits cannot hold.
+pub(crate) const TOO_LARGE: u32 = u32::MAX;
+
+/// Where the number of records stands.
+pub(crate) const RECORDS_AT: u64 = 4;
+
+/// The header of a dataset whose variables lie as `layout` says.
+///
+/// # Errors
+/// `NC_EINVAL` for numbers that the format cannot hold.
+pub(crate) fn header(kind: Kind, model: &Model, layout: &Layout, records: u64) -> Result<Vec<u8>> {
+    let mut writer = Writer { bytes: vec![b'C', b'D', b'F', kind.version()], kind };
+    writer.bytes.extend_from_slice(&self::records(kind, records));
+    writer.list(DIMENSIONS, model.dims().len())?;
+    for (_, dim) in model.dims() {
+        writer.name(&dim.name)?;
+        writer.count(fixed_len(dim))?;
+    }
+    writer.atts(&model.root().atts)?;
+    writer.list(VARIABLES, model.vars().len())?;
+    for ((id, var), slot) in model.vars().zip(&layout.slots) {
+        let at = |error: model::Error| error.at(model.var_path(id).unwrap_or_default());
+        writer.name(&var.name)?;
+        writer.count(var.dims.len() as u64)?;
+        for dim in &var.dims {
+            writer.count(dim.index() as u64)?;
+        }
+        writer.atts(&var.atts).map_err(at)?;
+        writer.word(ty_code(var.xtype));
+        writer.size(slot);
+        writer.number(slot.begin, kind.offset_width());
+    }
+    Ok(writer.bytes)
+}
+
+/// The bytes that say how many records there are.
+pub(crate) fn records(kind: Kind, records: u64) -> Vec<u8> {
+    // Never more than fits: growth is checked.
+    records.to_be_bytes()[8 - kind.count_width()..].to_vec()
+}
+
+/// How many bytes the header of a dataset takes, wherever its variables lie.
+///
+/// # Errors
+/// As [`header`].
+pub(crate) fn header_len(kind: Kind, model: &Model, slots: &[Slot]) -> Result<u64> {
+    let layout = Layout { slots: slots.to_vec(), ..Layout::default() };
+    Ok(header(kind, model, &layout, 0)?.len() as u64)
+}
+
+/// The length of a dimension as a header has it.
+fn fixed_len(dim: &Dim) -> u64 {
+    if dim.unlimited { 0 } else { dim.len() }
+}
+
+fn ty_code(ty: NcType) -> u32 {
+    ty.code().unsigned_abs()
+}
+
+struct Writer {
+    bytes: Vec<u8>,
+    kind: Kind,
+}
+
+impl Writer {
+    fn word(&mut self, word: u32) {
+        self.bytes.extend_from_slice(&word.to_be_bytes());
+    }
+
+    fn number(&mut self, number: u64, width: usize) {
+        self.bytes.extend_from_slice(&number.to_be_bytes()[8 - width..]);
+    }
+
+    fn count(&mut self, count: u64) -> Result<()> {
+        let most = if self.kind == Kind::Cdf5 { i64::MAX as u64 } else { u32::MAX.into() };
+        if count > most {
+            return Err(ErrorKind::Inval.context(format!("the number {count} does not fit the header")));
+        }
+        self.number(count, self.kind.count_width());
+        Ok(())
+    }
+
+    fn pad(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    fn list(&mut self, tag: u32, entries: usize) -> Result<()> {
+        self.word(if entries == 0 { 0 } else { tag });
+        self.count(entries as u64)
+    }
+
+    fn name(&mut self, name: &str) -> Result<()> {
+        self.count(name.len() as u64)?;
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.pad();
+        Ok(())
+    }
+
+    fn atts(&mut self, atts: &Att) -> Result<()> {
+        self.list(ATTRIBUTES, atts.len())?;
+        for (name, values) in atts {
+            self.name(name)?;
+            self.word(ty_code(values.nc_type()));
+            self.count(values.len() as u64)?;
+            self.bytes.extend_from_slice(&big_endian(values)?);
+            self.pad();
+        }
+        Ok(())
+    }
+
+    fn size(&mut self, slot: &Slot) {
+        match self.kind {
+            Kind::Cdf5 => self.number(slot.len, 8),
+            _ => self.word(u32::try_from(slot.len).unwrap_or(TOO_LARGE)),
+        }
+    }
+}
+
+/// The values in the order of a file.
+pub(crate) fn big_endian(values: &Values) -> Result<Vec<u8>> {
+    let ty = values.nc_type();
+    match (values.to_native_bytes(), ty.size()) {
+        (Some(mut bytes), Some(item)) => {
+            swap(&mut bytes, item);
+            Ok(bytes)
+        }
+        _ => Err(ErrorKind::BadType.context(format!("type {} cannot be stored", ty.name()))),
+    }
+}
