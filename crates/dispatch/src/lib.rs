@@ -50,7 +50,7 @@ pub use nc_dispatch::{
 };
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
-pub use pool::pull_parallel;
+pub use pool::{pull_apart, pull_parallel};
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };

@@ -1,4 +1,4 @@
-//! [`pull_parallel`]: where the threads of a batch come from.
+//! [`pull_parallel`] and [`pull_apart`]: where the threads of a batch come from.
 //!
 //! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
 //! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
@@ -15,6 +15,27 @@ pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
             for _ in 0..threads.min(rayon::current_num_threads()) {
                 scope.spawn(|_| work());
             }
+        });
+        return;
+    }
+    let _ = threads;
+    work();
+}
+
+/// Runs `work` on the calling thread and on up to `threads` - 1 threads made for it; returns when all of them are done.
+///
+/// For work that is done while a lock is held: it never waits for the pool, whose threads may be waiting for that lock, and
+/// no other task runs on the caller's thread meanwhile. Making a thread costs some ten microseconds. Without the feature
+/// `parallel`, all is done by the calling thread.
+pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
+    #[cfg(feature = "parallel")]
+    if threads > 1 {
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(rayon::current_num_threads()) {
+                // A thread that cannot be had leaves more for the others.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
         return;
     }
