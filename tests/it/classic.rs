@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use cdl::{Options, Part};
+use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
+use nczarr::model::{GroupId, Model, VarId};
+use nczarr::{FillMode, MemMut, MemRef, OutBuf};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 
@@ -48,4 +52,151 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
         }
     }
     Ok(Outcome::Passed)
+}
+
+/// How the data of a copy are written.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    /// Variable by variable, all of each at once.
+    Whole,
+    /// Record by record, and each of those element by element, backwards.
+    Scattered,
+    /// Everything defined in a second step, once there are data already.
+    Redefined,
+}
+
+#[test]
+fn copies_of_classic_files_are_the_same_bytes() {
+    corpus::each("netcdf-c", "bytes of classic files", |folder| {
+        let mut report = Report::default();
+        for row in corpus::manifest(folder).into_iter().filter(|row| row[1].starts_with("classic/")) {
+            let outcome = copies(&folder.join(&row[1]), &row[0]).unwrap_or_else(Outcome::Failed);
+            report.add(row[0].clone(), outcome);
+        }
+        report
+    });
+}
+
+fn copies(path: &Path, name: &str) -> Result<Outcome, String> {
+    if name.ends_with("_truncated") {
+        return Ok(Outcome::Skipped("cut short after it was written".to_owned()));
+    }
+    let mut expected = fs::read(path).map_err(|error| error.to_string())?;
+    if name.ends_with("_streaming") {
+        // The number of records was overwritten.
+        let file = nczarr::open(&path.display().to_string()).map_err(|error| error.to_string())?;
+        let records = file.dimensions().iter().find(|dim| dim.is_unlimited()).map_or(0, |dim| dim.len());
+        let width = if expected[3] == 5 { 8 } else { 4 };
+        expected[4..4 + width].copy_from_slice(&records.to_be_bytes()[8 - width..]);
+    }
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    for order in [Order::Whole, Order::Scattered, Order::Redefined] {
+        // A redefinition keeps what room it finds, and a file that was empty keeps its size.
+        if matches!(order, Order::Redefined) && (name.ends_with("_enddef") || name.ends_with("_attonly")) {
+            continue;
+        }
+        let copy = scratch.path().join(format!("{order:?}.nc"));
+        write_copy(path, &copy, name, order).map_err(|error| format!("{order:?}: {error}"))?;
+        let found = fs::read(&copy).map_err(|error| error.to_string())?;
+        if found != expected {
+            let at = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+            return Err(format!("{order:?}: {} bytes, expected {}; first at {at:?}", found.len(), expected.len()));
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn write_copy(path: &Path, copy: &Path, name: &str, order: Order) -> nczarr::Result<()> {
+    let from = nczarr::open(&path.display().to_string())?;
+    let (from, model) = (from.dataset(), from.model());
+    let mode = match from.info().format {
+        Format::Offset64 => "64bitoffset",
+        Format::Cdf5 => "cdf5",
+        _ => "classic",
+    };
+    let to = nczarr::create(&format!("{}#mode={mode}", copy.display()))?;
+    let to = to.dataset();
+    let root = GroupId::ROOT;
+    let later = matches!(order, Order::Redefined);
+    for (_, dim) in model.dims() {
+        to.def_dim(root, &dim.name, (!dim.unlimited).then(|| dim.len()))?;
+    }
+    let atts = |var: Option<VarId>| -> nczarr::Result<()> {
+        for (name, values) in model.atts(root, var)? {
+            to.put_att(root, var, name, values.nc_type(), values)?;
+        }
+        Ok(())
+    };
+    if name.ends_with("_nofill") {
+        to.set_fill(FillMode::NoFill)?;
+    }
+    let number = model.vars().len();
+    let first = if later { number.div_ceil(2) } else { number };
+    if !later {
+        atts(None)?;
+    }
+    for (id, var) in model.vars().take(first) {
+        to.def_var(root, &var.name, var.xtype, &var.dims)?;
+        // A fill value counts from when it is defined.
+        if !later || var.atts.contains_key("_FillValue") {
+            atts(Some(id))?;
+        }
+    }
+    // Room such as the writer of these files asked for.
+    match name {
+        "cdf1_enddef" => to._enddef(128, 64, 16, 32)?,
+        "cdf2_enddef" => to._enddef(150, 64, 30, 32)?,
+        "cdf5_enddef" => to._enddef(250, 64, 30, 32)?,
+        _ => to._enddef(0, 0, 0, 0)?,
+    }
+    for (id, _) in model.vars().take(first) {
+        copy_data(from, to, &model, id, order)?;
+    }
+    if later {
+        to.redef()?;
+        atts(None)?;
+        for (id, _) in model.vars().take(first) {
+            atts(Some(id))?;
+        }
+        for (id, var) in model.vars().skip(first) {
+            to.def_var(root, &var.name, var.xtype, &var.dims)?;
+            atts(Some(id))?;
+        }
+        to._enddef(0, 0, 0, 0)?;
+        for (id, _) in model.vars().skip(first) {
+            copy_data(from, to, &model, id, order)?;
+        }
+    }
+    to.close()
+}
+
+fn copy_data(
+    from: &Arc<dyn Dataset>,
+    to: &Arc<dyn Dataset>,
+    model: &Model,
+    id: VarId,
+    order: Order,
+) -> nczarr::Result<()> {
+    let shape = model.shape(id)?;
+    let ty = model.var(id)?.xtype;
+    let item = ty.size().unwrap_or(1);
+    let len = shape.iter().product::<u64>() as usize;
+    let mut bytes = vec![0; len * item];
+    let out = &mut OutBuf::over(&mut bytes);
+    from.get_vara(id, &vec![0; shape.len()], &shape, MemMut::Fixed { ty, out })?;
+    if !matches!(order, Order::Scattered) {
+        return match len {
+            0 => Ok(()),
+            _ => to.put_vara(id, &vec![0; shape.len()], &shape, MemRef::Fixed { ty, bytes: &bytes }),
+        };
+    }
+    for (at, bytes) in bytes.chunks(item).enumerate().rev() {
+        let (mut start, mut rest) = (vec![0; shape.len()], at as u64);
+        for (start, &len) in start.iter_mut().zip(&shape).rev() {
+            *start = rest % len;
+            rest /= len;
+        }
+        to.put_vara(id, &start, &vec![1; shape.len()], MemRef::Fixed { ty, bytes })?;
+    }
+    Ok(())
 }
