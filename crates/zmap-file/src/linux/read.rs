@@ -19,6 +19,9 @@ use crate::names;
 /// More scratch than this is not kept for the next batch.
 const KEEP: usize = 16 << 20;
 
+/// So many objects may be missing before the job is told.
+const ABSENT: usize = 64;
+
 thread_local! {
     /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
     static SCRATCH: Cell<Scratch> = Cell::default();
@@ -27,12 +30,20 @@ thread_local! {
 impl FileMap {
     /// The file of an object; `None` only if the storage says that there is none.
     fn open_object(&self, key: &Key) -> Result<Option<OwnedFd>> {
+        match self.try_open(key)? {
+            Some(file) => Ok(Some(file)),
+            None => self.want_root().map(|()| None),
+        }
+    }
+
+    /// As [`FileMap::open_object`]; `None` may also mean that the dataset is gone.
+    fn try_open(&self, key: &Key) -> Result<Option<OwnedFd>> {
         if names::has_reserved(key) {
             return Ok(None);
         }
         match beneath::open(self.root(), key.as_str(), beneath::READ, Mode::empty()) {
             Ok(file) => Ok(Some(file)),
-            Err(Errno::NOENT | Errno::NOTDIR) => self.want_root().map(|()| None),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(self.fail(key.as_str(), "open", errno)),
         }
     }
@@ -137,9 +148,14 @@ impl FileMap {
         pull_parallel(job.threads(), &|| {
             let mut scratch = SCRATCH.take();
             let mut key = mem::take(&mut scratch.key);
+            let mut absent = Vec::new();
             while let Some(ticket) = job.next(&mut key) {
-                self.serve(job, &key, ticket, &mut scratch);
+                absent.extend(self.serve(job, &key, ticket, &mut scratch));
+                if absent.len() == ABSENT {
+                    self.tell_absent(job, &mut absent);
+                }
             }
+            self.tell_absent(job, &mut absent);
             scratch.key = key;
             if scratch.bytes.capacity() > KEEP {
                 scratch.bytes = Vec::new();
@@ -148,11 +164,21 @@ impl FileMap {
         });
     }
 
-    fn serve(&self, job: &dyn ReadJob, key: &Key, mut ticket: ReadTicket<'_>, scratch: &mut Scratch) {
+    /// Reads what a ticket wants; gives it back if there is no object, unless the dataset is gone.
+    fn serve<'j>(
+        &self,
+        job: &dyn ReadJob,
+        key: &Key,
+        mut ticket: ReadTicket<'j>,
+        scratch: &mut Scratch,
+    ) -> Option<ReadTicket<'j>> {
         let source = match self.source(key, &ticket) {
             Ok(Some(source)) => source,
-            Ok(None) => return job.done(ticket, Ok(None)),
-            Err(error) => return job.done(ticket, Err(error)),
+            Ok(None) => return Some(ticket),
+            Err(error) => {
+                job.done(ticket, Err(error));
+                return None;
+            }
         };
         match fetch(source.fd(), &mut ticket, scratch) {
             Ok(got) => {
@@ -168,15 +194,24 @@ impl FileMap {
                 job.done(ticket, found);
             }
         }
+        None
     }
 
-    /// The object of a ticket, opened as the ticket needs it.
+    /// Reports tickets for which nothing was found: one look at the root, after the last of them, is enough.
+    fn tell_absent(&self, job: &dyn ReadJob, absent: &mut Vec<ReadTicket<'_>>) {
+        let there = !absent.is_empty() && self.want_root().is_ok();
+        for ticket in absent.drain(..) {
+            job.done(ticket, if there { Ok(None) } else { self.want_root().map(|()| None) });
+        }
+    }
+
+    /// The object of a ticket, opened as the ticket needs it; `None` as of [`FileMap::try_open`].
     fn source(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Source>> {
         let part = !matches!(ticket.ranges, Ranges::All) && !ticket.versioned;
         if part && let Some(kept) = self.kept.find(self.root(), key.as_str()) {
             return Ok(Some(Source::Kept(kept)));
         }
-        let Some(file) = self.open_object(key)? else { return Ok(None) };
+        let Some(file) = self.try_open(key)? else { return Ok(None) };
         if !ticket.versioned {
             return Ok(Some(if part { Source::Part(file) } else { Source::Whole(file) }));
         }

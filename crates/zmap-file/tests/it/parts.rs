@@ -234,6 +234,25 @@ fn a_part_is_of_what_this_map_or_another_wrote() {
 }
 
 #[test]
+fn in_a_batch_too_nothing_is_absent_from_what_is_gone() {
+    let scratch = Scratch::new();
+    let map = scratch.map(&Options::default());
+    let keys: Vec<Key> = (0..200).map(|i| key(&format!("v/{i}"))).collect();
+    for key in keys.iter().step_by(3) {
+        map.write(key, key.as_str().as_bytes()).unwrap();
+    }
+    for (i, found) in parts(&map, &keys, ByteRange::first(100)).into_iter().enumerate() {
+        let expected = (i % 3 == 0).then(|| keys[i].as_str().as_bytes().to_vec());
+        assert_eq!(found.unwrap(), expected, "{}", keys[i]);
+    }
+    FileMap::remove(map.path()).unwrap();
+    for found in parts(&map, &keys, ByteRange::first(100)) {
+        let error = found.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+}
+
+#[test]
 fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     let scratch = Scratch::new();
     let (one, two) = (scratch.map(&Options::default()), scratch.map(&Options::default()));
