@@ -1,10 +1,13 @@
 //! Which edits this format can hold: the rules beside those of the model, checked before anything changes.
+//!
+//! What only the storage knows is asked first; then the edit is looked at and made in one step, under the lock of what is
+//! known beside the model. If another edit came between, the storage is asked again.
 
 use dispatch::Key;
 use model::{DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::dataset::{State, ZarrDataset};
+use crate::dataset::{State, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::plan::{instance, maxstrlen};
 
@@ -22,15 +25,138 @@ enum Late {
     Fill,
 }
 
+/// What only the storage knows, asked before the edit is looked at.
+#[derive(Default)]
+struct Asked {
+    /// Where something new is to be, and whether objects are there.
+    place: Option<(Key, bool)>,
+    /// Whether there are data of the variable in storage.
+    data: Option<bool>,
+}
+
+/// The edit as it is looked at: nobody else changes anything meanwhile.
+struct Look<'a> {
+    dataset: &'a ZarrDataset,
+    model: &'a Model,
+    state: &'a mut State,
+    asked: Asked,
+}
+
 impl ZarrDataset {
-    /// Whether this format can hold the edit.
-    pub(crate) fn check(&self, edit: &Edit<'_>) -> Result<()> {
+    /// Checks whether this format can hold the edit and lets `then` make it, in one step for other threads.
+    pub(crate) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl Fn() -> Result<T>) -> Result<T> {
+        self.check_open()?;
         if !self.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
-        let model = self.model.snapshot();
-        if self.classic_model {
-            classic(&model, edit)?;
+        loop {
+            let edition = self.model.edition();
+            let asked = self.ask(edit)?;
+            let mut state = self.write_state();
+            if (asked.place.is_some() || asked.data.is_some()) && self.model.edition() != edition {
+                // Another edit came between: the storage may have been asked for the wrong thing.
+                continue;
+            }
+            let model = self.model.snapshot();
+            state.extend(&model)?;
+            Look { dataset: self, model: &model, state: &mut state, asked }.check(edit)?;
+            // An edit copies what somebody else holds.
+            drop(model);
+            return then();
+        }
+    }
+
+    /// Asks the storage what the edit depends on, if it does.
+    fn ask(&self, edit: &Edit<'_>) -> Result<Asked> {
+        let place = |parent: GroupId, name: &str| {
+            if self.created {
+                return Ok(Asked::default());
+            }
+            // In a dataset that was opened there may be objects that no list names.
+            let model = self.model.snapshot();
+            let mut state = self.write_state();
+            state.extend(&model)?;
+            let key = self.node_key(&model, &state, parent, name);
+            drop(state);
+            // What is wrong with it is said when it is looked at.
+            let Ok(Some(key)) = key else { return Ok(Asked::default()) };
+            let taken = self.map.exists(&key)? || !self.map.search(&key)?.is_empty();
+            Ok(Asked { place: Some((key, taken)), data: None })
+        };
+        let data = |id: VarId| Ok(Asked { data: self.has_stored_data(id)?, place: None });
+        let layout = |var: Option<VarId>, names: &[&str]| match var {
+            Some(id) if names.iter().any(|name| [FILL_VALUE, MAXSTRLEN].contains(&&*name::nfc(name))) => data(id),
+            _ => Ok(Asked::default()),
+        };
+        match *edit {
+            Edit::DefVar { group, name, .. } => place(group, name),
+            Edit::DefGroup { parent, name } => place(parent, name),
+            Edit::RenameVar { var, name } => {
+                let group = self.model.snapshot().var(var)?.group;
+                place(group, name)
+            }
+            Edit::RenameGroup { group, name } => match self.model.snapshot().group(group)?.parent {
+                Some(parent) => place(parent, name),
+                None => Ok(Asked::default()),
+            },
+            Edit::PutAtt { var, name, .. } | Edit::DelAtt { var, name, .. } => layout(var, &[name]),
+            Edit::RenameAtt { var, name, to, .. } => layout(var, &[name, to]),
+            Edit::DefVarFill { var, .. }
+            | Edit::DefVarChunking { var, .. }
+            | Edit::DefVarEndian { var, .. }
+            | Edit::DefVarQuantize { var, .. }
+            | Edit::DefVarFilter { var, .. } => data(var),
+            _ => Ok(Asked::default()),
+        }
+    }
+
+    /// Whether storage has data of a variable; `None` if it cannot, or if it is known without asking.
+    fn has_stored_data(&self, id: VarId) -> Result<Option<bool>> {
+        let state = self.read_state();
+        let Some(var) = state.vars.get(id.index()) else { return Ok(None) };
+        if !var.on_disk || has_written(var) {
+            return Ok(None);
+        }
+        let key = var.key.clone();
+        drop(state);
+        Ok(Some(self.map.search(&key)?.iter().any(|name| !name.starts_with('.'))))
+    }
+
+    /// Where a variable or group of this name is to be; `None` if it is there already, of which the model says what.
+    fn node_key(&self, model: &Model, state: &State, parent: GroupId, name: &str) -> Result<Option<Key>> {
+        if self.root_array {
+            return Err(ErrorKind::Perm.context("the store is a single array; it holds nothing else"));
+        }
+        let name = name::nfc(name);
+        let place = model.group(parent)?;
+        if place.vars.contains_key(&*name) || place.groups.contains_key(&*name) {
+            return Ok(None);
+        }
+        // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
+        // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
+        if name.starts_with('.') {
+            return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
+        }
+        let key = state.group(parent)?.key.join(&name).map_err(|error| ErrorKind::BadName.context(error.what()))?;
+        let limit = self.options.limits.key.saturating_sub(CHUNK_NAME);
+        if key.as_str().len() > limit {
+            let len = key.as_str().len();
+            return Err(ErrorKind::MaxName.context(format!("{key}: a key of {len} bytes; the limit is {limit}")));
+        }
+        Ok(Some(key))
+    }
+}
+
+/// Whether data of a variable were written here, whether or not they are in storage yet.
+fn has_written(var: &VarState) -> bool {
+    var.array.as_ref().is_some_and(|array| array.array().written())
+}
+
+impl Look<'_> {
+    /// Whether this format can hold the edit.
+    fn check(&mut self, edit: &Edit<'_>) -> Result<()> {
+        if self.dataset.classic_model {
+            classic(self.model, edit)?;
         }
         match *edit {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
@@ -38,40 +164,37 @@ impl ZarrDataset {
                 if !xtype.is_atomic() {
                     return Err(no_user_types());
                 }
-                self.check_node(&model, group, name)
+                self.check_node(group, name)
             }
-            Edit::DefGroup { parent, name } => self.check_node(&model, parent, name),
-            Edit::RenameVar { var, name } => {
-                let group = model.var(var)?.group;
-                self.check_rename(&model, group, name)
-            }
-            Edit::RenameGroup { group, name } => match model.group(group)?.parent {
-                Some(parent) => self.check_rename(&model, parent, name),
+            Edit::DefGroup { parent, name } => self.check_node(parent, name),
+            Edit::RenameVar { var, name } => self.check_rename(self.model.var(var)?.group, name),
+            Edit::RenameGroup { group, name } => match self.model.group(group)?.parent {
+                Some(parent) => self.check_rename(parent, name),
                 None => Ok(()),
             },
-            Edit::PutAtt { group, var, name, values } => self.put_att(&model, group, var, &name::nfc(name), values),
+            Edit::PutAtt { group, var, name, values } => self.put_att(group, var, &name::nfc(name), values),
             Edit::RenameAtt { group, var, name, to } => {
                 let to = name::nfc(to);
                 self.check_att_name(group, var, &to)?;
-                self.touch_att(&model, var, name)?;
-                self.touch_att(&model, var, &to)
+                self.touch_att(var, name)?;
+                self.touch_att(var, &to)
             }
             Edit::DelAtt { group, var, name } => {
                 self.check_att_place(group, var)?;
-                self.touch_att(&model, var, name)
+                self.touch_att(var, name)
             }
             Edit::DefVarFill { var, value, .. } => {
                 if let Some(value) = value {
-                    self.check_fill(&model, var, value)?;
+                    self.check_fill(var, value)?;
                 }
-                self.relayout(&model, var, Late::Fill)
+                self.relayout(var, Late::Fill)
             }
             Edit::DefVarChunking { var, .. } | Edit::DefVarEndian { var, .. } | Edit::DefVarQuantize { var, .. } => {
-                self.relayout(&model, var, Late::Layout)
+                self.relayout(var, Late::Layout)
             }
             Edit::DefVarFilter { var, filter } => {
-                instance(filter, &self.registry)?;
-                self.relayout(&model, var, Late::Layout)
+                instance(filter, &self.dataset.registry)?;
+                self.relayout(var, Late::Layout)
             }
             Edit::DefCompound { .. }
             | Edit::InsertField { .. }
@@ -84,58 +207,30 @@ impl ZarrDataset {
     }
 
     /// Whether a variable or group of this name can be made.
-    fn check_node(&self, model: &Model, parent: GroupId, name: &str) -> Result<()> {
-        if self.root_array {
-            return Err(ErrorKind::Perm.context("the store is a single array; it holds nothing else"));
-        }
-        let name = name::nfc(name);
-        let place = model.group(parent)?;
-        if place.vars.contains_key(&*name) || place.groups.contains_key(&*name) {
-            // The model says what of it.
-            return Ok(());
-        }
-        // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
-        // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
-        if name.starts_with('.') {
-            return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
-        }
-        let mut state = self.write_state();
-        state.extend(model)?;
-        let place =
-            state.groups.get(parent.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{parent:?}")))?;
-        let key = place.key.join(&name).map_err(|error| ErrorKind::BadName.context(error.what()))?;
-        let limit = self.options.limits.key.saturating_sub(CHUNK_NAME);
-        if key.as_str().len() > limit {
-            let len = key.as_str().len();
-            return Err(ErrorKind::MaxName.context(format!("{key}: a key of {len} bytes; the limit is {limit}")));
-        }
-        let vacated = is_vacated(&state, model, &key);
-        drop(state);
-        if self.created || vacated {
-            return Ok(());
-        }
-        // In a dataset that was opened there may be objects that no list names.
-        match self.map.exists(&key)? || !self.map.search(&key)?.is_empty() {
-            true => Err(ErrorKind::Object.context(format!("{key}: there are objects that are not this dataset's"))),
-            false => Ok(()),
+    fn check_node(&self, parent: GroupId, name: &str) -> Result<()> {
+        let Some(key) = self.dataset.node_key(self.model, self.state, parent, name)? else { return Ok(()) };
+        match &self.asked.place {
+            Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key) => {
+                Err(ErrorKind::Object.context(format!("{key}: there are objects that are not this dataset's")))
+            }
+            _ => Ok(()),
         }
     }
 
-    fn check_rename(&self, model: &Model, parent: GroupId, name: &str) -> Result<()> {
-        let caps = self.map.caps();
-        if !caps.delete {
+    fn check_rename(&self, parent: GroupId, name: &str) -> Result<()> {
+        if !self.dataset.map.caps().delete {
             return Err(ErrorKind::Perm.context("the storage cannot move objects"));
         }
-        self.check_node(model, parent, name)
+        self.check_node(parent, name)
     }
 
     /// Whether attributes of this place can be changed.
     fn check_att_place(&self, group: GroupId, var: Option<VarId>) -> Result<()> {
         match var {
-            None if self.root_array && group == GroupId::ROOT => {
+            None if self.dataset.root_array && group == GroupId::ROOT => {
                 Err(ErrorKind::Perm.context("the store is a single array; it has no global attributes"))
             }
-            Some(var) if self.read_state().vars.get(var.index()).is_some_and(|var| var.stored.attrs_lost) => {
+            Some(var) if self.state.vars.get(var.index()).is_some_and(|var| var.stored.attrs_lost) => {
                 Err(ErrorKind::Perm.context("the stored attributes cannot be read, and would be lost"))
             }
             _ => Ok(()),
@@ -149,103 +244,91 @@ impl ZarrDataset {
         self.check_att_place(group, var)
     }
 
-    fn put_att(&self, model: &Model, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<()> {
+    fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<()> {
         self.check_att_name(group, var, name)?;
-        attrs::write(values, &self.options.limits).map_err(|error| error.at(name))?;
+        attrs::check(values).map_err(|error| error.at(name))?;
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT
-            || name == MAXSTRLEN && is_string(model, var);
-        if bad_width && maxstrlen(values).is_none_or(|width| width as u64 > self.options.limits.chunk) {
+            || name == MAXSTRLEN && is_string(self.model, var);
+        if bad_width && maxstrlen(values).is_none_or(|width| width as u64 > self.dataset.options.limits.chunk) {
             return Err(ErrorKind::Inval.context(format!("attribute {name}: one integer of at least 1 is wanted")));
         }
         match var {
             Some(id) if name == FILL_VALUE => {
-                if model.var(id)?.atts.get(name) == Some(values) {
+                if self.model.var(id)?.atts.get(name) == Some(values) {
                     return Ok(());
                 }
-                self.check_fill(model, id, values)?;
-                self.relayout(model, id, Late::Fill)
+                self.check_fill(id, values)?;
+                self.relayout(id, Late::Fill)
             }
-            Some(id) if name == MAXSTRLEN && model.var(id)?.xtype == NcType::String => {
+            Some(id) if name == MAXSTRLEN && self.model.var(id)?.xtype == NcType::String => {
                 if maxstrlen(values) == self.stored_width(id) {
                     return Ok(());
                 }
-                self.relayout(model, id, Late::Layout)
+                self.relayout(id, Late::Layout)
             }
             _ => Ok(()),
         }
     }
 
     /// An attribute that says something of the layout goes or comes.
-    fn touch_att(&self, model: &Model, var: Option<VarId>, name: &str) -> Result<()> {
+    fn touch_att(&mut self, var: Option<VarId>, name: &str) -> Result<()> {
         match var {
-            Some(id) if name == FILL_VALUE => self.relayout(model, id, Late::Fill),
-            Some(id) if name == MAXSTRLEN && is_string(model, var) => {
+            Some(id) if name == FILL_VALUE => self.relayout(id, Late::Fill),
+            Some(id) if name == MAXSTRLEN && is_string(self.model, var) => {
                 // With data the width stays what it is, whatever the attribute says.
-                if self.has_data(id)? { Ok(()) } else { self.relayout(model, id, Late::Layout) }
+                if self.has_data(id) { Ok(()) } else { self.relayout(id, Late::Layout) }
             }
             _ => Ok(()),
         }
     }
 
     /// Whether the fill value can be written down.
-    fn check_fill(&self, model: &Model, id: VarId, value: &Values) -> Result<()> {
-        let var = model.var(id)?;
+    fn check_fill(&self, id: VarId, value: &Values) -> Result<()> {
+        let var = self.model.var(id)?;
         let mut filled = var.clone();
         filled.fill = model::VarFill::Value(value.clone());
-        let state = self.read_state();
-        let dtype = match state.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) {
+        let dtype = match self.state.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) {
             Some(meta) => meta.dtype.clone(),
             None => crate::dtype::DType::of(var.xtype, var.endian, 1, true)?,
         };
-        drop(state);
         // The model says so when the type differs.
         if value.nc_type() != var.xtype {
             return Ok(());
         }
-        self.planning().fill(&filled, &dtype).map(drop)
+        self.dataset.planning().fill(&filled, &dtype).map(drop)
     }
 
     fn stored_width(&self, id: VarId) -> Option<usize> {
-        match self.read_state().vars.get(id.index())?.stored.meta.as_ref()?.dtype.kind {
+        match self.state.vars.get(id.index())?.stored.meta.as_ref()?.dtype.kind {
             Kind::Text(width) => Some(width),
             _ => None,
         }
     }
 
     /// Whether there are data of a variable, in storage or on the way there.
-    fn has_data(&self, id: VarId) -> Result<bool> {
-        let state = self.read_state();
-        let Some(var) = state.vars.get(id.index()) else { return Ok(false) };
-        if var.array.as_ref().is_some_and(|array| array.array().written()) {
-            return Ok(true);
-        }
-        if !var.on_disk {
-            return Ok(false);
-        }
-        let key = var.key.clone();
-        drop(state);
-        Ok(self.map.search(&key)?.iter().any(|name| !name.starts_with('.')))
+    fn has_data(&self, id: VarId) -> bool {
+        let here = self.state.vars.get(id.index());
+        here.is_some_and(|var| has_written(var) || var.on_disk && self.asked.data == Some(true))
     }
 
     /// The layout of a variable is about to change: refused once there are data, else it will be decided anew.
-    fn relayout(&self, model: &Model, id: VarId, late: Late) -> Result<()> {
-        let var = model.var(id)?;
-        let name = model.var_path(id)?;
+    fn relayout(&mut self, id: VarId, late: Late) -> Result<()> {
+        let var = self.model.var(id)?;
+        let name = || self.model.var_path(id).unwrap_or_default();
         if let Some(problem) = &var.problem {
-            return Err(problem.clone().at(name));
+            return Err(problem.clone().at(name()));
         }
         let kind = match late {
             Late::Layout => ErrorKind::LateDef,
             Late::Fill => ErrorKind::LateFill,
         };
-        if self.has_data(id)? {
-            return Err(kind.context(format!("{name}: there are data already")));
+        if self.has_data(id) {
+            return Err(kind.context(format!("{}: there are data already", name())));
         }
-        let mut state = self.write_state();
-        let Some(here) = state.vars.get_mut(id.index()) else { return Ok(()) };
+        let Some(here) = self.state.vars.get_mut(id.index()) else { return Ok(()) };
         if let Some(array) = &here.array {
             if !array.retire() {
-                return Err(kind.context(format!("{name}: its data are being written")));
+                return Err(kind.context(format!("{}: its data are being written", name())));
             }
             here.cache = Some(dispatch::VarData::cache(&**array));
         }

@@ -1,28 +1,31 @@
 //! Writing metadata: what differs from what was last known to be stored, children before what lists them.
 //!
-//! A document is replaced whole or not at all; the order leaves a store that opens at every point in between. Lengths
-//! of unlimited dimensions merge with what other writers stored meanwhile, by maximum: nothing ever shrinks.
+//! A document is replaced whole or not at all; the order leaves a store that opens at every point in between. What other
+//! writers stored meanwhile is merged: lengths of unlimited dimensions by maximum, so that nothing ever shrinks, and
+//! NCZarr's lists of what a group holds by union. How documents get into the storage is `store`'s business.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use dispatch::Key;
-use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
+use model::{Chunking, DimId, Endian, Model, Result, Var, VarId};
 
 use crate::consolidated::{self, ZMETADATA};
-use crate::dataset::{State, VarState, ZarrDataset};
+use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::json::{Json, Object, text};
-use crate::merge::{self, Merge};
+use crate::json::text;
+use crate::merge::Merge;
 use crate::meta::ArrayMeta;
 use crate::quantize;
-use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::store::{Node, Part, Texts};
+use crate::tree::ZARRAY;
 
 /// What is known to be stored.
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
-    /// The documents, as this library writes them; a document that is not here was never written.
-    pub(crate) documents: HashMap<Key, String>,
+    /// The documents of groups and variables, by id, as this library wrote them last, or would have written what it
+    /// found; one that is not here was never written. Others may have changed them since.
+    pub(crate) groups: Vec<Texts>,
+    pub(crate) vars: Vec<Texts>,
     /// Whether there is, or is to be, consolidated metadata.
     pub(crate) consolidate: bool,
     /// Whether the consolidated metadata says the same as the documents.
@@ -34,13 +37,37 @@ pub(crate) struct Committed {
     pub(crate) last: Option<(Arc<Model>, Vec<u64>)>,
 }
 
-/// A document as it should be stored.
-pub(crate) struct Document {
-    pub(crate) key: Key,
-    pub(crate) text: String,
-    /// Lower ones are written first.
-    phase: usize,
-    pub(crate) merge: Merge,
+impl Committed {
+    /// The texts of a node's documents.
+    pub(crate) fn texts(&self, node: Node) -> &Texts {
+        let found = match node {
+            Node::Group(id) => self.groups.get(id.index()),
+            Node::Var(id) => self.vars.get(id.index()),
+        };
+        found.unwrap_or(const { &[None, None] })
+    }
+
+    /// Takes notice of what was stored of a node.
+    pub(crate) fn know(&mut self, node: Node, texts: Texts) {
+        let (nodes, index) = match node {
+            Node::Group(id) => (&mut self.groups, id.index()),
+            Node::Var(id) => (&mut self.vars, id.index()),
+        };
+        if nodes.len() <= index {
+            nodes.resize_with(index + 1, Texts::default);
+        }
+        for (known, text) in nodes[index].iter_mut().zip(texts) {
+            if text.is_some() {
+                *known = text;
+            }
+        }
+    }
+
+    /// Forgets all but the first groups and variables.
+    fn forget(&mut self, groups: usize, vars: usize) {
+        self.groups.truncate(groups);
+        self.vars.truncate(vars);
+    }
 }
 
 impl ZarrDataset {
@@ -50,253 +77,209 @@ impl ZarrDataset {
     /// What the storage says; what was written until then stays, and the next call writes the rest.
     pub(crate) fn write_metadata(&self) -> Result<()> {
         let mut committed = self.lock_committed();
-        let mut model = self.model.snapshot();
-        self.move_renamed(&model, &mut committed)?;
-        // Others may define variables meanwhile: what is written has a layout, all of it.
-        while self.plan_new(&model)? {
-            model = self.model.snapshot();
-        }
+        let model = loop {
+            self.move_renamed(&self.model.snapshot(), &mut committed)?;
+            // Others may define and rename meanwhile: what is written has a layout, all of it, and is in its place.
+            let model = self.plan_new()?;
+            if self.read_state().moved == model.naming() {
+                break model;
+            }
+        };
         let mut lens = lens(&model);
-        let mut documents = self.documents(&model, self.touched(&model, &lens, &committed))?;
-        if self.grow_from_store(&model, &documents, &committed)? {
-            lens = self::lens(&model);
-            documents = self.documents(&model, self.touched(&model, &lens, &committed))?;
+        let mut vars = self.touched(&model, &lens, &committed);
+        let levels = self.levels(&model);
+        if (committed.once || !self.created) && !self.options.exclusive {
+            let nodes = vars.iter().chain(levels.iter().flatten());
+            if self.grow_from_store(&model, nodes, &committed)? {
+                lens = self::lens(&model);
+                vars = self.touched(&model, &lens, &committed);
+            }
         }
-        let mut changed: Vec<&Document> = documents
-            .iter()
-            .filter(|document| committed.documents.get(&document.key) != Some(&document.text))
-            .collect();
-        if !changed.is_empty() {
-            committed.consolidated = false;
-        }
-        changed.sort_by_key(|document| document.phase);
-        for phase in changed.chunk_by(|a, b| a.phase == b.phase) {
-            self.store(phase, &mut committed)?;
+        self.store(&model, &vars, &mut committed)?;
+        for level in levels.iter().rev() {
+            self.store(&model, level, &mut committed)?;
         }
         committed.once = true;
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
         if committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&self.documents(&model, |_, _| true)?, &committed)?;
+            self.write_consolidated(&model, &committed)?;
             committed.consolidated = true;
         }
         committed.last = Some((model, lens));
         Ok(())
     }
 
-    /// Tells which variables may have changed since all was stored.
-    fn touched<'a>(
-        &self,
-        model: &'a Model,
-        lens: &'a [u64],
-        committed: &'a Committed,
-    ) -> impl Fn(VarId, &VarState) -> bool + use<'a> {
+    /// The variables that may have changed since all was stored.
+    fn touched(&self, model: &Model, lens: &[u64], committed: &Committed) -> Vec<Node> {
+        let state = self.read_state();
         let last = committed.last.as_ref().filter(|(last, _)| same_names(last, model));
-        move |id, here| {
+        let is_touched = |id: VarId, now: &Var, here: &VarState| {
             let Some((last, last_lens)) = last else { return true };
-            let (Ok(then), Ok(now)) = (last.var(id), model.var(id)) else { return true };
+            let Ok(then) = last.var(id) else { return true };
             let same_len = |dim: &DimId| last_lens.get(dim.index()) == lens.get(dim.index());
             here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
+        };
+        let vars = model.vars().zip(&state.vars);
+        vars.filter(|((id, var), here)| is_touched(*id, var, here)).map(|((id, _), _)| Node::Var(id)).collect()
+    }
+
+    /// The groups by depth; none of them has documents in a store that is a single array.
+    fn levels(&self, model: &Model) -> Vec<Vec<Node>> {
+        let mut levels: Vec<Vec<Node>> = Vec::new();
+        if self.root_array {
+            return levels;
         }
+        let mut depths: Vec<usize> = Vec::with_capacity(model.groups().len());
+        for (id, group) in model.groups() {
+            // A group comes after the one it lies in.
+            let depth = group.parent.and_then(|parent| depths.get(parent.index())).map_or(0, |depth| depth + 1);
+            depths.push(depth);
+            if levels.len() <= depth {
+                levels.resize_with(depth + 1, Vec::new);
+            }
+            levels[depth].push(Node::Group(id));
+        }
+        levels
     }
 
     /// Takes what was loaded for what is stored.
     pub(crate) fn remember(&self) -> Result<()> {
-        let model = self.model.snapshot();
-        let lens = lens(&model);
-        let documents = self.documents(&model, |_, _| true)?;
         let mut committed = self.lock_committed();
+        let state = self.read_state();
+        let model = self.model.snapshot();
+        for node in self.nodes(&model) {
+            committed.know(node, self.texts(&model, &state, node)?);
+        }
+        let lens = lens(&model);
         committed.last = Some((model, lens));
-        committed.documents = documents.into_iter().map(|document| (document.key, document.text)).collect();
         committed.once = true;
         Ok(())
     }
 
-    /// Decides the layouts that are not decided yet; answers whether the model was told something.
-    fn plan_new(&self, model: &Model) -> Result<bool> {
+    /// All that has documents: each group before the variables in it.
+    fn nodes(&self, model: &Model) -> Vec<Node> {
+        let groups = model.groups().flat_map(|(id, group)| {
+            let group_itself = (!self.root_array).then_some(Node::Group(id));
+            group_itself.into_iter().chain(group.vars.values().map(|&id| Node::Var(id)))
+        });
+        groups.collect()
+    }
+
+    /// Decides the layouts that are not decided yet, and tells the model; answers the model that knows them all.
+    fn plan_new(&self) -> Result<Arc<Model>> {
         let mut state = self.write_state();
-        state.extend(model)?;
+        let model = self.model.snapshot();
+        state.extend(&model)?;
         let mut news = Vec::new();
-        for (id, var) in model.vars() {
-            let here = &mut state.vars[id.index()];
+        for ((id, var), here) in model.vars().zip(&mut state.vars) {
             if here.replan {
-                self.planning().plan(model, id, &mut here.stored)?;
+                self.planning().plan(&model, id, &mut here.stored)?;
                 (here.replan, here.planned) = (false, true);
             }
             // Also those whose layout was decided when data first moved.
-            if let Some(meta) = here.stored.meta.as_ref().filter(|_| var.problem.is_none())
-                && decided(var, meta).is_some()
+            if (here.planned || var.quantize.is_some())
+                && var.problem.is_none()
+                && here.stored.meta.as_ref().is_some_and(|meta| !is_decided(var, meta))
             {
-                news.push((id, meta.clone()));
+                news.push(id);
             }
         }
-        drop(state);
-        let told = !news.is_empty();
-        if told {
-            self.model.change(|model| {
-                // What the variable is by now counts: it may have been edited since the snapshot.
-                for (id, meta) in news {
-                    if let Ok(var) = model.var_mut(id)
-                        && let Some(new) = decided(var, &meta)
-                    {
-                        *var = new;
-                    }
-                }
-            });
+        if news.is_empty() {
+            return Ok(model);
         }
-        Ok(told)
+        // Nothing is copied that nobody else holds.
+        drop(model);
+        self.model.change(|model| {
+            for id in news {
+                if let Ok(var) = model.var_mut(id)
+                    && let Some(meta) = state.vars.get(id.index()).and_then(|here| here.stored.meta.as_ref())
+                {
+                    decide(var, meta);
+                }
+            }
+        });
+        Ok(self.model.snapshot())
     }
 
     /// Lets unlimited dimensions grow to what is stored now.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
+        if self.flavour == Flavour::Zarr {
+            return Ok(());
+        }
         let model = self.model.snapshot();
-        let documents: Vec<Document> = self
-            .documents(&model, |_, _| false)?
-            .into_iter()
-            .filter(|one| matches!(one.merge, Merge::Dims(_)))
-            .collect();
-        let keys: Vec<Key> = documents.iter().map(|document| document.key.clone()).collect();
-        for (document, found) in documents.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits))
-        {
-            if let Some(found) = found? {
-                document.merge.grow(&model, &found)?;
-            }
-        }
-        Ok(())
+        let groups = model.groups().map(|(id, _)| Node::Group(id));
+        self.grow(&model, groups.filter(|_| !self.root_array)).map(drop)
     }
 
-    /// The documents of all groups and of the variables that are `wanted`, each group's before those of what is in it.
-    fn documents(&self, model: &Model, wanted: impl Fn(VarId, &VarState) -> bool) -> Result<Vec<Document>> {
+    /// Lets unlimited dimensions grow to what the documents of `nodes` say; answers whether one did.
+    fn grow(&self, model: &Model, nodes: impl Iterator<Item = Node>) -> Result<bool> {
+        let (mut keys, mut merges): (Vec<Key>, Vec<Merge>) = (Vec::new(), Vec::new());
         let state = self.read_state();
-        let depth = |group: GroupId| model.group_names(group).map(|names| names.len());
-        let mut deepest = 0;
-        for (id, _) in model.groups() {
-            deepest = deepest.max(depth(id)?);
-        }
-        let mut documents = Vec::new();
-        for (id, group) in model.groups() {
-            if !self.root_array {
-                let phase = 2 + 2 * (deepest - depth(id)?);
-                self.group_documents(model, id, &state, phase, &mut documents)?;
-            }
-            for &var in group.vars.values() {
-                let here = state.vars.get(var.index()).ok_or_else(|| crate::admit::no_var(var))?;
-                if wanted(var, here) {
-                    self.var_documents(model, var, here, &mut documents)?;
-                }
+        for node in nodes {
+            let (part, merge) = self.merge(model, node)?;
+            if merge.has_lengths() {
+                let mut key = Key::root();
+                node.key(&state, part, &mut key)?;
+                keys.push(key);
+                merges.push(merge);
             }
         }
-        Ok(documents)
-    }
-
-    fn group_documents(
-        &self,
-        model: &Model,
-        id: GroupId,
-        state: &State,
-        phase: usize,
-        documents: &mut Vec<Document>,
-    ) -> Result<()> {
-        let group = model.group(id)?;
-        let here = state.groups.get(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))?;
-        let plain = || Object::from_iter([("zarr_format".to_owned(), Json::int(2))]);
-        let zgroup = Json::Object(here.zgroup.clone().unwrap_or_else(plain)).to_strict();
-        let dims = group.dims.iter().filter(|(_, dim)| model.dim(**dim).is_ok_and(|dim| dim.unlimited));
-        let merge = match self.flavour {
-            Flavour::NcZarr => Merge::dims(dims.map(|(name, &dim)| (name.clone(), dim)).collect()),
-            Flavour::Zarr => Merge::None,
-        };
-        documents.push(Document {
-            key: here.key.join(ZGROUP)?,
-            text: text(&zgroup),
-            phase: phase + 1,
-            merge: Merge::None,
-        });
-        let attrs = self.group_attrs(model, id, here)?;
-        documents.push(Document { key: here.key.join(ZATTRS)?, text: attrs, phase, merge });
-        Ok(())
-    }
-
-    fn var_documents(&self, model: &Model, id: VarId, here: &VarState, documents: &mut Vec<Document>) -> Result<()> {
-        let var = model.var(id)?;
-        if let Some(meta) = &here.stored.meta {
-            let mut meta = meta.clone();
-            let mut merge = Merge::None;
-            // What could not be understood is not replaced.
-            if var.problem.is_none() {
-                meta.shape = self.planning().shape(model, id)?;
-                let unlimited = var.dims.iter().map(|&dim| Ok(model.dim(dim)?.unlimited.then_some(dim)));
-                merge = Merge::shape(unlimited.collect::<Result<_>>()?);
-            }
-            documents.push(Document { key: here.key.join(ZARRAY)?, text: text(&meta.document()), phase: 1, merge });
-        }
-        if !here.stored.attrs_lost {
-            let attrs = self.var_attrs(model, id, here)?;
-            documents.push(Document { key: here.key.join(ZATTRS)?, text: attrs, phase: 0, merge: Merge::None });
-        }
-        Ok(())
-    }
-
-    /// Lets unlimited dimensions grow to what others stored; answers whether one did.
-    fn grow_from_store(&self, model: &Model, documents: &[Document], committed: &Committed) -> Result<bool> {
-        if (self.created && !committed.once) || self.options.exclusive {
-            return Ok(false);
-        }
-        let stale: Vec<&Document> = documents
-            .iter()
-            .filter(|document| !matches!(document.merge, Merge::None))
-            .filter(|document| committed.documents.get(&document.key).is_some_and(|known| *known != document.text))
-            .collect();
-        let keys: Vec<Key> = stale.iter().map(|document| document.key.clone()).collect();
+        drop(state);
         let mut grown = false;
-        for (document, found) in stale.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits)) {
+        for (merge, found) in merges.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits)) {
             if let Some(found) = found? {
-                grown |= document.merge.grow(model, &found)?;
+                grown |= merge.grow(model, &found)?;
             }
         }
         Ok(grown)
     }
 
-    /// Stores documents of one phase.
-    fn store(&self, documents: &[&Document], committed: &mut Committed) -> Result<()> {
-        let conditional = self.map.caps().conditional_write && !self.options.exclusive;
-        let (merged, plain): (Vec<&Document>, Vec<&Document>) = documents.iter().partition(|document| {
-            conditional && !matches!(document.merge, Merge::None) && committed.documents.contains_key(&document.key)
-        });
-        let limit = usize::try_from(self.options.limits.document).unwrap_or(usize::MAX);
-        for document in merged {
-            let mut stored = String::new();
-            self.map.update(&document.key, limit, &mut |old, new| {
-                stored = match old {
-                    Some(old) => merge::merged(document, old, &self.options.limits)?,
-                    None => document.text.clone(),
-                };
-                new.extend_from_slice(stored.as_bytes());
-                Ok(())
-            })?;
-            committed.documents.insert(document.key.clone(), stored);
-        }
-        for (document, outcome) in plain.iter().zip(merge::write(&*self.map, &plain)) {
-            outcome?;
-            committed.documents.insert(document.key.clone(), document.text.clone());
-        }
-        Ok(())
-    }
-
-    fn write_consolidated(&self, documents: &[Document], committed: &Committed) -> Result<()> {
+    /// Lets unlimited dimensions grow to what others stored in documents that are about to be replaced; answers whether one
+    /// did.
+    fn grow_from_store<'n>(
+        &self,
+        model: &Model,
+        nodes: impl Iterator<Item = &'n Node>,
+        committed: &Committed,
+    ) -> Result<bool> {
+        let mut stale = Vec::new();
         let state = self.read_state();
-        let stored = |document: &Document| committed.documents.get(&document.key).unwrap_or(&document.text).clone();
-        let mut all: Vec<(Key, String)> =
-            documents.iter().map(|document| (document.key.clone(), stored(document))).collect();
-        // Damaged arrays stay listed as they are.
-        for var in &state.vars {
-            if let Some(document) = &var.stored.document {
-                all.push((var.key.join(ZARRAY)?, text(&document.to_strict())));
+        for &node in nodes {
+            let (part, merge) = self.merge(model, node)?;
+            if let Some(known) = committed.texts(node)[part as usize].as_ref().filter(|_| merge.has_lengths())
+                && self.texts(model, &state, node)?[part as usize].as_ref() != Some(known)
+            {
+                stale.push(node);
             }
         }
         drop(state);
-        let text = consolidated::print(all.iter().map(|(key, text)| (key, text.as_str())));
+        self.grow(model, stale.into_iter())
+    }
+
+    fn write_consolidated(&self, model: &Model, committed: &Committed) -> Result<()> {
+        let state = self.read_state();
+        let mut all: Vec<(Key, &str)> = Vec::new();
+        for node in self.nodes(model) {
+            for part in [Part::Marker, Part::Attrs] {
+                if let Some(text) = &committed.texts(node)[part as usize] {
+                    let mut key = Key::root();
+                    node.key(&state, part, &mut key)?;
+                    all.push((key, text));
+                }
+            }
+        }
+        // Damaged arrays stay listed as they are.
+        let mut damaged = Vec::new();
+        for var in &state.vars {
+            if let Some(document) = &var.stored.document {
+                damaged.push((var.key.join(ZARRAY)?, text(&document.to_strict())));
+            }
+        }
+        drop(state);
+        let all = all.iter().map(|(key, text)| (key, *text));
+        let text = consolidated::print(all.chain(damaged.iter().map(|(key, text)| (key, text.as_str()))));
         self.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
     }
 
@@ -315,9 +298,11 @@ impl ZarrDataset {
 
     /// Forgets variables and groups that an abort took out of the model, and their chunks.
     pub(crate) fn forget_new(&self) -> Result<()> {
-        let model = self.model.snapshot();
         let gone: Vec<Key> = {
+            let mut committed = self.lock_committed();
             let mut state = self.write_state();
+            let model = self.model.snapshot();
+            committed.forget(model.groups().len(), model.vars().len());
             let vars = model.vars().len().min(state.vars.len());
             let groups = model.groups().len().min(state.groups.len());
             let mut gone: Vec<Key> = state.vars.drain(vars..).map(|var| var.key).collect();
@@ -344,33 +329,42 @@ fn lens(model: &Model) -> Vec<u64> {
 
 /// Whether groups and dimensions have the same names in both models: variables speak of both.
 fn same_names(a: &Model, b: &Model) -> bool {
-    let groups = a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
-    groups && a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name)
+    let groups = || a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
+    let dims = || a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name);
+    a.naming() == b.naming() || groups() && dims()
 }
 
-/// The variable with what its layout decided, if that is news: chunk shape, byte order, codec descriptions, and the
-/// attribute that tells how values are rounded.
-fn decided(var: &Var, meta: &ArrayMeta) -> Option<Var> {
-    let chunked = matches!(var.chunking, Chunking::Chunked(_));
-    let ordered = var.endian != Endian::Native || meta.dtype.endian() == Endian::Native;
+/// Whether a variable says what its layout decided: chunk shape, byte order, codec descriptions, and the attribute that
+/// tells how values are rounded.
+fn is_decided(var: &Var, meta: &ArrayMeta) -> bool {
     let described = var.filters.iter().all(|filter| filter.codec.is_some());
-    let rounding = var.quantize.map(quantize::attribute).filter(|(name, values)| var.atts.get(*name) != Some(values));
-    if chunked && ordered && described && rounding.is_none() {
-        return None;
+    matches!(var.chunking, Chunking::Chunked(_)) && is_ordered(var, meta) && described && rounding(var).is_none()
+}
+
+fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
+    var.endian != Endian::Native || meta.dtype.endian() == Endian::Native
+}
+
+/// The attribute that tells how values are rounded, if it is not there.
+fn rounding(var: &Var) -> Option<(&'static str, model::Values)> {
+    var.quantize.map(quantize::attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
+}
+
+/// Lets a variable say what its layout decided.
+fn decide(var: &mut Var, meta: &ArrayMeta) {
+    if !matches!(var.chunking, Chunking::Chunked(_)) {
+        var.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
     }
-    let mut new = var.clone();
-    if !chunked {
-        new.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
+    if !is_ordered(var, meta) {
+        var.endian = meta.dtype.endian();
     }
-    if !ordered {
-        new.endian = meta.dtype.endian();
+    if var.filters.iter().any(|filter| filter.codec.is_none()) {
+        let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(var.filters.len()));
+        for (filter, codec) in var.filters.iter_mut().zip(codecs) {
+            filter.codec = Some(text(codec));
+        }
     }
-    let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(new.filters.len()));
-    for (filter, codec) in new.filters.iter_mut().zip(codecs) {
-        filter.codec = Some(text(codec));
+    if let Some((name, values)) = rounding(var) {
+        var.atts.insert(name.to_owned(), values);
     }
-    if let Some((name, values)) = rounding {
-        new.atts.insert(name.to_owned(), values);
-    }
-    Some(new)
 }

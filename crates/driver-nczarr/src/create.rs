@@ -65,7 +65,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         classic_model: request.classic_model,
         separator,
         info,
-        state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()] }),
+        state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()], moved: 0 }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
         closed: Arc::default(),
         undo,

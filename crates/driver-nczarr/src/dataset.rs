@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element};
 use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap};
-use model::{Edit, ErrorKind, Model, ModelCell, Result, VarId};
+use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
 use crate::flavour::Flavour;
@@ -39,9 +39,11 @@ pub(crate) struct ZarrDataset {
     /// Between the indices of a chunk's key, for new variables.
     pub(crate) separator: char,
     pub(crate) info: DatasetInfo,
-    /// Never held while the map or the engine is called.
+    /// Never held while the map or the engine is called. Taken before the model's own lock: what depends on both, such as
+    /// an edit and what it means for the layout, is one step under it.
     pub(crate) state: RwLock<State>,
-    /// Held by whoever writes metadata; those writes stay on their thread, so that no other task runs meanwhile.
+    /// Held by whoever writes metadata, and taken before `state`. Those writes stay on their thread and on threads made
+    /// for them, so that no other task runs meanwhile, and none is waited for.
     pub(crate) committed: Mutex<Committed>,
     pub(crate) closed: Arc<AtomicBool>,
     /// Takes away what was created; for an abort before the first commit.
@@ -59,6 +61,8 @@ impl fmt::Debug for ZarrDataset {
 pub(crate) struct State {
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<GroupState>,
+    /// The [`Model::naming`] by which all is where its name says.
+    pub(crate) moved: u64,
 }
 
 /// What is known of a group.
@@ -91,25 +95,42 @@ pub(crate) struct VarState {
 impl State {
     /// Makes room for what was defined since.
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
-        for (_, group) in model.groups().skip(self.groups.len()) {
+        for (_, group) in model.groups_from(self.groups.len()) {
             let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
             let key = parent.map_or_else(|| Ok(Key::root()), |parent| parent.key.join(&group.name))?;
             self.groups.push(GroupState { key, ..GroupState::default() });
         }
-        for (_, var) in model.vars().skip(self.vars.len()) {
-            let key = self.groups[var.group.index()].key.join(&var.name)?;
+        for (_, var) in model.vars_from(self.vars.len()) {
+            let key = self.group(var.group)?.key.join(&var.name)?;
             self.vars.push(VarState { key, replan: true, ..VarState::default() });
         }
         Ok(())
     }
 
+    /// Whether a variable's place is still taken by something that was renamed.
+    fn is_displaced(&self, model: &Model, id: VarId) -> Result<bool> {
+        if self.moved == model.naming() {
+            return Ok(false);
+        }
+        let key = &self.var(id)?.key;
+        let taken = |other: &Key| other == key || other.below(key).is_some();
+        Ok(!key.is_root()
+            && (self.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
+                || self.groups.iter().any(|other| taken(&other.key))))
+    }
+
     /// Where a variable belongs by its name, given where its group is.
     pub(crate) fn proper_key(&self, model: &Model, id: VarId) -> Result<Key> {
         let var = model.var(id)?;
-        match self.groups.get(var.group.index()) {
-            Some(group) => group.key.join(&var.name),
-            None => Err(ErrorKind::BadGrpId.context(format!("{:?}", var.group))),
-        }
+        self.group(var.group)?.key.join(&var.name)
+    }
+
+    pub(crate) fn group(&self, id: GroupId) -> Result<&GroupState> {
+        self.groups.get(id.index()).ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
+    }
+
+    pub(crate) fn var(&self, id: VarId) -> Result<&VarState> {
+        self.vars.get(id.index()).ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))
     }
 }
 
@@ -135,34 +156,29 @@ impl ZarrDataset {
         if let Some(array) = self.read_state().vars.get(id.index()).and_then(|var| var.array.clone()) {
             return Ok(array);
         }
-        let model = self.model.snapshot();
-        if let Some(problem) = &model.var(id)?.problem {
-            return Err(problem.clone());
+        loop {
+            let mut state = self.write_state();
+            // Not older than the state: what was decided by it is decided anew after an edit.
+            let model = self.model.snapshot();
+            if let Some(problem) = &model.var(id)?.problem {
+                return Err(problem.clone());
+            }
+            state.extend(&model)?;
+            if state.is_displaced(&model, id)? {
+                drop(state);
+                self.move_renamed(&model, &mut self.lock_committed())?;
+                continue;
+            }
+            let Some(var) = state.vars.get_mut(id.index()) else { return Err(crate::admit::no_var(id)) };
+            if let Some(array) = &var.array {
+                return Ok(Arc::clone(array));
+            }
+            if var.replan {
+                self.planning().plan(&model, id, &mut var.stored)?;
+                (var.replan, var.planned) = (false, true);
+            }
+            return self.make_array(&model, id, var);
         }
-        if self.is_displaced(&model, id)? {
-            self.move_renamed(&model, &mut self.lock_committed())?;
-        }
-        let mut state = self.write_state();
-        let var = &mut state.vars[id.index()];
-        if let Some(array) = &var.array {
-            return Ok(Arc::clone(array));
-        }
-        if var.replan {
-            self.planning().plan(&model, id, &mut var.stored)?;
-            (var.replan, var.planned) = (false, true);
-        }
-        self.make_array(&model, id, var)
-    }
-
-    /// Whether a variable's place is still taken by something that was renamed. Makes room for the variable's state.
-    fn is_displaced(&self, model: &Model, id: VarId) -> Result<bool> {
-        let mut state = self.write_state();
-        state.extend(model)?;
-        let key = &state.vars[id.index()].key;
-        let taken = |other: &Key| other == key || other.below(key).is_some();
-        Ok(!key.is_root()
-            && (state.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
-                || state.groups.iter().any(|other| taken(&other.key))))
     }
 
     fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<Gate>> {
@@ -202,7 +218,7 @@ impl ZarrDataset {
         Ok(gate)
     }
 
-    fn check_open(&self) -> Result<()> {
+    pub(crate) fn check_open(&self) -> Result<()> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(ErrorKind::BadId.context("the dataset is closed")),
             false => Ok(()),
@@ -258,8 +274,11 @@ impl Dataset for ZarrDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.check_open()?;
-        self.check(edit)
+        self.admit_and(edit, || Ok(()))
+    }
+
+    fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.admit_and(edit, || self.model.define(edit))
     }
 
     fn commit(&self) -> Result<()> {

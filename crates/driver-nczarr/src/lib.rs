@@ -35,6 +35,7 @@ mod parallel;
 mod plan;
 mod quantize;
 mod render;
+mod store;
 mod tree;
 mod var;
 

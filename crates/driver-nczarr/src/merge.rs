@@ -1,14 +1,14 @@
-//! Lengths of unlimited dimensions that several writers store: the greater one counts.
+//! What several writers store in one document: of lengths of unlimited dimensions the greater counts, and a group holds
+//! what any of them put there.
+//!
+//! Knows nothing of storing: `store` asks for the text that is to stand where another stands.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashSet;
 
-use dispatch::{Key, Limits, Payload, WriteJob, WriteTicket, Written, ZMap};
-use model::{DimId, ErrorKind, Model, Result};
+use dispatch::Limits;
+use model::{DimId, Model, Result};
 
 use crate::attrs::NCZARR_GROUP;
-use crate::commit::Document;
 use crate::json::{self, Json, Object};
 
 /// Where a document holds lengths that may have grown elsewhere.
@@ -19,8 +19,8 @@ pub(crate) enum Merge {
     None,
     /// In `shape`, at the places of these dimensions.
     Shape(Vec<Option<DimId>>),
-    /// In the group's `dimensions`, under these names.
-    Dims(Vec<(String, DimId)>),
+    /// In the group's `dimensions`, under these names. Others may have put dimensions, variables and groups there, too.
+    Group(Vec<(String, DimId)>),
 }
 
 impl Merge {
@@ -28,8 +28,13 @@ impl Merge {
         if dims.iter().all(Option::is_none) { Self::None } else { Self::Shape(dims) }
     }
 
-    pub(crate) fn dims(dims: Vec<(String, DimId)>) -> Self {
-        if dims.is_empty() { Self::None } else { Self::Dims(dims) }
+    /// Whether lengths may have grown.
+    pub(crate) fn has_lengths(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Shape(_) => true,
+            Self::Group(dims) => !dims.is_empty(),
+        }
     }
 
     /// Lets the model's dimensions grow to what a stored document says; answers whether one did.
@@ -59,8 +64,8 @@ impl Merge {
                     }
                 }
             }
-            Self::Dims(dims) => {
-                let declared = document.as_object().and_then(dimensions);
+            Self::Group(dims) => {
+                let declared = group(document).and_then(declared);
                 dims.iter()
                     .filter_map(|(name, dim)| {
                         let size = declared?.get(name)?.as_object()?.get("size")?;
@@ -90,7 +95,7 @@ impl Merge {
                     }
                 }
             }
-            Self::Dims(dims) => {
+            Self::Group(dims) => {
                 let group = members.get_mut(NCZARR_GROUP);
                 let declared = group.and_then(|group| match group {
                     Json::Object(group) => group.get_mut("dimensions"),
@@ -110,65 +115,84 @@ impl Merge {
     }
 }
 
-fn dimensions(members: &Object) -> Option<&Object> {
-    members.get(NCZARR_GROUP)?.as_object()?.get("dimensions")?.as_object()
-}
-
-/// The text to store where `old` stands.
+/// The text to store where `old` stands: `ours`, which was `base` when it was stored last, with what others did since.
 ///
 /// # Errors
 /// `NC_ENCZARR` if our own text cannot be read back.
-pub(crate) fn merged(document: &Document, old: &[u8], limits: &Limits) -> Result<String> {
+pub(crate) fn merged(merge: &Merge, ours: &str, base: &str, old: &[u8], limits: &Limits) -> Result<String> {
     // What cannot be read holds no length: it is replaced.
-    let Ok(other) = json::parse(old, limits) else { return Ok(document.text.clone()) };
-    let mut ours = json::parse(document.text.as_bytes(), limits).map_err(|error| error.at(&document.key))?;
-    document.merge.raise(&mut ours, &other);
+    let Ok(other) = json::parse(old, limits) else { return Ok(ours.to_owned()) };
+    let mut ours = json::parse(ours.as_bytes(), limits)?;
+    merge.raise(&mut ours, &other);
+    if let Merge::Group(_) = merge {
+        add_foreign(&mut ours, &json::parse(base.as_bytes(), limits)?, &other);
+    }
     Ok(json::text(&ours))
 }
 
-/// Writes documents in one batch, on this thread; one outcome for each.
-pub(crate) fn write(map: &dyn ZMap, documents: &[&Document]) -> Vec<Result<()>> {
-    let job = Job {
-        documents,
-        next: AtomicUsize::new(0),
-        outcomes: Mutex::new(std::iter::repeat_with(|| None).take(documents.len()).collect()),
-    };
-    if !documents.is_empty() {
-        map.write_batch(&job);
+/// Adds what others put into a group: what is in `other`, and neither in ours nor in `base`, from where we took it away.
+fn add_foreign(ours: &mut Json, base: &Json, other: &Json) {
+    let (Some(other), Some(base)) = (group(other), group(base)) else { return };
+    let Json::Object(members) = ours else { return };
+    let Some(Json::Object(ours)) = members.get_mut(NCZARR_GROUP) else { return };
+    for list in ["arrays", "groups"] {
+        let Some(Json::Array(ours)) = ours.get_mut(list) else { continue };
+        let names = |group: &Object| -> HashSet<String> {
+            let items = group.get(list).and_then(Json::as_array).unwrap_or_default();
+            items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
+        };
+        let mut known = names(base);
+        known.extend(ours.iter().filter_map(|item| Some(item.as_str()?.to_owned())));
+        let theirs = other.get(list).and_then(Json::as_array).unwrap_or_default();
+        ours.extend(theirs.iter().filter(|item| item.as_str().is_some_and(|name| !known.contains(name))).cloned());
     }
-    let outcomes = job.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let lost = |key: &Key| Err(ErrorKind::Internal.context(format!("{key}: the map gave no answer")));
-    documents.iter().zip(outcomes).map(|(document, outcome)| outcome.unwrap_or_else(|| lost(&document.key))).collect()
-}
-
-struct Job<'a> {
-    documents: &'a [&'a Document],
-    next: AtomicUsize,
-    outcomes: Mutex<Vec<Option<Result<()>>>>,
-}
-
-impl WriteJob for Job<'_> {
-    fn threads(&self) -> usize {
-        1
-    }
-
-    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        key.set(&self.documents.get(index)?.key);
-        Some(WriteTicket { index, expect: None })
-    }
-
-    fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
-        match self.documents.get(index) {
-            Some(document) => Ok(Payload::Caller(document.text.as_bytes())),
-            None => Err(ErrorKind::Internal.context(format!("no document {index}"))),
+    let (Some(theirs), Some(Json::Object(ours))) = (declared(other), ours.get_mut("dimensions")) else { return };
+    let base = declared(base);
+    for (name, size) in theirs.iter() {
+        if !ours.contains_key(name) && base.is_none_or(|base| !base.contains_key(name)) {
+            ours.insert(name.to_owned(), size.clone());
         }
     }
+}
 
-    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
-        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = outcomes.get_mut(ticket.index) {
-            *place = Some(outcome.map(drop));
+fn group(document: &Json) -> Option<&Object> {
+    document.as_object()?.get(NCZARR_GROUP)?.as_object()
+}
+
+fn declared(group: &Object) -> Option<&Object> {
+    group.get("dimensions")?.as_object()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_added_stays_and_what_we_took_away_goes() {
+        let document = |arrays: &str, dims: &str| {
+            format!("{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}")
+        };
+        let merge = Merge::Group(Vec::new());
+        for (base, ours, other, expected) in [
+            ("", "\"a\"", "", "\"a\""),
+            ("", "\"a\"", "\"b\"", "\"a\",\"b\""),
+            ("\"x\"", "\"y\"", "\"x\",\"z\"", "\"y\",\"z\""),
+            ("\"x\"", "\"x\",\"y\"", "\"x\",\"y\"", "\"x\",\"y\""),
+            // Another took `x` away by renaming it, which is not ours to know.
+            ("\"x\"", "\"x\"", "\"w\"", "\"x\",\"w\""),
+        ] {
+            let [base, ours, other, expected] = [base, ours, other, expected].map(|arrays| document(arrays, ""));
+            let text = merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap();
+            assert_eq!(text, expected);
+        }
+        let dims = |dims: &str| document("", dims);
+        let (base, ours) = (dims("\"t\": 2, \"u\": 3"), dims("\"t\": 2, \"v\": 3"));
+        let other = dims("\"t\": 2, \"u\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}");
+        let text = merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(text, dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}"));
+        // What cannot be read is replaced, what has no lists adds nothing.
+        for other in ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"] {
+            assert_eq!(merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap(), ours, "{other}");
         }
     }
 }

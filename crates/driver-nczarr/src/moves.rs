@@ -31,8 +31,11 @@ impl ZarrDataset {
     /// # Errors
     /// What the map says; what was moved until then stays moved, and the next call does the rest.
     pub(crate) fn move_renamed(&self, model: &Model, committed: &mut Committed) -> Result<()> {
+        if self.read_state().moved == model.naming() {
+            return Ok(());
+        }
         for (parent, _) in model.groups() {
-            let mut moves = self.moves(model, parent)?;
+            let moves = self.moves(model, parent)?;
             if moves.is_empty() {
                 continue;
             }
@@ -41,28 +44,51 @@ impl ZarrDataset {
                 committed.consolidated = false;
                 self.map.delete(&Key::new(ZMETADATA)?)?;
             }
-            let mut detours = 0;
-            while !moves.is_empty() {
-                let free = moves.iter().position(|one| !moves.iter().any(|other| other.from == one.to));
-                match free {
-                    Some(index) => {
-                        let Move { child, from, to } = moves.remove(index);
-                        self.move_one(model, child, &from, &to, committed)?;
-                    }
-                    None => {
-                        detours += 1;
-                        let one = &mut moves[0];
-                        let hidden = match one.from.parent() {
-                            Some(parent) => parent.join(&format!(".moving-{detours}"))?,
-                            None => Key::new(&format!(".moving-{detours}"))?,
-                        };
-                        self.move_one(model, one.child, &one.from, &hidden, committed)?;
-                        one.from = hidden;
-                    }
-                }
+            self.move_all(model, moves)?;
+        }
+        self.write_state().moved = model.naming();
+        Ok(())
+    }
+
+    /// Moves children of one group: each once its place is free.
+    fn move_all(&self, model: &Model, moves: Vec<Move>) -> Result<()> {
+        let leaving: HashMap<Key, usize> = moves.iter().enumerate().map(|(i, one)| (one.from.clone(), i)).collect();
+        // Who waits for the place of whom.
+        let mut waiting = vec![None; moves.len()];
+        let mut free = Vec::new();
+        for (i, one) in moves.iter().enumerate() {
+            match leaving.get(&one.to).and_then(|&other| waiting.get_mut(other)) {
+                Some(place) => *place = Some(i),
+                None => free.push(i),
             }
         }
-        Ok(())
+        let mut moves: Vec<Option<Move>> = moves.into_iter().map(Some).collect();
+        let (mut next, mut detours) = (0, 0);
+        loop {
+            while let Some(i) = free.pop() {
+                if let Some(Move { child, from, to }) = moves.get_mut(i).and_then(Option::take) {
+                    self.move_one(model, child, &from, &to)?;
+                    free.extend(waiting.get(i).copied().flatten());
+                }
+            }
+            // What is left moves in circles: one of each makes room.
+            let Some(left) = moves.get(next) else { return Ok(()) };
+            if let Some(one) = left {
+                detours += 1;
+                let name = format!(".moving-{detours}");
+                let hidden = match one.from.parent() {
+                    Some(parent) => parent.join(&name)?,
+                    None => Key::new(&name)?,
+                };
+                self.move_one(model, one.child, &one.from, &hidden)?;
+                if let Some(Some(one)) = moves.get_mut(next) {
+                    one.from = hidden;
+                }
+                // The last one of its circle, it moves once all others did.
+                free.extend(waiting.get_mut(next).and_then(Option::take));
+            }
+            next += 1;
+        }
     }
 
     /// The moves among the children of one group.
@@ -89,7 +115,7 @@ impl ZarrDataset {
         Ok(moves)
     }
 
-    fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key, committed: &mut Committed) -> Result<()> {
+    fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key) -> Result<()> {
         self.map.rename(from, to)?;
         let mut state = self.write_state();
         match child {
@@ -103,13 +129,6 @@ impl ZarrDataset {
             }
             Child::Group(id) => move_group(&mut state, model, id, from, to)?,
         }
-        let documents = std::mem::take(&mut committed.documents);
-        let mut moved = HashMap::with_capacity(documents.len());
-        for (mut key, text) in documents {
-            move_key(&mut key, from, to)?;
-            moved.insert(key, text);
-        }
-        committed.documents = moved;
         Ok(())
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Opening<'a> {
         });
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
-        let state = State { vars: vars.collect(), groups: groups.collect() };
+        let state = State { vars: vars.collect(), groups: groups.collect(), moved: loaded.model.naming() };
         let dataset = ZarrDataset {
             model: ModelCell::new(loaded.model),
             map: mounted.map,

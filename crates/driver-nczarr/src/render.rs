@@ -1,8 +1,11 @@
-//! The documents of a dataset as the model has them now.
+//! The documents of a dataset as the model has them now, written straight to text.
 //!
 //! What did not change since it was loaded is rendered from what was loaded, so that nothing foreign is lost and a
 //! dataset that was only looked at stays as it is. Deciding what to write, and writing, is `commit`'s business.
 
+use std::borrow::Cow;
+
+use chunkio::Order;
 use model::{Att, GroupId, Model, Result, Values, VarId};
 
 use crate::attrs::{
@@ -12,52 +15,89 @@ use crate::create::new_properties;
 use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::dtype::DType;
 use crate::flavour::{Flavour, dim_names};
-use crate::json::{Json, Object, text};
+use crate::json::{Json, Object, write_list, write_name, write_number, write_strict, write_string};
 use crate::lists;
+use crate::meta::{ArrayMeta, split_codecs};
 use crate::var::present_one;
 
 /// The name under which a scalar's dimension is known to readers of dimension names.
 const SCALAR_DIM: &str = "_scalar_";
 
+/// The type recorded for what is no attribute of netCDF's.
+const STRUCTURE: &str = "|J0";
+
 /// Attributes and their recorded types, in the order of writing.
-#[derive(Default)]
-struct Attributes {
-    values: Object,
-    types: Object,
-    /// Bits of NaNs that JSON cannot tell apart.
-    nans: Object,
+struct Attributes<'o> {
+    out: &'o mut String,
+    /// What stands beside the attributes, in NCZarr.
+    beside: Option<Beside>,
 }
 
-impl Attributes {
-    fn push(&mut self, name: &str, value: Json, recorded: Option<&str>) {
-        self.values.insert(name.to_owned(), value);
-        if let Some(recorded) = recorded {
-            self.types.insert(name.to_owned(), Json::string(recorded));
+#[derive(Default)]
+struct Beside {
+    types: String,
+    /// Bits of NaNs that JSON cannot tell apart.
+    nans: String,
+}
+
+impl<'o> Attributes<'o> {
+    fn new(flavour: Flavour, out: &'o mut String) -> Self {
+        out.push('{');
+        let open = || Beside { types: "{".to_owned(), nans: "{".to_owned() };
+        Self { out, beside: (flavour == Flavour::NcZarr).then(open) }
+    }
+
+    /// The place for the next attribute's value.
+    fn next(&mut self, name: &str) -> &mut String {
+        write_name(name, self.out);
+        self.out
+    }
+
+    fn record(&mut self, name: &str, recorded: &str) {
+        if let Some(beside) = &mut self.beside {
+            write_name(name, &mut beside.types);
+            write_string(recorded, &mut beside.types);
         }
     }
 
-    /// The document; NCZarr's recorded types come last.
-    fn document(mut self, flavour: Flavour) -> String {
-        if flavour == Flavour::NcZarr {
-            self.types.insert(NCZARR_ATTR.to_owned(), Json::string("|J0"));
-            let mut beside = Object::from_iter([("types".to_owned(), Json::Object(self.types))]);
-            if !self.nans.is_empty() {
-                beside.insert("nan".to_owned(), Json::Object(self.nans));
-            }
-            self.values.insert(NCZARR_ATTR.to_owned(), Json::Object(beside));
+    /// An attribute as it was stored.
+    fn keep(&mut self, name: &str, value: &Json, recorded: Option<&str>) {
+        write_strict(value, self.next(name));
+        if let Some(recorded) = recorded {
+            self.record(name, recorded);
         }
-        text(&Json::Object(self.values))
+    }
+
+    /// Ends the document; NCZarr's recorded types come last.
+    fn end(mut self) {
+        self.record(NCZARR_ATTR, STRUCTURE);
+        if let Some(beside) = self.beside.take() {
+            let out = self.next(NCZARR_ATTR);
+            out.push_str("{\"types\": ");
+            out.push_str(&beside.types);
+            out.push('}');
+            if beside.nans.len() > 1 {
+                write_name("nan", out);
+                out.push_str(&beside.nans);
+                out.push('}');
+            }
+            out.push('}');
+        }
+        self.out.push('}');
     }
 }
 
 impl ZarrDataset {
-    /// The `.zattrs` of a variable.
-    pub(crate) fn var_attrs(&self, model: &Model, id: VarId, state: &VarState) -> Result<String> {
+    /// Appends the `.zattrs` of a variable.
+    ///
+    /// # Errors
+    /// What of the model cannot be written.
+    pub(crate) fn var_attrs(&self, model: &Model, id: VarId, state: &VarState, out: &mut String) -> Result<()> {
         let var = model.var(id)?;
         let stored = &state.stored;
         let dtype = stored.meta.as_ref().map(|meta| &meta.dtype);
         let implied = stored.implied_fill.as_ref();
-        let mut out = Attributes::default();
+        let mut out = Attributes::new(self.flavour, out);
         for (name, values) in &var.atts {
             if name != FILL_VALUE || implied != Some(values) {
                 self.attribute(&mut out, &stored.attrs, name, values, dtype)?;
@@ -70,127 +110,237 @@ impl ZarrDataset {
         let unchanged = keep || stored.dim_names.as_ref() == Some(&names);
         if unchanged || !self.named_dims {
             if let Some(raw) = stored.attrs.get(ARRAY_DIMENSIONS) {
-                out.push(ARRAY_DIMENSIONS, raw.to_strict(), None);
+                out.keep(ARRAY_DIMENSIONS, raw, None);
             }
         } else {
             let scalar = names.is_empty() && self.flavour == Flavour::NcZarr;
             let names = if scalar { vec![SCALAR_DIM.to_owned()] } else { names };
-            out.push(ARRAY_DIMENSIONS, Json::Array(names.into_iter().map(Json::string).collect()), None);
+            write_list(&names, out.next(ARRAY_DIMENSIONS), |name, out| write_string(name, out));
         }
         if self.flavour == Flavour::NcZarr {
             match stored.attrs.get(NCZARR_ARRAY) {
-                Some(raw) if keep => out.push(NCZARR_ARRAY, raw.to_strict(), Some("|J0")),
+                Some(raw) if keep => out.keep(NCZARR_ARRAY, raw, Some(STRUCTURE)),
                 None if keep => {}
                 raw => {
-                    let array = array_object(model, id, raw.and_then(Json::as_object))?;
-                    out.push(NCZARR_ARRAY, array, Some("|J0"));
+                    array_object(model, id, raw.and_then(Json::as_object), out.next(NCZARR_ARRAY))?;
+                    out.record(NCZARR_ARRAY, STRUCTURE);
                 }
             }
         }
-        Ok(out.document(self.flavour))
+        out.end();
+        Ok(())
     }
 
-    /// The `.zattrs` of a group.
-    pub(crate) fn group_attrs(&self, model: &Model, id: GroupId, state: &GroupState) -> Result<String> {
+    /// Appends the `.zattrs` of a group.
+    ///
+    /// # Errors
+    /// As [`ZarrDataset::var_attrs`].
+    pub(crate) fn group_attrs(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
         let group = model.group(id)?;
-        let mut out = Attributes::default();
+        let mut out = Attributes::new(self.flavour, out);
         for (name, values) in &group.atts {
             self.attribute(&mut out, &state.attrs, name, values, None)?;
         }
         self.hidden(&mut out, &state.attrs, &group.atts);
-        if id == GroupId::ROOT && !out.values.contains_key(NC_PROPERTIES) && self.created {
-            out.push(NC_PROPERTIES, Json::string(new_properties()), Some(">S1"));
+        if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
+            write_string(&new_properties(), out.next(NC_PROPERTIES));
+            out.record(NC_PROPERTIES, ">S1");
         }
         if self.flavour == Flavour::NcZarr {
-            out.push(NCZARR_GROUP, group_object(model, id)?, Some("|J0"));
+            group_object(model, id, out.next(NCZARR_GROUP))?;
+            out.record(NCZARR_GROUP, STRUCTURE);
             if id == GroupId::ROOT {
-                let version = || Json::Object([("version".to_owned(), Json::string("2.0.0"))].into_iter().collect());
-                let block = state.attrs.get(NCZARR_SUPERBLOCK).map_or_else(version, Json::to_strict);
-                out.push(NCZARR_SUPERBLOCK, block, Some("|J0"));
+                match state.attrs.get(NCZARR_SUPERBLOCK) {
+                    Some(raw) => write_strict(raw, out.next(NCZARR_SUPERBLOCK)),
+                    None => out.next(NCZARR_SUPERBLOCK).push_str("{\"version\": \"2.0.0\"}"),
+                }
+                out.record(NCZARR_SUPERBLOCK, STRUCTURE);
             }
         }
-        Ok(out.document(self.flavour))
+        out.end();
+        Ok(())
     }
 
     /// One attribute: as it was stored if it still says the same.
     fn attribute(
         &self,
-        out: &mut Attributes,
+        out: &mut Attributes<'_>,
         raw: &Object,
         name: &str,
         values: &Values,
         dtype: Option<&DType>,
     ) -> Result<()> {
-        if let Some(bits) = attrs::nan::bits(values) {
-            out.nans.insert(name.to_owned(), bits);
+        if let Some(beside) = &mut out.beside
+            && let Some(bits) = attrs::nan::bits(values)
+        {
+            write_name(name, &mut beside.nans);
+            write_strict(&bits, &mut beside.nans);
         }
         if let Some(value) = raw.get(name)
             && value.is_strict()
             && present_one(raw, name, value, dtype) == *values
         {
-            out.push(name, value.clone(), lists::recorded(raw, name));
+            out.keep(name, value, lists::recorded(raw, name));
             return Ok(());
         }
-        let written = attrs::write(values, &self.options.limits).map_err(|error| error.at(name))?;
-        out.push(name, written.value, Some(&written.recorded));
+        let form = attrs::write(values, &self.options.limits, out.next(name)).map_err(|error| error.at(name))?;
+        if out.beside.is_some() {
+            out.record(name, &attrs::recorded(values, form));
+        }
         Ok(())
     }
 
     /// Attributes that are never shown but are others': they stay.
-    fn hidden(&self, out: &mut Attributes, raw: &Object, shown: &Att) {
+    fn hidden(&self, out: &mut Attributes<'_>, raw: &Object, shown: &Att) {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
-        for (name, value) in raw {
+        for (name, value) in raw.iter() {
             if attrs::is_reserved(name) && !ours.contains(&name) && !shown.contains_key(name) {
-                out.push(name, value.to_strict(), lists::recorded(raw, name));
+                out.keep(name, value, lists::recorded(raw, name));
             }
         }
         if self.flavour == Flavour::Zarr {
             // In a plain store these are foreign too.
             for name in [NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP] {
                 if let Some(value) = raw.get(name) {
-                    out.push(name, value.to_strict(), None);
+                    out.keep(name, value, None);
                 }
             }
         }
     }
 }
 
-fn array_object(model: &Model, id: VarId, raw: Option<&Object>) -> Result<Json> {
-    let var = model.var(id)?;
-    let mut references = Vec::with_capacity(var.dims.len());
-    for &dim in &var.dims {
-        let dim = model.dim(dim)?;
-        references.push(Json::string(model.fqn(dim.group, &dim.name)?));
+/// Appends a `.zgroup`: the one that was read, or a new one.
+pub(crate) fn group(raw: Option<&Object>, out: &mut String) {
+    match raw {
+        Some(raw) => overlaid(Some(raw), &[], out),
+        None => out.push_str("{\"zarr_format\": 2}"),
     }
-    let mut array = raw.cloned().unwrap_or_default();
-    array.insert("dimension_references".to_owned(), Json::Array(references));
-    if var.dims.is_empty() {
-        array.insert("scalar".to_owned(), Json::int(1));
-    }
-    if !array.contains_key("storage") {
-        array.insert("storage", Json::string("chunked"));
-    }
-    Ok(Json::Object(array).to_strict())
 }
 
-fn group_object(model: &Model, id: GroupId) -> Result<Json> {
+/// Appends a `.zarray`: the one that was read, with another shape; or a new one.
+pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
+    let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
+    if !meta.raw.is_empty() {
+        let mut text = String::new();
+        sizes(shape, &mut text);
+        return overlaid(Some(&meta.raw), &[("shape", text.into())], out);
+    }
+    out.push_str("{\"zarr_format\": 2, \"shape\": ");
+    sizes(shape, out);
+    write_name("dtype", out);
+    write_string(&meta.dtype.text, out);
+    write_name("chunks", out);
+    sizes(&meta.chunks, out);
+    write_name("fill_value", out);
+    write_strict(&meta.fill, out);
+    out.push_str(if meta.order == Order::F { ", \"order\": \"F\"" } else { ", \"order\": \"C\"" });
+    let (filters, compressor) = split_codecs(&meta.codecs);
+    write_name("compressor", out);
+    write_strict(&compressor.unwrap_or(Json::Null), out);
+    write_name("filters", out);
+    write_strict(&if filters.is_empty() { Json::Null } else { Json::Array(filters) }, out);
+    write_name("dimension_separator", out);
+    write_string(meta.separator.encode_utf8(&mut [0; 4]), out);
+    out.push('}');
+}
+
+/// Appends an object: the members of `raw`, of which those in `ours` have that text, and then what else is in `ours`.
+fn overlaid(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut String) {
+    out.push('{');
+    for (name, value) in raw.iter().flat_map(|raw| raw.iter()) {
+        write_name(name, out);
+        match ours.iter().find(|(ours, _)| *ours == name) {
+            Some((_, text)) => out.push_str(text),
+            None => write_strict(value, out),
+        }
+    }
+    for (name, text) in ours.iter().filter(|(name, _)| raw.is_none_or(|raw| !raw.contains_key(*name))) {
+        write_name(name, out);
+        out.push_str(text);
+    }
+    out.push('}');
+}
+
+fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String) -> Result<()> {
+    let var = model.var(id)?;
+    let mut names = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
+        let dim = model.dim(dim)?;
+        names.push(model.fqn(dim.group, &dim.name)?);
+    }
+    let mut references = String::new();
+    write_list(&names, &mut references, |name, out| write_string(name, out));
+    let mut ours = vec![("dimension_references", Cow::Owned(references))];
+    if names.is_empty() {
+        ours.push(("scalar", "1".into()));
+    }
+    if raw.is_none_or(|raw| !raw.contains_key("storage")) {
+        ours.push(("storage", "\"chunked\"".into()));
+    }
+    overlaid(raw, &ours, out);
+    Ok(())
+}
+
+fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
     let group = model.group(id)?;
-    let mut dims = Object::new();
+    out.push_str("{\"dimensions\": {");
     for (name, &dim) in &group.dims {
         let dim = model.dim(dim)?;
-        let size = Json::int(dim.len());
-        let declared = if dim.unlimited {
-            Json::Object([("size".to_owned(), size), ("unlimited".to_owned(), Json::int(1))].into_iter().collect())
-        } else {
-            size
-        };
-        dims.insert(name.clone(), declared);
+        write_name(name, out);
+        match dim.unlimited {
+            true => write_number(format_args!("{{\"size\": {}, \"unlimited\": 1}}", dim.len()), out),
+            false => write_number(dim.len(), out),
+        }
     }
-    let names = |names: Vec<&String>| Json::Array(names.into_iter().map(|name| Json::string(name.as_str())).collect());
-    let members = [
-        ("dimensions".to_owned(), Json::Object(dims)),
-        ("arrays".to_owned(), names(group.vars.keys().collect())),
-        ("groups".to_owned(), names(group.groups.keys().collect())),
-    ];
-    Ok(Json::Object(members.into_iter().collect()))
+    out.push_str("}, \"arrays\": ");
+    write_list(group.vars.keys(), out, |name, out| write_string(name, out));
+    write_name("groups", out);
+    write_list(group.groups.keys(), out, |name, out| write_string(name, out));
+    out.push('}');
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::parse;
+    use dispatch::Limits;
+
+    fn read(document: &str) -> ArrayMeta {
+        ArrayMeta::read(&parse(document.as_bytes(), &Limits::default()).unwrap(), 1024, true).unwrap().meta
+    }
+
+    fn text(meta: &ArrayMeta, shape: &[u64]) -> String {
+        let mut out = String::new();
+        array(meta, shape, &mut out);
+        out
+    }
+
+    #[test]
+    fn an_array_is_written_as_it_was_read_but_for_its_shape() {
+        let document = r#"{"zarr_format": 2, "shape": [7,10], "dtype": "<i4", "chunks": [4,3], "fill_value": 0, "order": "F", "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 0}], "dimension_separator": "/", "extra": [1]}"#;
+        let mut meta = read(document);
+        assert_eq!(text(&meta, &[7, 10]), document);
+        assert_eq!(text(&meta, &[8, 10]), document.replace("[7,10]", "[8,10]"));
+        // A new one: the same but for what is not known.
+        meta.raw = Object::new();
+        assert_eq!(text(&meta, &[7, 10]), document.replace(", \"extra\": [1]", ""));
+    }
+
+    #[test]
+    fn members_keep_their_place() {
+        let raw = parse(br#"{"a": 1, "b": {"c": NaN}, "d": 2}"#, &Limits::default()).unwrap();
+        let raw = raw.as_object();
+        for (ours, expected) in [
+            (&[][..], r#"{"a": 1, "b": {"c": "NaN"}, "d": 2}"#),
+            (&[("d", "[]".into()), ("e", "5".into())], r#"{"a": 1, "b": {"c": "NaN"}, "d": [], "e": 5}"#),
+        ] {
+            let mut out = String::new();
+            overlaid(raw, ours, &mut out);
+            assert_eq!(out, expected);
+        }
+        let mut out = String::new();
+        overlaid(None, &[("e", "5".into())], &mut out);
+        assert_eq!(out, r#"{"e": 5}"#);
+    }
 }

@@ -1,73 +1,104 @@
-//! From typed values to JSON and the type to record.
+//! From typed values to the text of their JSON, and the type to record.
+
+use std::fmt::{Debug, Display};
 
 use dispatch::Limits;
-use model::{ErrorKind, NcType, Result, Values};
+use model::{ErrorKind, Result, Values};
 
 use crate::dtype::DType;
-use crate::json::{self, Json};
+use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
 
-/// An attribute as it is stored.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Written {
-    /// Its value; always legal JSON.
-    pub(crate) value: Json,
-    /// Its type for `_nczarr_attr`.
-    pub(crate) recorded: String,
+/// How an attribute was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Numbers or texts.
+    Plain,
+    /// Text that is a JSON object or list, as that.
+    Structure,
 }
 
-/// The stored form of an attribute.
-///
-/// Char text that is a JSON object or list is stored as that, recorded as `|J0`; all other text is a JSON string.
+/// The type to record in `_nczarr_attr` for values written in this form.
+pub(crate) fn recorded(values: &Values, form: Form) -> String {
+    let longest = match (values, form) {
+        (_, Form::Structure) => return "|J0".to_owned(),
+        (Values::String(strings), _) => strings.iter().map(|text| text.as_bytes().len()).max().unwrap_or(0),
+        _ => 1,
+    };
+    DType::attribute_name(values.nc_type(), longest)
+}
+
+/// Whether an attribute can be written.
 ///
 /// # Errors
 /// [`ErrorKind::Char`] if text is not UTF-8, [`ErrorKind::NotNc4`] for values of a user-defined type.
-pub(crate) fn write(values: &Values, limits: &Limits) -> Result<Written> {
-    let mut recorded = DType::attribute_name(values.nc_type(), 1);
-    macro_rules! numbers {
-        ($v:expr, $json:expr) => {
-            list($v.iter().map(|&value| $json(value)))
-        };
+pub(crate) fn check(values: &Values) -> Result<()> {
+    match values {
+        Values::Char(bytes) => text_of(bytes).map(drop),
+        Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
+        Values::User(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
+        known if known.nc_type().size().is_some() => Ok(()),
+        _ => Err(ErrorKind::BadType.context("an attribute of an unknown type")),
     }
-    let value = match values {
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        ErrorKind::Char.context(format!("text is not UTF-8 at byte {}", error.valid_up_to())).caused_by(error)
+    })
+}
+
+/// Appends the stored form of an attribute; always legal JSON.
+///
+/// Char text that is a JSON object or list is stored as that; all other text is a JSON string.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Result<Form> {
+    match values {
         Values::Char(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|error| {
-                ErrorKind::Char.context(format!("text is not UTF-8 at byte {}", error.valid_up_to())).caused_by(error)
-            })?;
-            match structure(text, limits) {
-                Some(value) => {
-                    recorded = "|J0".to_owned();
-                    value
-                }
-                None => Json::string(text),
+            let text = text_of(bytes)?;
+            if let Some(value) = structure(text, limits) {
+                write_strict(&value, out);
+                return Ok(Form::Structure);
             }
+            write_string(text, out);
         }
         Values::String(strings) => {
-            let longest = strings.iter().map(|text| text.as_bytes().len()).max().unwrap_or(0);
-            recorded = DType::attribute_name(NcType::String, longest);
-            let texts = strings.iter().map(|text| Ok(Json::string(text.to_str()?))).collect::<Result<Vec<_>>>()?;
-            list(texts.into_iter())
+            let texts = strings.iter().map(|text| text.to_str()).collect::<Result<Vec<_>>>()?;
+            list(&texts, out, |text, out| write_string(text, out));
         }
-        Values::Byte(v) => numbers!(v, Json::int),
-        Values::UByte(v) => numbers!(v, Json::int),
-        Values::Short(v) => numbers!(v, Json::int),
-        Values::UShort(v) => numbers!(v, Json::int),
-        Values::Int(v) => numbers!(v, Json::int),
-        Values::UInt(v) => numbers!(v, Json::int),
-        Values::Int64(v) => numbers!(v, Json::int),
-        Values::UInt64(v) => numbers!(v, Json::int),
-        Values::Float(v) => numbers!(v, json::json_single),
-        Values::Double(v) => numbers!(v, json::json_float),
-        Values::User(..) => return Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
-        _ => return Err(ErrorKind::BadType.context("an attribute of an unknown type")),
-    };
-    Ok(Written { value, recorded })
+        Values::Byte(v) => list(v, out, integer),
+        Values::UByte(v) => list(v, out, integer),
+        Values::Short(v) => list(v, out, integer),
+        Values::UShort(v) => list(v, out, integer),
+        Values::Int(v) => list(v, out, integer),
+        Values::UInt(v) => list(v, out, integer),
+        Values::Int64(v) => list(v, out, integer),
+        Values::UInt64(v) => list(v, out, integer),
+        Values::Float(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_single, out)),
+        Values::Double(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_float, out)),
+        other => return check(other).map(|()| Form::Plain),
+    }
+    Ok(Form::Plain)
+}
+
+fn integer<T: Display>(value: &T, out: &mut String) {
+    write_number(value, out);
+}
+
+/// The shortest text that gives the value back; what JSON has no number for as `other` says.
+fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out: &mut String) {
+    match finite {
+        true => write_number(format_args!("{value:?}"), out),
+        false => write_strict(&other(value), out),
+    }
 }
 
 /// One value alone, several as a list.
-fn list(mut values: impl ExactSizeIterator<Item = Json>) -> Json {
-    match (values.len(), values.next()) {
-        (1, Some(value)) => value,
-        (_, first) => Json::Array(first.into_iter().chain(values).collect()),
+fn list<T>(values: &[T], out: &mut String, item: impl Fn(&T, &mut String)) {
+    match values {
+        [one] => item(one, out),
+        several => write_list(several, out, item),
     }
 }
 
@@ -112,8 +143,10 @@ mod tests {
     use crate::attrs::read;
 
     fn stored(values: &Values) -> (String, String) {
-        let written = write(values, &Limits::default()).unwrap();
-        (json::text(&written.value), written.recorded)
+        let mut out = String::new();
+        check(values).unwrap();
+        let form = write(values, &Limits::default(), &mut out).unwrap();
+        (out, recorded(values, form))
     }
 
     #[test]
@@ -141,7 +174,10 @@ mod tests {
         }
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         assert_eq!(stored(&Values::text(&deep)).1, ">S1");
-        assert_eq!(write(&Values::Char(vec![0xe9]), &Limits::default()).unwrap_err().kind(), ErrorKind::Char);
+        for bad in [Values::Char(vec![0xe9]), Values::String(vec!["a".into(), vec![0xe9].into()])] {
+            let (checked, written) = (check(&bad), write(&bad, &Limits::default(), &mut String::new()));
+            assert_eq!((checked.unwrap_err().kind(), written.unwrap_err().kind()), (ErrorKind::Char, ErrorKind::Char));
+        }
     }
 
     #[test]
@@ -168,11 +204,14 @@ mod tests {
             Values::String(vec!["".into()]),
             Values::String(vec!["a".into(), "".into(), "日本".into(), "[1]".into()]),
         ] {
-            let written = write(&values, &Limits::default()).unwrap();
-            assert!(written.value.is_strict());
-            assert_eq!(read(&written.value, Some(&written.recorded)), values, "{written:?}");
+            let (text, recorded) = stored(&values);
+            assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
+            let value = json::parse(text.as_bytes(), &Limits::default()).unwrap();
+            assert_eq!(read(&value, Some(&recorded)), values, "{text} {recorded}");
         }
         assert_eq!(stored(&Values::Double(vec![-999.0])).0, "-999.0");
-        assert!(write(&Values::User(model::TypeId(0), vec![]), &Limits::default()).is_err());
+        let user = Values::User(model::TypeId(0), vec![]);
+        assert_eq!(check(&user).unwrap_err().kind(), ErrorKind::NotNc4);
+        assert_eq!(write(&user, &Limits::default(), &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
     }
 }

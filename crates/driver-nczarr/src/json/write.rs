@@ -1,12 +1,50 @@
 //! Text of JSON values, in the layout NCZarr datasets have: one line, `", "` and `": "` in objects, `,` in lists.
 
+use std::fmt::{Display, Write as _};
+
 use super::Value;
 
 /// The text of `value`. Bare words keep their text: strict only if [`Value::is_strict`].
 pub(crate) fn text(value: &Value<'_>) -> String {
     let mut out = String::new();
-    write(value, &mut out);
+    write(value, false, &mut out);
     out
+}
+
+/// Appends the text of what [`Value::to_strict`] makes of `value`.
+pub(crate) fn write_strict(value: &Value<'_>, out: &mut String) {
+    write(value, true, out);
+}
+
+/// Appends the name of an object's next member. `out` ends with the object so far, from its `{` on.
+pub(crate) fn write_name(name: &str, out: &mut String) {
+    if !out.ends_with('{') {
+        out.push_str(", ");
+    }
+    write_string(name, out);
+    out.push_str(": ");
+}
+
+/// Appends a list; `item` writes one of them.
+pub(crate) fn write_list<T>(
+    items: impl IntoIterator<Item = T>,
+    out: &mut String,
+    mut item: impl FnMut(T, &mut String),
+) {
+    out.push('[');
+    for (i, one) in items.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        item(one, out);
+    }
+    out.push(']');
+}
+
+/// Appends a number as `Display` has it.
+pub(crate) fn write_number(number: impl Display, out: &mut String) {
+    // Writing to a `String` cannot fail.
+    let _ = write!(out, "{number}");
 }
 
 /// `text` as a JSON string with its quotes. Raw UTF-8; only `"`, `\` and control characters are escaped.
@@ -16,58 +54,48 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-fn write(value: &Value<'_>, out: &mut String) {
+fn write(value: &Value<'_>, strict: bool, out: &mut String) {
     match value {
+        Value::Word(_) if strict => write(&value.to_strict(), false, out),
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(text) | Value::Word(text) => out.push_str(text),
         Value::String(text) => write_string(text, out),
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write(item, out);
-            }
-            out.push(']');
-        }
+        Value::Array(items) => write_list(items, out, |item, out| write(item, strict, out)),
         Value::Object(members) => {
             out.push('{');
-            for (i, (name, value)) in members.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                write_string(name, out);
-                out.push_str(": ");
-                write(value, out);
+            for (name, value) in members.iter() {
+                write_name(name, out);
+                write(value, strict, out);
             }
             out.push('}');
         }
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// Appends `text` as [`quote`] makes it.
+pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
-    if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
-        out.push_str(text);
-        out.push('"');
-        return;
-    }
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => out.push(c),
+    let mut rest = text;
+    // What is escaped are single bytes: what lies between them is copied at once.
+    while let Some(place) = rest.bytes().position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
+        out.push_str(&rest[..place]);
+        match rest.as_bytes()[place] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            b'\r' => out.push_str("\\r"),
+            8 => out.push_str("\\b"),
+            12 => out.push_str("\\f"),
+            control => {
+                let _ = write!(out, "\\u{control:04x}");
+            }
         }
+        rest = &rest[place + 1..];
     }
+    out.push_str(rest);
     out.push('"');
 }
 
@@ -84,5 +112,16 @@ mod tests {
         assert_eq!(line, "{\"a\": [1,2.50,{\"b\": null}], \"c\": \"x\\\"\\\\\\n\\u0001é\"}");
         assert_eq!(super::super::parse(line.as_bytes(), &limits).unwrap(), value);
         assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok());
+    }
+
+    #[test]
+    fn words_become_legal() {
+        let limits = dispatch::Limits::default();
+        let value =
+            super::super::parse(b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}", &limits).unwrap();
+        let mut line = String::new();
+        write_strict(&value, &mut line);
+        assert_eq!(line, "{\"a\": [\"NaN\",1,{\"b\": true}], \"c\": null, \"d\": 1.50}");
+        assert_eq!(line, text(&value.to_strict()));
     }
 }
