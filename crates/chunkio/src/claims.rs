@@ -11,8 +11,15 @@ use crate::grid::ChunkIndex;
 /// The claims held on the chunks of one array.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    held: Mutex<Vec<ChunkIndex>>,
+    held: Mutex<Held>,
     freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    chunks: Vec<ChunkIndex>,
+    /// How many threads wait: waking nobody is a system call too.
+    waiting: usize,
 }
 
 /// The claim on one chunk; given back when dropped.
@@ -26,14 +33,16 @@ impl Claims {
     /// Waits until nobody else holds the chunk.
     pub(crate) fn take(&self, index: &ChunkIndex) -> Claim<'_> {
         let mut held = self.lock();
-        while held.contains(index) {
+        while held.chunks.contains(index) {
+            held.waiting += 1;
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
+            held.waiting -= 1;
         }
-        held.push(index.clone());
+        held.chunks.push(index.clone());
         Claim { claims: self, index: index.clone() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<ChunkIndex>> {
+    fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -41,11 +50,14 @@ impl Claims {
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         let mut held = self.claims.lock();
-        if let Some(at) = held.iter().position(|index| *index == self.index) {
-            held.swap_remove(at);
+        if let Some(at) = held.chunks.iter().position(|index| *index == self.index) {
+            held.chunks.swap_remove(at);
         }
+        let waited_for = held.waiting > 0;
         drop(held);
-        self.claims.freed.notify_all();
+        if waited_for {
+            self.claims.freed.notify_all();
+        }
     }
 }
 
@@ -74,6 +86,7 @@ mod tests {
                 });
             }
         });
-        assert!(claims.lock().is_empty());
+        assert!(claims.lock().chunks.is_empty());
+        assert_eq!(claims.lock().waiting, 0);
     }
 }
