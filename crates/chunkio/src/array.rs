@@ -221,6 +221,13 @@ impl VarData for ChunkedArray {
         result
     }
 
+    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        if !self.check(slab, false)? {
+            return Ok(true);
+        }
+        each_kind!(&self.kind, keeper => keeper.is_absent(slab))
+    }
+
     fn tune(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             return Err(

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dispatch::{ByteRange, Key, Options, ZMap};
-use model::{Error, ErrorKind, Result};
+use model::{Error, ErrorKind, Result, Slab};
 
 use crate::ChunkStore;
 use crate::cache::{Cache, Entry, Inserted};
 use crate::claims::Claims;
 use crate::grid::{ChunkIndex, Grid};
 use crate::mask::Mask;
-use crate::project::{Dim, Part};
+use crate::project::{Dim, Part, Projection};
 
 /// What the elements of a chunk are in memory.
 pub(crate) trait Form: Send + Sync + fmt::Debug {
@@ -235,6 +235,21 @@ impl<F: Form> Keeper<F> {
         let found = self.read_stored(index, stored)?;
         let data = if found { self.form.decode(stored) } else { self.form.blank() };
         data.map_err(|error| self.blame(error, index))
+    }
+
+    /// Whether no chunk of a slab is stored, or about to be.
+    pub(crate) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        let projection = Projection::new(&self.grid, slab, &self.grid.shape())?;
+        let mut part = Part::default();
+        for number in 0..projection.total {
+            projection.part(number, &mut part);
+            let index = &part.index;
+            let exists = || self.map().exists(&self.key(index)).map_err(|error| self.blame(error, index));
+            if self.cache.look(index, |_| ()).is_some() || exists()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The stored bytes of a chunk; `false` if there is none.

@@ -203,6 +203,15 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Err(ErrorKind::Perm.context("the dataset is read-only"))
     }
 
+    /// Whether nothing of a hyperslab is stored: its elements were never written, and read as the fill value.
+    /// `false` if that is not known.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn is_absent(&self, _slab: &Slab<'_>) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Changes how much of the decoded data is kept.
     ///
     /// # Errors

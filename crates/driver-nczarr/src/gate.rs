@@ -65,6 +65,10 @@ impl VarData for Gate {
         self.array.put(slab, data)
     }
 
+    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        self.array.is_absent(slab)
+    }
+
     fn tune(&self, cache: CacheConfig) -> Result<()> {
         self.array.tune(cache)
     }

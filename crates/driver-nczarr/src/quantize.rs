@@ -73,6 +73,10 @@ impl VarData for Rounded {
         Ok(())
     }
 
+    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        self.array.is_absent(slab)
+    }
+
     fn tune(&self, cache: CacheConfig) -> Result<()> {
         self.array.tune(cache)
     }

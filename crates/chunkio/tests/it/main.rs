@@ -1,5 +1,6 @@
 //! The engine against slow oracles, over a map that can fail.
 
+mod absent;
 mod concurrent;
 mod direct;
 mod faults;

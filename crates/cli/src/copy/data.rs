@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use cdl::Blocks;
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
-use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
+use nczarr::dispatch::{Dataset, NcDispatch as _};
 
 use super::Broken;
 use super::define::Copied;
+use super::sparse::{Elements, Sparse};
 use crate::source::DatasetSource;
 
 /// About so many bytes are in memory at a time.
@@ -50,18 +51,28 @@ fn var(
         NcType::String => STRING,
         ty => source.item_size(ty)? as u64,
     };
-    let chunks = (to.data(new)?.chunk_shape(), from.data(id)?.chunk_shape());
+    let data = from.data(id)?;
+    let chunks = (to.data(new)?.chunk_shape(), data.chunk_shape());
+    let sparse = Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new))?;
+    // Strings have none, and their type is the same everywhere.
+    let memory = if ty == NcType::String { ty } else { copied.ty(ty)? };
     for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item)) {
         let slab = Slab::new(&start, &count);
-        match ty {
-            NcType::String => {
-                let strings = source.strings(id, &slab).map_err(Broken::Source)?;
-                to.put_vara(new, &start, &count, MemRef::Strings(&strings))?;
-            }
-            ty => {
-                let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
-                to.put_vara(new, &start, &count, MemRef::Fixed { ty: copied.ty(ty)?, bytes: &bytes })?;
-            }
+        let elements = match ty {
+            NcType::String => source.strings(id, &slab).map(Elements::Strings),
+            _ => source.bytes(id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
+        };
+        let elements = elements.map_err(Broken::Source)?;
+        let present = match &sparse {
+            None => None,
+            Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
+        };
+        let Some(parts) = present else {
+            to.put_vara(new, &start, &count, elements.memory(memory))?;
+            continue;
+        };
+        for ((start, count), elements) in parts {
+            to.put_vara(new, &start, &count, elements.memory(memory))?;
         }
     }
     Ok(())
@@ -94,14 +105,14 @@ fn block(shape: &[u64], (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>),
 }
 
 /// All blocks of an array, in C order, as start and count.
-struct Tiles {
+pub struct Tiles {
     shape: Vec<u64>,
     block: Vec<u64>,
     next: Option<Vec<u64>>,
 }
 
 impl Tiles {
-    fn new(shape: &[u64], block: &[u64]) -> Self {
+    pub fn new(shape: &[u64], block: &[u64]) -> Self {
         Self { shape: shape.to_vec(), block: block.to_vec(), next: Some(vec![0; shape.len()]) }
     }
 }

@@ -7,6 +7,7 @@
 mod data;
 mod define;
 mod losses;
+mod sparse;
 pub mod spec;
 
 use std::collections::HashMap;

@@ -166,3 +166,56 @@ fn what_cannot_be_read_is_the_sources_failure() {
     assert!(code == 1 && told.starts_with(&format!("ncz: {source}: NC_EFILTER: /t: chunk t/1.0: ")), "{told}");
     assert!(!target.exists(), "nothing of a copy that fails stays");
 }
+
+/// The chunks of a variable of a dataset in a directory, by name.
+fn chunks(path: &Path, var: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(path.join(var)).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn chunks_that_are_absent_stay_absent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("source.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    file.add_dimension("x", 10).unwrap();
+    let v = file.add_variable::<i16>("v", &["t", "x"]).unwrap();
+    v.set_chunking(&[2, 4]).unwrap();
+    v.set_fill(-5i16).unwrap();
+    v.put(&[1i16, 2, 3], (5, 0..3)).unwrap();
+    // Stored, though it holds nothing but fill values.
+    v.put(&[-5i16; 8], (0..2, 4..8)).unwrap();
+    let s = file.add_string_variable("s", &["x"]).unwrap();
+    s.set_chunking(&[3]).unwrap();
+    s.put_string("here", 4).unwrap();
+    let none = file.add_variable::<f64>("none", &["t", "x"]).unwrap();
+    none.set_no_fill().unwrap();
+    none.set_chunking(&[3, 5]).unwrap();
+    none.put(&[0.0], (0, 0)).unwrap();
+    file.close().unwrap();
+    assert_eq!((chunks(&path, "v"), chunks(&path, "s")), (vec!["0.1".into(), "2.0".into()], vec!["1".into()]));
+
+    for (name, args, v, s, none) in [
+        ("same", &[][..], "0.1 2.0", "1", "0.0"),
+        // All that a stored chunk becomes, and no more.
+        (
+            "finer",
+            &["--chunks", "t/1,x/2"],
+            "0.2 0.3 1.2 1.3 4.0 4.1 5.0 5.1",
+            "1 2",
+            "0.0 0.1 0.2 1.0 1.1 1.2 2.0 2.1 2.2",
+        ),
+        ("whole", &["--chunks", "t/6,x/10"], "0.0", "0", "0.0"),
+        ("odd", &["--chunks", "t/4,x/5"], "0.0 0.1 1.0", "0 1", "0.0"),
+    ] {
+        let target = folder.path().join(format!("{name}.zarr"));
+        assert_eq!(out(&[&["copy", text(&path), text(&target)], args].concat()), "");
+        let found = ["v", "s", "none"].map(|var| chunks(&target, var).join(" "));
+        assert_eq!(found, [v, s, none], "{name}");
+        assert_eq!(cdl(&[], text(&target)), cdl(&[], text(&path)), "{name}");
+    }
+}

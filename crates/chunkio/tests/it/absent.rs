@@ -1,0 +1,39 @@
+//! What was never written is known to be absent, and nothing else is.
+
+use std::sync::Arc;
+
+use chunkio::Element;
+use dispatch::{MemRef, VarData};
+use model::{ErrorKind, NcString, NcType, Slab};
+
+use crate::map::{ALL, Mem};
+use crate::support::{Setup, get_ints, put_ints};
+
+#[test]
+fn only_chunks_that_are_nowhere_are_absent() {
+    let map = Arc::new(Mem::new(ALL));
+    let setup = Setup::new(&map, &[6, 6], &[2, 3], NcType::Int);
+    let array = setup.open();
+    let absent = |start: [u64; 2], count: [u64; 2]| array.is_absent(&Slab::new(&start, &count)).unwrap();
+    assert!(absent([0, 0], [6, 6]));
+    assert!(absent([0, 0], [0, 6]), "nothing is always absent");
+    // Fill values are written, too: in the cache, and in storage then.
+    for _ in 0..2 {
+        put_ints(&array, &[2, 0], &[1, 1], &[0]).unwrap();
+        assert!(!absent([3, 2], [1, 1]) && !absent([0, 0], [6, 6]));
+        assert!(absent([0, 0], [2, 6]) && absent([2, 3], [2, 3]) && absent([4, 0], [2, 6]));
+        array.sync().unwrap();
+    }
+    // Reading what is absent does not make it present.
+    get_ints(&array, &[0, 0], &[1, 1]).unwrap();
+    assert!(absent([0, 0], [2, 3]));
+    let strided = Slab { start: &[0, 0], count: &[2, 2], stride: Some(&[4, 3]) };
+    assert!(array.is_absent(&strided).unwrap());
+    assert_eq!(array.is_absent(&Slab::new(&[6, 0], &[1, 1])).unwrap_err().kind(), ErrorKind::InvalCoords);
+
+    let mut text = Setup::new(&Arc::new(Mem::new(ALL)), &[4], &[2], NcType::Int);
+    text.element = Element::Text { width: 3 };
+    let text = text.open();
+    text.put(&Slab::new(&[0], &[1]), MemRef::Strings(&[NcString::new()])).unwrap();
+    assert!(!text.is_absent(&Slab::new(&[1], &[1])).unwrap() && text.is_absent(&Slab::new(&[2], &[2])).unwrap());
+}
