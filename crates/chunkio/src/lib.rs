@@ -8,6 +8,7 @@
 mod array;
 mod cache;
 mod claims;
+mod flat;
 mod flush;
 mod grid;
 mod keeper;
@@ -31,4 +32,5 @@ mod threads;
 mod write;
 
 pub use array::ChunkedArray;
+pub use flat::{ByteStore, FlatArray, FlatSpec, Short};
 pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order};

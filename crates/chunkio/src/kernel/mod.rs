@@ -6,6 +6,7 @@
 //!
 //! Read first: [`Layout`], [`load`], [`save`].
 
+mod bytes;
 mod convert;
 mod linear;
 mod moves;
@@ -15,6 +16,7 @@ mod stream;
 
 use std::mem::MaybeUninit;
 
+pub(crate) use bytes::{load_bytes, swap_bytes};
 pub(crate) use convert::Convert;
 use dispatch::OutBuf;
 use model::{ErrorKind, Result};

@@ -13,7 +13,7 @@ use crate::map::{ALL, Mem};
 use crate::random::Random;
 use crate::support::{Setup, get, put};
 
-const NUMBERS: [NcType; 10] = [
+pub const NUMBERS: [NcType; 10] = [
     NcType::Byte,
     NcType::UByte,
     NcType::Short,
@@ -35,14 +35,14 @@ struct Oracle {
     elements: std::collections::HashMap<Vec<u64>, Vec<u8>>,
 }
 
-fn row(from: NcType, to: NcType, value: &[u8]) -> (Vec<u8>, bool) {
+pub fn row(from: NcType, to: NcType, value: &[u8]) -> (Vec<u8>, bool) {
     let mut out = vec![MaybeUninit::new(0); to.size().unwrap()];
     let range = convert::read_row(from, to, false).unwrap()(value, &mut out);
     // SAFETY: all of it was initialised when it was made.
     (out.into_iter().map(|byte| unsafe { byte.assume_init() }).collect(), range)
 }
 
-fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
+pub fn indices(slab: &Slab<'_>) -> Vec<Vec<u64>> {
     let mut list = vec![Vec::new()];
     for dim in 0..slab.rank() {
         list = list
@@ -124,7 +124,7 @@ fn check_linear(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, random: 
 }
 
 /// A slab inside `shape`, or up to `beyond` further along unlimited dimensions; seldom empty.
-fn slab(random: &mut Random, shape: &[u64], may_grow: &[bool]) -> [Vec<u64>; 3] {
+pub fn slab(random: &mut Random, shape: &[u64], may_grow: &[bool]) -> [Vec<u64>; 3] {
     let mut parts = [Vec::new(), Vec::new(), Vec::new()];
     let whole = random.one_in(4);
     for (&len, &grow) in shape.iter().zip(may_grow) {
