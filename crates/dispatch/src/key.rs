@@ -127,7 +127,11 @@ fn push_number(text: &mut String, number: u64) {
         digits[from] = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    text.extend(digits[from..].iter().map(|&digit| char::from(digit)));
+    match &digits[from..] {
+        [digit] => text.push(char::from(*digit)),
+        // Digits are text.
+        digits => text.push_str(str::from_utf8(digits).unwrap_or_default()),
+    }
 }
 
 fn check_segment(segment: &str) -> Result<()> {
