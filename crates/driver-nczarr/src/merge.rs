@@ -115,36 +115,52 @@ impl Merge {
     }
 }
 
-/// The text to store where `old` stands: `ours`, which was `base` when it was stored last, with what others did since.
+/// What is to be stored where something stands already.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    pub(crate) text: String,
+    /// Names we have always listed and others list no more: they may be gone, or whoever wrote the list did not know them.
+    pub(crate) missing: Vec<String>,
+}
+
+/// What to store where `old` stands: `ours`, which was `base` when it was stored last, with what others did since. Names in
+/// `gone` are not listed.
 ///
 /// # Errors
 /// `NC_ENCZARR` if our own text cannot be read back.
-pub(crate) fn merged(merge: &Merge, ours: &str, base: &str, old: &[u8], limits: &Limits) -> Result<String> {
+pub(crate) fn merged(
+    merge: &Merge,
+    ours: &str,
+    base: &str,
+    old: &[u8],
+    gone: &[String],
+    limits: &Limits,
+) -> Result<Merged> {
+    let mut missing = Vec::new();
     // What cannot be read holds no length: it is replaced.
-    let Ok(other) = json::parse(old, limits) else { return Ok(ours.to_owned()) };
+    let Ok(other) = json::parse(old, limits) else { return Ok(Merged { text: ours.to_owned(), missing }) };
     let mut ours = json::parse(ours.as_bytes(), limits)?;
     merge.raise(&mut ours, &other);
     if let Merge::Group(_) = merge {
-        add_foreign(&mut ours, &json::parse(base.as_bytes(), limits)?, &other);
+        merge_lists(&mut ours, &json::parse(base.as_bytes(), limits)?, &other, gone, &mut missing);
     }
-    Ok(json::text(&ours))
+    Ok(Merged { text: json::text(&ours), missing })
 }
 
 /// Adds what others put into a group: what is in `other`, and neither in ours nor in `base`, from where we took it away.
-fn add_foreign(ours: &mut Json, base: &Json, other: &Json) {
+fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], missing: &mut Vec<String>) {
     let (Some(other), Some(base)) = (group(other), group(base)) else { return };
     let Json::Object(members) = ours else { return };
     let Some(Json::Object(ours)) = members.get_mut(NCZARR_GROUP) else { return };
     for list in ["arrays", "groups"] {
         let Some(Json::Array(ours)) = ours.get_mut(list) else { continue };
-        let names = |group: &Object| -> HashSet<String> {
-            let items = group.get(list).and_then(Json::as_array).unwrap_or_default();
-            items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
-        };
-        let mut known = names(base);
-        known.extend(ours.iter().filter_map(|item| Some(item.as_str()?.to_owned())));
         let theirs = other.get(list).and_then(Json::as_array).unwrap_or_default();
-        ours.extend(theirs.iter().filter(|item| item.as_str().is_some_and(|name| !known.contains(name))).cloned());
+        let (base, their_names) = (names(base, list), names(other, list));
+        ours.retain(|item| item.as_str().is_none_or(|name| !gone.iter().any(|gone| gone == name)));
+        let own: HashSet<String> = ours.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect();
+        missing.extend(own.iter().filter(|name| base.contains(*name) && !their_names.contains(*name)).cloned());
+        let is_new = |name: &str| !base.contains(name) && !own.contains(name);
+        ours.extend(theirs.iter().filter(|item| item.as_str().is_some_and(is_new)).cloned());
     }
     let (Some(theirs), Some(Json::Object(ours))) = (declared(other), ours.get_mut("dimensions")) else { return };
     let base = declared(base);
@@ -153,6 +169,11 @@ fn add_foreign(ours: &mut Json, base: &Json, other: &Json) {
             ours.insert(name.to_owned(), size.clone());
         }
     }
+}
+
+fn names(group: &Object, list: &str) -> HashSet<String> {
+    let items = group.get(list).and_then(Json::as_array).unwrap_or_default();
+    items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
 }
 
 fn group(document: &Json) -> Option<&Object> {
@@ -172,27 +193,32 @@ mod tests {
         let document = |arrays: &str, dims: &str| {
             format!("{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}")
         };
-        let merge = Merge::Group(Vec::new());
-        for (base, ours, other, expected) in [
-            ("", "\"a\"", "", "\"a\""),
-            ("", "\"a\"", "\"b\"", "\"a\",\"b\""),
-            ("\"x\"", "\"y\"", "\"x\",\"z\"", "\"y\",\"z\""),
-            ("\"x\"", "\"x\",\"y\"", "\"x\",\"y\"", "\"x\",\"y\""),
-            // Another took `x` away by renaming it, which is not ours to know.
-            ("\"x\"", "\"x\"", "\"w\"", "\"x\",\"w\""),
+        let group = |ours: &str, base: &str, other: &str, gone: &[String]| {
+            merged(&Merge::Group(Vec::new()), ours, base, other.as_bytes(), gone, &Limits::default()).unwrap()
+        };
+        for (base, ours, other, gone, expected, missing) in [
+            ("", "\"a\"", "", "", "\"a\"", ""),
+            ("", "\"a\"", "\"b\"", "", "\"a\",\"b\"", ""),
+            ("\"x\"", "\"y\"", "\"x\",\"z\"", "", "\"y\",\"z\"", ""),
+            ("\"x\"", "\"x\",\"y\"", "\"x\",\"y\"", "", "\"x\",\"y\"", ""),
+            // Another took `x` away by renaming it, or wrote the list without knowing it.
+            ("\"x\"", "\"x\"", "\"w\"", "", "\"x\",\"w\"", "x"),
+            ("\"x\"", "\"x\"", "\"w\"", "x", "\"w\"", ""),
         ] {
             let [base, ours, other, expected] = [base, ours, other, expected].map(|arrays| document(arrays, ""));
-            let text = merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap();
-            assert_eq!(text, expected);
+            let found = group(&ours, &base, &other, &[gone.to_owned()]);
+            assert_eq!((found.text, found.missing.join(",")), (expected, missing.to_owned()));
         }
         let dims = |dims: &str| document("", dims);
         let (base, ours) = (dims("\"t\": 2, \"u\": 3"), dims("\"t\": 2, \"v\": 3"));
         let other = dims("\"t\": 2, \"u\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}");
-        let text = merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap();
-        assert_eq!(text, dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}"));
+        assert_eq!(
+            group(&ours, &base, &other, &[]).text,
+            dims("\"t\": 2, \"v\": 3, \"s\": {\"size\": 4, \"unlimited\": 1}")
+        );
         // What cannot be read is replaced, what has no lists adds nothing.
         for other in ["", "[]", "{\"_nczarr_group\": 1}", "{\"_nczarr_group\": {\"arrays\": 5, \"dimensions\": []}}"] {
-            assert_eq!(merged(&merge, &ours, &base, other.as_bytes(), &Limits::default()).unwrap(), ours, "{other}");
+            assert_eq!(group(&ours, &base, other, &[]).text, ours, "{other}");
         }
     }
 }

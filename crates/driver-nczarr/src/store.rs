@@ -271,8 +271,6 @@ impl Batch<'_> {
     fn try_merge(&self, index: usize) -> Result<()> {
         let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else { return Ok(()) };
         let (merged_part, merge) = self.dataset.merge(self.model, node)?;
-        let limits = &self.dataset.options.limits;
-        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         let mut key = Key::root();
         for part in [Part::Attrs, Part::Marker] {
             let Some(text) = slot.text(part) else { continue };
@@ -280,16 +278,7 @@ impl Batch<'_> {
             slot.handed[part as usize].store(true, Ordering::Relaxed);
             let base = self.committed.texts(node)[part as usize].as_deref();
             let done = match base.filter(|_| part == merged_part) {
-                Some(base) => self.dataset.map.update(&key, limit, &mut |old, new| {
-                    match old {
-                        Some(old) => {
-                            let merged = merge::merged(&merge, text, base, old, limits);
-                            new.extend_from_slice(merged.map_err(|error| error.at(&key))?.as_bytes());
-                        }
-                        None => new.extend_from_slice(text.as_bytes()),
-                    }
-                    Ok(())
-                }),
+                Some(base) => self.merge_text(&key, &merge, text, base),
                 None => self.dataset.map.write(&key, text.as_bytes()),
             };
             let stop = done.is_err();
@@ -299,6 +288,41 @@ impl Batch<'_> {
             }
         }
         Ok(())
+    }
+
+    fn merge_text(&self, key: &Key, merge: &Merge, text: &str, base: &str) -> Result<()> {
+        let limits = &self.dataset.options.limits;
+        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+        let mut gone: Vec<String> = Vec::new();
+        loop {
+            let mut missing = Vec::new();
+            self.dataset.map.update(key, limit, &mut |old, new| {
+                missing.clear();
+                let Some(old) = old else {
+                    new.extend_from_slice(text.as_bytes());
+                    return Ok(());
+                };
+                let merged = merge::merged(merge, text, base, old, &gone, limits).map_err(|error| error.at(key))?;
+                new.extend_from_slice(merged.text.as_bytes());
+                missing = merged.missing;
+                Ok(())
+            })?;
+            // What others moved away is not listed again; what a writer left out that did not know it is.
+            let before = gone.len();
+            for name in missing {
+                if !self.is_node(&key.parent().unwrap_or_default(), &name)? {
+                    gone.push(name);
+                }
+            }
+            if gone.len() == before {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_node(&self, group: &Key, name: &str) -> Result<bool> {
+        let place = group.join(name)?;
+        Ok(self.dataset.map.exists(&place.join(ZARRAY)?)? || self.dataset.map.exists(&place.join(ZGROUP)?)?)
     }
 }
 

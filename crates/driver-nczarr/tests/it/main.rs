@@ -9,3 +9,4 @@ mod redefine;
 mod rename;
 mod samples;
 mod support;
+mod together;

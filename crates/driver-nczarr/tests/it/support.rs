@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dispatch::{
     ByteRange, Clobber, CreateRequest, Dataset, Driver, Expect, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest,
-    Options, OutBuf, Registry, Version, Written, ZMap,
+    Options, OutBuf, Payload, Registry, Version, WriteJob, WriteTicket, Written, ZMap,
 };
 use driver_nczarr::NcZarrDriver;
 use model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
@@ -20,6 +21,12 @@ pub struct TestMap {
     writes: Mutex<Vec<String>>,
     /// Changes after this many fail.
     budget: Mutex<Option<usize>>,
+    /// Makes one step of looking at a version and writing.
+    turn: Mutex<()>,
+    /// Batches take all tickets there are before they write any.
+    eager: AtomicBool,
+    /// Batches write this many objects and forget the others.
+    forgetful: Mutex<Option<usize>>,
 }
 
 impl TestMap {
@@ -75,6 +82,24 @@ impl TestMap {
     /// Lets this many more changes pass.
     pub fn fail_after(&self, budget: Option<usize>) {
         *self.budget.lock().unwrap() = budget;
+    }
+
+    /// Lets batches take all tickets before they write any, as an asynchronous map does.
+    pub fn be_eager(&self) {
+        self.eager.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets batches forget all but the first tickets.
+    pub fn be_forgetful(&self, kept: Option<usize>) {
+        *self.forgetful.lock().unwrap() = kept;
+    }
+
+    fn write_now(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.spend(key)?;
+        self.writes.lock().unwrap().push(key.as_str().to_owned());
+        *self.versions.lock().unwrap().entry(key.as_str().to_owned()).or_default() += 1;
+        self.put(key.as_str(), value);
+        Ok(())
     }
 
     fn version(&self, key: &Key) -> u64 {
@@ -134,11 +159,8 @@ impl ZMap for TestMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.spend(key)?;
-        self.writes.lock().unwrap().push(key.as_str().to_owned());
-        *self.versions.lock().unwrap().entry(key.as_str().to_owned()).or_default() += 1;
-        self.put(key.as_str(), value);
-        Ok(())
+        let _turn = self.turn.lock().unwrap();
+        self.write_now(key, value)
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
@@ -147,10 +169,12 @@ impl ZMap for TestMap {
     }
 
     fn read_versioned(&self, key: &Key, _limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        let _turn = self.turn.lock().unwrap();
         Ok(self.read(key, ByteRange::ALL, out)?.then(|| Version::new(self.version(key))))
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let _turn = self.turn.lock().unwrap();
         let fits = match expect {
             Expect::Absent => !self.exists(key)?,
             Expect::Is(version) => version.get() == Some(&self.version(key)),
@@ -158,8 +182,37 @@ impl ZMap for TestMap {
         if !fits {
             return Ok(Written::Lost);
         }
-        self.write(key, value)?;
+        self.write_now(key, value)?;
         Ok(Written::Done(Some(Version::new(self.version(key)))))
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        let mut left = *self.forgetful.lock().unwrap();
+        let write = |key: &Key, ticket: WriteTicket, left: &mut Option<usize>| {
+            if let Some(left) = left {
+                match left.checked_sub(1) {
+                    Some(less) => *left = less,
+                    None => return,
+                }
+            }
+            let mut scratch = Vec::new();
+            let outcome = job.value(ticket.index, &mut scratch).and_then(|payload| match payload {
+                Payload::Scratch => self.write(key, &scratch),
+                Payload::Caller(bytes) => self.write(key, bytes),
+            });
+            job.done(ticket, outcome.map(|()| Written::Done(None)));
+        };
+        let (mut key, mut taken) = (Key::root(), Vec::new());
+        while let Some(ticket) = job.next(&mut key) {
+            assert!(ticket.expect.is_none(), "metadata asks for no versions here");
+            match self.eager.load(Ordering::Relaxed) {
+                true => taken.push((key.clone(), ticket)),
+                false => write(&key, ticket, &mut left),
+            }
+        }
+        for (key, ticket) in taken {
+            write(&key, ticket, &mut left);
+        }
     }
 }
 
