@@ -243,3 +243,93 @@ impl Piece<'_> {
         part
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::odometer::Odometer;
+
+    /// Offsets of all elements, in the order of memory.
+    fn slow(slab: &Slab<'_>, begin: u64, steps: &[u64]) -> Vec<u64> {
+        let mut offsets = vec![begin];
+        for dim in 0..steps.len() {
+            let place = |i| (slab.start[dim] + i * slab.step(dim)) * steps[dim];
+            offsets = offsets.iter().flat_map(|&at| (0..slab.count[dim]).map(move |i| at + place(i))).collect();
+        }
+        offsets
+    }
+
+    /// What a part says of places: where each element of memory is.
+    fn places(part: &Part, base: u64) -> Vec<u64> {
+        let mut offsets = vec![u64::MAX; part.elems];
+        Odometer::each(&part.dims, part.chunk_start, part.mem_start, |chunk, mem| offsets[mem] = base + chunk as u64);
+        offsets
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn pieces_are_all_elements_in_order(
+            dims in prop::collection::vec((0..3u64, 1..7u64, 1..4u64, 0..3u64), 0..5),
+            item in prop::sample::select(vec![1u64, 2, 4, 8]),
+            gap in 1..100u64, target in 8..400u64, extra in 0..50u64,
+        ) {
+            let (mut start, mut count, mut stride, mut steps) = (vec![], vec![], vec![], vec![]);
+            let mut bytes = item;
+            for (at, &(from, n, by, rest)) in dims.iter().enumerate() {
+                start.insert(0, from);
+                count.insert(0, n);
+                stride.insert(0, by);
+                // The slowest dimension may be that of records.
+                bytes += if at + 1 == dims.len() { extra } else { 0 };
+                steps.insert(0, bytes);
+                bytes *= from + n * by + rest;
+            }
+            let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
+            let offsets = slow(&slab, 3, &steps);
+            let lie = Lie::new(&slab, 3, &steps, item as usize).unwrap();
+            prop_assert_eq!(lie.elems, offsets.len());
+            prop_assert_eq!(lie.end(), offsets.last().unwrap() + item);
+            let cut = Cut::new(&lie, gap, target);
+            let mut done = 0;
+            for number in 0..cut.total {
+                let piece = cut.piece(number);
+                let expected = &offsets[done..done + piece.elems];
+                prop_assert_eq!((piece.first, piece.start), (done, expected[0]));
+                prop_assert_eq!(piece.span(), Some((expected.last().unwrap() + item - piece.start) as usize));
+                prop_assert_eq!(&places(&piece.part(false), piece.start), expected);
+                // The runs one after another hold the elements where the compact part says.
+                let run = piece.run();
+                prop_assert!((run * piece.runs()) as u64 <= target.max(item));
+                let compact = piece.part(true);
+                let in_runs: Vec<u64> = places(&compact, 0)
+                    .iter()
+                    .map(|&at| piece.run_start(at as usize / run) + at % run as u64)
+                    .collect();
+                prop_assert_eq!(&in_runs, expected);
+                if piece.is_dense() {
+                    prop_assert_eq!(run * piece.runs(), piece.elems * item as usize);
+                }
+                done += piece.elems;
+            }
+            prop_assert_eq!(done, offsets.len());
+        }
+    }
+
+    #[test]
+    fn adjacent_runs_are_joined() {
+        let lie = |slab: &Slab<'_>, steps: &[u64]| Lie::new(slab, 0, steps, 4).unwrap().levels.to_vec();
+        let level = |n, step| Level { n, step };
+        assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[48, 16, 4]), [level(24, 4)]);
+        assert_eq!(lie(&Slab::new(&[0; 3], &[2, 3, 4]), &[52, 16, 4]), [level(12, 4), level(2, 52)]);
+        assert_eq!(lie(&Slab::new(&[0; 3], &[2, 2, 4]), &[48, 16, 4]), [level(8, 4), level(2, 48)]);
+        let every = Slab { start: &[0, 1], count: &[3, 2], stride: Some(&[1, 2]) };
+        assert_eq!(lie(&every, &[16, 4]), [level(6, 8)]);
+        assert_eq!(lie(&Slab::new(&[], &[]), &[]), [level(1, 4)]);
+        assert!(Lie::new(&Slab::new(&[u64::MAX], &[1]), 0, &[4], 4).is_none());
+        assert!(Lie::new(&Slab::new(&[0], &[1]), u64::MAX - 3, &[4], 4).is_none());
+        assert!(Lie::new(&Slab { start: &[0], count: &[3], stride: Some(&[1 << 62]) }, 0, &[4], 4).is_none());
+    }
+}

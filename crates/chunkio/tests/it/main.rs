@@ -5,6 +5,7 @@ mod concurrent;
 mod direct;
 mod faults;
 mod filters;
+mod flat;
 mod map;
 mod oracle;
 mod random;
