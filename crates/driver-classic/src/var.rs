@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dispatch::{MemMut, MemRef, VarData};
+use chunkio::FlatArray;
+use dispatch::{Linear, MemMut, MemRef, VarData};
 use model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
 
 use crate::current::Current;
@@ -37,7 +38,8 @@ impl ClassicVar {
         }
     }
 
-    fn read(&self, current: &Current, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+    /// The array, when everything of a slab is there to be read.
+    fn readable<'c>(&self, current: &'c Current, slab: &Slab<'_>) -> Result<&'c FlatArray> {
         let array = current.array(&self.shared.model, self.id)?;
         if self.shared.writable && !slab.is_empty() {
             let here = current.here(self.id)?;
@@ -47,7 +49,7 @@ impl ClassicVar {
                 current.ensure(self.id, units, is_filling(&self.shared.model.snapshot()))?;
             }
         }
-        array.get(slab, out)
+        Ok(array)
     }
 
     fn write(&self, current: &Current, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
@@ -98,7 +100,11 @@ pub(crate) fn is_filling(model: &Model) -> bool {
 
 impl VarData for ClassicVar {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.with_current(|current| self.read(current, slab, out))
+        self.with_current(|current| self.readable(current, slab)?.get(slab, out))
+    }
+
+    fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
+        self.with_current(|current| self.readable(current, slab)?.get_linear(slab, out, linear))
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {

@@ -1,0 +1,80 @@
+//! Files in memory.
+
+use std::fs;
+
+use dispatch::{Clobber, NcDispatch as _, Options};
+use model::{ErrorKind, NcType, Values};
+
+use crate::support::{ROOT, all, create, dim, enddef, open, place, put, registry, var, with_mode};
+
+fn image() -> Vec<u8> {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let t = dim(&*ds, "t", 0);
+    let v = var(&*ds, "v", NcType::Int, &[t]);
+    enddef(&*ds);
+    put(&*ds, v, &[0], &[2], &Values::Int(vec![1, 2]));
+    ds.close().unwrap();
+    fs::read(&path).unwrap()
+}
+
+#[test]
+fn bytes_are_opened_and_changed_in_a_copy() {
+    let bytes = image();
+    let (registry, options) = (registry(), Options::default());
+    let ds = registry.open_bytes("anything", bytes.clone().into(), false, &options).unwrap();
+    assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2]));
+    assert_eq!(ds.def_dim(ROOT, "x", None).unwrap_err().kind(), ErrorKind::Perm);
+    assert_eq!(ds.image().unwrap(), bytes);
+    ds.close().unwrap();
+
+    let ds = registry.open_bytes("anything", bytes.clone().into(), true, &options).unwrap();
+    let v = ds.inq_varid(ROOT, "v").unwrap();
+    put(&*ds, v, &[2], &[1], &Values::Int(vec![3]));
+    ds.redef().unwrap();
+    var(&*ds, "w", NcType::Byte, &[]);
+    enddef(&*ds);
+    ds.close().unwrap();
+    let changed = ds.image().unwrap();
+    let ds = registry.open_bytes("anything", changed.into(), false, &options).unwrap();
+    assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2, 3]));
+    assert_eq!(all(&*ds, "w"), Values::Byte(vec![model::fill::BYTE]));
+
+    let error = registry.open_bytes("x", b"no dataset".to_vec().into(), false, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotNc);
+}
+
+#[test]
+fn what_is_made_in_memory_is_the_file_it_would_be() {
+    for persist in [false, true] {
+        let (_folder, path) = place("x.nc");
+        let target = with_mode(&path, "cdf1");
+        let make = |clobber| registry().create_in_memory(&target, clobber, false, &Options::default(), persist);
+        let ds = make(Clobber::Refuse).unwrap();
+        let t = dim(&*ds, "t", 0);
+        let v = var(&*ds, "v", NcType::Int, &[t]);
+        enddef(&*ds);
+        put(&*ds, v, &[0], &[2], &Values::Int(vec![1, 2]));
+        assert!(!path.exists());
+        ds.close().unwrap();
+        assert_eq!(ds.image().unwrap(), image());
+        assert_eq!(path.exists(), persist);
+        if !persist {
+            continue;
+        }
+        assert_eq!(fs::read(&path).unwrap(), image());
+        assert_eq!(make(Clobber::Refuse).unwrap_err().kind(), ErrorKind::Exist);
+        make(Clobber::Replace).unwrap().close().unwrap();
+        assert!(open(&path, false).inq_varids(ROOT).unwrap().is_empty());
+        fs::write(&path, "a text").unwrap();
+        assert_eq!(make(Clobber::Replace).unwrap_err().kind(), ErrorKind::Exist);
+    }
+}
+
+#[test]
+fn a_file_is_not_in_memory() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    assert_eq!(ds.image().unwrap_err().kind(), ErrorKind::InMemory);
+    ds.close().unwrap();
+}

@@ -1,0 +1,225 @@
+//! What the formats cannot hold, and files that are none.
+
+use std::fs;
+
+use dispatch::{Clobber, Dataset, NcDispatch as _, Options};
+use model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Values};
+
+use crate::support::{
+    ROOT, all, create, dim, enddef, get, open, place, put, registry, try_get, try_open, var, with_mode,
+};
+
+fn kind<T>(outcome: model::Result<T>) -> Option<ErrorKind> {
+    outcome.err().map(|error| error.kind())
+}
+
+#[test]
+fn what_a_format_cannot_hold() {
+    for (mode, wide) in [("cdf1", false), ("cdf2", false), ("cdf5", true)] {
+        let (_folder, path) = place("x.nc");
+        let ds = create(&path, mode);
+        let t = dim(&*ds, "t", 0);
+        let x = dim(&*ds, "x", 2);
+        let v = var(&*ds, "v", NcType::Int, &[t, x]);
+        let bad_type = Some(ErrorKind::BadType);
+        assert_eq!(kind(ds.def_dim(ROOT, "u", None)), Some(ErrorKind::Unlimit));
+        assert_eq!(kind(ds.def_var(ROOT, "w", NcType::Int, &[x, t])), Some(ErrorKind::UnlimPos));
+        assert_eq!(kind(ds.def_var(ROOT, "w", NcType::String, &[x])), bad_type);
+        for ty in [NcType::UByte, NcType::UShort, NcType::UInt, NcType::Int64, NcType::UInt64] {
+            assert_eq!(kind(ds.def_var(ROOT, ty.name(), ty, &[x])), bad_type.filter(|_| !wide), "{mode} {ty:?}");
+        }
+        let strings = Values::String(vec![NcString::new()]);
+        assert_eq!(kind(ds.put_att(ROOT, None, "s", NcType::String, &strings)), bad_type);
+        let long = Values::Int64(vec![1]);
+        assert_eq!(kind(ds.put_att(ROOT, None, "l", NcType::Int64, &long)), bad_type.filter(|_| !wide));
+        let nc4 = Some(ErrorKind::NotNc4);
+        assert_eq!(kind(ds.def_grp(ROOT, "g")), nc4);
+        assert_eq!(kind(ds.def_opaque(ROOT, 3, "o")), nc4);
+        assert_eq!(kind(ds.def_var_chunking(v, &Chunking::Chunked(vec![1, 1]))), nc4);
+        assert_eq!(kind(ds.def_var_endian(v, Endian::Little)), nc4);
+        assert_eq!(kind(ds.def_var_endian(v, Endian::Big)), None);
+        assert_eq!(kind(ds.def_dim(ROOT, "a/b", Some(1))), Some(ErrorKind::BadName));
+        let too_long = if wide { i64::MAX as u64 - 2 } else { u64::from(u32::MAX) };
+        assert_eq!(kind(ds.def_dim(ROOT, "long", Some(too_long))), Some(ErrorKind::DimSize));
+        enddef(&*ds);
+        ds.close().unwrap();
+    }
+}
+
+#[test]
+fn names_are_stored_in_nfc() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    var(&*ds, "a\u{308}", NcType::Int, &[]);
+    enddef(&*ds);
+    ds.close().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert!(bytes.windows(2).any(|pair| pair == "ä".as_bytes()));
+    open(&path, false).inq_varid(ROOT, "a\u{308}").unwrap();
+}
+
+#[test]
+fn sizes_that_only_the_last_variable_may_have() {
+    let big = |ds: &dyn Dataset, name: &str, first: DimId, bytes: u64| {
+        let x = dim(ds, &format!("{name}_x"), bytes / 4);
+        var(ds, name, NcType::Int, &[first, x])
+    };
+    // What is defined: bytes of fixed variables, and of records. `None`: it can be written.
+    let (g2, g4) = (2u64 << 30, 4u64 << 30);
+    let too_large = Some(ErrorKind::VarSize);
+    for (mode, fixed, records, expected) in [
+        ("cdf1", vec![g2], vec![], None),
+        ("cdf1", vec![8, g2], vec![], None),
+        ("cdf1", vec![g2, 8], vec![], too_large),
+        ("cdf1", vec![g2], vec![8], too_large),
+        ("cdf1", vec![8], vec![g2], None),
+        ("cdf1", vec![], vec![8, g2], None),
+        ("cdf1", vec![], vec![g2, 8], too_large),
+        // Each is small enough; but the third would begin too far behind.
+        ("cdf1", vec![g2 - 8, g2 - 8, 8], vec![], too_large),
+        ("cdf2", vec![g2 - 8, g2 - 8, 8], vec![], None),
+        ("cdf2", vec![g2, g2, 8], vec![8, g2], None),
+        ("cdf2", vec![8, g4], vec![], None),
+        ("cdf2", vec![g4, 8], vec![], too_large),
+        ("cdf2", vec![8, g4], vec![8], too_large),
+        ("cdf5", vec![g4, g4 * 16, 8], vec![g4, 8], None),
+    ] {
+        let (_folder, path) = place("x.nc");
+        let ds = create(&path, mode);
+        // Only places are of interest here, not gigabytes.
+        ds.set_fill(FillMode::NoFill).unwrap();
+        let (t, one) = (dim(&*ds, "t", 0), dim(&*ds, "one", 1));
+        for (at, &bytes) in fixed.iter().enumerate() {
+            big(&*ds, &format!("f{at}"), one, bytes);
+        }
+        for (at, &bytes) in records.iter().enumerate() {
+            big(&*ds, &format!("r{at}"), t, bytes);
+        }
+        assert_eq!(kind(ds._enddef(0, 0, 0, 0)), expected, "{mode} {fixed:?} {records:?}");
+        ds.abort().unwrap();
+        if expected.is_some() {
+            assert!(!path.exists(), "what was never finished is gone");
+        }
+    }
+}
+
+#[test]
+fn sizes_beyond_a_field_are_stored_as_its_largest_number() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf2");
+    let x = dim(&*ds, "x", (4 << 30) - 8);
+    let y = dim(&*ds, "y", 2);
+    let v = var(&*ds, "v", NcType::Byte, &[y, x]);
+    enddef(&*ds);
+    ds.set_fill(FillMode::NoFill).unwrap();
+    put(&*ds, v, &[1, (4 << 30) - 9], &[1, 1], &Values::Byte(vec![5]));
+    ds.close().unwrap();
+    let ds = open(&path, false);
+    assert_eq!(get(&*ds, v, &[1, (4 << 30) - 10], &[1, 2]), Values::Byte(vec![0, 5]));
+    let mut head = vec![0; 200];
+    use std::io::Read as _;
+    let read = fs::File::open(&path).unwrap().read(&mut head).unwrap();
+    assert!(head[..read].windows(4).any(|word| word == [0xFF; 4]));
+}
+
+#[test]
+fn files_that_are_cut_short() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
+    let v = var(&*ds, "v", NcType::Int, &[t, x]);
+    let w = var(&*ds, "w", NcType::Int, &[t]);
+    enddef(&*ds);
+    put(&*ds, v, &[0, 0], &[3, 2], &Values::Int(vec![1, 2, 3, 4, 5, 6]));
+    put(&*ds, w, &[0], &[3], &Values::Int(vec![7, 8, 9]));
+    ds.close().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let cut = |missing: usize| fs::write(&path, &whole[..whole.len() - missing]).unwrap();
+    // Of the last record the rest is zeros.
+    cut(6);
+    let ds = open(&path, true);
+    assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2, 3, 4, 5, 0]));
+    assert_eq!(all(&*ds, "w"), Values::Int(vec![7, 8, 0]));
+    ds.close().unwrap();
+    // More than that is lost, which is told; what is there can be read.
+    cut(20);
+    let ds = open(&path, false);
+    assert_eq!(get(&*ds, v, &[0, 0], &[1, 2]), Values::Int(vec![1, 2]));
+    assert_eq!(get(&*ds, w, &[0], &[1]), Values::Int(vec![7]));
+    assert_eq!(kind(try_get(&*ds, w, &[1], &[1])), Some(ErrorKind::Trunc));
+    assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::Trunc));
+    // Every header that is cut is refused.
+    let header = whole.len() - 3 * 12;
+    for len in 0..header {
+        fs::write(&path, &whole[..len]).unwrap();
+        let error = try_open(&path, false).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotNc | ErrorKind::Trunc), "{len}: {error}");
+    }
+}
+
+#[test]
+fn damage_that_shows() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 6));
+    let v = var(&*ds, "v", NcType::Int, &[x]);
+    let w = var(&*ds, "w", NcType::Int, &[t, x]);
+    enddef(&*ds);
+    put(&*ds, v, &[0], &[6], &Values::Int(vec![1; 6]));
+    put(&*ds, w, &[0, 0], &[2, 6], &Values::Int(vec![2; 12]));
+    ds.close().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let find = |what: &[u8]| whole.windows(what.len()).position(|window| window == what).unwrap();
+    let with = |at: usize, bytes: &[u8]| {
+        let mut damaged = whole.clone();
+        damaged[at..at + bytes.len()].copy_from_slice(bytes);
+        fs::write(&path, damaged).unwrap();
+    };
+    // A length that no longer goes with the sizes: the variables cannot be read, the rest can.
+    with(find(b"x\0\0\0") + 7, &[5]);
+    let ds = open(&path, false);
+    assert_eq!(kind(try_get(&*ds, v, &[0], &[1])), Some(ErrorKind::VarMeta));
+    assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::VarMeta));
+    for (what, at, bytes, expected) in [
+        ("the version", 3, &[3u8][..], ErrorKind::NotNc),
+        ("the tag of the dimensions", 11, &[11], ErrorKind::NotNc),
+        ("the number of dimensions", 12, &[0x7F], ErrorKind::Trunc),
+        ("the length of a name", 16, &[0x7F], ErrorKind::Trunc),
+        ("an empty name", 19, &[0], ErrorKind::BadName),
+        ("a second record dimension", find(b"x\0\0\0") + 7, &[0], ErrorKind::Unlimit),
+        ("a type", find(b"v\0\0\0") + 22, &[1], ErrorKind::BadType),
+        ("a dimension", find(b"v\0\0\0") + 11, &[2], ErrorKind::BadDim),
+        ("a place in the header", find(b"v\0\0\0") + 28, &[0, 0, 0, 4], ErrorKind::NotNc),
+        ("a place in another variable", find(b"w\0\0\0") + 35, &[0], ErrorKind::NotNc),
+        ("a second variable of one name", find(b"w\0\0\0"), b"v", ErrorKind::NameInUse),
+    ] {
+        with(at, bytes);
+        // Which record dimension and which place that was depends on the layout above.
+        let error = try_open(&path, false).err().unwrap_or_else(|| panic!("{what} was believed"));
+        assert_eq!(error.kind(), expected, "{what}: {error}");
+    }
+}
+
+#[test]
+fn what_is_no_classic_file_is_left_alone() {
+    let (folder, path) = place("x.nc");
+    let over = |clobber| registry().create(&with_mode(&path, "classic"), clobber, false, &Options::default());
+    fs::write(&path, "a text").unwrap();
+    for clobber in [Clobber::Refuse, Clobber::Replace] {
+        assert_eq!(kind(over(clobber)), Some(ErrorKind::Exist));
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"a text");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(kind(over(Clobber::Replace)), Some(ErrorKind::Exist));
+    fs::remove_dir(&path).unwrap();
+    // What was begun and never finished is empty, and nothing is lost with it.
+    fs::write(&path, "").unwrap();
+    over(Clobber::Replace).unwrap().close().unwrap();
+    assert!(open(&path, false).inq_varids(ROOT).unwrap().is_empty());
+    let missing = folder.path().join("no/such.nc");
+    assert_eq!(
+        kind(registry().create(&with_mode(&missing, "classic"), Clobber::Refuse, false, &Options::default())),
+        Some(ErrorKind::NotFound)
+    );
+}
