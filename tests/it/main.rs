@@ -7,6 +7,7 @@ mod corpus;
 mod layout;
 mod netcdf_c;
 mod odd;
+mod one;
 mod refused;
 mod right;
 mod round_trip;

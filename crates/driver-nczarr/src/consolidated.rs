@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use dispatch::{Key, Limits};
 use model::{ErrorKind, Result};
 
-use crate::json::{self, Members, Room, Value, quote, text};
+use crate::json::Members;
+use crate::json::{self, Room, Value, quote, text};
 use crate::parallel;
 
 /// The key of the document.
@@ -18,6 +19,9 @@ pub(crate) const ZMETADATA: &str = ".zmetadata";
 
 /// Keys with more segments are refused: nothing nests so deep.
 const MAX_SEGMENTS: usize = 256;
+
+/// So many bytes of the document are read by one thread at a time.
+const PIECE: usize = 16 << 10;
 
 /// Documents by key.
 #[derive(Debug)]
@@ -33,7 +37,7 @@ impl<'t> Consolidated<'t> {
     /// [`ErrorKind::NcZarr`] if it is no JSON, [`ErrorKind::ZarrMeta`] if it is of another format or not an object of
     /// objects.
     pub(crate) fn read(document: &'t [u8], limits: &Limits) -> Result<Self> {
-        let parts = json::text_of(document, limits).ok().and_then(|text| split(text, limits));
+        let parts = json::text_of(document, limits).ok().and_then(|text| split(text, limits, PIECE));
         let (mut members, documents) = match parts {
             Some((members, documents)) => (members, Some(documents)),
             // Odd or broken: read as a whole it says what is wrong.
@@ -121,115 +125,49 @@ fn check(key: &str, document: &Value<'_>, checked: &mut Key, limits: &Limits) ->
 type Documents<'t> = Vec<(Cow<'t, str>, Value<'t>)>;
 
 /// Reads an object one of whose members is `metadata`, the members of that on as many threads as there are, and gives
-/// it apart from the others; `None` if the text is anything else, or breaks a limit.
-///
-/// The extent of each member is where its brackets close; that all of them are values of their own, and what is between
-/// them is what belongs there, makes the whole the same as if it had been read at once.
-fn split<'t>(text: &'t str, limits: &Limits) -> Option<(Members<'t>, Documents<'t>)> {
-    let (mut members, mut parts) = (Members::new(), None);
-    let mut room = Room::of(limits).below(1)?;
-    let end = extents(text, &mut |name, extent| {
-        if name == "metadata" && extent.starts_with('{') && parts.is_none() {
-            let mut inner = Vec::new();
-            extents(extent, &mut |name, extent| {
-                inner.push((name, extent));
-                Some(())
-            })
-            .filter(|rest| rest.is_empty())?;
-            parts = Some(inner);
-        } else if name == "metadata" || members.contains_key(name) {
-            return None;
-        } else {
-            members.insert(name, json::read_part(extent, &mut room).ok()?);
+/// it apart from the others; `None` if the text is anything else, or breaks a limit. A thread reads about `piece` bytes at
+/// a time.
+fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t>, Documents<'t>)> {
+    let (mut room, below) = (Room::of(limits), Room::of(limits).below(2)?);
+    let (mut documents, mut values) = (Vec::new(), 0u64);
+    let members = json::around(text, "metadata", &mut room, |from| {
+        let cuts = cuts(text, from, piece);
+        let pieces = parallel::each(cuts.len(), 1, |i| {
+            let until = cuts.get(i + 1).copied().unwrap_or(usize::MAX);
+            json::members(text, cuts[i], until, below)
+        });
+        let (mut end, mut closed) = (from, false);
+        for (piece, from) in pieces.into_iter().zip(cuts) {
+            // Each begins where the one before it ends.
+            if closed || end != from {
+                return None;
+            }
+            let piece = piece?;
+            (end, closed) = (piece.end, piece.closed);
+            values = values.saturating_add(piece.values);
+            documents.extend(piece.members);
         }
-        Some(())
+        closed.then_some(end)
     })?;
-    let parts = parts.filter(|_| end.bytes().all(is_blank))?;
-    let below = Room::of(limits).below(2)?;
-    let read = parallel::each(parts.len(), |i| {
-        let mut room = below;
-        let value = json::read_part(parts[i].1, &mut room).ok()?;
-        Some((value, room.values))
-    });
-    let (mut documents, mut values) = (Vec::with_capacity(parts.len()), room.values);
-    for ((name, _), read) in parts.into_iter().zip(read) {
-        let (value, count) = read?;
-        values = values.saturating_add(count);
-        documents.push((Cow::Borrowed(name), value));
-    }
     documents.sort_by(|(a, _), (b, _)| a.cmp(b));
     let repeated = documents.windows(2).any(|pair| pair[0].0 == pair[1].0);
     (room.holds(values) && !repeated).then_some((members, documents))
 }
 
-/// Tells `member` the names and extents of the members of the object with which `text` starts; answers what follows
-/// it. `None` if it is no plain object: no escapes in names, at least one member.
-fn extents<'t>(text: &'t str, member: &mut dyn FnMut(&'t str, &'t str) -> Option<()>) -> Option<&'t str> {
+/// Where the members of the object that begin at `from` may be cut into pieces, `from` the first of them: at what looks
+/// like the key of a document. A wrong guess is found out, and costs only time.
+fn cuts(text: &str, from: usize, piece: usize) -> Vec<usize> {
     let bytes = text.as_bytes();
-    let skip = |mut at: usize| {
-        while bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
-            at += 1;
+    let mut cuts = vec![from];
+    let mut at = from.saturating_add(piece);
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.windows(3).position(|three| three == b"/.z")) {
+        let Some(quote) = bytes[from..at + found].iter().rposition(|&byte| byte == b'"') else { break };
+        if cuts.last().is_some_and(|&last| last < from + quote) {
+            cuts.push(from + quote);
         }
-        at
-    };
-    let mut at = skip(0);
-    (bytes.get(at) == Some(&b'{')).then_some(())?;
-    loop {
-        at = skip(at + 1);
-        (bytes.get(at) == Some(&b'"')).then_some(())?;
-        let end = string_end(bytes, at)?;
-        let name = text.get(at + 1..end - 1).filter(|name| !name.contains('\\'))?;
-        at = skip(end);
-        (bytes.get(at) == Some(&b':')).then_some(())?;
-        at = skip(at + 1);
-        let end = value_end(bytes, at)?;
-        member(name, text.get(at..end)?)?;
-        at = skip(end);
-        match bytes.get(at)? {
-            b',' => {}
-            b'}' => return text.get(at + 1..),
-            _ => return None,
-        }
+        at = (at + found + 3).saturating_add(piece);
     }
-}
-
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-/// Where the string that starts at `at` ends, behind its quote.
-fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += 1;
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 1,
-            _ => {}
-        }
-    }
-}
-
-/// Where the value that starts at `at` ends, if it is one.
-fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    loop {
-        match bytes.get(at)? {
-            b'"' => at = string_end(bytes, at)?,
-            b'{' | b'[' => {
-                depth += 1;
-                at += 1;
-            }
-            b'}' | b']' | b',' if depth == 0 => return Some(at),
-            b'}' | b']' => {
-                depth -= 1;
-                at += 1;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => at += 1,
-        }
-    }
+    cuts
 }
 
 /// The document that repeats these texts.
@@ -264,8 +202,8 @@ mod tests {
     }
 
     /// What is read in parts, put together.
-    fn together(document: &str) -> Option<Members<'_>> {
-        let (mut members, documents) = split(document, &Limits::default())?;
+    fn together(document: &str, piece: usize) -> Option<Members<'_>> {
+        let (mut members, documents) = split(document, &Limits::default(), piece)?;
         members.insert("metadata", Value::Object(documents.into_iter().collect()));
         Some(members)
     }
@@ -275,14 +213,15 @@ mod tests {
         #[test]
         fn parts_make_the_whole(
             pieces in prop::collection::vec(prop::sample::select(vec![
-                "{", "}", "[", "]", ",", ":", "\"a\"", "\"}\\\"\"", "\"metadata\"", "{\"k\":[1,{}]}", "\"b/c\":", "1",
+                "{", "}", "[", "]", ",", ":", "\"a\"", "\"}\\\"\"", "\"metadata\"", "{\"k\":[1,{}]}", "\"b/c\":", "\"a/.z\": {}", "/.z", "1",
                 " ", "\n", "\"", "\\", "é", "01",
             ]), 0..14),
             head in prop::sample::select(vec!["", "{\"metadata\": {", "{\"metadata\": {\"a\": {}, \"b\": {\"x\": "]),
             tail in prop::sample::select(vec!["", "}}", "}}}", "}, \"zarr_consolidated_format\": 1}"]),
+            piece in 0usize..20,
         ) {
             let document = format!("{head}{}{tail}", pieces.concat());
-            if let Some(parts) = together(&document) {
+            if let Some(parts) = together(&document, piece) {
                 prop_assert_eq!(Some(parts), whole(&document), "{}", document);
             }
         }
@@ -292,17 +231,18 @@ mod tests {
     fn what_writers_write_is_read_in_parts() {
         let mut many = String::from("{\n  \"zarr_consolidated_format\": 1, \"metadata\": {\"\": {}");
         for i in 0..500 {
-            many += &format!(",\n\t\"v{i:03}/.zarray\": {{\"shape\": [{i}], \"s\": \"}}\\\"{{\"}}");
+            many += &format!(",\n\t\"v{i:03}/.zarray\": {{\"shape\": [{i}], \"s\": \"}}\\\"{{ \"}}");
         }
         many += "}}\n";
-        assert_eq!(together(&many).unwrap(), whole(&many).unwrap());
+        for piece in [1, 7, 100, 1000, 10_000, usize::MAX] {
+            assert_eq!(together(&many, piece).unwrap(), whole(&many).unwrap());
+        }
         let read = read(&many).unwrap();
         assert_eq!(read.children(&Key::root()).len(), 500);
         assert!(read.document(&Key::new("v499/.zarray").unwrap()).is_some());
         for odd in [
             "{\"metadata\": {}, \"metadata\": {\"a\": {}}}",
             "{\"metadata\": {\"a\": {}, \"a\": {\"b\": 1}}}",
-            "{\"metadata\": {\"\\u0061\": {}}}",
             "{\"metadata\": {\"a\": {\"b\": [1}}}",
             "{\"metadata\": {\"a\": }}",
             "{\"metadata\": {\"a\": 1 2}}",
@@ -310,7 +250,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert_eq!(together(odd), None, "{odd}");
+            assert_eq!(together(odd, 1), None, "{odd}");
         }
     }
 
@@ -323,7 +263,7 @@ mod tests {
             limits.document = 128 * values;
             limits.json_depth = depth;
             let whole = json::read(document.as_bytes(), &limits).is_ok();
-            assert_eq!(split(document, &limits).is_some(), whole, "{values} values, {depth} deep");
+            assert_eq!(split(document, &limits, 1).is_some(), whole, "{values} values, {depth} deep");
             assert_eq!(whole, (values, depth) == (7, 4));
         }
     }

@@ -49,6 +49,9 @@ pub(crate) enum Node {
 /// The most documents one node has.
 const MOST: usize = 3;
 
+/// This many places are looked at by one thread at a time.
+const STEP: usize = 64;
+
 /// Fewer documents than this are read on the calling thread: the pool costs more than it gives.
 const FEW: usize = 32;
 
@@ -124,12 +127,17 @@ impl Source<'_> {
         places: &[Place],
         reading: &Reading<'_>,
     ) -> Vec<Node> {
-        let find = |place: &Place, name: &str| consolidated.document(&place.key.join(name).ok()?);
+        let find = |place: &Place, name: &str, key: &mut Key| {
+            key.set(&place.key);
+            key.push(name).ok()?;
+            consolidated.document(key)
+        };
+        let mut key = Key::root();
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
         for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
             for (j, name) in self.documents(place.want).iter().enumerate() {
-                if find(place, name).is_none()
+                if find(place, name, &mut key).is_none()
                     && let Ok(key) = place.key.join(name)
                 {
                     omitted.push(((i, j), key));
@@ -139,13 +147,16 @@ impl Source<'_> {
         let keys: Vec<Key> = omitted.iter().map(|(_, key)| key.clone()).collect();
         let read = read(self.map, &keys, self.limits);
         let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
-        parallel::each(places.len(), |i| {
-            let place = &places[i];
+        parallel::each(places.len(), STEP, |i| {
+            let (place, mut key) = (&places[i], Key::root());
             let names: &[&str] =
                 if place.want == Want::Any { &[ZARRAY, ZATTRS, ZGROUP] } else { self.documents(place.want) };
             let mut found: [Outcome<&Value<'_>>; MOST] = [const { Ok(None) }; MOST];
             for (j, name) in names.iter().enumerate() {
-                found[j] = match find(place, name) {
+                if *name == ZGROUP && place.want == Want::Any && matches!(found[0], Ok(Some(_))) {
+                    break;
+                }
+                found[j] = match find(place, name, &mut key) {
                     Some(document) => Ok(Some(document)),
                     None => match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
                         Ok(at) => stored[at].1.as_ref().map(Option::as_ref).map_err(Error::clone),
@@ -262,6 +273,9 @@ impl ReadJob for Job<'_> {
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let (i, j) = (ticket.index / MOST, ticket.index % MOST);
         let here = crate::fetch::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
+        if self.threads > 1 && ticket.index.is_multiple_of(STEP * MOST) {
+            parallel::stock_up();
+        }
         let lock = || self.slots[i].lock().unwrap_or_else(PoisonError::into_inner);
         let mut slot = lock();
         let others = (0..self.documents[i].len()).filter(|&other| other != j);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dispatch::{Dataset, Key, MountedMap, OpenRequest};
 use model::Result;
 
+use crate::dtype::Kind;
 use crate::fetch::{Source, read_here};
 use crate::flavour::{self, Flavour, Loaded};
 use crate::json::Object;
@@ -34,12 +35,19 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     }
     let source = Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None };
     let Some((groups, name)) = names(path) else { return Ok(None) };
-    let Some(root) = root(&source) else { return Ok(None) };
+    let Some(attrs) = document(&source, &Key::root(), ZATTRS) else { return Ok(None) };
+    let root = RawRoot { zgroup: None, attrs, zarray: None };
+    // Where the attributes do not say that this is NCZarr, the root's `.zgroup` may, in the older style. As plain Zarr
+    // that matters to text alone.
+    let told = lists::superblock(root.attrs.as_ref(), None).is_some();
+    if !told && !request.target.has_mode("zarr") && !is_plain(&source) {
+        return Ok(None);
+    }
     let opening = Opening::new(request, mounted.clone(), &root)?;
     let reading = opening.reading();
-    match tree(&source, root, &groups, name, opening.flavour, &reading)
-        .and_then(|tree| link(tree, opening.flavour, &reading))
-    {
+    let tree = tree(&source, root, &groups, name, opening.flavour, &reading);
+    let tree = tree.filter(|tree| told || !is_text(tree) || is_plain(&source));
+    match tree.and_then(|tree| link(tree, opening.flavour, &reading)) {
         Some(loaded) => opening.dataset(loaded, false).map(Some),
         None => Ok(None),
     }
@@ -56,18 +64,17 @@ fn names(path: &str) -> Option<(Vec<&str>, &str)> {
     Some((names, name))
 }
 
-/// What the root says of the whole. Its `.zgroup` matters only if its attributes do not tell that this is NCZarr.
-fn root(source: &Source<'_>) -> Option<RawRoot> {
-    let attrs = document(source, &Key::root(), ZATTRS)?;
-    let mut root = RawRoot { zgroup: None, attrs, zarray: None };
-    if lists::superblock(root.attrs.as_ref(), None).is_none() {
-        root.zgroup = document(source, &Key::root(), ZGROUP)?;
-        if lists::superblock(None, root.zgroup.as_ref()).is_some() {
-            // The older style has its lists elsewhere.
-            return None;
-        }
-    }
-    Some(root)
+/// Whether the root's `.zgroup` holds no superblock, as far as it can be read.
+fn is_plain(source: &Source<'_>) -> bool {
+    let zgroup = document(source, &Key::root(), ZGROUP);
+    zgroup.is_some_and(|zgroup| lists::superblock(None, zgroup.as_ref()).is_none())
+}
+
+/// Whether the array is anything but numbers.
+fn is_text(tree: &RawTree) -> bool {
+    let arrays = tree.groups.iter().flat_map(|group| &group.arrays);
+    let mut kinds = arrays.filter_map(|array| Some(array.built.stored.meta.as_ref()?.dtype.kind));
+    !kinds.all(|kind| matches!(kind, Kind::Number(_) | Kind::Bool))
 }
 
 /// A document, if it can be read: `Some(None)` if there is none.

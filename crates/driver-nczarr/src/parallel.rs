@@ -1,26 +1,25 @@
-//! The same work for many pieces, on the pool of threads: [`each`].
+//! The same work for many pieces, on the pool of threads: [`each`]; and their memory: [`stock_up`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use dispatch::pull_parallel;
 
-/// A thread takes this many pieces at a time; fewer are not worth a thread.
-const STEP: usize = 64;
-
-/// What `work` makes of each of `count` pieces, in order.
-pub(crate) fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    if count <= STEP {
+/// What `work` makes of each of `count` pieces, in order. A thread takes `step` of them at a time; fewer are not worth
+/// a thread.
+pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    if count <= step {
         return (0..count).map(work).collect();
     }
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count.div_ceil(STEP))));
-    pull_parallel(count.div_ceil(STEP), &|| {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count.div_ceil(step))));
+    pull_parallel(count.div_ceil(step), &|| {
         loop {
-            let from = next.fetch_add(STEP, Ordering::Relaxed);
+            let from = next.fetch_add(step, Ordering::Relaxed);
             if from >= count {
                 return;
             }
-            let part: Vec<T> = (from..count.min(from + STEP)).map(&work).collect();
+            stock_up();
+            let part: Vec<T> = (from..count.min(from + step)).map(&work).collect();
             done.lock().unwrap_or_else(PoisonError::into_inner).push((from, part));
         }
     });
@@ -31,14 +30,23 @@ pub(crate) fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> V
     all
 }
 
+/// Has the allocator take memory for this thread from the system at once.
+///
+/// glibc does that page by page, with a system call each, on any thread but the first; a larger piece that was given
+/// back stays with the thread.
+pub(crate) fn stock_up() {
+    const BYTES: usize = 96 << 10;
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_piece_once_and_in_order() {
-        for count in [0, 1, STEP, STEP + 1, 10 * STEP - 1] {
-            assert!(each(count, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)), "{count}");
+        for (count, step) in [(0, 1), (1, 1), (7, 1), (64, 64), (65, 64), (639, 64)] {
+            assert!(each(count, step, |i| i * 3).into_iter().eq((0..count).map(|i| i * 3)), "{count} by {step}");
         }
     }
 }

@@ -73,7 +73,12 @@ impl<'t> Members<'t> {
         match &mut self.0 {
             Store::Few(few) => match few.iter().position(|member| member.0 == name) {
                 Some(place) => few[place].1 = value,
-                None if few.len() < FEW => few.push((name, value)),
+                None if few.len() < FEW => {
+                    if few.capacity() == 0 {
+                        few.reserve_exact(FEW / 2);
+                    }
+                    few.push((name, value));
+                }
                 None => {
                     let mut many: IndexMap<_, _> = std::mem::take(few).into_iter().collect();
                     many.insert(name, value);

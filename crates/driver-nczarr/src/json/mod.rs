@@ -12,13 +12,15 @@
 mod members;
 mod number;
 mod parse;
+mod pieces;
 mod write;
 
 use std::borrow::Cow;
 
 pub(crate) use members::Members;
 pub(crate) use number::{float, integer, single};
-pub(crate) use parse::{Room, parse, read, read_part, text_of};
+pub(crate) use parse::{Room, parse, read, text_of};
+pub(crate) use pieces::{around, members};
 pub(crate) use write::{quote, text, write_list, write_name, write_number, write_strict, write_string};
 
 /// A value with text of its own.

@@ -42,7 +42,8 @@ pub(crate) fn integer(text: &str) -> Option<i128> {
         }
         i128::from_str_radix(hex, 16).ok()?
     } else if is_digits(digits) {
-        digits.parse().ok()?
+        // The shorter parse is the faster one.
+        if digits.len() <= 18 { digits.parse::<i64>().ok()?.into() } else { digits.parse().ok()? }
     } else {
         let value = float(digits)?;
         // Beyond 2^53 the text may have named another integer than the float.

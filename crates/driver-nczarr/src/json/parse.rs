@@ -29,7 +29,12 @@ pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
 /// [`ErrorKind::NcZarr`] with the position and what was expected there, also when a limit is exceeded.
 pub(crate) fn read<'t>(document: &'t [u8], limits: &Limits) -> Result<Value<'t>> {
     let text = text_of(document, limits)?;
-    Parser { text, at: 0, room: Room::of(limits) }.value()
+    let mut parser = Parser { text, at: 0, room: Room::of(limits) };
+    let value = parser.value()?;
+    match parser.peek() {
+        None => Ok(value),
+        Some(_) => Err(parser.error("the end of the document")),
+    }
 }
 
 /// The text of a document.
@@ -47,22 +52,11 @@ pub(crate) fn text_of<'t>(document: &'t [u8], limits: &Limits) -> Result<&'t str
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// Reads a part of a document as a value, with what is left of the document's limits.
-///
-/// # Errors
-/// As [`read`], with positions in the part.
-pub(crate) fn read_part<'t>(text: &'t str, room: &mut Room) -> Result<Value<'t>> {
-    let mut parser = Parser { text, at: 0, room: *room };
-    let value = parser.value();
-    *room = parser.room;
-    value
-}
-
 /// What a document may still hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
     /// The values so far.
-    pub(crate) values: u64,
+    pub(super) values: u64,
     most_values: u64,
     depth: usize,
 }
@@ -78,16 +72,17 @@ impl Room {
         Some(Self { depth: self.depth.checked_sub(depth)?, ..self })
     }
 
-    /// Whether the limit holds for this many values.
-    pub(crate) fn holds(&self, values: u64) -> bool {
-        values <= self.most_values
+    /// Whether there is room for this many more values.
+    pub(crate) fn holds(&self, more: u64) -> bool {
+        self.values.saturating_add(more) <= self.most_values
     }
 }
 
-struct Parser<'t> {
-    text: &'t str,
-    at: usize,
-    room: Room,
+/// The reader, at some place of a text.
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) room: Room,
 }
 
 /// A list or object that is still open.
@@ -98,9 +93,9 @@ enum Open<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// A value, and then the end of the text.
-    fn value(&mut self) -> Result<Value<'t>> {
-        let mut open: Vec<Open<'t>> = Vec::new();
+    /// A value.
+    pub(super) fn value(&mut self) -> Result<Value<'t>> {
+        let mut open: Vec<Open<'t>> = Vec::with_capacity(4);
         loop {
             // A value, or the start of one.
             let mut value = match self.peek() {
@@ -131,12 +126,7 @@ impl<'t> Parser<'t> {
             // It closes as many lists and objects as end here.
             loop {
                 match open.last_mut() {
-                    None => {
-                        return match self.peek() {
-                            None => Ok(value),
-                            Some(_) => Err(self.error("the end of the document")),
-                        };
-                    }
+                    None => return Ok(value),
                     Some(Open::Array(items)) => {
                         items.push(value);
                         match self.peek() {
@@ -169,17 +159,21 @@ impl<'t> Parser<'t> {
     }
 
     /// The next byte that is not a blank.
-    fn peek(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(self.at) {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                other => return other.copied(),
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let mut blanks = 0;
+        for &byte in rest {
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                self.at += blanks;
+                return Some(byte);
             }
+            blanks += 1;
         }
+        self.at += blanks;
+        None
     }
 
-    fn take(&mut self, byte: u8) -> bool {
+    pub(super) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
@@ -202,7 +196,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn name(&mut self) -> Result<Cow<'t, str>> {
+    pub(super) fn name(&mut self) -> Result<Cow<'t, str>> {
         if self.peek() != Some(b'"') {
             return Err(self.error("a member's name in quotes"));
         }
@@ -221,7 +215,7 @@ impl<'t> Parser<'t> {
         let mut out = String::new();
         loop {
             let rest = &text[self.at..];
-            let Some(plain) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\')) else {
+            let Some(plain) = plain(rest.as_bytes()) else {
                 self.at = start;
                 return Err(self.error("a closing quote of this string"));
             };
@@ -305,6 +299,26 @@ impl<'t> Parser<'t> {
     }
 }
 
+/// How many bytes there are before the first quote or backslash.
+fn plain(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    // Whether some byte of a word is this one, by a borrow that only reaches a byte from one that is.
+    let has = |word: u64, byte: u8| {
+        let differs = word ^ (ONES * u64::from(byte));
+        differs.wrapping_sub(ONES) & !differs & (ONES << 7) != 0
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut at = 0;
+    for word in words {
+        let value = u64::from_le_bytes(*word);
+        if has(value, b'"') || has(value, b'\\') {
+            return word.iter().position(|byte| matches!(byte, b'"' | b'\\')).map(|within| at + within);
+        }
+        at += 8;
+    }
+    rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).map(|within| at + within)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,6 +362,15 @@ mod tests {
             if let Ok(theirs) = serde_json::from_str::<serde_json::Value>(&document) {
                 prop_assert_eq!(ours.unwrap().to_serde(), theirs);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_ends_where_a_byte_by_byte_look_ends_it(bytes in prop::collection::vec(
+            prop_oneof![Just(b'"'), Just(b'\\'), Just(0x21), Just(0x23), Just(0xa2), any::<u8>()], 0..40,
+        )) {
+            prop_assert_eq!(plain(&bytes), bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')));
         }
     }
 

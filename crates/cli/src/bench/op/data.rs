@@ -134,7 +134,7 @@ fn options(op: &Op) -> CreateOptions {
 
 /// Opens the array; `cache` bytes of decoded chunks are kept.
 fn variable(op: &Op, cache: usize) -> Result<Variable> {
-    OpenOptions::new().threads(op.threads).cache_bytes(cache).open(&op.url())?.variable("v")
+    OpenOptions::new().threads(op.threads).cache_bytes(cache).open_variable(&op.url(), "v")
 }
 
 /// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read whole.
