@@ -69,6 +69,9 @@ pub fn access(op: &Op) -> Result<Outcome> {
 }
 
 fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
+    if op.is_classic() {
+        return access_into::<T>(op);
+    }
     if op.op == "elem" {
         let (done, values) = each(op, |var, place| var.get_value::<T, _>(place))?;
         return Ok(done.saw([cast_slice(&values)]));
@@ -77,8 +80,22 @@ fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Resu
     Ok(done.saw(parts.iter().map(|part: &Array<T>| cast_slice(part.as_slice()))))
 }
 
+/// Reads every place into memory that was there before, as the runners of this format do.
+fn access_into<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
+    let len = counts(op).iter().product::<u64>() as usize;
+    let mut memory: Vec<T> = Vec::new();
+    memory.resize_with(len * op.count as usize, || bytemuck::pod_read_unaligned(&[1; 8][..size_of::<T>()]));
+    let mut next = 0;
+    let (done, _) = each(op, |var, place| {
+        let at = next % op.count as usize * len;
+        next += 1;
+        var.get_into(&mut memory[at..at + len], place)
+    })?;
+    Ok(done.saw([cast_slice(&memory)]))
+}
+
 /// Reads every place, as `--mode` says.
-fn each<R>(op: &Op, read: impl Fn(&Variable, &[Extent]) -> Result<R>) -> Result<(Outcome, Vec<R>)> {
+fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> Result<(Outcome, Vec<R>)> {
     let places = places(op);
     let mut parts = Vec::with_capacity(places.len());
     if op.mode == "cold" {
@@ -137,8 +154,8 @@ fn variable(op: &Op, cache: usize) -> Result<Variable> {
     OpenOptions::new().threads(op.threads).cache_bytes(cache).open_variable(&op.url(), "v")
 }
 
-/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read whole.
-fn places(op: &Op) -> Vec<Vec<Extent>> {
+/// The shape of the parts to read.
+fn counts(op: &Op) -> Vec<u64> {
     let rank = op.shape.len();
     let mut counts = vec![1; rank];
     match op.op.as_str() {
@@ -147,6 +164,12 @@ fn places(op: &Op) -> Vec<Vec<Extent>> {
         "box" => counts.clone_from(&op.box_shape),
         _ => {}
     }
+    counts
+}
+
+/// The parts to read: positions from a linear congruential sequence, one draw per axis that is not read whole.
+fn places(op: &Op) -> Vec<Vec<Extent>> {
+    let counts = counts(op);
     let mut state = op.seed;
     let mut below = |n: u64| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
