@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
-use zstd_safe::DCtx;
+use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 
 use crate::{local, raw};
 
@@ -95,40 +95,51 @@ fn cut(at: usize) -> Error {
     ErrorKind::Filter.context(format!("zstd: the frame at byte {at} is cut short"))
 }
 
+thread_local! {
+    static ENCODER: Cell<Option<CCtx<'static>>> = const { Cell::new(None) };
+}
+
+/// Appends one frame that holds `src`. A level beyond the library's becomes the nearest it has.
 #[cfg(feature = "zstd")]
-mod encode {
-    use super::*;
-    use zstd_safe::{CCtx, CParameter};
-
-    thread_local! {
-        static ENCODER: Cell<Option<CCtx<'static>>> = const { Cell::new(None) };
-    }
-
-    /// Appends one frame that holds `src`. A level beyond the library's becomes the nearest it has.
-    pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<()> {
-        let make = || CCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd compressor"));
-        local::with(&ENCODER, make, |context| {
-            let level = level.clamp(zstd_safe::min_c_level(), zstd_safe::max_c_level());
-            for parameter in [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(checksum)] {
-                context.set_parameter(parameter).map_err(|code| failed("a parameter was refused", code))?;
-            }
-            // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
-            unsafe {
-                raw::append(dst, usize::MAX, |start, size| {
-                    context
-                        .compress2(&mut Room { start, size }, src)
-                        .map_err(|code| failed(&format!("{} bytes into {size}", src.len()), code))
-                })
-            }
-        })
-    }
-
-    /// The most bytes that `decoded` bytes become.
-    pub(crate) fn bound(decoded: usize) -> Option<usize> {
-        // The library answers an error code beyond its largest input.
-        (decoded <= isize::MAX as usize / 2).then(|| zstd_safe::compress_bound(decoded))
+pub(crate) fn encode(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<()> {
+    let room = dst.room();
+    match encode_if_it_fits(src, level, checksum, dst)? {
+        true => Ok(()),
+        false => Err(ErrorKind::Filter.context(format!("zstd: {} bytes do not fit {room} encoded", src.len()))),
     }
 }
 
+/// As [`encode`]; false, and nothing appended, if the frame would be larger than the room.
+pub(crate) fn encode_if_it_fits(src: &[u8], level: i32, checksum: bool, dst: &mut OutBuf<'_>) -> Result<bool> {
+    const NO_ROOM: usize = (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
+    let make = || CCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd compressor"));
+    local::with(&ENCODER, make, |context| {
+        let level = level.clamp(zstd_safe::min_c_level(), zstd_safe::max_c_level());
+        for parameter in [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(checksum)] {
+            context.set_parameter(parameter).map_err(|code| failed("a parameter was refused", code))?;
+        }
+        let mut fits = true;
+        // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
+        unsafe {
+            raw::append(dst, usize::MAX, |start, size| match context.compress2(&mut Room { start, size }, src) {
+                Err(NO_ROOM) => {
+                    fits = false;
+                    Ok(0)
+                }
+                made => made.map_err(|code| failed(&format!("{} bytes into {size}", src.len()), code)),
+            })
+        }?;
+        if !fits {
+            // It waits for the rest of the frame otherwise.
+            context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
+        }
+        Ok(fits)
+    })
+}
+
+/// The most bytes that `decoded` bytes become.
 #[cfg(feature = "zstd")]
-pub(crate) use encode::{bound, encode};
+pub(crate) fn bound(decoded: usize) -> Option<usize> {
+    // The library answers an error code beyond its largest input.
+    (decoded <= isize::MAX as usize / 2).then(|| zstd_safe::compress_bound(decoded))
+}

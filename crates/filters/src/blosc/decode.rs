@@ -1,6 +1,5 @@
 //! Decoding of frames, whole or in parts, with memory kept per thread.
 
-use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -8,54 +7,16 @@ use dispatch::OutBuf;
 use model::{ErrorKind, Result};
 
 use super::frame::{Frame, Order, failed};
+use super::scratch::{self, Scratch, at_least};
 use super::{bits, ffi};
-use crate::{local, transpose};
-
-/// Memory for one block, before and after it is put in order.
-#[derive(Default)]
-struct Scratch {
-    shuffled: Vec<MaybeUninit<u8>>,
-    block: Vec<MaybeUninit<u8>>,
-}
-
-/// Scratch above this is given back after use.
-const KEEP: usize = 8 << 20;
-
-thread_local! {
-    static SCRATCH: Cell<Option<Scratch>> = const { Cell::new(None) };
-}
-
-fn with_scratch(work: impl FnOnce(&mut Scratch) -> Result<()>) -> Result<()> {
-    local::with(
-        &SCRATCH,
-        || Ok(Scratch::default()),
-        |scratch| {
-            let outcome = work(scratch);
-            for memory in [&mut scratch.shuffled, &mut scratch.block] {
-                if memory.len() > KEEP {
-                    *memory = Vec::new();
-                }
-            }
-            outcome
-        },
-    )
-}
-
-/// The first `len` bytes of memory that grows when it must. Blocks are never larger than what the caller expects
-/// of the whole frame, which bounds this.
-fn at_least(memory: &mut Vec<MaybeUninit<u8>>, len: usize) -> &mut [MaybeUninit<u8>] {
-    if memory.len() < len {
-        memory.resize(len, MaybeUninit::uninit());
-    }
-    &mut memory[..len]
-}
+use crate::transpose;
 
 /// Appends all that the frame holds.
 pub(super) fn all(frame: &Frame<'_>, dst: &mut OutBuf<'_>) -> Result<()> {
     if let Some(data) = frame.copy() {
         return dst.put(data);
     }
-    with_scratch(|scratch| (0..frame.blocks()).try_for_each(|index| block(frame, index, &mut scratch.shuffled, dst)))
+    scratch::with(|scratch| (0..frame.blocks()).try_for_each(|index| block(frame, index, &mut scratch.shuffled, dst)))
 }
 
 /// Appends these parts, one after another.
@@ -66,7 +27,7 @@ pub(super) fn ranges(frame: &Frame<'_>, wanted: &[Range<usize>], dst: &mut OutBu
     if let Some(data) = frame.copy() {
         return wanted.iter().try_for_each(|range| dst.put(&data[range.clone()]));
     }
-    with_scratch(|Scratch { shuffled, block: memory }| {
+    scratch::with(|Scratch { shuffled, block: memory }| {
         let mut current = None;
         let mut decoded = OutBuf::new(at_least(memory, frame.blocksize()));
         for range in wanted {

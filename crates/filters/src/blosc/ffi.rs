@@ -1,20 +1,48 @@
-//! The C library's compressor, and the decompressors of single streams. (C; `unsafe`.)
+//! Compressors and decompressors of single streams. (C; `unsafe`.)
 
-use std::ffi::{c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 use dispatch::OutBuf;
 use model::Result;
 
 use super::filter::Compressor;
-use super::frame::{Format, MAX_BYTES, OVERHEAD, failed};
+use super::frame::{Format, failed};
 use crate::deflate::{Wrap, fast};
-use crate::{raw, zstd_ffi};
+use crate::{local, raw, zstd_ffi};
 
 unsafe extern "C" {
     /// Part of the static library that [`blosc`] builds. Reads `length` bytes, writes at most `maxout`, and answers
     /// how many it has written; 0 if the stream is damaged or holds more.
     fn blosclz_decompress(input: *const c_void, length: c_int, output: *mut c_void, maxout: c_int) -> c_int;
+
+    /// As above; answers 0 if what it makes does not fit.
+    fn blosclz_compress(
+        level: c_int,
+        input: *const c_void,
+        length: c_int,
+        output: *mut c_void,
+        maxout: c_int,
+        split_block: c_int,
+    ) -> c_int;
+
+    /// Part of the static library that [`lz4_sys`] builds; it declares only the form that allocates.
+    fn LZ4_compress_HC_extStateHC(
+        state: *mut c_void,
+        source: *const c_char,
+        dest: *mut c_char,
+        length: c_int,
+        maxout: c_int,
+        level: c_int,
+    ) -> c_int;
+
+    /// The bytes of that state, which wants the alignment of a pointer.
+    fn LZ4_sizeofStateHC() -> c_int;
 }
+
+// The crate itself has nothing that is called; this links its library.
+use blosc as _;
 
 /// Appends what a stream holds, at most `holds` bytes.
 pub(super) fn decompress(format: Format, stream: &[u8], holds: usize, dst: &mut OutBuf<'_>) -> Result<()> {
@@ -76,54 +104,128 @@ fn no_snappy() -> model::Error {
     model::ErrorKind::NoFilter.context("blosc: snappy is not in this build; the feature blosc-snappy provides it")
 }
 
-/// How to compress.
-pub(super) struct How {
-    pub compressor: Compressor,
-    /// 0 to 9.
-    pub level: u32,
-    /// 0 none, 1 bytes, 2 bits.
-    pub shuffle: u32,
-    /// 0 counts as 1, and more than 255 as well.
-    pub typesize: u32,
-    /// 0: the library chooses.
-    pub blocksize: u32,
+/// The number of a compressor's streams in a frame's flags.
+pub(super) fn format(compressor: Compressor) -> u8 {
+    match compressor {
+        Compressor::BloscLz => 0,
+        Compressor::Lz4 | Compressor::Lz4Hc => 1,
+        Compressor::Snappy => 2,
+        Compressor::Zlib => 3,
+        Compressor::Zstd => 4,
+    }
 }
 
-/// Appends a frame that holds `src`. Room for [`OVERHEAD`] bytes more than that is required.
-pub(super) fn compress(how: &How, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-    #[cfg(not(feature = "blosc-snappy"))]
-    if how.compressor == Compressor::Snappy {
-        return Err(no_snappy());
+/// An error if this build lacks the compressor.
+pub(super) fn available(compressor: Compressor) -> Result<()> {
+    match compressor {
+        #[cfg(not(feature = "blosc-snappy"))]
+        Compressor::Snappy => Err(no_snappy()),
+        _ => Ok(()),
     }
-    if src.len() > MAX_BYTES {
-        return Err(failed(format!("{} bytes are more than a frame can hold", src.len())));
+}
+
+/// The most room a compressor may need or use for a stream that holds `len` bytes: as a copy it has no more than those.
+pub(super) fn most(compressor: Compressor, len: usize) -> usize {
+    match compressor {
+        #[cfg(feature = "blosc-snappy")]
+        // SAFETY: arithmetic.
+        Compressor::Snappy => unsafe { snappy_src::snappy_max_compressed_length(len) },
+        _ => len,
     }
-    // The library writes the first entry of its table before it looks at the size of its output.
-    if dst.room() < src.len() + OVERHEAD {
-        return Err(failed(format!("{} bytes and {OVERHEAD} for the header do not fit {}", src.len(), dst.room())));
+}
+
+/// Appends a stream that holds `src`; false, and nothing appended, if it does not fit the room.
+///
+/// `split`: blocks are cut into several streams.
+pub(super) fn compress(
+    compressor: Compressor,
+    level: u32,
+    split: bool,
+    src: &[u8],
+    dst: &mut OutBuf<'_>,
+) -> Result<bool> {
+    let level = level.min(9).cast_signed();
+    match compressor {
+        Compressor::Lz4 => fitting(src, dst, |src, len, out, room| {
+            // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
+            unsafe { lz4_sys::LZ4_compress_fast(src.cast(), out.cast(), len, room, 10 - level) }
+        }),
+        Compressor::Lz4Hc => local::with(
+            &LZ4HC,
+            || Ok(HcState::new()),
+            |state| {
+                fitting(src, dst, |src, len, out, room| {
+                    // SAFETY: as above; the state is as large as the library says, and ours alone.
+                    unsafe { LZ4_compress_HC_extStateHC(state.start(), src.cast(), out.cast(), len, room, level) }
+                })
+            },
+        ),
+        Compressor::BloscLz => fitting(src, dst, |src, len, out, room| {
+            // SAFETY: it reads `len` bytes of `src` and writes at most `room` to `out`.
+            unsafe { blosclz_compress(level, src.cast(), len, out.cast(), room, split.into()) }
+        }),
+        Compressor::Snappy => snappy_compress(src, dst),
+        Compressor::Zlib => fast::encode_if_it_fits(Wrap::Zlib, level.cast_unsigned(), src, dst),
+        Compressor::Zstd => {
+            let level = if level < 9 { 2 * level - 1 } else { zstd_safe::max_c_level() };
+            zstd_ffi::encode_if_it_fits(src, level, false, dst)
+        }
     }
-    let typesize = if how.typesize > 255 { 1 } else { how.typesize.max(1) };
-    let blocksize = how.blocksize.min(MAX_BYTES as u32);
-    // SAFETY: the library reads `src.len()` bytes, writes at most `size` bytes from `start` on, and answers how many.
+}
+
+/// Calls a compressor that takes its lengths as C integers and answers how many bytes it has written, 0 if they do
+/// not fit.
+fn fitting(
+    src: &[u8],
+    dst: &mut OutBuf<'_>,
+    compress: impl FnOnce(*const u8, c_int, *mut u8, c_int) -> c_int,
+) -> Result<bool> {
+    let len = c_int::try_from(src.len()).map_err(|_| failed(format!("a stream of {} bytes", src.len())))?;
+    let mut made = 0;
+    // SAFETY: the compressors of this module write at most `room` bytes, all from `start` on, and answer how many.
     unsafe {
-        raw::append(dst, MAX_BYTES, |start, size| {
-            // SAFETY: level, shuffle and type size are in the library's range, the name is one of its own.
-            let made = blosc::blosc_compress_ctx(
-                how.level.min(9) as c_int,
-                how.shuffle.min(2) as c_int,
-                typesize as usize,
-                src.len(),
-                src.as_ptr().cast(),
-                start.cast(),
-                size,
-                how.compressor.c_name().as_ptr(),
-                blocksize as usize,
-                1,
-            );
-            match usize::try_from(made) {
-                Ok(made) if made >= OVERHEAD => Ok(made),
-                _ => Err(failed(format!("compressing {} bytes failed with code {made}", src.len()))),
-            }
+        raw::append(dst, c_int::MAX as usize, |start, room| {
+            // Below 0 is an error, which means no more than that there is no stream.
+            made = usize::try_from(compress(src.as_ptr(), len, start, room as c_int)).unwrap_or(0);
+            Ok(made)
         })
+    }?;
+    Ok(made > 0)
+}
+
+/// What lz4hc works with: too large to be made for each stream.
+struct HcState(Box<[MaybeUninit<u64>]>);
+
+thread_local! {
+    static LZ4HC: Cell<Option<HcState>> = const { Cell::new(None) };
+}
+
+impl HcState {
+    fn new() -> Self {
+        // SAFETY: answers a constant.
+        let size = unsafe { LZ4_sizeofStateHC() };
+        Self(Box::new_uninit_slice(usize::try_from(size).unwrap_or(0).div_ceil(size_of::<u64>())))
     }
+
+    fn start(&mut self) -> *mut c_void {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+#[cfg(feature = "blosc-snappy")]
+fn snappy_compress(src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
+    // SAFETY: snappy refuses too little room, writes inside it and says how much.
+    let made = unsafe {
+        raw::append(dst, usize::MAX, |start, room| {
+            let mut made = room;
+            let status = snappy_src::snappy_compress(src.as_ptr().cast(), src.len(), start.cast(), &raw mut made);
+            if status == snappy_src::snappy_status_SNAPPY_OK { Ok(made) } else { Err(failed("snappy".into())) }
+        })
+    };
+    Ok(made.is_ok())
+}
+
+#[cfg(not(feature = "blosc-snappy"))]
+fn snappy_compress(_src: &[u8], _dst: &mut OutBuf<'_>) -> Result<bool> {
+    Err(no_snappy())
 }

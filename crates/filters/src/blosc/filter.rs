@@ -8,7 +8,7 @@ use model::{ErrorKind, Result};
 use serde_json::json;
 
 use super::frame::{Frame, OVERHEAD};
-use super::{decode, ffi};
+use super::{decode, encode};
 use crate::json::{Members, describe};
 
 static INFO: FilterInfo = FilterInfo {
@@ -224,14 +224,14 @@ impl Filter for Blosc {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let how = ffi::How {
+        let how = encode::How {
             compressor: self.compressor,
             level: self.level,
             shuffle: self.shuffle_code(),
             typesize: self.typesize,
             blocksize: self.blocksize,
         };
-        ffi::compress(&how, src, dst)
+        encode::frame(&how, src, dst)
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {

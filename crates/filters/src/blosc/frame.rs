@@ -15,7 +15,7 @@ pub(super) const VERSION: u8 = 2;
 /// Bytes of the header: what a frame is larger than its data at most.
 pub(super) const OVERHEAD: usize = 16;
 /// The largest block the C library reads.
-const MAX_BLOCK: usize = (i32::MAX as usize - 4 * 255) / 3;
+pub(super) const MAX_BLOCK: usize = (i32::MAX as usize - 4 * 255) / 3;
 /// The most bytes a frame may hold.
 pub(super) const MAX_BYTES: usize = i32::MAX as usize - OVERHEAD;
 
@@ -50,11 +50,11 @@ pub(super) struct Frame<'a> {
     blocksize: usize,
 }
 
-const FLAG_BYTES: u8 = 1;
-const FLAG_COPY: u8 = 2;
-const FLAG_BITS: u8 = 4;
+pub(super) const FLAG_BYTES: u8 = 1;
+pub(super) const FLAG_COPY: u8 = 2;
+pub(super) const FLAG_BITS: u8 = 4;
 const FLAG_RESERVED: u8 = 8;
-const FLAG_ONE_STREAM: u8 = 16;
+pub(super) const FLAG_ONE_STREAM: u8 = 16;
 
 impl<'a> Frame<'a> {
     /// Checks the header. Bytes after the frame are ignored.

@@ -5,9 +5,10 @@
 //! * Zarr V2: `{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`
 //! * Zarr V3: the shuffle by name, and the element size: `"shuffle": "bitshuffle", "typesize": 4`
 //!
-//! Reading uses nothing but the frame's own header. The frame is parsed here ([`frame`]), block by block, so that a
-//! part can be decoded alone, nothing reaches a decompressor unchecked, and contexts and memory are kept per
-//! thread. Writing is the C library's; bytes that do not shrink become a valid frame that holds a copy.
+//! Reading uses nothing but the frame's own header. Frames are parsed ([`frame`]) and made ([`encode`]) here, block by
+//! block, so that a part can be decoded alone, nothing reaches a decompressor unchecked, and contexts and memory are
+//! kept per thread; only single streams are the C libraries'. Bytes that do not shrink become a valid frame that holds
+//! a copy.
 //!
 //! Source: c-blosc 1.21 (format version 2); HDF5 registered filter 32001; numcodecs `blosc`.
 
@@ -15,8 +16,14 @@
 mod bits;
 mod decode;
 #[allow(unsafe_code)]
+mod encode;
+#[allow(unsafe_code)]
 mod ffi;
 mod filter;
 mod frame;
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod oracle;
+mod scratch;
 
 pub use filter::BloscClass;

@@ -73,7 +73,6 @@ pub(crate) fn decode_at_most(wrap: Wrap, src: &[u8], limit: usize, dst: &mut Out
     Ok(taken)
 }
 
-#[cfg(feature = "fast-deflate")]
 mod encode {
     use super::*;
 
@@ -102,6 +101,7 @@ mod encode {
     }
 
     /// The most bytes that `decoded` bytes become.
+    #[cfg(feature = "fast-deflate")]
     pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
         // Beyond this the library's own arithmetic could wrap.
         if decoded > isize::MAX as usize / 2 {
@@ -118,9 +118,17 @@ mod encode {
     }
 
     /// Appends the stream of `src`.
+    #[cfg(feature = "fast-deflate")]
     pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let room = dst.room();
+        if encode_if_it_fits(wrap, level, src, dst)? { Ok(()) } else { Err(wrap.no_room(room)) }
+    }
+
+    /// As [`encode`]; false, and nothing appended, if the stream would be larger than the room.
+    pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
         let compress = match wrap {
             Wrap::Zlib => sys::libdeflate_zlib_compress,
+            #[cfg(feature = "deflate")]
             Wrap::Gzip => sys::libdeflate_gzip_compress,
         };
         let level = level.min(9) as usize;
@@ -132,20 +140,23 @@ mod encode {
                     Some(context) => context,
                     empty => empty.insert(Compressor::new(level)?),
                 };
-                // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `made` of them.
+                let mut written = 0;
+                // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `written` of them.
                 unsafe {
                     raw::append(dst, usize::MAX, |start, room| {
                         // SAFETY: the context is alive and ours alone; lengths are those of the memory.
-                        match compress(context.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room) {
-                            0 => Err(wrap.no_room(room)),
-                            made => Ok(made),
-                        }
+                        written = compress(context.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room);
+                        Ok(written)
                     })
-                }
+                }?;
+                // No stream is empty; 0 says that it does not fit.
+                Ok(written > 0)
             },
         )
     }
 }
 
+#[cfg(feature = "blosc")]
+pub(crate) use encode::encode_if_it_fits;
 #[cfg(feature = "fast-deflate")]
 pub(crate) use encode::{bound, encode};

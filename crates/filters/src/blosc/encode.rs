@@ -1,0 +1,369 @@
+//! Makes frames, block by block, with memory and contexts kept per thread.
+//!
+//! What blocks there are, how they are cut into streams and how hard those are compressed is decided as the C library
+//! decides it, so that other readers meet what they know; with lz4, lz4hc and blosclz the frames are the same to the byte. A frame that would be larger than a copy is a copy.
+//!
+//! Source: c-blosc 1.21.
+
+use std::mem::MaybeUninit;
+
+use dispatch::OutBuf;
+use model::Result;
+
+use super::filter::Compressor;
+use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, Order, VERSION, failed};
+use super::scratch::{self, at_least};
+use super::{bits, ffi};
+use crate::transpose;
+
+/// How to compress.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    pub(super) compressor: Compressor,
+    /// 0 to 9.
+    pub(super) level: u32,
+    /// 0 none, 1 bytes, 2 bits.
+    pub(super) shuffle: u32,
+    /// Bytes of an element; 0 counts as 1, and more than 255 as well.
+    pub(super) typesize: u32,
+    /// Bytes of a block; 0: chosen by level and compressor.
+    pub(super) blocksize: u32,
+}
+
+/// Less is copied; also the shortest stream a block is cut into.
+const LEAST: usize = 128;
+
+/// Appends a frame that holds `src`. Room for [`OVERHEAD`] bytes more than that is required.
+pub(super) fn frame(how: &How, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    ffi::available(how.compressor)?;
+    if src.len() > MAX_BYTES {
+        return Err(failed(format!("{} bytes are more than a frame can hold", src.len())));
+    }
+    if dst.room() < src.len() + OVERHEAD {
+        return Err(failed(format!("{} bytes and {OVERHEAD} for the header do not fit {}", src.len(), dst.room())));
+    }
+    let shape = Shape::of(how, src.len());
+    dst.fill_with(|room| {
+        let copy = src.len() + OVERHEAD;
+        let room = &mut room[..copy];
+        let made = match how.level == 0 || src.len() < LEAST {
+            true => None,
+            false => scratch::with(|scratch| shape.blocks(src, &mut scratch.shuffled, room))?,
+        };
+        let len = match made {
+            Some(len) => {
+                room[..OVERHEAD].write_copy_of_slice(&shape.header(0, len));
+                len
+            }
+            None => {
+                room[..OVERHEAD].write_copy_of_slice(&shape.header(frame::FLAG_COPY, copy));
+                room[OVERHEAD..].write_copy_of_slice(src);
+                copy
+            }
+        };
+        // SAFETY: the header was written here, and all behind it either here or, up to `len`, by `blocks`.
+        Ok(unsafe { room[..len].assume_init_mut() })
+    })
+}
+
+/// A frame to be made: everything but its bytes.
+struct Shape {
+    compressor: Compressor,
+    level: u32,
+    shuffle: u32,
+    typesize: usize,
+    nbytes: usize,
+    blocksize: usize,
+    /// Whether whole blocks are cut into a stream for each byte of an element.
+    split: bool,
+}
+
+impl Shape {
+    fn of(how: &How, nbytes: usize) -> Self {
+        let typesize = if how.typesize > 255 { 1 } else { how.typesize.max(1) as usize };
+        let level = how.level.min(9);
+        let blocksize = blocksize(how.compressor, level, typesize, nbytes, how.blocksize as usize);
+        let split = splits(how.compressor, typesize, blocksize);
+        Self { compressor: how.compressor, level, shuffle: how.shuffle, typesize, nbytes, blocksize, split }
+    }
+
+    /// The header of a frame of `len` bytes.
+    fn header(&self, more_flags: u8, len: usize) -> [u8; OVERHEAD] {
+        let mut flags = more_flags | ffi::format(self.compressor) << 5;
+        if !self.split {
+            flags |= frame::FLAG_ONE_STREAM;
+        }
+        flags |= match self.shuffle {
+            0 => 0,
+            1 => frame::FLAG_BYTES,
+            _ => frame::FLAG_BITS,
+        };
+        let mut header = [0; OVERHEAD];
+        header[..4].copy_from_slice(&[VERSION, 1, flags, self.typesize as u8]);
+        for (place, number) in header[4..].as_chunks_mut().0.iter_mut().zip([self.nbytes, self.blocksize, len]) {
+            *place = bytes_of(number);
+        }
+        header
+    }
+
+    /// Writes all behind the header into a frame's memory; the frame's length, or `None` if it does not fit.
+    fn blocks(
+        &self,
+        src: &[u8],
+        shuffled: &mut Vec<MaybeUninit<u8>>,
+        room: &mut [MaybeUninit<u8>],
+    ) -> Result<Option<usize>> {
+        let size = room.len();
+        let count = self.nbytes.div_ceil(self.blocksize);
+        let Some((table, mut rest)) = room[OVERHEAD..].split_at_mut_checked(4 * count) else {
+            return Ok(None);
+        };
+        for (block, place) in src.chunks(self.blocksize).zip(table.as_chunks_mut::<4>().0) {
+            place.write_copy_of_slice(&bytes_of(size - rest.len()));
+            let mut in_order = OutBuf::new(at_least(shuffled, block.len()));
+            let bytes = match self.order(block.len()) {
+                Order::Plain => block,
+                Order::Bytes => {
+                    transpose::shuffle(block, self.typesize, &mut in_order)?;
+                    in_order.filled()
+                }
+                Order::Bits => {
+                    bits::shuffle(block, self.typesize, &mut in_order)?;
+                    in_order.filled()
+                }
+            };
+            let streams = if self.split && block.len() == self.blocksize { self.typesize } else { 1 };
+            for stream in bytes.chunks_exact(block.len() / streams) {
+                match self.stream(stream, rest)? {
+                    Some(left) => rest = left,
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(size - rest.len()))
+    }
+
+    /// Writes a stream and, before it, its length; what is left of the memory, or `None` if that is too little.
+    fn stream<'a>(&self, bytes: &[u8], room: &'a mut [MaybeUninit<u8>]) -> Result<Option<&'a mut [MaybeUninit<u8>]>> {
+        let Some((place, rest)) = room.split_first_chunk_mut::<4>().filter(|(_, rest)| !rest.is_empty()) else {
+            return Ok(None);
+        };
+        let most = ffi::most(self.compressor, bytes.len()).min(rest.len());
+        let mut out = OutBuf::new(&mut rest[..most]);
+        let made = match ffi::compress(self.compressor, self.level, self.split, bytes, &mut out)? {
+            true => out.filled().len(),
+            false => 0,
+        };
+        // A stream as long as what it holds is a copy.
+        let made = if made == 0 || made >= bytes.len() { bytes.len() } else { made };
+        if made == bytes.len() {
+            let Some(copy) = rest.get_mut(..made) else { return Ok(None) };
+            copy.write_copy_of_slice(bytes);
+        }
+        place.write_copy_of_slice(&bytes_of(made));
+        Ok(Some(&mut rest[made..]))
+    }
+
+    /// What is done to the bytes of a block of this length.
+    fn order(&self, block_len: usize) -> Order {
+        match self.shuffle {
+            1 if self.typesize > 1 => Order::Bytes,
+            2 if block_len >= self.typesize => Order::Bits,
+            _ => Order::Plain,
+        }
+    }
+}
+
+/// Numbers in frames have four bytes; none is larger than [`MAX_BYTES`] and a header.
+fn bytes_of(number: usize) -> [u8; 4] {
+    (number as u32).to_le_bytes()
+}
+
+/// Whether whole blocks of this length are cut into streams.
+fn splits(compressor: Compressor, typesize: usize, blocksize: usize) -> bool {
+    compressor != Compressor::Zstd && typesize <= 16 && blocksize / typesize >= LEAST
+}
+
+/// Bytes of a block; `wanted` is what the filter's parameters say, or 0.
+fn blocksize(compressor: Compressor, level: u32, typesize: usize, nbytes: usize, wanted: usize) -> usize {
+    const NEAR: usize = 32 << 10;
+    if nbytes < typesize {
+        return 1;
+    }
+    let mut size = nbytes;
+    if wanted > 0 {
+        size = wanted.clamp(LEAST, MAX_BLOCK);
+    } else if nbytes >= NEAR {
+        // Slow compressors have large blocks.
+        let slow = matches!(compressor, Compressor::Lz4Hc | Compressor::Zlib | Compressor::Zstd);
+        let base = if slow { 2 * NEAR } else { NEAR };
+        size = match level {
+            0 => base / 4,
+            1 => base / 2,
+            2 => base,
+            3 => base * 2,
+            4 | 5 => base * 4,
+            9 if slow => base * 16,
+            _ => base * 8,
+        };
+    }
+    if level > 0 && splits(compressor, typesize, size) {
+        // This was the size of a stream.
+        size = (size.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
+    }
+    size = size.min(nbytes);
+    if size > typesize { size / typesize * typesize } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{decode, oracle};
+    use super::*;
+    use crate::blosc::frame::Frame;
+    use proptest::prelude::*;
+
+    fn make(how: &How, src: &[u8]) -> Vec<u8> {
+        let mut memory = vec![MaybeUninit::uninit(); src.len() + OVERHEAD + 3];
+        let mut out = OutBuf::new(&mut memory);
+        frame(how, src, &mut out).unwrap_or_else(|error| panic!("{how:?}, {} bytes: {error}", src.len()));
+        out.filled().to_vec()
+    }
+
+    fn read(frame: &[u8], len: usize) -> Vec<u8> {
+        let mut memory = vec![MaybeUninit::uninit(); len];
+        let mut out = OutBuf::new(&mut memory);
+        decode::all(&Frame::parse(frame).unwrap(), &mut out).unwrap();
+        out.filled().to_vec()
+    }
+
+    /// Ours is read by the C library and the C library's by us, and both are alike.
+    fn check(how: &How, src: &[u8]) {
+        let what = format!("{how:?}, {} bytes", src.len());
+        let (ours, theirs) = (make(how, src), oracle::compress(how, src));
+        assert!(oracle::decompress(&ours, src.len()).as_deref() == Some(src), "{what}: the C library reads it");
+        assert!(read(&ours, src.len()) == src, "{what}: we read it");
+        assert!(read(&theirs, src.len()) == src, "{what}: we read the C library's");
+        match how.compressor {
+            Compressor::Lz4 | Compressor::Lz4Hc | Compressor::BloscLz => {
+                assert!(ours == theirs, "{what}: {} bytes are the {} of the C library", ours.len(), theirs.len());
+            }
+            // Streams of other lengths, so that one may be a copy where the other is not.
+            _ if (ours[2] ^ theirs[2]) & frame::FLAG_COPY != 0 => {}
+            _ => assert_eq!(ours[..12], theirs[..12], "{what}: headers"),
+        }
+    }
+
+    const COMPRESSORS: &[Compressor] = &[
+        Compressor::BloscLz,
+        Compressor::Lz4,
+        Compressor::Lz4Hc,
+        #[cfg(feature = "blosc-snappy")]
+        Compressor::Snappy,
+        Compressor::Zlib,
+        Compressor::Zstd,
+    ];
+
+    fn noise(len: usize) -> Vec<u8> {
+        let mut x = 1u64;
+        let next = |_| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (x >> 56) as u8
+        };
+        (0..len).map(next).collect()
+    }
+
+    /// Numbers as they are measured: waves, with some noise in the lowest bits.
+    fn waves(len: usize) -> Vec<u8> {
+        let value = |(i, noise): (usize, u8)| {
+            ((i as f32 / 50.0).sin() * 3000.0 + f32::from(noise) / 64.0).round().to_le_bytes()
+        };
+        let mut bytes: Vec<u8> = noise(len / 4 + 1).into_iter().enumerate().flat_map(value).collect();
+        bytes.truncate(len);
+        bytes
+    }
+
+    #[test]
+    fn block_sizes_are_those_of_the_c_library() {
+        let zeros = vec![0; (1 << 20) + 40];
+        let lens = [0, 1, 7, 127, 128, 129, 4000, (32 << 10) - 1, 32 << 10, 100_000, 300_001, zeros.len()];
+        for &compressor in COMPRESSORS {
+            for level in 0..=9 {
+                for (typesize, blocksize) in
+                    [(1, 0), (2, 0), (2, 5000), (4, 0), (7, 100), (8, 0), (16, 0), (17, 0), (255, 0)]
+                {
+                    let how = How { compressor, level, shuffle: 0, typesize, blocksize };
+                    // The largest takes long, and tells nothing that others of its level do not.
+                    for &len in &lens[..lens.len() - usize::from(typesize != 4)] {
+                        let theirs = oracle::compress(&how, &zeros[..len]);
+                        let flags = theirs[2] & frame::FLAG_COPY;
+                        let ours = Shape::of(&how, len).header(flags, theirs.len());
+                        assert_eq!(ours, theirs[..OVERHEAD], "{how:?}, {len} bytes");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frames_are_those_of_the_c_library() {
+        let (noise, waves) = (noise(1 << 20), waves(1 << 20));
+        for &compressor in COMPRESSORS {
+            for level in [0, 1, 5, 9] {
+                for shuffle in 0..=2 {
+                    for (typesize, blocksize) in
+                        [(0, 0), (1, 0), (2, 0), (3, 200), (4, 0), (8, 9000), (16, 0), (300, 0)]
+                    {
+                        let how = How { compressor, level, shuffle, typesize, blocksize };
+                        // More than one block, but the slowest of all take seconds for more.
+                        let largest = if level == 5 && typesize == 4 { 600_003 } else { 20_001 };
+                        for len in [0, 1, 100, 128, 131, 5000, largest] {
+                            check(&how, &noise[..len]);
+                            check(&how, &waves[..len]);
+                        }
+                    }
+                }
+            }
+        }
+        let how = How { compressor: Compressor::Lz4, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
+        check(&how, &[waves.clone(), noise, waves].concat());
+    }
+
+    #[test]
+    fn what_does_not_shrink_is_a_copy() {
+        for len in [20, 127, 200, 70_000] {
+            let data = noise(len);
+            for &compressor in COMPRESSORS {
+                let how = How { compressor, level: 5, shuffle: 1, typesize: 4, blocksize: 0 };
+                let made = make(&how, &data);
+                assert_eq!(made.len(), len + OVERHEAD, "{how:?}");
+                assert_eq!(made[OVERHEAD..], data, "{how:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn any_data_both_ways(
+            pieces in proptest::collection::vec((0u8..4, 0usize..3000, any::<u8>()), 0..20),
+            which in any::<prop::sample::Index>(),
+            level in 0u32..8,
+            shuffle in 0u32..3,
+            typesize in 0u32..20,
+            blocksize in prop_oneof![Just(0u32), 1u32..9000],
+        ) {
+            let compressor = *which.get(COMPRESSORS);
+            let mut data = Vec::new();
+            for (kind, len, byte) in pieces {
+                match kind {
+                    0 => data.extend(std::iter::repeat_n(byte, len)),
+                    1 => data.extend(noise(len)),
+                    2 => data.extend(waves(len)),
+                    _ => data.extend((0..len).map(|i| (i as u8) & 7 ^ byte)),
+                }
+            }
+            check(&How { compressor, level, shuffle, typesize, blocksize }, &data);
+        }
+    }
+}
