@@ -137,6 +137,10 @@ pub(crate) fn merged(
     limits: &Limits,
 ) -> Result<Merged> {
     let mut missing = Vec::new();
+    if old == base.as_bytes() && gone.is_empty() {
+        // Nobody else wrote. Our lengths only grow.
+        return Ok(Merged { text: ours.to_owned(), missing });
+    }
     // What cannot be read holds no length: it is replaced.
     let Ok(other) = json::parse(old, limits) else { return Ok(Merged { text: ours.to_owned(), missing }) };
     let mut ours = json::parse(ours.as_bytes(), limits)?;

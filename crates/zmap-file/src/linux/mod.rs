@@ -47,6 +47,8 @@ pub struct FileMap {
     staging: AtomicU8,
     /// Whether the last object written over whatever was there found one.
     replacing: AtomicBool,
+    /// Whether the last directory objects were put in had to be made.
+    spreading: AtomicBool,
     /// Directories whose entries changed since they were last synced.
     dirty: Mutex<BTreeSet<String>>,
     /// How many objects were removed from directories that may be empty by now.
@@ -80,6 +82,7 @@ impl FileMap {
             kept: Kept::new(),
             staging: AtomicU8::new(0),
             replacing: AtomicBool::new(false),
+            spreading: AtomicBool::new(false),
             dirty: Mutex::default(),
             thinned: Mutex::default(),
         })

@@ -5,6 +5,7 @@
 //! write starts again.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
 use dispatch::Key;
 use model::{Error, ErrorKind, Result};
@@ -95,10 +96,19 @@ impl FileMap {
     }
 
     fn make_place(&self, key: &Key, path: &str) -> Result<Place, Stop> {
-        for _ in 0..CALM {
-            match self.open_place(path) {
-                Ok(place) => return Ok(place),
-                Err(Errno::NOENT) => self.make_dirs(key, path)?,
+        for round in 0..CALM {
+            // Whoever needed a new directory mostly needs another: the attempt to open it can be spared.
+            let sure = round == 0 && !path.is_empty() && self.spreading.load(Ordering::Relaxed);
+            match if sure { Err(Errno::NOENT) } else { self.open_place(path) } {
+                Ok(place) => {
+                    self.spreading.store(false, Ordering::Relaxed);
+                    return Ok(place);
+                }
+                Err(Errno::NOENT) => {
+                    if let Some(dir) = self.make_dirs(key, path)? {
+                        return Ok(Place { path: path.to_owned(), dir: Some(dir) });
+                    }
+                }
                 Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object").into()),
                 Err(errno) => return Err(self.fail(key.as_str(), "open the directory of", errno).into()),
             }
@@ -124,27 +134,30 @@ impl FileMap {
         Ok(Place { path: path.to_owned(), dir })
     }
 
-    /// Makes the directories of `path` one by one, as far as nobody interferes.
-    fn make_dirs(&self, key: &Key, path: &str) -> Result<()> {
-        self.want_root()?;
-        let (mut here, mut end) = (None::<OwnedFd>, 0);
+    /// Makes the directories of `path` one by one, as far as nobody interferes; answers the last one.
+    fn make_dirs(&self, key: &Key, path: &str) -> Result<Option<OwnedFd>> {
+        let (mut here, mut end, mut made) = (None::<OwnedFd>, 0, false);
         for name in path.split('/') {
             let dir = here.as_ref().map_or(self.root(), AsFd::as_fd);
             match mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) => self.touched(path[..end].trim_end_matches('/')),
-                Err(Errno::EXIST) => {}
+                Ok(()) => {
+                    self.touched(path[..end].trim_end_matches('/'));
+                    made = true;
+                }
+                Err(Errno::EXIST) => made = false,
                 // Pruned by somebody else: the caller begins again.
-                Err(Errno::NOENT) => return Ok(()),
+                Err(Errno::NOENT) => return self.want_root().map(|()| None),
                 Err(errno) => return Err(self.fail(key.as_str(), "make the directories of", errno)),
             }
             end += name.len() + 1;
             match openat(dir, name, beneath::PLACE | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => here = Some(next),
                 // Whatever stands there instead: opening the whole path tells.
-                Err(_) => return Ok(()),
+                Err(_) => return Ok(None),
             }
         }
-        Ok(())
+        self.spreading.store(made, Ordering::Relaxed);
+        Ok(here)
     }
 
     /// Makes sure that an object may stand at `key`: removes an empty directory from its place.
