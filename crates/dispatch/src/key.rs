@@ -50,9 +50,15 @@ impl Key {
     /// # Errors
     /// As [`Key::new`].
     pub fn join(&self, path: &str) -> Result<Self> {
-        let mut key = self.clone();
+        let mut key = Self(String::with_capacity(self.0.len() + 1 + path.len()));
+        key.set(self);
         key.push(path)?;
         Ok(key)
+    }
+
+    /// Whether `text` can be one segment of a key.
+    pub fn is_segment(text: &str) -> bool {
+        !text.contains('/') && check_segment(text).is_ok()
     }
 
     /// Appends `path` (one or more segments) in place.
@@ -138,7 +144,8 @@ fn check_segment(segment: &str) -> Result<()> {
     match segment {
         "" => Err(ErrorKind::Inval.context("empty segment")),
         "." | ".." => Err(ErrorKind::Inval.context(format!("segment {segment:?}"))),
-        _ if segment.chars().any(char::is_control) => {
+        // The first look is the quick one, and enough for almost all.
+        _ if segment.bytes().any(|byte| !matches!(byte, b' '..=b'~')) && segment.chars().any(char::is_control) => {
             Err(ErrorKind::Inval.context(format!("control character in segment {segment:?}")))
         }
         _ => Ok(()),
@@ -163,11 +170,13 @@ mod tests {
 
     #[test]
     fn no_key_leaves_its_map() {
-        for bad in ["/a", "a/", "a//b", "..", "a/../b", ".", "a/./b", "a\nb", "a\0", "\u{85}"] {
+        for bad in ["/a", "a/", "a//b", "..", "a/../b", ".", "a/./b", "a\nb", "a\0", "\u{85}", "a\u{7f}"] {
             assert_eq!(Key::new(bad).unwrap_err().kind(), ErrorKind::Inval, "{bad:?}");
+            assert!(!Key::is_segment(bad), "{bad:?}");
         }
         for good in ["", "a", ".zarray", "a/.zattrs", "...", "a b/ü:*?", "a\\b"] {
             assert_eq!(Key::new(good).unwrap().as_str(), good);
+            assert_eq!(Key::is_segment(good), !good.is_empty() && !good.contains('/'), "{good:?}");
         }
     }
 

@@ -28,7 +28,7 @@ fn is_leftover(name: &str) -> bool {
 
 /// Whether a name found in a directory can be a segment of a key.
 pub(crate) fn is_segment(name: &str) -> bool {
-    !is_reserved(name) && !is_leftover(name) && !name.contains('/') && !name.is_empty() && Key::new(name).is_ok()
+    !is_reserved(name) && !is_leftover(name) && Key::is_segment(name)
 }
 
 /// A name for a temporary file. Another process may have the same number in its own name space: whoever
