@@ -3,6 +3,7 @@
 //! It projects a slab on the chunk grid, decodes chunks in parallel straight into the caller's memory (or through
 //! one fused scatter: stride, byte order, conversion), keeps decoded chunks in a byte budget and writes partial
 //! ones back later. It parses no metadata and knows no storage: see [`ArraySpec`] and [`ChunkedArray`].
+//! An array without chunks, one piece of a file or one record after another, is a [`FlatArray`].
 #![deny(unsafe_code)]
 
 mod array;

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use chunkio::{ChunkedArray, Element};
+use chunkio::{ArrayDim, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Short};
 use dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
 use model::{NcString, NcType, Slab};
 
@@ -77,6 +77,59 @@ fn memory_stays_bounded() {
     nothing_is_allocated_per_chunk();
     little_is_held();
     text_takes_the_room_of_its_bytes();
+    nothing_is_allocated_per_piece();
+}
+
+/// Zeros without end.
+#[derive(Debug)]
+struct Zeros;
+
+impl ByteStore for Zeros {
+    fn read_at(&self, _: u64, out: &mut OutBuf<'_>) -> model::Result<()> {
+        out.zeroed(out.room()).map(drop)
+    }
+
+    fn write_at(&self, _: u64, _: &[u8]) -> model::Result<()> {
+        Ok(())
+    }
+
+    fn size(&self) -> model::Result<u64> {
+        Ok(u64::MAX)
+    }
+}
+
+/// An array without chunks: nothing at all on one thread, however many pieces and runs there are.
+fn nothing_is_allocated_per_piece() {
+    let mut options = dispatch::Options::default();
+    options.threads = 1;
+    let dim = |&len: &u64| ArrayDim { len: Arc::new(len.into()), unlimited: false };
+    let array = FlatArray::new(FlatSpec {
+        name: "/v".to_owned(),
+        dims: [40u64, 100, 500].iter().map(dim).collect(),
+        ty: NcType::Int,
+        big_endian: true,
+        begin: 100,
+        record: Some(2_000_100),
+        store: Arc::new(Zeros),
+        options,
+        writable: true,
+        short: Short::Error,
+    })
+    .unwrap();
+    let mut memory = vec![0; 40 * 100 * 500 * 8];
+    for ty in [NcType::Int, NcType::Double] {
+        for (count, stride) in [([1, 1, 500], 1), ([40, 100, 500], 1), ([40, 50, 250], 2), ([40, 1, 1], 1)] {
+            let slab = Slab { start: &[0; 3], count: &count, stride: Some(&[1, stride, stride]) };
+            let memory = &mut memory[..slab.len() as usize * ty.size().unwrap()];
+            let mut both = || {
+                array.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(memory) }).unwrap();
+                array.put(&slab, MemRef::Fixed { ty, bytes: memory }).unwrap();
+            };
+            // The thread's scratch comes first.
+            both();
+            assert_eq!(counted(both), 0, "{count:?} as {ty:?}");
+        }
+    }
 }
 
 /// Reading and writing 32 MiB in chunks of 1 MiB by two threads: two chunks each, and small change.
