@@ -31,7 +31,7 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         std::thread::scope(|scope| {
-            for _ in 1..threads.min(rayon::current_num_threads()) {
+            for _ in 1..threads.min(processors()) {
                 // A thread that cannot be had leaves more for the others.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
@@ -41,4 +41,39 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     }
     let _ = threads;
     work();
+}
+
+/// Threads that can work at once: those of the pool this is in, else the machine's. Asking does not make a pool.
+#[cfg(feature = "parallel")]
+fn processors() -> usize {
+    // Asking the system reads files: once per process.
+    static SYSTEM: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    match rayon::current_thread_index() {
+        Some(_) => rayon::current_num_threads(),
+        None => *SYSTEM.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_works_too() {
+        for threads in [0, 1, 2, 5] {
+            let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
+            pull_apart(threads, &|| {
+                seen.lock().unwrap().insert(thread::current().id());
+                while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {}
+            });
+            let seen = seen.into_inner().unwrap();
+            assert_eq!(left.into_inner(), 0);
+            assert!(seen.contains(&thread::current().id()) && seen.len() <= threads.max(1));
+        }
+    }
 }
