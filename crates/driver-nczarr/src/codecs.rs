@@ -15,15 +15,18 @@ use crate::var::{Reading, Stored, codec_json, filter, settled};
 /// So many different descriptions are remembered: a dataset that has more gains nothing.
 const MOST: usize = 32;
 
+/// A codec as the model has it, and the filter it is.
+type Described = (FilterSpec, Result<Box<dyn Filter>>);
+
 /// The codec descriptions that were understood, or not.
 #[derive(Default)]
 pub(crate) struct Codecs {
-    seen: RwLock<Vec<(FilterSpec, Result<Box<dyn Filter>>)>>,
+    seen: RwLock<Vec<Described>>,
 }
 
 impl Codecs {
-    /// A codec as the model has it, and the filter it is.
-    fn read(&self, codec: &Value<'_>, registry: &Registry) -> Result<(FilterSpec, Result<Box<dyn Filter>>)> {
+    /// What a description means.
+    fn read(&self, codec: &Value<'_>, registry: &Registry) -> Result<Described> {
         let described = text(codec);
         let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen.iter().find(|(spec, _)| spec.codec.as_deref() == Some(&*described)) {

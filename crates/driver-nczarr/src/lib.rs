@@ -1,9 +1,10 @@
 //! NCZarr and Zarr V2 as a netCDF driver: [`NcZarrDriver`].
 //!
-//! Documents become a raw tree (`tree`), a flavour (`flavour`) gives it a meaning as a netCDF model, and the engine
-//! of `chunkio` moves the data. Attribute, fill value and type rules are in `attrs`, `fill` and `dtype`.
+//! Documents become a raw tree (`tree`) whose arrays were built where they were read (`nodes`, `var`), a flavour
+//! (`flavour`) gives it a meaning as a netCDF model, and the engine of `chunkio` moves the data. Attribute, fill value
+//! and type rules are in `attrs`, `fill` and `dtype`.
 //!
-//! This driver knows no storage, no filter and no thread: those are the registry's and the map's.
+//! This driver knows no storage, no filter and no thread: those are the registry's, the map's and the pool's.
 #![forbid(unsafe_code)]
 
 mod admit;

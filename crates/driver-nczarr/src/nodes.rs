@@ -273,7 +273,7 @@ impl ReadJob for Job<'_> {
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let (i, j) = (ticket.index / MOST, ticket.index % MOST);
         let here = crate::fetch::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
-        if self.threads > 1 && ticket.index.is_multiple_of(STEP * MOST) {
+        if self.threads > 1 && ticket.index.is_multiple_of(STEP / 4 * MOST) {
             parallel::stock_up();
         }
         let lock = || self.slots[i].lock().unwrap_or_else(PoisonError::into_inner);
