@@ -11,7 +11,6 @@
 //! where it is now is only noticed by the next real open. Where looking up a key may be answered from memory that
 //! others do not keep up to date (network file systems), nothing is kept.
 
-use std::array;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -36,8 +35,10 @@ const LOCAL: [u64; 6] = [0x0102_1994, 0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// The kept descriptors of one map.
+#[derive(Default)]
 pub(super) struct Kept {
-    sets: [Mutex<Set>; SETS],
+    /// Made for the first that is kept: most maps are open for a short time.
+    sets: OnceLock<Vec<Mutex<Set>>>,
     /// The device of the root, if its file system is one of [`LOCAL`].
     device: OnceLock<Option<u64>>,
 }
@@ -109,10 +110,6 @@ impl Set {
 }
 
 impl Kept {
-    pub(super) fn new() -> Self {
-        Self { sets: array::from_fn(|_| Mutex::default()), device: OnceLock::new() }
-    }
-
     /// The kept descriptor of an object, if the key still leads to it.
     pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
         let mut set = self.set(key)?;
@@ -135,7 +132,11 @@ impl Kept {
 
     /// Keeps the descriptor of an object.
     pub(super) fn keep(&self, root: BorrowedFd<'_>, key: &str, file: OwnedFd) {
-        let Some(mut set) = self.set(key).filter(|_| self.device(root).is_some()) else { return };
+        if self.device(root).is_none() {
+            return;
+        }
+        self.sets.get_or_init(|| (0..SETS).map(|_| Mutex::default()).collect());
+        let Some(mut set) = self.set(key) else { return };
         let place = set.place(key);
         let Some(place) = set.slots.get_mut(place) else { return };
         // The old one goes first: one less counts.
@@ -156,13 +157,13 @@ impl Kept {
 
     /// Lets go of all.
     pub(super) fn clear(&self) {
-        for set in &self.sets {
+        for set in self.sets.get().into_iter().flatten() {
             set.lock().unwrap_or_else(PoisonError::into_inner).slots = Default::default();
         }
     }
 
     fn set(&self, key: &str) -> Option<MutexGuard<'_, Set>> {
-        free(&self.sets[byte_of(key) as usize % SETS])
+        free(self.sets.get()?.get(byte_of(key) as usize % SETS)?)
     }
 
     fn device(&self, root: BorrowedFd<'_>) -> Option<u64> {

@@ -79,7 +79,7 @@ impl FileMap {
             writable,
             durability: options.durability,
             locks: Locks::new(options.exclusive),
-            kept: Kept::new(),
+            kept: Kept::default(),
             staging: AtomicU8::new(0),
             replacing: AtomicBool::new(false),
             spreading: AtomicBool::new(false),
