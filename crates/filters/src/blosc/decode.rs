@@ -1,13 +1,12 @@
 //! Decoding of frames, whole or in parts, with memory kept per thread.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use dispatch::OutBuf;
 use model::{ErrorKind, Result};
 
 use super::frame::{Frame, Order, failed};
-use super::scratch::{self, Scratch, at_least};
+use super::scratch::{self, Memory, Scratch};
 use super::{bits, ffi};
 use crate::transpose;
 
@@ -29,7 +28,7 @@ pub(super) fn ranges(frame: &Frame<'_>, wanted: &[Range<usize>], dst: &mut OutBu
     }
     scratch::with(|Scratch { shuffled, block: memory }| {
         let mut current = None;
-        let mut decoded = OutBuf::new(at_least(memory, frame.blocksize()));
+        let mut decoded = OutBuf::new(memory.at_least(frame.blocksize()));
         for range in wanted {
             let mut at = range.start;
             while at < range.end {
@@ -56,13 +55,13 @@ pub(super) fn ranges(frame: &Frame<'_>, wanted: &[Range<usize>], dst: &mut OutBu
 }
 
 /// Appends one block.
-fn block(frame: &Frame<'_>, index: usize, shuffled: &mut Vec<MaybeUninit<u8>>, dst: &mut OutBuf<'_>) -> Result<()> {
+fn block(frame: &Frame<'_>, index: usize, shuffled: &mut Memory, dst: &mut OutBuf<'_>) -> Result<()> {
     let len = frame.block_len(index);
     let order = frame.order(len);
     if order == Order::Plain {
         return streams(frame, index, dst);
     }
-    let mut bytes = OutBuf::new(at_least(shuffled, len));
+    let mut bytes = OutBuf::new(shuffled.at_least(len));
     streams(frame, index, &mut bytes)?;
     match order {
         Order::Bits => bits::unshuffle(bytes.filled(), frame.typesize(), dst),

@@ -12,7 +12,7 @@ use model::Result;
 
 use super::filter::Compressor;
 use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, Order, VERSION, failed};
-use super::scratch::{self, at_least};
+use super::scratch::{self, Memory};
 use super::{bits, ffi};
 use crate::transpose;
 
@@ -107,12 +107,7 @@ impl Shape {
     }
 
     /// Writes all behind the header into a frame's memory; the frame's length, or `None` if it does not fit.
-    fn blocks(
-        &self,
-        src: &[u8],
-        shuffled: &mut Vec<MaybeUninit<u8>>,
-        room: &mut [MaybeUninit<u8>],
-    ) -> Result<Option<usize>> {
+    fn blocks(&self, src: &[u8], shuffled: &mut Memory, room: &mut [MaybeUninit<u8>]) -> Result<Option<usize>> {
         let size = room.len();
         let count = self.nbytes.div_ceil(self.blocksize);
         let Some((table, mut rest)) = room[OVERHEAD..].split_at_mut_checked(4 * count) else {
@@ -120,7 +115,7 @@ impl Shape {
         };
         for (block, place) in src.chunks(self.blocksize).zip(table.as_chunks_mut::<4>().0) {
             place.write_copy_of_slice(&bytes_of(size - rest.len()));
-            let mut in_order = OutBuf::new(at_least(shuffled, block.len()));
+            let mut in_order = OutBuf::new(shuffled.at_least(block.len()));
             let bytes = match self.order(block.len()) {
                 Order::Plain => block,
                 Order::Bytes => {

@@ -7,11 +7,30 @@ use model::Result;
 
 use crate::local;
 
+/// A cache line: vectors that lie across two cost twice as much.
+const ALIGN: usize = 64;
+
+/// Bytes that begin on a cache line and grow when they must.
+#[derive(Default)]
+pub(super) struct Memory(Vec<MaybeUninit<u8>>);
+
+impl Memory {
+    /// The first `len` bytes. Blocks are never larger than what the caller holds or expects of the whole frame, which
+    /// bounds this.
+    pub(super) fn at_least(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
+        if self.0.len() < len + ALIGN {
+            self.0.resize(len + ALIGN, MaybeUninit::uninit());
+        }
+        let start = self.0.as_ptr().align_offset(ALIGN).min(ALIGN);
+        &mut self.0[start..start + len]
+    }
+}
+
 /// Memory for one block, before and after it is put in order.
 #[derive(Default)]
 pub(super) struct Scratch {
-    pub(super) shuffled: Vec<MaybeUninit<u8>>,
-    pub(super) block: Vec<MaybeUninit<u8>>,
+    pub(super) shuffled: Memory,
+    pub(super) block: Memory,
 }
 
 /// Scratch above this is given back after use.
@@ -28,20 +47,11 @@ pub(super) fn with<R>(work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R>
         |scratch| {
             let outcome = work(scratch);
             for memory in [&mut scratch.shuffled, &mut scratch.block] {
-                if memory.len() > KEEP {
-                    *memory = Vec::new();
+                if memory.0.len() > KEEP {
+                    *memory = Memory::default();
                 }
             }
             outcome
         },
     )
-}
-
-/// The first `len` bytes of memory that grows when it must. Blocks are never larger than what the caller holds or
-/// expects of the whole frame, which bounds this.
-pub(super) fn at_least(memory: &mut Vec<MaybeUninit<u8>>, len: usize) -> &mut [MaybeUninit<u8>] {
-    if memory.len() < len {
-        memory.resize(len, MaybeUninit::uninit());
-    }
-    &mut memory[..len]
 }
