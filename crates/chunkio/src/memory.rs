@@ -1,20 +1,14 @@
 //! Memory for bytes: [`Block`], the bytes of one decoded chunk, and [`Scratch`], what each thread keeps.
 //!
-//! Both start on a cache line and are written through an [`OutBuf`], so that nothing is zeroed first and
-//! nothing unwritten is ever read. Allocation fails with an error, not an abort: sizes come from outside.
+//! Both are written through an [`OutBuf`], so that nothing is zeroed first and nothing unwritten is ever read.
+//! Allocation fails with an error, not an abort: sizes come from outside. Where memory comes from, [`Piece`] knows.
 
-use std::alloc::{self, Layout};
 use std::cell::Cell;
-use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use dispatch::OutBuf;
+use dispatch::{OutBuf, Piece};
 use model::{ErrorKind, Result};
-
-/// A cache line; also what streaming stores want.
-const ALIGN: usize = 64;
 
 /// Scratch beyond this is given back after use.
 const KEEP: usize = 32 << 20;
@@ -27,52 +21,14 @@ const WAITING: usize = 8 << 20;
 
 static SPARE: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
-/// Uninitialised memory of a fixed size.
-struct Raw {
-    start: NonNull<MaybeUninit<u8>>,
-    len: usize,
-}
-
-// SAFETY: it owns its memory, like a boxed slice.
-unsafe impl Send for Raw {}
-// SAFETY: shared access only reads.
-unsafe impl Sync for Raw {}
-
-impl Raw {
-    const EMPTY: Self = Self { start: NonNull::dangling(), len: 0 };
-
-    fn new(len: usize) -> Result<Self> {
-        if len == 0 {
-            return Ok(Self::EMPTY);
-        }
-        let no_memory = || ErrorKind::NoMem.context(format!("{len} bytes"));
-        let layout = Layout::from_size_align(len, ALIGN).map_err(|_| no_memory())?;
-        // SAFETY: the layout's size is not 0.
-        let start = unsafe { alloc::alloc(layout) };
-        Ok(Self { start: NonNull::new(start).ok_or_else(no_memory)?.cast(), len })
-    }
-
-    fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {
-        // SAFETY: `start` and `len` are those of one allocation (or 0), which `self` owns; `MaybeUninit` needs no contents.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
-    /// # Safety
-    /// The first `len` bytes are initialised.
-    unsafe fn first(&self, len: usize) -> &[u8] {
-        debug_assert!(len <= self.len);
-        // SAFETY: they lie inside the allocation, and are initialised as the caller promises.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), len) }
-    }
-}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        if self.len > 0 {
-            // SAFETY: allocated in `new` with this very size and alignment.
-            unsafe { alloc::dealloc(self.start.as_ptr().cast(), Layout::from_size_align_unchecked(self.len, ALIGN)) }
-        }
-    }
+/// The first `len` bytes of a piece.
+///
+/// # Safety
+/// They are initialised.
+unsafe fn first(piece: &Piece, len: usize) -> &[u8] {
+    debug_assert!(len <= piece.len());
+    // SAFETY: they lie inside the piece, and are initialised as the caller promises.
+    unsafe { std::slice::from_raw_parts(piece.start().as_ptr().cast(), len) }
 }
 
 /// How many bytes `out`, made over `start`, says are initialised; an error if it is another one by now.
@@ -85,7 +41,7 @@ fn written(out: &OutBuf<'_>, start: *const u8) -> Result<usize> {
 }
 
 /// Bytes of a fixed size, all initialised.
-pub(crate) struct Block(Raw);
+pub(crate) struct Block(Piece);
 
 impl Block {
     /// `len` bytes, written by `fill`.
@@ -98,10 +54,10 @@ impl Block {
         short: impl FnOnce(usize) -> model::Error,
     ) -> Result<Self> {
         let mut raw = match Self::spare(len) {
-            Some(mut block) => std::mem::replace(&mut block.0, Raw::EMPTY),
-            None => Raw::new(len)?,
+            Some(mut block) => std::mem::replace(&mut block.0, Piece::EMPTY),
+            None => Piece::new(len)?,
         };
-        let start = raw.start.as_ptr().cast();
+        let start = raw.start().as_ptr().cast();
         let mut out = OutBuf::new(raw.bytes());
         fill(&mut out)?;
         match written(&out, start)? {
@@ -116,7 +72,7 @@ impl Block {
             return None;
         }
         let mut spare = SPARE.try_lock().ok()?;
-        let at = spare.iter().position(|block| block.0.len == len)?;
+        let at = spare.iter().position(|block| block.0.len() == len)?;
         Some(spare.swap_remove(at))
     }
 
@@ -134,11 +90,11 @@ impl std::fmt::Debug for Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if (REUSED..=WAITING).contains(&self.0.len)
+        if (REUSED..=WAITING).contains(&self.0.len())
             && let Ok(mut spare) = SPARE.try_lock()
-            && spare.iter().map(|block| block.0.len).sum::<usize>() + self.0.len <= WAITING
+            && spare.iter().map(|block| block.0.len()).sum::<usize>() + self.0.len() <= WAITING
         {
-            spare.push(Self(std::mem::replace(&mut self.0, Raw::EMPTY)));
+            spare.push(Self(std::mem::replace(&mut self.0, Piece::EMPTY)));
         }
     }
 }
@@ -148,35 +104,35 @@ impl Deref for Block {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: `new` returns only blocks of which every byte was written.
-        unsafe { self.0.first(self.0.len) }
+        unsafe { first(&self.0, self.0.len()) }
     }
 }
 
 impl DerefMut for Block {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `&mut self` is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr().cast(), self.0.len()) }
     }
 }
 
 /// Memory that is filled again and again and only grows.
 pub(crate) struct Scratch {
-    raw: Raw,
+    raw: Piece,
     filled: usize,
 }
 
 impl Scratch {
-    const EMPTY: Self = Self { raw: Raw::EMPTY, filled: 0 };
+    const EMPTY: Self = Self { raw: Piece::EMPTY, filled: 0 };
 
     /// Lets `fill` write at most `limit` bytes, and returns what it wrote.
     pub(crate) fn fill(&mut self, limit: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<&[u8]> {
         self.filled = 0;
-        if self.raw.len < limit {
+        if self.raw.len() < limit {
             // The old memory goes first: both together may be more than there is.
-            self.raw = Raw::EMPTY;
-            self.raw = Raw::new(limit)?;
+            self.raw = Piece::EMPTY;
+            self.raw = Piece::alone(limit)?;
         }
-        let start = self.raw.start.as_ptr().cast();
+        let start = self.raw.start().as_ptr().cast();
         let mut out = OutBuf::new(&mut self.raw.bytes()[..limit]);
         fill(&mut out)?;
         self.filled = written(&out, start)?;
@@ -186,7 +142,7 @@ impl Scratch {
     /// What the last [`Scratch::fill`] wrote.
     pub(crate) fn written(&self) -> &[u8] {
         // SAFETY: an `OutBuf` over this memory said that so many bytes are initialised, and nothing but `fill` writes.
-        unsafe { self.raw.first(self.filled) }
+        unsafe { first(&self.raw, self.filled) }
     }
 }
 
@@ -205,7 +161,7 @@ pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Pair) -> R) -> R {
     let mut pair = KEPT.take().unwrap_or(Pair { one: Scratch::EMPTY, two: Scratch::EMPTY });
     let result = work(&mut pair);
     for scratch in [&mut pair.one, &mut pair.two] {
-        if scratch.raw.len > KEEP {
+        if scratch.raw.len() > KEEP {
             *scratch = Scratch::EMPTY;
         }
     }
@@ -241,7 +197,7 @@ mod tests {
     fn only_full_blocks_exist() {
         let block = Block::new(5, |out| out.put(b"hello"), |_| ErrorKind::Trunc.into()).unwrap();
         assert_eq!(&*block, b"hello");
-        assert_eq!(block.as_ptr() as usize % ALIGN, 0);
+        assert_eq!(block.as_ptr() as usize % 8, 0);
         let mut copy = block.try_clone().unwrap();
         copy[0] = b'j';
         assert_eq!((&*block, &*copy), (&b"hello"[..], &b"jello"[..]));
@@ -292,7 +248,7 @@ mod tests {
         });
         with_scratch(|pair| assert_eq!(pair.one.fill(8, |out| out.put(b"z")).unwrap().as_ptr(), place));
         with_scratch(|pair| assert!(pair.one.fill(KEEP + 1, |_| Ok(())).is_ok()));
-        with_scratch(|pair| assert_eq!(pair.one.raw.len, 0));
+        with_scratch(|pair| assert_eq!(pair.one.raw.len(), 0));
     }
 
     #[test]

@@ -1,19 +1,16 @@
 //! [`Buffer`]: memory for results.
 //!
-//! Never zeroed first, 64-byte aligned if it has so many bytes, and from 4 MiB on in huge pages where the system has
-//! them: fresh small pages cost a large unfiltered read as much again as the read itself. It is filled once,
-//! as bytes, through an [`OutBuf`], and is a slice of numbers from then on.
+//! Never zeroed first, 64-byte aligned if it has so many bytes, and in huge pages where that pays ([`Piece`]): fresh
+//! small pages cost an unfiltered read as much again as the read itself. It is filled once, as bytes,
+//! through an [`OutBuf`], and is a slice of numbers from then on.
 
-use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
 
 use model::{ErrorKind, Result};
 
-use crate::OutBuf;
+use crate::{OutBuf, Piece};
 
 /// A type of which any bytes are a value: the ten number types. Sealed.
 ///
@@ -37,22 +34,10 @@ plain!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
 /// A boxed slice of numbers for results: aligned, and filled without being zeroed first.
 pub struct Buffer<T: Plain> {
-    start: NonNull<T>,
-    len: usize,
+    /// Of as many bytes as the numbers have.
+    memory: Piece,
     items: PhantomData<T>,
 }
-
-// SAFETY: a `Buffer` owns its memory as a `Box<[T]>` does, and `T` is `Send + Sync`.
-unsafe impl<T: Plain> Send for Buffer<T> {}
-// SAFETY: as above; shared access only reads.
-unsafe impl<T: Plain> Sync for Buffer<T> {}
-
-/// One line of the processor's cache: streaming stores need whole ones.
-const LINE: usize = 64;
-/// From this many bytes on huge pages are asked for.
-const LARGE: usize = 4 << 20;
-/// The usual size of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
 
 impl<T: Plain> Buffer<T> {
     /// Makes a buffer of `len` numbers and lets `fill` write all of them.
@@ -70,11 +55,9 @@ impl<T: Plain> Buffer<T> {
     /// # Ok::<(), model::Error>(())
     /// ```
     pub fn fill(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Self> {
-        let buffer = Self::uninit(len)?;
-        let bytes = len * size_of::<T>();
-        // SAFETY: the allocation has `bytes` bytes and is borrowed here alone; `buffer` is not read before they are
-        // known to be initialised.
-        let memory = unsafe { std::slice::from_raw_parts_mut(buffer.start.as_ptr().cast::<MaybeUninit<u8>>(), bytes) };
+        let mut buffer = Self::uninit(len)?;
+        let memory = buffer.memory.bytes();
+        let bytes = memory.len();
         let start = memory.as_ptr().cast::<u8>();
         let mut out = OutBuf::new(memory);
         fill(&mut out)?;
@@ -94,8 +77,8 @@ impl<T: Plain> Buffer<T> {
     /// [`ErrorKind::NoMem`] if there is no such memory.
     pub fn copy_of(items: &[T]) -> Result<Self> {
         let buffer = Self::uninit(items.len())?;
-        // SAFETY: the allocation has room for `items.len()` items and overlaps nothing.
-        unsafe { buffer.start.as_ptr().copy_from_nonoverlapping(items.as_ptr(), items.len()) };
+        // SAFETY: the memory has room for `items.len()` items and overlaps nothing.
+        unsafe { buffer.start().copy_from_nonoverlapping(items.as_ptr(), items.len()) };
         Ok(buffer)
     }
 
@@ -107,50 +90,19 @@ impl<T: Plain> Buffer<T> {
     /// Memory for `len` numbers, not initialised: nobody outside may see it before it is.
     fn uninit(len: usize) -> Result<Self> {
         let too_much = || ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>()));
-        if len == 0 {
-            return Ok(Self { start: NonNull::dangling(), len, items: PhantomData });
-        }
-        let layout = layout::<T>(len).ok_or_else(too_much)?;
-        // SAFETY: the layout has a size other than 0.
-        let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(too_much)?;
-        advise(start, layout.size());
-        Ok(Self { start: start.cast(), len, items: PhantomData })
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
+        let memory = Piece::new(bytes).map_err(|_| too_much())?;
+        Ok(Self { memory, items: PhantomData })
     }
-}
 
-fn layout<T>(len: usize) -> Option<Layout> {
-    let bytes = len.checked_mul(size_of::<T>())?;
-    let align = match bytes {
-        LARGE.. => HUGE_PAGE,
-        LINE.. => LINE,
-        // What every allocator gives without searching for it.
-        _ => align_of::<u64>(),
-    };
-    Layout::from_size_align(bytes, align).ok()
-}
-
-/// Asks for huge pages. A system without them is no worse off.
-#[cfg(target_os = "linux")]
-fn advise(start: NonNull<u8>, bytes: usize) {
-    if bytes >= LARGE {
-        // SAFETY: whole huge pages of an allocation of ours; the advice changes no contents.
-        let _ = unsafe {
-            rustix::mm::madvise(start.as_ptr().cast(), bytes / HUGE_PAGE * HUGE_PAGE, rustix::mm::Advice::LinuxHugepage)
-        };
+    /// The first number's place; aligned for all of them.
+    fn start(&self) -> *mut T {
+        const { assert!(align_of::<T>() <= 8) };
+        self.memory.start().as_ptr().cast()
     }
-}
 
-#[cfg(not(target_os = "linux"))]
-fn advise(_: NonNull<u8>, _: usize) {}
-
-impl<T: Plain> Drop for Buffer<T> {
-    fn drop(&mut self) {
-        if self.len > 0
-            && let Some(layout) = layout::<T>(self.len)
-        {
-            // SAFETY: allocated in `uninit` with this very layout.
-            unsafe { dealloc(self.start.as_ptr().cast(), layout) };
-        }
+    fn count(&self) -> usize {
+        self.memory.len() / size_of::<T>()
     }
 }
 
@@ -158,15 +110,15 @@ impl<T: Plain> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `len` items, initialised since `fill` or `copy_of` gave the buffer away.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        // SAFETY: so many items, initialised since `fill` or `copy_of` gave the buffer away.
+        unsafe { std::slice::from_raw_parts(self.start(), self.count()) }
     }
 }
 
 impl<T: Plain> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`; `self` is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.count()) }
     }
 }
 

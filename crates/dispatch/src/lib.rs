@@ -27,6 +27,8 @@ mod outbuf;
 mod pool;
 mod registry;
 pub mod settings;
+#[allow(unsafe_code)]
+mod slab;
 mod small;
 pub mod trace;
 mod zmap;
@@ -54,6 +56,7 @@ pub use pool::{pull_apart, pull_parallel};
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };
+pub use slab::Piece;
 pub use small::Small;
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
