@@ -200,3 +200,41 @@ fn copy_data(
     }
     Ok(())
 }
+
+#[test]
+fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ocean.nc").display().to_string();
+    let file = nczarr::create(&path).unwrap();
+    assert_eq!(file.info().format, Format::Classic);
+    file.add_unlimited_dimension("time").unwrap();
+    file.add_dimension("x", 3).unwrap();
+    let t = file.add_variable::<f32>("t", &["time", "x"]).unwrap();
+    t.put_attribute("units", "K").unwrap();
+    t.put(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], ..).unwrap();
+    let n = file.add_variable::<i16>("n", &["x"]).unwrap();
+    n.put(&[7i16, 8, 9], ..).unwrap();
+    assert!(file.add_variable::<i64>("long", &["x"]).is_err());
+    file.put_attribute("title", "added later").unwrap();
+    t.put(&[0.5f32, 0.5, 0.5], (2, ..)).unwrap();
+    file.close().unwrap();
+    let file = nczarr::open(&path).unwrap();
+    let t = file.variable("t").unwrap();
+    assert_eq!(t.shape().unwrap(), [3, 3]);
+    assert_eq!(t.get_values::<f64, _>((1.., ..)).unwrap(), [4.0, 5.0, 6.0, 0.5, 0.5, 0.5]);
+    assert_eq!(file.variable("n").unwrap().get_values::<i32, _>(..).unwrap(), [7, 8, 9]);
+    drop((t, file));
+
+    let bytes = fs::read(&path).unwrap();
+    let file = nczarr::open_bytes(bytes.clone()).unwrap();
+    assert_eq!(file.variable("t").unwrap().get_value::<f32, _>((0, 2)).unwrap(), 3.0);
+    assert_eq!(file.close_to_bytes().unwrap(), bytes);
+    nczarr::delete(&path).unwrap();
+    let file = nczarr::CreateOptions::new().create_in_memory(&path, true).unwrap();
+    file.add_dimension("x", 2).unwrap();
+    file.add_variable::<u8>("v", &["x"]).unwrap_err();
+    file.add_variable::<i8>("v", &["x"]).unwrap().put(&[1i8, 2], ..).unwrap();
+    assert!(!Path::new(&path).exists());
+    file.close().unwrap();
+    assert_eq!(nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<i8, _>(..).unwrap(), [1, 2]);
+}

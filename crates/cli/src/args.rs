@@ -82,6 +82,9 @@ pub struct Dump {
     /// Special attributes as well: storage, chunks, filters, byte order …
     #[arg(short = 's')]
     pub special: bool,
+    /// Nothing but the kind of file: classic, 64-bit offset, cdf5, netCDF-4, netCDF-4 classic model
+    #[arg(short = 'k')]
+    pub kind: bool,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     pub help: Option<bool>,

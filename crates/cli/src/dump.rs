@@ -16,6 +16,10 @@ use crate::source::DatasetSource;
 pub fn run(args: &Dump) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
+    if args.kind {
+        let mut out = Output::standard();
+        return out.put(format!("{}\n", file.info().format.name())).and_then(|()| out.finish()).map_err(at);
+    }
     let model = file.model();
     let options = Options {
         name: args.name.clone().unwrap_or_else(|| name_of(&args.url)),

@@ -138,6 +138,9 @@ impl ClassicDataset {
         let new = Current::new(model, layout, Arc::new(store), Ready::Records(records), &self.shared.options)?;
         new.store.write_at(0, &header)?;
         copy::all(current, &new, records, filling)?;
+        if records == 0 {
+            reach(&new)?;
+        }
         if let Some(mut unfinished) = unfinished {
             // Before the old file goes: what was readable never depends on what storage has not written yet.
             new.store.persist()?;
@@ -163,6 +166,9 @@ impl ClassicDataset {
         let records = self.records(&model);
         let writing = self.shared.gate.write();
         current.ensure_all(records, is_filling(&model))?;
+        if records == 0 {
+            reach(&current)?;
+        }
         drop(writing);
         if self.is_durable() {
             current.store.persist()?;
@@ -179,6 +185,15 @@ impl ClassicDataset {
             place[..len].copy_from_slice(&bytes[..len]);
         }
         if self.is_durable() { current.store.persist() } else { Ok(()) }
+    }
+}
+
+/// Lets a file without records reach to where they begin. What is missing is room that nobody uses.
+fn reach(current: &Current) -> Result<()> {
+    let store = &current.store;
+    match current.layout.begin_rec.checked_sub(1) {
+        Some(last) if current.layout.recsize > 0 && store.size()? <= last => store.write_at(last, &[0]),
+        _ => Ok(()),
     }
 }
 

@@ -190,3 +190,76 @@ fn place(kind: Kind, model: &Model, slots: &mut [Slot], record: bool, begin: u64
     }
     Ok(next)
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{GroupId, NcType, Var};
+
+    use super::*;
+
+    /// A model of a record dimension, dimensions of these lengths, and variables of types and places in the list of
+    /// dimensions (0: the record dimension).
+    fn model(lens: &[u64], vars: &[(NcType, &[usize])]) -> Model {
+        let mut model = Model::new();
+        let mut dims = vec![model.add_dim(GroupId::ROOT, "t", 0, true).unwrap()];
+        for (at, &len) in lens.iter().enumerate() {
+            dims.push(model.add_dim(GroupId::ROOT, &format!("d{at}"), len, false).unwrap());
+        }
+        for (at, (xtype, places)) in vars.iter().enumerate() {
+            let dims = places.iter().map(|&place| dims[place]).collect();
+            model.add_var(Var { name: format!("v{at}"), xtype: *xtype, dims, ..Var::default() }).unwrap();
+        }
+        model
+    }
+
+    #[test]
+    fn a_record_variable_alone_is_not_padded_and_several_are() {
+        use NcType::{Byte, Double, Short};
+        for (vars, expected) in [
+            (vec![(Byte, &[0, 1][..])], 5),
+            (vec![(Short, &[0, 1])], 10),
+            (vec![(Byte, &[0, 1]), (Double, &[1])], 5),
+            (vec![(Byte, &[0, 1]), (Byte, &[0])], 8 + 4),
+            (vec![(Short, &[0, 1]), (Double, &[0]), (Byte, &[0])], 12 + 8 + 4),
+            (vec![(Double, &[1])], 0),
+        ] {
+            let slots = sizes(&model(&[5], &vars)).unwrap();
+            assert_eq!(recsize(&slots), expected, "{vars:?}");
+        }
+    }
+
+    #[test]
+    fn room_and_alignment_are_kept_when_there_is_enough() {
+        let spacing = |h_minfree, v_align, v_minfree, r_align| Spacing { h_minfree, v_align, v_minfree, r_align };
+        let one = model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1])]);
+        let header = decide(Kind::Cdf1, &one, Spacing::default(), None).unwrap();
+        assert_eq!(header.begin_var, header.header);
+        assert_eq!(header.begin_rec, header.begin_var + 12);
+        let roomy = decide(Kind::Cdf1, &one, spacing(100, 64, 10, 32), None).unwrap();
+        assert_eq!(roomy.begin_var, (header.header + 100).next_multiple_of(64));
+        assert_eq!(roomy.begin_rec, (roomy.begin_var + 12 + 10).next_multiple_of(32));
+        // One more variable of each sort.
+        let more =
+            model(&[3], &[(NcType::Int, &[1]), (NcType::Short, &[0, 1]), (NcType::Byte, &[1]), (NcType::Byte, &[0])]);
+        let kept = decide(Kind::Cdf1, &more, Spacing::default(), Some(&roomy)).unwrap();
+        assert_eq!(kept.begin_var, roomy.begin_var, "the header has room");
+        assert_eq!(kept.begin_rec, roomy.begin_rec, "and so have the fixed variables");
+        assert_eq!(kept.slots[2].begin, roomy.begin_var + 12);
+        assert_eq!(kept.slots[3].begin, roomy.begin_rec + 8);
+        assert_eq!(kept.recsize, 8 + 4);
+        let tight = decide(Kind::Cdf1, &more, Spacing::default(), Some(&header)).unwrap();
+        assert_eq!(tight.begin_var, tight.header);
+        assert_eq!(tight.begin_rec, tight.begin_var + 12 + 4);
+    }
+
+    #[test]
+    fn sizes_that_no_file_has() {
+        let long = i64::MAX as u64 / 2;
+        for (lens, places) in [(vec![long, 9], &[1, 2][..]), (vec![long], &[0, 1])] {
+            let error = sizes(&model(&lens, &[(NcType::Double, places)])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::VarSize);
+        }
+        let error = sizes(&model(&[2], &[(NcType::Int, &[1, 0])])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnlimPos);
+    }
+}

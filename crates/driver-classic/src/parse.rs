@@ -316,3 +316,105 @@ pub(crate) fn read(size: u64, limits: &Limits, mut first: impl FnMut(u64) -> Res
 
 /// So much is read at first.
 const FIRST: u64 = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(bytes: &[u8]) -> Result<Header> {
+        let size = bytes.len() as u64;
+        read(size, &Limits::default(), |len| Ok(bytes[..len as usize].to_vec()))
+    }
+
+    /// A header of one dimension, one attribute and one variable.
+    fn sample(kind: u8) -> Vec<u8> {
+        let wide = kind == 5;
+        let mut bytes = vec![b'C', b'D', b'F', kind];
+        let count = |bytes: &mut Vec<u8>, n: u64| bytes.extend_from_slice(&n.to_be_bytes()[if wide { 0 } else { 4 }..]);
+        let word = |bytes: &mut Vec<u8>, n: u32| bytes.extend_from_slice(&n.to_be_bytes());
+        count(&mut bytes, 0);
+        word(&mut bytes, DIMENSIONS);
+        count(&mut bytes, 1);
+        count(&mut bytes, 1);
+        bytes.extend_from_slice(b"x\0\0\0");
+        count(&mut bytes, 3);
+        word(&mut bytes, ATTRIBUTES);
+        count(&mut bytes, 1);
+        count(&mut bytes, 5);
+        bytes.extend_from_slice(b"title\0\0\0");
+        word(&mut bytes, 3);
+        count(&mut bytes, 3);
+        bytes.extend_from_slice(&[0, 1, 0xFF, 0xFE, 0, 3, 0, 0]);
+        word(&mut bytes, VARIABLES);
+        count(&mut bytes, 1);
+        count(&mut bytes, 1);
+        bytes.extend_from_slice(b"v\0\0\0");
+        count(&mut bytes, 1);
+        count(&mut bytes, 0);
+        word(&mut bytes, 0);
+        count(&mut bytes, 0);
+        word(&mut bytes, 4);
+        count(&mut bytes, 12);
+        bytes.extend_from_slice(&200u64.to_be_bytes()[if kind == 1 { 4 } else { 0 }..]);
+        bytes
+    }
+
+    #[test]
+    fn every_width_of_numbers_is_read() {
+        for (version, kind) in [(1, Kind::Cdf1), (2, Kind::Cdf2), (5, Kind::Cdf5)] {
+            let bytes = sample(version);
+            let header = parsed(&bytes).unwrap();
+            assert_eq!((header.kind, header.records, header.len), (kind, Some(0), bytes.len() as u64));
+            assert_eq!(header.dims, [("x".to_owned(), 3)]);
+            assert_eq!(header.atts.get("title"), Some(&Values::Short(vec![1, -2, 3])));
+            let var = &header.vars[0];
+            assert_eq!((var.name.as_str(), &*var.dims, var.ty, var.vsize), ("v", &[0][..], NcType::Int, 12));
+            assert_eq!(var.begin, 200);
+            for len in 0..bytes.len() {
+                let kind = parsed(&bytes[..len]).unwrap_err().kind();
+                assert!(matches!(kind, ErrorKind::NotNc | ErrorKind::Trunc), "{len}: {kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_header_is_read_in_steps_and_none_is_read_that_is_too_long() {
+        let mut bytes = b"CDF\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x0c\0\0\0\x01\0\0\0\x01a\0\0\0\0\0\0\x02".to_vec();
+        let len = 3 << 20;
+        bytes.extend_from_slice(&(len as u32).to_be_bytes());
+        bytes.resize(bytes.len() + len, b'x');
+        bytes.extend_from_slice(&[0; 8]);
+        let mut asked = Vec::new();
+        let limits = Limits::default();
+        let first = |len: u64| {
+            asked.push(len);
+            Ok(bytes[..len as usize].to_vec())
+        };
+        let header = read(bytes.len() as u64, &limits, first).unwrap();
+        assert_eq!(header.len, bytes.len() as u64);
+        assert!(asked.len() <= 3, "{asked:?}");
+        let mut limits = Limits::default();
+        limits.document = 1 << 20;
+        let error = read(bytes.len() as u64, &limits, |len| Ok(bytes[..len as usize].to_vec())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileMeta);
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_an_error_or_another_header(
+            version in prop::sample::select(vec![1u8, 2, 5]),
+            flips in prop::collection::vec((0usize..200, 1u8..), 1..6),
+        ) {
+            let mut bytes = sample(version);
+            let len = bytes.len();
+            for (at, flip) in flips {
+                bytes[at % len] ^= flip;
+            }
+            // Room behind the header, for counts to be believed.
+            bytes.resize(len + 300, 0);
+            let _ = parsed(&bytes).map(|header| crate::load::load(header, bytes.len() as u64));
+        }
+    }
+}

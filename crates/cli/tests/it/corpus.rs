@@ -1,4 +1,4 @@
-//! `ncz cat` of arrays that others wrote, against the files that numpy wrote of their values: byte for byte.
+//! Data of others: `ncz cat` of arrays against the files that numpy wrote of their values, byte for byte; kinds of files.
 
 use std::fs;
 use std::path::Path;
@@ -52,4 +52,13 @@ fn one_nan(file: &[u8]) -> Vec<u8> {
         out.extend(values.flat_map(|value| if value.is_nan() { f64::NAN } else { value }.to_le_bytes()));
     }
     out
+}
+
+#[test]
+fn the_kind_of_a_file_is_told() {
+    let part = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/netcdf-c/classic");
+    for (name, kind) in [("cdf1_atts", "classic"), ("cdf2_atts", "64-bit offset"), ("cdf5_atts", "cdf5")] {
+        let path = part.join(name).join(format!("{name}.nc"));
+        assert_eq!(crate::out(&["dump", "-k", crate::text(&path)]), format!("{kind}\n"));
+    }
 }
