@@ -47,7 +47,7 @@ impl Variable {
     /// # fn main() {}
     /// # #[cfg(all(feature = "nczarr", feature = "mem"))]
     /// # fn main() -> nczarr::Result<()> {
-    /// let file = nczarr::create("memory:packed#mode=nczarr")?;
+    /// let file = nczarr::create("memory://packed#mode=nczarr")?;
     /// file.add_dimension("x", 3)?;
     /// let t = file.add_variable::<i16>("t", &["x"])?;
     /// t.put_attribute("scale_factor", 0.5)?;
