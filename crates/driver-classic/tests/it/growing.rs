@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use dispatch::{Dataset, NcDispatch as _};
-use model::{ErrorKind, FillMode, NcType, Values, fill};
+use dispatch::{Dataset, Linear, MemMut, NcDispatch as _, OutBuf};
+use model::{ErrorKind, FillMode, NcType, Slab, Values, fill};
 
 use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, try_put, var};
 
@@ -36,6 +36,25 @@ fn what_was_not_written_is_filled() {
         assert_eq!(get(&*ds, a, &[3, 0], &[2, 3]), shorts(&[f; 6]));
         assert_eq!(all(&*ds, "fixed"), Values::Double(vec![fill::DOUBLE; 3]));
     }
+}
+
+#[test]
+fn what_is_scaled_on_the_way_is_filled_first() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
+    let v = var(&*ds, "v", NcType::Short, &[t, x]);
+    let w = var(&*ds, "w", NcType::Byte, &[t]);
+    enddef(&*ds);
+    put(&*ds, w, &[1], &[1], &Values::Byte(vec![1]));
+    put(&*ds, v, &[0, 0], &[1, 2], &shorts(&[3, 5]));
+    let mut bytes = [0; 32];
+    let linear = Linear::new(0.5, 1.0);
+    let out = MemMut::Fixed { ty: NcType::Double, out: &mut OutBuf::over(&mut bytes) };
+    ds.data(v).unwrap().get_linear(&Slab::new(&[0, 0], &[2, 2]), out, &linear).unwrap();
+    let fill = f64::from(fill::SHORT) * 0.5 + 1.0;
+    let expected = Values::Double(vec![2.5, 3.5, fill, fill]);
+    assert_eq!(Values::from_native_bytes(NcType::Double, &bytes), Some(expected));
 }
 
 #[test]
