@@ -1,4 +1,4 @@
-//! Shuffle and bitshuffle, both ways. Bitshuffle is part of blosc: its fastest compressor runs behind it.
+//! Shuffle, and blosc with each of its own, both ways: bitshuffle is a part of it, with its fastest compressor behind.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -7,8 +7,12 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use dispatch::{ChunkInfo, OutBuf};
 use nczarr_benches::{Chain, field, filters, sized};
 
-const CHAINS: [(&str, Chain); 2] =
-    [("shuffle", &[("shuffle", &[])]), ("bitshuffle", &[("blosc", &[0, 0, 0, 0, 1, 2, 1])])];
+const CHAINS: [(&str, Chain); 4] = [
+    ("shuffle", &[("shuffle", &[])]),
+    ("bitshuffle", &[("blosc", &[0, 0, 0, 0, 1, 2, 1])]),
+    ("blosc-lz4", &[("blosc", &[0, 0, 0, 0, 5, 1, 1])]),
+    ("blosc-zstd", &[("blosc", &[0, 0, 0, 0, 5, 2, 5])]),
+];
 
 pub fn bench(criterion: &mut Criterion) {
     let values = field(sized(1 << 18, 1 << 6));
