@@ -254,7 +254,7 @@ fn overlaid(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut Strin
             None => write_strict(value, out),
         }
     }
-    for (name, text) in ours.iter().filter(|(name, _)| raw.is_none_or(|raw| !raw.contains_key(*name))) {
+    for (name, text) in ours.iter().filter(|(name, _)| raw.is_none_or(|raw| !raw.contains_key(name))) {
         write_name(name, out);
         out.push_str(text);
     }

@@ -356,7 +356,7 @@ impl WriteJob for Batch<'_> {
     }
 
     fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
-        let part = if index % 2 == 0 { Part::Attrs } else { Part::Marker };
+        let part = if index.is_multiple_of(2) { Part::Attrs } else { Part::Marker };
         match self.slots.get(index / 2).and_then(|slot| slot.text(part)) {
             Some(text) => Ok(Payload::Caller(text.as_bytes())),
             None => Err(ErrorKind::Internal.context(format!("no document {index}"))),

@@ -63,8 +63,10 @@ pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<
                 false => ErrorKind::Perm.context("the dataset is read-only"),
             });
         }
-        // A format may move what is stored before the model changes: the model must not refuse afterwards.
-        dataset.model().snapshot().check_rename(edit)?;
+        if matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. }) {
+            // A format may move what is stored before the model changes: the model must not refuse afterwards.
+            dataset.model().snapshot().check_rename(edit)?;
+        }
         dataset.apply(edit)
     })
 }
