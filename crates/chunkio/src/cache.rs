@@ -96,11 +96,12 @@ pub(crate) struct Cache<D> {
     /// Held while entries come and go.
     moving: Mutex<Hand>,
     clock: AtomicU64,
-    stamps: Box<[AtomicU64]>,
+    /// Made at the first write: what is only read has none.
+    stamps: OnceLock<Box<[AtomicU64]>>,
     /// Whether somebody said how much to keep.
     tuned: AtomicBool,
     /// How often pieces of chunks were read.
-    touches: Box<[AtomicU8]>,
+    touches: OnceLock<Box<[AtomicU8]>>,
 }
 
 #[derive(Debug, Default)]
@@ -136,9 +137,9 @@ impl<D> Cache<D> {
             table: OnceLock::new(),
             moving: Mutex::default(),
             clock: AtomicU64::new(0),
-            stamps: (0..STAMPS).map(|_| AtomicU64::new(0)).collect(),
+            stamps: OnceLock::new(),
             tuned: AtomicBool::new(asked.is_some()),
-            touches: (0..STAMPS).map(|_| AtomicU8::new(0)).collect(),
+            touches: OnceLock::new(),
         }
     }
 
@@ -159,8 +160,11 @@ impl<D> Cache<D> {
         if all > self.budget() {
             return false;
         }
-        let touches = &self.touches[tag(index) as usize % STAMPS];
-        self.tuned.load(Ordering::Relaxed) || touches.fetch_add(1, Ordering::Relaxed) % TOUCHES == TOUCHES - 1
+        if self.tuned.load(Ordering::Relaxed) {
+            return true;
+        }
+        let touches = self.touches.get_or_init(|| (0..STAMPS).map(|_| AtomicU8::new(0)).collect());
+        touches[tag(index) as usize % STAMPS].fetch_add(1, Ordering::Relaxed) % TOUCHES == TOUCHES - 1
     }
 
     /// Bytes held beyond the budget.
@@ -181,11 +185,13 @@ impl<D> Cache<D> {
     /// Storage holds something new for this chunk: what was read before must not be kept.
     pub(crate) fn stale(&self, index: &ChunkIndex) {
         let now = self.clock.fetch_add(1, Ordering::SeqCst) + 1;
-        self.stamp(tag(index)).fetch_max(now, Ordering::SeqCst);
+        let stamps = self.stamps.get_or_init(|| (0..STAMPS).map(|_| AtomicU64::new(0)).collect());
+        stamps[place_of_stamp(index)].fetch_max(now, Ordering::SeqCst);
     }
 
-    fn stamp(&self, tag: u64) -> &AtomicU64 {
-        &self.stamps[(tag >> 32) as usize % STAMPS]
+    /// When storage last got something new for this chunk, or one of the same group.
+    fn changed_at(&self, index: &ChunkIndex) -> u64 {
+        self.stamps.get().map_or(0, |stamps| stamps[place_of_stamp(index)].load(Ordering::SeqCst))
     }
 
     /// Calls `look` with the chunk's entry, if there is one.
@@ -244,7 +250,7 @@ impl<D> Cache<D> {
     /// Adds a chunk that was read from storage, all of it, at or after `since`, unless that is no longer what storage holds.
     pub(crate) fn insert_read(&self, index: &ChunkIndex, data: Arc<D>, cost: usize, since: u64) {
         let mut hand = self.moving();
-        if self.stamp(tag(index)).load(Ordering::SeqCst) > since || cost > self.budget() {
+        if self.changed_at(index) > since || cost > self.budget() {
             return;
         }
         let entry =
@@ -339,12 +345,13 @@ impl<D> Cache<D> {
     }
 
     fn remove_if(&self, index: &ChunkIndex, condition: impl Fn(&Entry<D>) -> bool) {
+        // Before looking whether there is anything: somebody may be putting the first chunk in, read before `stale`.
+        let _moving = self.moving();
         if self.is_empty() {
             return;
         }
         let Some(table) = self.table.get() else { return };
         let tag = tag(index);
-        let _moving = self.moving();
         for at in table.group(tag) {
             if table.tags[at].load(Ordering::Acquire) == tag {
                 self.empty(table, at, |entry| entry.index == *index && condition(entry));
@@ -407,6 +414,10 @@ impl<D> Table<D> {
         }
         list
     }
+}
+
+fn place_of_stamp(index: &ChunkIndex) -> usize {
+    (tag(index) >> 32) as usize % STAMPS
 }
 
 /// A hash of a chunk's coordinates, never 0.
