@@ -94,11 +94,13 @@ pub(super) struct Entry<T: ?Sized> {
     pub item: Arc<T>,
     /// Address of the value, 0 if it has no size: two values of a unit struct are the same plugin.
     value_at: usize,
+    /// Whether no entry of a higher level has its (first) name; [`Entries::push`] keeps it so.
+    visible: bool,
 }
 
 impl<T: ?Sized> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { origin: self.origin, item: Arc::clone(&self.item), value_at: self.value_at }
+        Self { origin: self.origin, item: Arc::clone(&self.item), value_at: self.value_at, visible: self.visible }
     }
 }
 
@@ -112,7 +114,7 @@ impl<T: ?Sized + Named> Entry<T> {
     where
         &'static T: IntoShared<T>,
     {
-        Self { origin, value_at: place_of(item), item: item.into_shared() }
+        Self { origin, value_at: place_of(item), item: item.into_shared(), visible: true }
     }
 
     /// An entry added at run time; statics and shared values are recognised by what they point to.
@@ -128,7 +130,12 @@ impl<T: ?Sized + Named> Entry<T> {
             None
         };
         let item = share(plugin);
-        Self { origin: Origin::Added, value_at: value_at.unwrap_or_else(|| place_of(&*item)), item }
+        Self { origin: Origin::Added, value_at: value_at.unwrap_or_else(|| place_of(&*item)), item, visible: true }
+    }
+
+    /// Whether no entry of a higher level has its (first) name.
+    pub fn is_visible(&self) -> bool {
+        self.visible
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -174,6 +181,9 @@ impl<T: ?Sized + Named> Entries<T> {
         if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
             self.0.push(entry);
             self.0.sort_by(|a, b| a.item.names().first().cmp(&b.item.names().first()).then(b.origin.cmp(&a.origin)));
+            for at in 0..self.0.len() {
+                self.0[at].visible = !self.is_hidden(&self.0[at]);
+            }
         }
     }
 
@@ -182,15 +192,14 @@ impl<T: ?Sized + Named> Entries<T> {
         &self.0
     }
 
-    /// Whether no entry of a higher level has the (first) name of `entry`.
-    pub fn is_visible(&self, entry: &Entry<T>) -> bool {
+    fn is_hidden(&self, entry: &Entry<T>) -> bool {
         let name = entry.item.names().first();
-        !self.0.iter().any(|other| other.origin > entry.origin && other.item.names().first() == name)
+        self.0.iter().any(|other| other.origin > entry.origin && other.item.names().first() == name)
     }
 
     /// The visible entries.
     pub fn visible(&self) -> impl Iterator<Item = &Entry<T>> {
-        self.0.iter().filter(|entry| self.is_visible(entry))
+        self.0.iter().filter(|entry| entry.visible)
     }
 
     /// The names of the visible entries, sorted, each once.

@@ -55,7 +55,7 @@ fn describe<T: ?Sized + Named>(
             kind: T::KIND,
             name: entry.item.names().first().copied().unwrap_or_default(),
             origin: entry.origin,
-            hidden: !entries.is_visible(entry),
+            hidden: !entry.is_visible(),
             about: entry.item.about(),
             words,
             hdf5_id,

@@ -2,7 +2,8 @@
 //!
 //! Opening and closing a file takes longer than reading a few bytes of it. What is kept is bounded, for a map and
 //! for the process, is let go by `sync` and with the map, and is never waited for: whoever finds a set taken opens
-//! the object itself. Objects that are read as a whole do not come here, so that a scan evicts nothing.
+//! the object itself. Objects that are read as a whole do not come here, so that a scan evicts nothing; nor does the
+//! first part that is read through a map, which may be the only one.
 //!
 //! The guarantee is that of opening anew: before each use the key is looked up again, and has to lead to the inode
 //! the descriptor is open on, whose number nobody else can have meanwhile. So it does not matter who replaced,
@@ -12,7 +13,7 @@
 //! others do not keep up to date (network file systems), nothing is kept.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use rustix::fs::{AtFlags, Stat, fstat, fstatfs, statat};
@@ -37,6 +38,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The kept descriptors of one map.
 #[derive(Default)]
 pub(super) struct Kept {
+    /// Whether a part of an object was read before: a map that is opened for one read has nothing to keep.
+    used: AtomicBool,
     /// Made for the first that is kept: most maps are open for a short time.
     sets: OnceLock<Vec<Mutex<Set>>>,
     /// The device of the root, if its file system is one of [`LOCAL`].
@@ -130,8 +133,12 @@ impl Kept {
         Some(Arc::clone(&slot.object))
     }
 
-    /// Keeps the descriptor of an object.
+    /// Keeps the descriptor of an object, unless it is the first of the map.
     pub(super) fn keep(&self, root: BorrowedFd<'_>, key: &str, file: OwnedFd) {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+            return;
+        }
         if self.device(root).is_none() {
             return;
         }
