@@ -62,8 +62,11 @@ fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
     if values.nc_type() != ty && convert::check(values.nc_type(), ty).is_err() {
         return Err(wrong());
     }
-    let (values, _) = convert::convert_values(values, ty)?;
-    values.to_native_bytes().filter(|bytes| bytes.len() == item).ok_or_else(wrong)
+    let bytes = match values.nc_type() == ty {
+        true => values.to_native_bytes(),
+        false => convert::convert_values(values, ty)?.0.to_native_bytes(),
+    };
+    bytes.filter(|bytes| bytes.len() == item).ok_or_else(wrong)
 }
 
 impl Form for Numbers {

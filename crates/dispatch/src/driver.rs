@@ -1,5 +1,6 @@
 //! The format seam: [`Driver`] (one per format) and what it is asked to open or create.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ pub struct MountedMap {
     /// The factory that opened or made it; `None`: an embedder handed it in.
     pub factory: Option<Arc<dyn MapFactory>>,
     /// Why it is this one, for people.
-    pub why: String,
+    pub why: Cow<'static, str>,
 }
 
 impl MountedMap {
@@ -144,7 +145,7 @@ impl MountedMap {
 impl From<Arc<dyn ZMap>> for MountedMap {
     /// A map that an embedder hands in.
     fn from(map: Arc<dyn ZMap>) -> Self {
-        Self { map, factory: None, why: "it was handed in".to_owned() }
+        Self { map, factory: None, why: "it was handed in".into() }
     }
 }
 

@@ -205,7 +205,7 @@ impl<'b> Cursor<'b> {
 
     fn atts(&mut self, owner: &str) -> Step<Att> {
         let entries = self.list(ATTRIBUTES, 4 + 4 + 2 * self.kind.count_width() as u64, "attributes", owner)?;
-        let mut atts = Att::new();
+        let mut atts = Att::default();
         for number in 0..entries {
             let at = self.at;
             let name = self.name(&|| format!("{owner}: attribute {number}"))?;

@@ -6,10 +6,11 @@ use dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenReq
 use model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
+use crate::about::{About, Origin};
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::open::{info, map_note, separator};
+use crate::open::separator;
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn new_properties() -> String {
@@ -37,16 +38,10 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let flavour = if target.has_mode("zarr") { Flavour::Zarr } else { Flavour::NcZarr };
     let named_dims = !target.has_mode("noxarray");
-    let mut info = info(flavour, named_dims, true);
-    info.map = mounted.name().map(str::to_owned);
-    info.properties = Some(new_properties());
-    let created = match flavour {
-        Flavour::NcZarr => "created as NCZarr",
-        Flavour::Zarr => "created as plain Zarr: mode=zarr",
-    };
-    info.notes = vec![map_note(&mounted), created.to_owned()];
+    let mut about = About::new(&mounted, Origin::Created, flavour, named_dims, true);
+    about.properties = Some(new_properties());
     if request.classic_model {
-        info.format = Format::NetCdf4Classic;
+        about.format = Format::NetCdf4Classic;
     }
     // A map that was handed in is its owner's to delete.
     let undo = mounted.factory.filter(|_| request.map.is_none()).map(|factory| undo(factory, request));
@@ -64,7 +59,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         created: true,
         classic_model: request.classic_model,
         separator,
-        info,
+        about,
         state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()], moved: 0 }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
         closed: Arc::default(),

@@ -11,6 +11,7 @@ use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element};
 use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
+use crate::about::About;
 use crate::commit::Committed;
 use crate::flavour::Flavour;
 use crate::gate::Gate;
@@ -38,7 +39,7 @@ pub(crate) struct ZarrDataset {
     pub(crate) classic_model: bool,
     /// Between the indices of a chunk's key, for new variables.
     pub(crate) separator: char,
-    pub(crate) info: DatasetInfo,
+    pub(crate) about: About,
     /// Never held while the map or the engine is called. Taken before the model's own lock: what depends on both, such as
     /// an edit and what it means for the layout, is one step under it.
     pub(crate) state: RwLock<State>,
@@ -52,7 +53,7 @@ pub(crate) struct ZarrDataset {
 
 impl fmt::Debug for ZarrDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ZarrDataset").field("map", &self.map).field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("ZarrDataset").field("map", &self.map).field("info", &self.about.info()).finish_non_exhaustive()
     }
 }
 
@@ -248,7 +249,7 @@ impl ZarrDataset {
 
 impl Dataset for ZarrDataset {
     fn info(&self) -> DatasetInfo {
-        self.info.clone()
+        self.about.info()
     }
 
     fn model(&self) -> &ModelCell {

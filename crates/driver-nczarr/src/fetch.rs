@@ -89,7 +89,7 @@ fn run<T: Send>(
     }
     let found = job.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let lost = |key: &Key| Err(ErrorKind::Internal.context(format!("{key}: the map gave no answer")));
-    keys.iter().zip(found).map(|(key, found)| found.unwrap_or_else(|| lost(key))).collect()
+    found.into_iter().zip(keys).map(|(found, key)| found.unwrap_or_else(|| lost(key))).collect()
 }
 
 /// A ticket for a document.

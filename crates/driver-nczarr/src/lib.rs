@@ -7,6 +7,7 @@
 //! This driver knows no storage, no filter and no thread: those are the registry's, the map's and the pool's.
 #![forbid(unsafe_code)]
 
+mod about;
 mod admit;
 mod attrs;
 mod base64;

@@ -43,11 +43,11 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     if !told && !request.target.has_mode("zarr") && !is_plain(&source) {
         return Ok(None);
     }
-    let opening = Opening::new(request, mounted.clone(), &root)?;
+    let opening = Opening::new(request, mounted, &root)?;
     let reading = opening.reading();
-    let tree = tree(&source, root, &groups, name, opening.flavour, &reading);
+    let tree = tree(&source, root, &groups, name, opening.about.flavour, &reading);
     let tree = tree.filter(|tree| told || !is_text(tree) || is_plain(&source));
-    match tree.and_then(|tree| link(tree, opening.flavour, &reading)) {
+    match tree.and_then(|tree| link(tree, opening.about.flavour, &reading)) {
         Some(loaded) => opening.dataset(loaded, false).map(Some),
         None => Ok(None),
     }

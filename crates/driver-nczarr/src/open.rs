@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, DatasetInfo, Format, Key, MountedMap, OpenRequest};
+use dispatch::{Dataset, Key, OpenRequest};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::INFO;
 use crate::consolidated::{Consolidated, ZMETADATA};
 use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
@@ -67,16 +66,16 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
             ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 (zarr.json) is not in this build, only Zarr V2"))
         );
     }
-    let mut opening = Opening::new(request, mounted, &root)?;
+    let mut opening = Opening::new(request, &mounted, &root)?;
     opening.consolidated = is_consolidated;
     if zmetadata.is_some() {
-        opening.notes.push("metadata from .zmetadata".to_owned());
+        opening.about.notes.push("metadata from .zmetadata".to_owned());
     }
     if v3 {
-        opening.notes.push("zarr.json in the root is left aside: there is Zarr V2 metadata too".to_owned());
+        opening.about.notes.push("zarr.json in the root is left aside: there is Zarr V2 metadata too".to_owned());
     }
-    let root_array = opening.flavour == Flavour::Zarr && root.zarray.is_some();
-    let loaded = load(&source, root, opening.flavour, target, &opening.reading())?;
+    let root_array = opening.about.flavour == Flavour::Zarr && root.zarray.is_some();
+    let loaded = load(&source, root, opening.about.flavour, target, &opening.reading())?;
     opening.dataset(loaded, root_array)
 }
 
@@ -121,14 +120,6 @@ fn store_name(target: &Target) -> String {
     if stem.is_empty() { "data".to_owned() } else { stem.to_owned() }
 }
 
-/// Why the dataset lies in the map it lies in.
-pub(crate) fn map_note(map: &MountedMap) -> String {
-    match map.name() {
-        Some(name) => format!("map {name}: {}", map.why),
-        None => format!("the map: {}", map.why),
-    }
-}
-
 /// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.
 pub(crate) fn separator(target: &Target) -> Result<char> {
     match target.get("dimension_separator") {
@@ -137,21 +128,5 @@ pub(crate) fn separator(target: &Target) -> Result<char> {
         Some(other) => {
             Err(ErrorKind::Inval.context(format!("{target}: dimension_separator={other}: '.' or '/' is wanted")))
         }
-    }
-}
-
-/// The fixed part of what a dataset says of itself.
-pub(crate) fn info(flavour: Flavour, named_dims: bool, writable: bool) -> DatasetInfo {
-    DatasetInfo {
-        flavour: match (flavour, named_dims) {
-            (Flavour::NcZarr, _) => "nczarr",
-            (Flavour::Zarr, true) => "xarray",
-            (Flavour::Zarr, false) => "zarr",
-        }
-        .to_owned(),
-        version: "2".to_owned(),
-        writable,
-        superblock: Some(if flavour == Flavour::NcZarr { 2 } else { 0 }),
-        ..DatasetInfo::of(&INFO, Format::NetCdf4)
     }
 }

@@ -4,33 +4,30 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, MountedMap, OpenRequest};
+use dispatch::{Dataset, MountedMap, OpenRequest, ZMap};
 use model::{ErrorKind, ModelCell, Result};
 
+use crate::about::{About, Origin};
 use crate::codecs::Codecs;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, VarState, ZarrDataset};
 use crate::flavour::{Flavour, Loaded, Naming, properties, stores_swapped};
 use crate::json::{Json, Value};
 use crate::lists;
-use crate::open::{info, map_note, separator};
+use crate::open::separator;
 use crate::tree::RawRoot;
 use crate::var::Reading;
 
 /// A dataset that is being opened.
 pub(crate) struct Opening<'a> {
     request: &'a OpenRequest<'a>,
-    mounted: MountedMap,
-    pub(crate) flavour: Flavour,
+    map: Arc<dyn ZMap>,
+    pub(crate) about: About,
     /// Whether the root has NCZarr's superblock, whatever the flavour.
     superblock: bool,
     use_names: bool,
-    /// Multi-byte elements are little-endian whatever their type says.
-    swapped: bool,
-    properties: Option<String>,
     /// Whether there is consolidated metadata, and whether it was read.
     pub(crate) consolidated: bool,
-    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Opening<'a> {
@@ -38,7 +35,7 @@ impl<'a> Opening<'a> {
     ///
     /// # Errors
     /// `NC_EPERM` for a dataset that is only read.
-    pub(crate) fn new(request: &'a OpenRequest<'a>, mounted: MountedMap, root: &RawRoot) -> Result<Self> {
+    pub(crate) fn new(request: &'a OpenRequest<'a>, mounted: &MountedMap, root: &RawRoot) -> Result<Self> {
         let target = request.target;
         let superblock = lists::superblock(root.attrs.as_ref(), root.zgroup.as_ref());
         let pure_asked = target.has_mode("zarr");
@@ -49,22 +46,22 @@ impl<'a> Opening<'a> {
             }
             check_writable(superblock, pure_asked)?;
         }
-        let mut notes = vec![map_note(&mounted), why(flavour, superblock, pure_asked)];
+        let origin = match superblock {
+            Some(_) if pure_asked => Origin::Disregarded,
+            Some((block, _)) => Origin::Superblock(lists::version(block).map(str::to_owned)),
+            None => Origin::Plain,
+        };
         let properties = root.attrs.as_ref().and_then(Json::as_object).and_then(properties).map(str::to_owned);
-        let swapped = stores_swapped(properties.as_deref());
-        if swapped {
-            notes.push("its writer stored big-endian variables in little-endian order; they are read so".to_owned());
-        }
+        let mut about = About::new(mounted, origin, flavour, false, request.writable);
+        about.swapped = stores_swapped(properties.as_deref());
+        about.properties = properties;
         Ok(Self {
             request,
-            mounted,
-            flavour,
+            map: Arc::clone(&mounted.map),
+            about,
             superblock: superblock.is_some(),
             use_names: !target.has_mode("noxarray"),
-            swapped,
-            properties,
             consolidated: false,
-            notes,
         })
     }
 
@@ -75,8 +72,8 @@ impl<'a> Opening<'a> {
             limits: &self.request.options.limits,
             plain_fill: self.superblock,
             char_mark: self.superblock,
-            swapped: self.swapped,
-            naming: match self.flavour {
+            swapped: self.about.swapped,
+            naming: match self.about.flavour {
                 Flavour::NcZarr => Naming::References,
                 Flavour::Zarr if self.use_names => Naming::Attribute,
                 Flavour::Zarr => Naming::None,
@@ -91,13 +88,11 @@ impl<'a> Opening<'a> {
     /// # Errors
     /// `NC_EINVAL` for a fragment that makes no sense.
     pub(crate) fn dataset(self, loaded: Loaded, root_array: bool) -> Result<Arc<dyn Dataset>> {
-        let Self { request, mounted, flavour, mut notes, .. } = self;
+        let Self { request, map, mut about, .. } = self;
+        let flavour = about.flavour;
         let named_dims = self.use_names && (loaded.named_dims || flavour == Flavour::NcZarr);
-        let mut info = info(flavour, named_dims, request.writable);
-        info.map = mounted.name().map(str::to_owned);
-        info.properties = self.properties;
-        notes.extend(loaded.notes);
-        info.notes = notes;
+        about.named_dims = named_dims;
+        about.notes.extend(loaded.notes);
         let vars = loaded.vars.into_iter().map(|var| VarState {
             key: var.key,
             stored: var.stored,
@@ -109,7 +104,7 @@ impl<'a> Opening<'a> {
         let state = State { vars: vars.collect(), groups: groups.collect(), moved: loaded.model.naming() };
         let dataset = ZarrDataset {
             model: ModelCell::new(loaded.model),
-            map: mounted.map,
+            map,
             registry: Arc::clone(request.registry),
             options: request.options.clone(),
             flavour,
@@ -119,7 +114,7 @@ impl<'a> Opening<'a> {
             created: false,
             classic_model: false,
             separator: separator(request.target)?,
-            info,
+            about,
             state: RwLock::new(state),
             committed: Mutex::new(Committed {
                 consolidate: self.consolidated || request.target.has_mode("consolidated"),
@@ -133,16 +128,6 @@ impl<'a> Opening<'a> {
             dataset.remember()?;
         }
         Ok(Arc::new(dataset))
-    }
-}
-
-fn why(flavour: Flavour, superblock: Option<(&Value<'_>, bool)>, pure_asked: bool) -> String {
-    match (flavour, superblock) {
-        (Flavour::NcZarr, Some((block, _))) => {
-            format!("NCZarr {}: the root has \"_nczarr_superblock\"", lists::version(block).unwrap_or("of no version"))
-        }
-        (_, Some(_)) if pure_asked => "NCZarr, read as plain Zarr since mode=zarr says so".to_owned(),
-        _ => "plain Zarr: the root has no \"_nczarr_superblock\"".to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@
 //! listed, and reading its data is that error. It depends on nothing but the documents, so any thread can do it.
 
 use dispatch::{ChunkInfo, ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
-use model::{Att, Chunking, Error, ErrorKind, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
+use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
 use crate::attrs::{self, FILL_VALUE};
 use crate::codecs::{self, Codecs};
@@ -191,7 +191,8 @@ fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
 /// The attributes to show. `dtype`: the variable's, which its `_FillValue` has whatever was recorded.
 pub(crate) fn present(attrs: &Members<'_>, dtype: Option<&DType>) -> Att {
     let recorded = Recorded::of(attrs);
-    let mut shown = Att::with_capacity(attrs.len());
+    let count = attrs.iter().filter(|(name, _)| !attrs::is_reserved(name)).count();
+    let mut shown = Att::with_capacity_and_hasher(count, NameHasher::default());
     for (name, value) in attrs {
         if !attrs::is_reserved(name) {
             shown.insert(name.to_owned(), recorded.present(name, value, dtype));

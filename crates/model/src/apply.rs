@@ -7,12 +7,10 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexMap;
-
 use crate::name::{normalize, position};
 use crate::{
-    Att, Chunking, Defined, DimId, Edit, Error, ErrorKind, FillMode, FilterSpec, GroupId, Model, NcType, Quantize,
-    Result, Values, Var, VarFill, VarId,
+    Att, Chunking, Defined, DimId, Edit, Error, ErrorKind, FillMode, FilterSpec, GroupId, Model, Named, NcType,
+    Quantize, Result, Values, Var, VarFill, VarId,
 };
 
 /// The attribute that holds a variable's fill value.
@@ -66,7 +64,7 @@ impl Model {
         if i64::try_from(len).is_err() {
             return Err(ErrorKind::DimSize.context(format!("dimension {name:?}: length {len}")));
         }
-        Ok(Defined::Dim(self.add_dim(group, &name, len, len == 0)?))
+        Ok(Defined::Dim(self.add_dim(group, &*name, len, len == 0)?))
     }
 
     /// Whether the model allows to rename what the edit renames: a dimension, variable or group. Other edits are not
@@ -390,7 +388,7 @@ impl Model {
 }
 
 /// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
-fn rename_key<T>(table: &mut IndexMap<String, T>, from: &str, to: String) {
+fn rename_key<T>(table: &mut Named<T>, from: &str, to: String) {
     if let Some(place) = table.get_index_of(from) {
         // Only a name that has another place is refused.
         let _ = table.replace_index(place, to);

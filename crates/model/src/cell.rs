@@ -22,7 +22,12 @@ pub struct ModelCell {
 impl ModelCell {
     /// A cell holding `model`.
     pub fn new(model: Model) -> Self {
-        Self { current: RwLock::new(Arc::new(model)), ..Self::default() }
+        Self {
+            current: RwLock::new(Arc::new(model)),
+            saved: RwLock::default(),
+            defining: AtomicBool::default(),
+            edition: AtomicU64::default(),
+        }
     }
 
     /// The model as it is now.

@@ -33,6 +33,6 @@ pub use ids::{DimId, GroupId, TypeId, VarId};
 pub use mapped::{check_imap, gather_items, gather_mapped, scatter_items, scatter_mapped};
 pub use slab::Slab;
 pub use text::NcString;
-pub use tree::{Att, Chunking, Dim, Endian, FilterSpec, Group, Model, Quantize, Var, VarFill};
+pub use tree::{Att, Chunking, Dim, Endian, FilterSpec, Group, Model, NameHasher, Named, Quantize, Var, VarFill};
 pub use types::{EnumMember, Field, NcType, TypeClass, UserType};
 pub use value::{Scalar, Values};

@@ -99,10 +99,10 @@ impl Model {
     }
 
     fn path(&self, group: GroupId, name: &str) -> Result<String> {
-        let mut path = String::new();
+        let mut path = String::with_capacity(name.len() + 1);
         for segment in self.group_names(group)?.into_iter().chain((!name.is_empty()).then_some(name)) {
             path.push('/');
-            path.push_str(&name::escape(segment));
+            name::escape_to(&mut path, segment);
         }
         Ok(if path.is_empty() { "/".to_owned() } else { path })
     }

@@ -7,10 +7,9 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexMap;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use crate::{ErrorKind, Result};
+use crate::{ErrorKind, Named, Result};
 
 /// The most bytes a name may have (`NC_MAX_NAME`).
 pub const MAX_LEN: usize = 256;
@@ -63,12 +62,12 @@ pub fn nfc(name: &str) -> Cow<'_, str> {
 }
 
 /// What a table has under a name as given, or else under its NFC form.
-pub fn find<'t, T>(table: &'t IndexMap<String, T>, name: &str) -> Option<&'t T> {
+pub fn find<'t, T>(table: &'t Named<T>, name: &str) -> Option<&'t T> {
     position(table, name).and_then(|at| table.get_index(at)).map(|(_, value)| value)
 }
 
 /// Where [`find`] finds it.
-pub(crate) fn position<T>(table: &IndexMap<String, T>, name: &str) -> Option<usize> {
+pub(crate) fn position<T>(table: &Named<T>, name: &str) -> Option<usize> {
     table.get_index_of(name).or_else(|| match nfc(name) {
         Cow::Owned(normal) => table.get_index_of(&normal),
         Cow::Borrowed(_) => None,
@@ -78,13 +77,18 @@ pub(crate) fn position<T>(table: &IndexMap<String, T>, name: &str) -> Option<usi
 /// A name with `/`, `\` and blanks escaped, for a path people read.
 pub fn escape(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
+    escape_to(&mut text, name);
+    text
+}
+
+/// As [`escape`], at the end of `text`.
+pub(crate) fn escape_to(text: &mut String, name: &str) {
     for c in name.chars() {
         if matches!(c, '/' | '\\' | ' ') {
             text.push('\\');
         }
         text.push(c);
     }
-    text
 }
 
 /// The names of an escaped path; empty segments are skipped.
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_name_is_found_as_given_and_in_nfc() {
-        let mut table = IndexMap::new();
+        let mut table = Named::default();
         for (name, value) in [("ä", 1), ("b\u{308}", 2), ("o\u{308}", 3)] {
             table.insert(name.to_owned(), value);
         }

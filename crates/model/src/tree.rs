@@ -11,8 +11,14 @@ use indexmap::IndexMap;
 
 use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill};
 
+/// How names are hashed: quickly, and with a random key, because they come from outside.
+pub type NameHasher = foldhash::fast::RandomState;
+
+/// Things by name, in the order of definition. An empty one is its `default()`.
+pub type Named<T> = IndexMap<String, T, NameHasher>;
+
 /// The attributes of a group or variable, in the order of definition.
-pub type Att = IndexMap<String, Values>;
+pub type Att = Named<Values>;
 
 /// A group.
 #[derive(Debug, Clone, Default)]
@@ -22,13 +28,13 @@ pub struct Group {
     /// The group it lies in; `None` for the root.
     pub parent: Option<GroupId>,
     /// Its groups by name, in the order of definition.
-    pub groups: IndexMap<String, GroupId>,
+    pub groups: Named<GroupId>,
     /// Its dimensions by name, in the order of definition.
-    pub dims: IndexMap<String, DimId>,
+    pub dims: Named<DimId>,
     /// Its variables by name, in the order of definition.
-    pub vars: IndexMap<String, VarId>,
+    pub vars: Named<VarId>,
     /// Its types by name, in the order of definition.
-    pub types: IndexMap<String, TypeId>,
+    pub types: Named<TypeId>,
     /// Its attributes.
     pub atts: Att,
 }
@@ -357,14 +363,15 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`].
-    pub fn add_dim(&mut self, group: GroupId, name: &str, len: u64, unlimited: bool) -> Result<DimId> {
+    pub fn add_dim(&mut self, group: GroupId, name: impl Into<String>, len: u64, unlimited: bool) -> Result<DimId> {
+        let name = name.into();
         let id = DimId(self.dims.len() as u32);
         let dims = &mut self.group_mut(group)?.dims;
-        if dims.contains_key(name) {
+        if dims.contains_key(&name) {
             return Err(ErrorKind::NameInUse.context(format!("dimension {name:?}")));
         }
-        dims.insert(name.to_owned(), id);
-        self.dims.push(Dim { name: name.to_owned(), group, unlimited, len: Arc::new(AtomicU64::new(len)) });
+        dims.insert(name.clone(), id);
+        self.dims.push(Dim { name, group, unlimited, len: Arc::new(AtomicU64::new(len)) });
         Ok(id)
     }
 

@@ -203,8 +203,19 @@ impl PartialEq for Values {
     /// Same type and same values bit for bit: a NaN equals itself, `-0.0` is not `0.0`.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
+            (Self::Byte(a), Self::Byte(b)) => a == b,
+            (Self::Char(a), Self::Char(b)) | (Self::UByte(a), Self::UByte(b)) => a == b,
+            (Self::Short(a), Self::Short(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits())),
+            (Self::Double(a), Self::Double(b)) => a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits())),
+            (Self::UShort(a), Self::UShort(b)) => a == b,
+            (Self::UInt(a), Self::UInt(b)) => a == b,
+            (Self::Int64(a), Self::Int64(b)) => a == b,
+            (Self::UInt64(a), Self::UInt64(b)) => a == b,
             (Self::String(a), Self::String(b)) => a == b,
-            _ => self.nc_type() == other.nc_type() && self.to_native_bytes() == other.to_native_bytes(),
+            (Self::User(this, a), Self::User(that, b)) => this == that && a == b,
+            _ => false,
         }
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! Source: NCZarr manual, section on URL fragments; the multi-value `mode` of netCDF-C.
 
+use std::borrow::Cow;
+
 use model::{ErrorKind, Result};
 
 /// Words of `mode` that mean something to the project's own drivers and maps, or are refused by name.
@@ -88,30 +90,31 @@ impl Fragment {
         Ok(())
     }
 
-    fn pair(&mut self, key: String, value: &str) {
+    fn pair(&mut self, key: Cow<'_, str>, value: &str) {
         if key == "mode" {
             let values = value.split(',').map(str::trim).filter(|value| !value.is_empty());
             self.modes.extend(values.map(str::to_lowercase));
         } else {
-            self.pairs.push((key, value.to_owned()));
+            self.pairs.push((key.into_owned(), value.to_owned()));
         }
     }
 
     fn word(&mut self, word: &str) {
         let word = main_name(word);
-        if word == "mode" || KEYS.contains(&word.as_str()) {
+        if word == "mode" || KEYS.contains(&&*word) {
             self.pair(word, "");
         } else {
             self.steps.push(format!("#{word} means #mode={word}"));
-            self.pair("mode".to_owned(), &word);
+            self.pair("mode".into(), &word);
         }
     }
 }
 
-fn main_name(key: &str) -> String {
-    let key = key.to_lowercase();
+fn main_name(key: &str) -> Cow<'_, str> {
+    let is_lower = key.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let key = if is_lower { Cow::Borrowed(key) } else { Cow::Owned(key.to_lowercase()) };
     match ALIASES.iter().find(|(alias, _)| *alias == key) {
-        Some((_, name)) => (*name).to_owned(),
+        Some((_, name)) => Cow::Borrowed(name),
         None => key,
     }
 }
@@ -130,12 +133,12 @@ pub(crate) fn looks_like_fragment(text: &str) -> bool {
         && text.split('&').all(|piece| match piece.split_once('=') {
             Some((key, value)) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-                let known = || key.eq_ignore_ascii_case("mode") || KEYS.contains(&main_name(key).as_str());
+                let known = || key.eq_ignore_ascii_case("mode") || KEYS.contains(&&*main_name(key));
                 !key.is_empty() && key.chars().all(plain) && (!value.contains('/') || known())
             }
             None => {
                 let word = main_name(piece);
-                WORDS.contains(&word.as_str()) || KEYS.contains(&word.as_str())
+                WORDS.contains(&&*word) || KEYS.contains(&&*word)
             }
         })
 }

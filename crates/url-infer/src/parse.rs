@@ -141,17 +141,12 @@ fn scheme(text: &str) -> Option<(Scheme, &str)> {
     if name.len() < 2 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(legal) {
         return None;
     }
-    let name = name.to_ascii_lowercase();
-    let has_place = rest.starts_with("//") || (name == "file" && (rest.starts_with('/') || has_drive(rest)));
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    let has_place = rest.starts_with("//") || (is("file") && (rest.starts_with('/') || has_drive(rest)));
     has_place.then(|| {
-        let scheme = match name.as_str() {
-            "file" => Scheme::File,
-            "http" => Scheme::Http,
-            "https" => Scheme::Https,
-            "s3" => Scheme::S3,
-            "gs3" => Scheme::Gs3,
-            _ => Scheme::Other(name),
-        };
+        let known = [Scheme::File, Scheme::Http, Scheme::Https, Scheme::S3, Scheme::Gs3];
+        let scheme = known.into_iter().find(|known| known.name().is_some_and(is));
+        let scheme = scheme.unwrap_or_else(|| Scheme::Other(name.to_ascii_lowercase()));
         (scheme, rest)
     })
 }

@@ -12,23 +12,24 @@ const NEGATIONS: &[(&str, &str)] =
 
 /// Applies the rules to `modes` until nothing changes; each value stays once.
 pub(crate) fn apply(modes: &mut Vec<String>, steps: &mut Vec<String>) {
-    let mut unique: Vec<String> = Vec::with_capacity(modes.len());
-    for mode in modes.drain(..) {
-        if !unique.contains(&mode) {
-            unique.push(mode);
+    let mut at = 0;
+    while let Some(mode) = modes.get(at) {
+        if modes[..at].contains(mode) {
+            modes.remove(at);
+        } else {
+            at += 1;
         }
     }
-    *modes = unique;
     // One pass suffices: a rule's result stands left only in later rules.
     for (from, to) in INFERENCES {
         if has(modes, from) && !has(modes, to) {
-            steps.push(format!("mode {from} implies {to}"));
+            steps.push(["mode ", from, " implies ", to].concat());
             modes.push((*to).to_owned());
         }
     }
     for (from, to) in NEGATIONS {
         if has(modes, from) && has(modes, to) {
-            steps.push(format!("mode {from} takes {to} away"));
+            steps.push(["mode ", from, " takes ", to, " away"].concat());
             modes.retain(|mode| mode != to);
         }
     }

@@ -53,14 +53,14 @@ impl Registry {
         let (target, options) = (target_of(path)?, Options::default());
         let mut request =
             OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, only: None };
-        let mut looks = Looks::new();
+        let mut looks = Looks::heard();
         let choice = self.choose(&request, &mut looks);
         let mut answer = Explanation {
             scheme: target.scheme.name().map(str::to_owned),
             path: target.path.clone(),
             modes: target.modes.clone(),
             steps: target.steps.clone(),
-            looks,
+            looks: looks.0.unwrap_or_default(),
             driver: None,
             dataset: None,
             problem: None,

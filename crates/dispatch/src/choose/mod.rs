@@ -12,6 +12,7 @@ mod in_memory;
 mod remove;
 mod site;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use model::{ErrorKind, Result};
@@ -30,12 +31,36 @@ pub use explain::{Explanation, Look};
 /// How many children of a root without markers are looked at.
 const MOST_CHILDREN: usize = 100;
 
-/// What was looked at on the way to a choice, for messages and [`Registry::explain`].
-type Looks = Vec<Look>;
+/// What was looked at on the way to a choice, if somebody wants to know ([`Registry::explain`]).
+struct Looks(Option<Vec<Look>>);
+
+impl Looks {
+    /// Nobody asks.
+    fn unheard() -> Self {
+        Self(None)
+    }
+
+    /// They are to be told.
+    fn heard() -> Self {
+        Self(Some(Vec::new()))
+    }
+
+    fn add(&mut self, look: impl FnOnce() -> Look) {
+        if let Some(looks) = &mut self.0 {
+            looks.push(look());
+        }
+    }
+
+    /// Why something was chosen; nothing if nobody asks.
+    fn why(&self, why: impl FnOnce() -> String) -> String {
+        if self.0.is_some() { why() } else { String::new() }
+    }
+}
 
 /// The driver for a dataset, and the map if it had to be opened to find out.
 struct Choice<'r> {
     driver: &'r Arc<dyn Driver>,
+    /// Only if somebody asks.
     why: String,
     map: Option<MountedMap>,
 }
@@ -65,7 +90,7 @@ impl Registry {
         let target = target_of(path)?;
         let map = map.map(MountedMap::from);
         let request = OpenRequest { target: &target, writable, options, registry: self, map, only: None };
-        trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
+        trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
 
     /// Opens the dataset for reading the one variable at `variable`, a path from the root: the rest of it may be left out
@@ -83,7 +108,7 @@ impl Registry {
         let target = target_of(path)?;
         let (map, only) = (map.map(MountedMap::from), Some(variable));
         let request = OpenRequest { target: &target, writable: false, options, registry: self, map, only };
-        trace::call("open", &target, || self.open_request(request, &mut Looks::new()))
+        trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
 
     /// Creates a dataset where `path`, a path or URL, says; it starts in define mode.
@@ -144,7 +169,7 @@ impl Registry {
             return Ok(map.clone());
         }
         let target = request.target;
-        match self.site(target, true, &mut Looks::new())? {
+        match self.site(target, true, &mut Looks::unheard())? {
             Site::Map(factory, why) => open_with(factory, why, request),
             Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
                 "{target}: a file in which no map lies; it is one of driver {} ({why})",
@@ -174,7 +199,7 @@ impl Registry {
             ..request.clone()
         };
         let map = trace::watch(factory.create(&request)?);
-        Ok(MountedMap { map, factory: Some(Arc::clone(factory)), why })
+        Ok(MountedMap { map, factory: Some(Arc::clone(factory)), why: why.into() })
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
@@ -191,7 +216,7 @@ impl Registry {
         if let Some((driver, mode)) = named
             && driver.info().magic.is_empty()
         {
-            return Ok(Choice { driver, why: format!("mode={mode}"), map: request.map.clone() });
+            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: request.map.clone() });
         }
         let map = match &request.map {
             Some(map) => map.clone(),
@@ -200,7 +225,9 @@ impl Registry {
                 Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
                 Site::File(Content::Nothing(error)) => {
                     return match named {
-                        Some((driver, mode)) => Ok(Choice { driver, why: format!("mode={mode}"), map: None }),
+                        Some((driver, mode)) => {
+                            Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None })
+                        }
                         None if error.kind() == ErrorKind::NotBuilt => Err(error),
                         None => Err(self.missing_driver(target).unwrap_or(error)),
                     };
@@ -211,7 +238,7 @@ impl Registry {
             return Ok(Choice { driver, why, map: Some(map) });
         }
         if let Some((driver, mode)) = named {
-            return Ok(Choice { driver, why: format!("mode={mode}"), map: Some(map) });
+            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map) });
         }
         if let Some((driver, why)) = self.driver_by_children(&*map, looks).map_err(|error| error.at(target))? {
             return Ok(Choice { driver, why, map: Some(map) });
@@ -365,7 +392,7 @@ fn first_marker(driver: &DriverInfo, place: &Key, map: &dyn ZMap, looks: &mut Lo
             ErrorKind::Plugin.context(format!("driver {}: marker {marker:?}", driver.name)).caused_by(error)
         })?;
         let there = map.exists(&key)?;
-        looks.push(Look::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" }));
+        looks.add(|| Look::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" }));
         if there {
             return Ok(Some(key));
         }
@@ -373,7 +400,7 @@ fn first_marker(driver: &DriverInfo, place: &Key, map: &dyn ZMap, looks: &mut Lo
     Ok(None)
 }
 
-fn open_with(factory: &Arc<dyn MapFactory>, why: String, request: &OpenRequest<'_>) -> Result<MountedMap> {
+fn open_with(factory: &Arc<dyn MapFactory>, why: Cow<'static, str>, request: &OpenRequest<'_>) -> Result<MountedMap> {
     let map = factory.open(request).map_err(|error| error.at(format_args!("map {}", factory.info().name)))?;
     Ok(MountedMap { map: trace::watch(map), factory: Some(Arc::clone(factory)), why })
 }

@@ -19,10 +19,10 @@ impl Registry {
         let (target, options) = (target_of(path)?, Options::default());
         let request =
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
-        trace::call("delete", &target, || match self.site(&target, false, &mut Looks::new())? {
+        trace::call("delete", &target, || match self.site(&target, false, &mut Looks::unheard())? {
             Site::Map(factory, why) => {
                 let map = open_with(factory, why, &request)?;
-                let known = self.driver_by_markers(&*map, &mut Looks::new());
+                let known = self.driver_by_markers(&*map, &mut Looks::unheard());
                 let closed = map.close();
                 if known.map_err(|error| error.at(&target))?.is_none() {
                     return Err(self.nothing_in_map(&target, &map));

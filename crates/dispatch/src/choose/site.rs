@@ -1,5 +1,6 @@
 //! What lies at a target: which map factory serves it, or which driver's first bytes a plain file has.
 
+use std::borrow::Cow;
 use std::fs::{self, File, FileType};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::{Driver, Magic, MapFactory, Registry};
 /// Where a dataset lies.
 pub(super) enum Site<'r> {
     /// In the map that this factory opens; and why it is that one.
-    Map(&'r Arc<dyn MapFactory>, String),
+    Map(&'r Arc<dyn MapFactory>, Cow<'static, str>),
     /// In a regular file without a map.
     File(Content<'r>),
 }
@@ -89,17 +90,17 @@ impl Registry {
             if target.scheme.is_local() && is_local(factory) {
                 self.look(target, looks)?;
             }
-            return Ok(Site::Map(factory, why));
+            return Ok(Site::Map(factory, why.into()));
         }
         if !target.scheme.is_local() {
             let scheme = target.scheme.name().unwrap_or_default();
             let factory = self.map_by_scheme(scheme).map_err(|error| error.at(target))?;
-            return Ok(Site::Map(factory, format!("scheme {scheme}:")));
+            return Ok(Site::Map(factory, format!("scheme {scheme}:").into()));
         }
         match self.look(target, looks)? {
             Place::Directory => {
                 let factory = self.map_by_scheme("file").map_err(|error| error.at(target))?;
-                Ok(Site::Map(factory, "it is a directory".to_owned()))
+                Ok(Site::Map(factory, "it is a directory".into()))
             }
             _ => self.by_first_bytes(target, maps_only, looks),
         }
@@ -108,7 +109,7 @@ impl Registry {
     /// What is at a local target; nothing and special files are errors.
     fn look(&self, target: &Target, looks: &mut Looks) -> Result<Place> {
         let place = Place::of(&target.path)?;
-        looks.push(Look::new(format!("path {}", target.path), place.name()));
+        looks.add(|| Look::new(format!("path {}", target.path), place.name()));
         match place {
             Place::Missing => Err(ErrorKind::NotFound.context(format!("{}: nothing is there", target.path))),
             Place::Special(name) => {
@@ -124,7 +125,8 @@ impl Registry {
         let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic) {
             Ok(found) => {
                 if !magic.is_empty() {
-                    looks.push(Look::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" }));
+                    looks
+                        .add(|| Look::new(format!("first bytes of {}", who()), if found { "found" } else { "absent" }));
                 }
                 found
             }
@@ -148,7 +150,7 @@ impl Registry {
                 )));
             }
             (_, Some((factory, _))) => {
-                return Ok(Site::Map(factory, format!("first bytes of map {}", factory.info().name)));
+                return Ok(Site::Map(factory, format!("first bytes of map {}", factory.info().name).into()));
             }
             (Some((driver, _)), None) => {
                 return Ok(Site::File(Content::Driver(

@@ -322,7 +322,7 @@ fn a_driver_gets_its_map_by_mode_scheme_or_place() {
             only: None,
         };
         let outcome = here.registry.open_map(&request);
-        let found = outcome.as_ref().map(|map| (map.name(), map.why.as_str())).map_err(|error| error.kind());
+        let found = outcome.as_ref().map(|map| (map.name(), &*map.why)).map_err(|error| error.kind());
         assert_eq!(found, expected, "{path}");
     }
 }

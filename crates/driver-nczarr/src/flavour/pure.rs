@@ -3,8 +3,6 @@
 //! Named dimensions belong to the group of their variable; unnamed ones, `_Anonymous_Dim_<length>`, to the root. Two
 //! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`.
 
-use std::borrow::Cow;
-
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
 use super::Loaded;
@@ -18,9 +16,13 @@ use crate::var::{Built, Links, Reading};
 /// # Errors
 /// `NC_ENAMEINUSE` if two nodes have one name.
 pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Reading<'_>) -> Result<Loaded> {
+    let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
     let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
+    loaded.vars.reserve_exact(count);
+    loaded.groups.reserve_exact(tree.groups.len());
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
-    let mut arrays: Vec<_> = root_array.into_iter().map(|array| (GroupId::ROOT, array)).collect();
+    let mut arrays: Vec<_> = Vec::with_capacity(count);
+    arrays.extend(root_array.map(|array| (GroupId::ROOT, array)));
     for mut raw in tree.groups {
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
@@ -31,13 +33,14 @@ pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Readin
         let Built { mut var, mut stored, links } = *built;
         (var.name, var.group) = (name, group);
         if let Some(meta) = &stored.meta {
-            let names = match &links {
-                Links::Names(names) => Some(names.as_slice()),
+            let names = match links {
+                Links::Names(names) => Some(names),
                 _ => None,
             };
-            loaded.named_dims |= names.is_some();
+            let named = names.is_some();
+            loaded.named_dims |= named;
             var.dims = dims(&mut loaded.model, group, &meta.shape, names)?;
-            if names.is_some() {
+            if named {
                 stored.implied_fill = imply_fill(&mut var);
             }
         }
@@ -54,12 +57,13 @@ pub(super) fn names(attrs: &Members<'_>, rank: usize) -> Option<Vec<String>> {
 }
 
 /// The dimensions of an array of this shape; those that are not there yet are added.
-fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<&[String]>) -> Result<Vec<DimId>> {
+fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<Vec<String>>) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
-    for (i, &len) in shape.iter().enumerate() {
-        let id = match names.and_then(|names| names.get(i)) {
-            Some(name) => dim(model, group, Cow::Borrowed(name), len)?,
-            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}").into(), len)?,
+    let mut names = names.unwrap_or_default().into_iter();
+    for &len in shape {
+        let id = match names.next() {
+            Some(name) => dim(model, group, name, len)?,
+            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len)?,
         };
         ids.push(id);
     }
@@ -67,14 +71,14 @@ fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<&[String
 }
 
 /// The dimension `name` of `group` with this length; another length gets another name.
-fn dim(model: &mut Model, group: GroupId, mut name: Cow<'_, str>, len: u64) -> Result<DimId> {
-    while let Some(&id) = model.group(group)?.dims.get(&*name) {
+fn dim(model: &mut Model, group: GroupId, mut name: String, len: u64) -> Result<DimId> {
+    while let Some(&id) = model.group(group)?.dims.get(&name) {
         if model.dim(id)?.len() == len {
             return Ok(id);
         }
-        name = format!("{name}_{len}").into();
+        name = format!("{name}_{len}");
     }
-    model.add_dim(group, &name, len, len == 0)
+    model.add_dim(group, name, len, len == 0)
 }
 
 /// By xarray's convention the fill value of an array is its `_FillValue`; the attribute itself is not stored.

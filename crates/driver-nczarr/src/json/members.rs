@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::slice;
 
 use indexmap::IndexMap;
+use model::NameHasher;
 
 use super::Value;
 
@@ -22,7 +23,7 @@ type Member<'t> = (Cow<'t, str>, Value<'t>);
 #[derive(Clone)]
 enum Store<'t> {
     Few(Vec<Member<'t>>),
-    Many(Box<IndexMap<Cow<'t, str>, Value<'t>>>),
+    Many(Box<IndexMap<Cow<'t, str>, Value<'t>, NameHasher>>),
 }
 
 impl<'t> Members<'t> {
@@ -80,7 +81,7 @@ impl<'t> Members<'t> {
                     few.push((name, value));
                 }
                 None => {
-                    let mut many: IndexMap<_, _> = std::mem::take(few).into_iter().collect();
+                    let mut many: IndexMap<_, _, _> = std::mem::take(few).into_iter().collect();
                     many.insert(name, value);
                     self.0 = Store::Many(Box::new(many));
                 }
