@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Ranges};
+use dispatch::{ByteRange, Ranges, Small};
 
 use crate::odometer::Odometer;
 use crate::project::{Dim, Part};
@@ -51,14 +51,14 @@ impl Pieces {
 /// The pieces for a part of a chunk of `elems` elements of `item` bytes; `None` if reading all of the chunk is better.
 pub(crate) fn pieces(part: &Part, item: usize, elems: usize, gap: usize) -> Option<Pieces> {
     // Innermost in the chunk first, which is the other way round in a chunk of F order.
-    let mut order: Vec<usize> = (0..part.dims.len()).collect();
+    let mut order: Small<usize> = (0..part.dims.len()).collect();
     order.sort_by_key(|&dim| part.dims[dim].chunk);
 
     let mut compact = part.clone();
     compact.chunk_start = 0;
     let (mut span, mut count) = (1, 1);
     let mut apart: Vec<Dim> = Vec::new();
-    for &at in &order {
+    for &at in order.iter() {
         let dim = part.dims[at];
         if apart.is_empty() && (dim.chunk.saturating_sub(span)).checked_mul(item)? < gap {
             span += (dim.n - 1) * dim.chunk;

@@ -45,6 +45,10 @@ impl Looks {
         Self(Some(Vec::new()))
     }
 
+    fn are_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
     fn add(&mut self, look: impl FnOnce() -> Look) {
         if let Some(looks) = &mut self.0 {
             looks.push(look());
@@ -53,7 +57,7 @@ impl Looks {
 
     /// Why something was chosen; nothing if nobody asks.
     fn why(&self, why: impl FnOnce() -> String) -> String {
-        if self.0.is_some() { why() } else { String::new() }
+        if self.are_heard() { why() } else { String::new() }
     }
 }
 
@@ -170,7 +174,7 @@ impl Registry {
         }
         let target = request.target;
         match self.site(target, true, &mut Looks::unheard())? {
-            Site::Map(factory, why) => open_with(factory, why, request),
+            Site::Map(factory, why) => self.open_with(factory, why, request),
             Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
                 "{target}: a file in which no map lies; it is one of driver {} ({why})",
                 driver.info().name
@@ -221,7 +225,7 @@ impl Registry {
         let map = match &request.map {
             Some(map) => map.clone(),
             None => match self.site(target, false, looks)? {
-                Site::Map(factory, why) => open_with(factory, why, request)?,
+                Site::Map(factory, why) => self.open_with(factory, why, request)?,
                 Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
                 Site::File(Content::Nothing(error)) => {
                     return match named {
@@ -365,6 +369,25 @@ impl Registry {
         Ok(None)
     }
 
+    /// Opens the map that [`Registry::site`] found.
+    fn open_with(
+        &self,
+        factory: &Arc<dyn MapFactory>,
+        why: Cow<'static, str>,
+        request: &OpenRequest<'_>,
+    ) -> Result<MountedMap> {
+        match factory.open(request) {
+            Ok(map) => Ok(MountedMap { map: trace::watch(map), factory: Some(Arc::clone(factory)), why }),
+            Err(error) => {
+                if request.target.scheme.is_local() && site::is_local(factory) {
+                    // What is there says more, if it was not looked at before.
+                    self.look(request.target, &mut Looks::unheard())?;
+                }
+                Err(error.at(format_args!("map {}", factory.info().name)))
+            }
+        }
+    }
+
     /// The markers of all drivers, each once.
     fn markers(&self) -> Vec<&'static str> {
         let mut markers: Vec<_> = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
@@ -398,11 +421,6 @@ fn first_marker(driver: &DriverInfo, place: &Key, map: &dyn ZMap, looks: &mut Lo
         }
     }
     Ok(None)
-}
-
-fn open_with(factory: &Arc<dyn MapFactory>, why: Cow<'static, str>, request: &OpenRequest<'_>) -> Result<MountedMap> {
-    let map = factory.open(request).map_err(|error| error.at(format_args!("map {}", factory.info().name)))?;
-    Ok(MountedMap { map: trace::watch(map), factory: Some(Arc::clone(factory)), why })
 }
 
 /// What a path or URL says; a plain path with a `#` that exists as it is written is just that.

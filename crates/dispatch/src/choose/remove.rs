@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Error, ErrorKind, Result};
 
 use super::site::{Content, Place, Site};
-use super::{Looks, open_with, target_of};
+use super::{Looks, target_of};
 use crate::trace;
 use crate::{Clobber, CreateRequest, MapFactory, OpenRequest, Options, Registry};
 
@@ -21,7 +21,7 @@ impl Registry {
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
         trace::call("delete", &target, || match self.site(&target, false, &mut Looks::unheard())? {
             Site::Map(factory, why) => {
-                let map = open_with(factory, why, &request)?;
+                let map = self.open_with(factory, why, &request)?;
                 let known = self.driver_by_markers(&*map, &mut Looks::unheard());
                 let closed = map.close();
                 if known.map_err(|error| error.at(&target))?.is_none() {

@@ -83,11 +83,18 @@ pub(super) fn is_local(factory: &Arc<dyn MapFactory>) -> bool {
     info.schemes.contains(&"file") || !info.magic.is_empty()
 }
 
+/// Whether the maps of this factory are directories and nothing else: `file` is the scheme of those.
+fn is_of_directories(factory: &Arc<dyn MapFactory>) -> bool {
+    let info = factory.info();
+    info.schemes.contains(&"file") && info.magic.is_empty()
+}
+
 impl Registry {
     /// Finds out where the dataset lies. With `maps_only` a map's first bytes come before a driver's.
     pub(super) fn site(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
         if let Some((factory, why)) = self.map_of(target)? {
-            if target.scheme.is_local() && is_local(factory) {
+            // Who opens plain files is kept from pipes; a directory is looked at by opening it.
+            if target.scheme.is_local() && is_local(factory) && (looks.are_heard() || !is_of_directories(factory)) {
                 self.look(target, looks)?;
             }
             return Ok(Site::Map(factory, why.into()));
@@ -107,7 +114,7 @@ impl Registry {
     }
 
     /// What is at a local target; nothing and special files are errors.
-    fn look(&self, target: &Target, looks: &mut Looks) -> Result<Place> {
+    pub(super) fn look(&self, target: &Target, looks: &mut Looks) -> Result<Place> {
         let place = Place::of(&target.path)?;
         looks.add(|| Look::new(format!("path {}", target.path), place.name()));
         match place {
