@@ -146,6 +146,8 @@ fn access(job: &Job) -> Result<Value, Failure> {
     let parts = parts(job)?;
     let mut found: Vec<ArrayBytes<'static>> = Vec::with_capacity(parts.len());
     let clock;
+    // Taking the cache down is no access: it outlives the clock.
+    let mut kept = None;
     match job.text("mode", "open") {
         "cold" => {
             clock = Clock::start();
@@ -156,7 +158,7 @@ fn access(job: &Job) -> Result<Value, Failure> {
         "warm" => {
             let store: Arc<dyn ReadableStorageTraits> = store(job)?;
             let array = Arc::new(Array::open(store, "/v")?);
-            let cache = ChunkCacheDecodedLruSizeLimit::new(array, job.number("cache", 256 << 20)?);
+            let cache = kept.insert(ChunkCacheDecodedLruSizeLimit::new(array, job.number("cache", 256 << 20)?));
             let options = CodecOptions::default();
             for part in &parts {
                 cache.retrieve_array_subset::<ArrayBytes>(part, &options)?;
