@@ -10,7 +10,7 @@ use model::{ErrorKind, ModelCell, Result};
 use crate::about::{About, Origin};
 use crate::codecs::Codecs;
 use crate::commit::Committed;
-use crate::dataset::{GroupState, State, VarState, ZarrDataset};
+use crate::dataset::{GroupState, State, ZarrDataset};
 use crate::flavour::{Flavour, Loaded, Naming, properties, stores_swapped};
 use crate::json::{Json, Value};
 use crate::lists;
@@ -93,15 +93,9 @@ impl<'a> Opening<'a> {
         let named_dims = self.use_names && (loaded.named_dims || flavour == Flavour::NcZarr);
         about.named_dims = named_dims;
         about.notes.extend(loaded.notes);
-        let vars = loaded.vars.into_iter().map(|var| VarState {
-            key: var.key,
-            stored: var.stored,
-            on_disk: true,
-            ..VarState::default()
-        });
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
-        let state = State { vars: vars.collect(), groups: groups.collect(), moved: loaded.model.naming() };
+        let state = State { vars: loaded.vars, groups: groups.collect(), moved: loaded.model.naming() };
         let dataset = ZarrDataset {
             model: ModelCell::new(loaded.model),
             map,

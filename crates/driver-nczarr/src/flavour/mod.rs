@@ -10,6 +10,7 @@ use dispatch::Key;
 use model::{GroupId, Model, Var, VarId};
 
 use crate::attrs::NC_PROPERTIES;
+use crate::dataset::VarState;
 use crate::json::{Members, Object, Value};
 use crate::lists;
 use crate::tree::RawGroup;
@@ -47,13 +48,6 @@ pub(crate) fn links(naming: Naming, attrs: &Members<'_>, zarray: &Value<'_>, ran
     }
 }
 
-/// A variable as it was loaded.
-#[derive(Debug)]
-pub(crate) struct LoadedVar {
-    pub(crate) key: Key,
-    pub(crate) stored: Stored,
-}
-
 /// A group as it was loaded.
 #[derive(Debug)]
 pub(crate) struct LoadedGroup {
@@ -66,7 +60,7 @@ pub(crate) struct LoadedGroup {
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) model: Model,
-    pub(crate) vars: Vec<LoadedVar>,
+    pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
     /// Whether dimension names of xarray's kind were found.
@@ -97,7 +91,7 @@ impl Loaded {
             stored.dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
-        self.vars.push(LoadedVar { key, stored });
+        self.vars.push(VarState { key, stored, on_disk: true, ..VarState::default() });
         Ok(id)
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
     // Variables after all groups: a reference may point anywhere.
+    loaded.vars.reserve_exact(arrays.len());
     for (group, RawArray { key, name, built }) in arrays {
         let Built { mut var, stored, links } = *built;
         (var.name, var.group) = (name, group);
