@@ -203,7 +203,7 @@ mod tests {
         let mut model = Model::new();
         let mut dims = vec![model.add_dim(GroupId::ROOT, "t", 0, true).unwrap()];
         for (at, &len) in lens.iter().enumerate() {
-            dims.push(model.add_dim(GroupId::ROOT, &format!("d{at}"), len, false).unwrap());
+            dims.push(model.add_dim(GroupId::ROOT, format!("d{at}"), len, false).unwrap());
         }
         for (at, (xtype, places)) in vars.iter().enumerate() {
             let dims = places.iter().map(|&place| dims[place]).collect();
