@@ -29,7 +29,7 @@ fn data(vars: &[Given<'_>], options: &Options) -> (String, Result<()>) {
     for (name, xtype, lens, atts, values) in vars {
         let mut var = Var { name: (*name).into(), xtype: *xtype, ..Var::default() };
         for (i, &len) in lens.iter().enumerate() {
-            var.dims.push(model.add_dim(GroupId::ROOT, &format!("{name}{i}"), len, false).unwrap());
+            var.dims.push(model.add_dim(GroupId::ROOT, format!("{name}{i}"), len, false).unwrap());
         }
         var.atts = atts.iter().map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
         model.add_var(var).unwrap();
