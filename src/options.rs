@@ -239,6 +239,15 @@ impl CreateOptions {
         self
     }
 
+    /// Whether plain Zarr gets an attribute with what netCDF knows and Zarr has no word for: unlimited and unused dimensions,
+    /// the order of things, char, types of attributes. It is written only where something would otherwise be lost; the
+    /// same as `#mode=zarr,annotate`. Other formats have words for all that.
+    #[must_use]
+    pub fn annotate(mut self, annotate: bool) -> Self {
+        self.options.annotate = annotate;
+        self
+    }
+
     shared_options!();
 
     /// Creates the dataset.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::copy::kind::Kind;
+
 /// Looks at, copies and deletes netCDF datasets stored as NCZarr and Zarr.
 ///
 /// A dataset is named by a path, or by a URL whose fragment can say more: file:///data/x.zarr#mode=zarr
@@ -109,6 +111,16 @@ pub struct Copy {
     /// Replace a dataset that is there already
     #[arg(long)]
     pub clobber: bool,
+    /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the
+    /// target's URL or ending says it
+    #[arg(short = 'k', long, value_name = "KIND")]
+    pub kind: Option<Kind>,
+    /// Fail if the target cannot keep everything; nothing of the copy stays then
+    #[arg(long)]
+    pub strict: bool,
+    /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
+    #[arg(long)]
+    pub plain: bool,
 }
 
 /// Arguments of `cat`.

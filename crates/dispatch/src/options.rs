@@ -75,6 +75,8 @@ pub struct Options {
     pub exclusive: bool,
     /// A string longer than a fixed-length variable holds is cut at a character boundary instead of refused.
     pub truncate_strings: bool,
+    /// A new dataset may say in attributes of the format's own what the format has no other word for.
+    pub annotate: bool,
     /// Told of every transfer.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -89,6 +91,7 @@ impl Default for Options {
             missing_chunks: MissingChunks::default(),
             exclusive: false,
             truncate_strings: false,
+            annotate: false,
             progress: None,
         }
     }
@@ -104,6 +107,7 @@ impl fmt::Debug for Options {
             .field("missing_chunks", &self.missing_chunks)
             .field("exclusive", &self.exclusive)
             .field("truncate_strings", &self.truncate_strings)
+            .field("annotate", &self.annotate)
             .field("progress", &self.progress.is_some())
             .finish()
     }

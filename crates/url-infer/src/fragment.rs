@@ -19,6 +19,7 @@ const WORDS: &[&str] = &[
     "noxarray",
     "consolidated",
     "noconsolidated",
+    "annotate",
     "v2",
     "v3",
     "file",

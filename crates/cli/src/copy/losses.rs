@@ -2,7 +2,9 @@
 //!
 //! Every format loses something else; nobody has to know what, since the result tells.
 
-use model::{Model, NcType, VarFill};
+use std::collections::HashSet;
+
+use model::{Model, NcType, Var, VarFill};
 
 use super::define::{Copied, MAX_LEN};
 
@@ -39,7 +41,12 @@ pub fn between(source: &Model, copy: &Model, copied: &Copied) -> Vec<String> {
     for (id, group) in source.groups() {
         let path = source.fqn(id, "").unwrap_or_default();
         match find_group(source, copy, id) {
-            Some(there) => atts(&path, &group.atts, &there.atts, &mut lost),
+            Some(there) => {
+                atts(&path, &group.atts, &there.atts, &mut lost);
+                order("dimensions", &path, group.dims.keys(), there.dims.keys(), &mut lost);
+                order("variables", &path, group.vars.keys(), there.vars.keys(), &mut lost);
+                order("groups", &path, group.groups.keys(), there.groups.keys(), &mut lost);
+            }
             None => lost.add("groups", path),
         }
     }
@@ -57,12 +64,37 @@ pub fn between(source: &Model, copy: &Model, copied: &Copied) -> Vec<String> {
         if source.shape(id).ok() != there.dims.iter().map(|&dim| Some(copy.dim(dim).ok()?.len())).collect() {
             lost.add("shape of variables", &path);
         }
+        if dim_paths(source, var) != dim_paths(copy, there) {
+            lost.add("dimensions of variables", &path);
+        }
         if (var.fill == VarFill::NoFill) != (there.fill == VarFill::NoFill) {
             lost.add("whether variables are filled", &path);
         }
         atts(&path, &var.atts, &there.atts, &mut lost);
     }
     lost.lines()
+}
+
+/// The dimensions of a variable, by their paths.
+fn dim_paths(model: &Model, var: &Var) -> Vec<Option<String>> {
+    let path = |dim: &model::Dim| model.fqn(dim.group, &dim.name).ok();
+    var.dims.iter().map(|&dim| path(model.dim(dim).ok()?)).collect()
+}
+
+/// Whether what is in both is in the same order.
+fn order<'n>(
+    what: &str,
+    path: &str,
+    source: impl Iterator<Item = &'n String>,
+    copy: impl Iterator<Item = &'n String>,
+    lost: &mut Losses,
+) {
+    let (source, copy): (Vec<_>, Vec<_>) = (source.collect(), copy.collect());
+    let (here, there): (HashSet<_>, HashSet<_>) = (source.iter().collect(), copy.iter().collect());
+    let kept = source.iter().filter(|name| there.contains(name));
+    if !kept.eq(copy.iter().filter(|name| here.contains(name))) {
+        lost.add(format!("order of {what}"), path);
+    }
 }
 
 /// Dimensions that are no longer unlimited, or not there.

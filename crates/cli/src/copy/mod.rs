@@ -1,11 +1,12 @@
 //! `ncz copy`: a dataset in another place, format or layout.
 //!
 //! First everything is defined (`define`), then the data of each variable is copied block by block (`data`), so memory
-//! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told.
-//! Nothing of a copy that fails stays.
+//! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told,
+//! or makes the copy fail if that was asked for. Nothing of a copy that fails stays.
 
 mod data;
 mod define;
+pub mod kind;
 mod losses;
 mod sparse;
 pub mod spec;
@@ -22,6 +23,9 @@ use crate::failure::{Failure, at};
 
 use define::Copied;
 use spec::Layout;
+
+/// Why a strict copy fails.
+const TOO_MUCH: &str = "the target cannot keep everything; nothing was copied (--strict)";
 
 /// Which side of a copy failed.
 #[derive(Debug)]
@@ -40,31 +44,39 @@ impl From<Error> for Broken {
 /// Copies the dataset.
 ///
 /// # Errors
-/// What cannot be read or written, and flags that fit no variable.
+/// What cannot be read or written, flags that fit no variable, and with `--strict` what the target did not keep.
 pub fn run(args: &Copy) -> Result<(), Failure> {
+    let target_url = args.kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     let source = nczarr::open(&args.source).map_err(&at_source)?;
     let model = source.model();
     let layout = Layout::of(args, &model, source.registry())?;
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
-    check(&args.source, &args.target, &source).map_err(&at_source)?;
+    check(&args.source, &target_url, &source).map_err(&at_source)?;
     let lengths = data::longest_strings(source.dataset().as_ref(), &model).map_err(&at_source)?;
-    let target = CreateOptions::new().clobber(args.clobber).create(&args.target).map_err(&at_target)?;
+    let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
+    let target = options.create(&target_url).map_err(&at_target)?;
     let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| {
         target.close()?;
-        Ok(copied)
+        let lost = losses(&target_url, &model, &copied)?;
+        if args.strict && !lost.is_empty() {
+            tell(&args.target, &lost);
+            return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
+        }
+        Ok(lost)
     });
     match copied {
-        Ok(copied) => tell_losses(args, &model, &copied),
+        Ok(lost) => tell(&args.target, &lost),
         Err(broken) => {
             // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
-            let _ = nczarr::delete(&args.target);
-            Err(match broken {
+            let _ = nczarr::delete(&target_url);
+            return Err(match broken {
                 Broken::Source(error) => at_source(error),
                 Broken::Target(error) => at_target(error),
-            })
+            });
         }
     }
+    Ok(())
 }
 
 fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied, Broken> {
@@ -93,12 +105,17 @@ fn local(url: &str) -> Option<std::path::PathBuf> {
     Path::new(&target.path).canonicalize().ok()
 }
 
-/// Compares the copy with what it was made from. The copy is complete by then: what fails here is told, and no more.
-fn tell_losses(args: &Copy, source: &model::Model, copied: &Copied) -> Result<(), Failure> {
-    let copy = nczarr::open(&args.target).map_err(at(&args.target))?;
-    let place = crate::failure::place(&args.target);
-    for loss in losses::between(source, &copy.model(), copied) {
+/// Compares the copy with what it was made from.
+fn losses(target: &str, source: &model::Model, copied: &Copied) -> Result<Vec<String>> {
+    let copy = nczarr::open(target)?;
+    let lost = losses::between(source, &copy.model(), copied);
+    copy.close()?;
+    Ok(lost)
+}
+
+fn tell(target: &str, lost: &[String]) {
+    let place = crate::failure::place(target);
+    for loss in lost {
         crate::failure::say(format_args!("{place}: not kept: {loss}"));
     }
-    copy.close().map_err(at(&args.target))
 }

@@ -211,7 +211,16 @@ mod tests {
     fn layout(chunks: &[&str], filter: &[&str]) -> Result<Layout, String> {
         let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let (chunks, filter) = (strings(chunks), strings(filter));
-        let args = Copy { source: String::new(), target: String::new(), chunks, filter, clobber: false };
+        let args = Copy {
+            source: String::new(),
+            target: String::new(),
+            chunks,
+            filter,
+            clobber: false,
+            kind: None,
+            strict: false,
+            plain: false,
+        };
         let registry = nczarr::registry().unwrap();
         Layout::of(&args, &model(), &registry).map_err(|failure| match failure {
             Failure::Usage(what) => what,

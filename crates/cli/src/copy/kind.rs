@@ -1,0 +1,99 @@
+//! `-k`: the kind of dataset a copy is to be, by the names that are in use for kinds, as a mode of the target's URL.
+//!
+//! What the kinds hold is the drivers' business.
+
+use std::str::FromStr;
+
+use url_infer::Target;
+
+use crate::failure::Failure;
+
+/// A kind of dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// CDF-1.
+    Classic,
+    /// CDF-2.
+    Offset64,
+    /// CDF-5.
+    Cdf5,
+    /// NCZarr.
+    NcZarr,
+    /// Zarr without NCZarr's metadata.
+    Zarr,
+}
+
+/// The names of each kind, the first of which is what a target's URL says as its mode.
+const NAMES: &[(Kind, &[&str])] = &[
+    (Kind::Classic, &["classic", "nc3", "1", "cdf1", "netcdf-3"]),
+    (Kind::Offset64, &["64bitoffset", "64-bit offset", "64-bit-offset", "nc6", "2", "cdf2"]),
+    (Kind::Cdf5, &["cdf5", "64-bit data", "64-bit-data", "nc5", "5", "64bitdata"]),
+    (Kind::NcZarr, &["nczarr", "noxarray"]),
+    (Kind::Zarr, &["zarr", "xarray"]),
+];
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = NAMES.iter().find(|(_, names)| names.iter().any(|name| name.eq_ignore_ascii_case(text)));
+        named.map(|(kind, _)| *kind).ok_or_else(|| {
+            let first: Vec<&str> = NAMES.iter().filter_map(|(_, names)| names.first().copied()).collect();
+            format!("{text:?} is no kind that can be written; there are {}", first.join(", "))
+        })
+    }
+}
+
+impl Kind {
+    /// The URL of a target that is to be of this kind.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if it says that it is to be of another one.
+    pub fn url(self, url: &str) -> Result<String, Failure> {
+        // What is wrong with it is said when it is created.
+        let Ok(target) = url_infer::parse(url) else { return Ok(url.to_owned()) };
+        if let Some(said) = Self::said(&target).filter(|said| *said != self) {
+            let what = format!("-k {}: the target says mode={}", self.mode(), said.mode());
+            return Err(Failure::Usage(what));
+        }
+        let has_fragment = url.contains('#') && !(target.modes.is_empty() && target.fragment.is_empty());
+        Ok(format!("{url}{}mode={}", if has_fragment { '&' } else { '#' }, self.mode()))
+    }
+
+    /// The kind that the modes of a target name. Those of plain Zarr are there beside NCZarr's.
+    fn said(target: &Target) -> Option<Self> {
+        let named = NAMES.iter().rev().find(|(_, names)| names.iter().any(|name| target.has_mode(name)));
+        named.map(|(kind, _)| *kind)
+    }
+
+    fn mode(self) -> &'static str {
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, names)| names[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_become_modes() {
+        for (kind, url, want) in [
+            ("nc3", "a/b", Ok("a/b#mode=classic")),
+            ("64-bit offset", "b.nc", Ok("b.nc#mode=64bitoffset")),
+            ("2", "b.nc#mode=file", Ok("b.nc#mode=file&mode=64bitoffset")),
+            ("NC5", "a#1", Ok("a#1#mode=cdf5")),
+            ("nczarr", "file:///a#log", Ok("file:///a#log&mode=nczarr")),
+            ("zarr", "a#mode=zarr", Ok("a#mode=zarr&mode=zarr")),
+            ("nczarr", "a#mode=zarr", Err("-k nczarr: the target says mode=zarr")),
+            ("1", "a#mode=nczarr,file", Err("-k classic: the target says mode=nczarr")),
+        ] {
+            let found = kind.parse::<Kind>().unwrap().url(url);
+            let found = found.map_err(|failure| match failure {
+                Failure::Usage(what) => what,
+                other => format!("{other:?}"),
+            });
+            assert_eq!(found.as_deref().map_err(String::as_str), want, "{kind} {url}");
+        }
+        assert!("hdf5".parse::<Kind>().is_err());
+    }
+}
