@@ -11,7 +11,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub(crate) use write::{check, recorded, write};
+pub(crate) use write::{Form, check, recorded, write};
 
 /// Names that NCZarr, or netCDF beneath it, keeps for itself: never listed, and no user attribute may have one.
 pub(crate) const RESERVED: &[&str] = &[
@@ -21,6 +21,7 @@ pub(crate) const RESERVED: &[&str] = &[
     NCZARR_ATTR,
     NCZARR_SUPERBLOCK,
     NC_PROPERTIES,
+    NETCDF,
     "_Netcdf4Dimid",
     "_Netcdf4Coordinates",
     "_IsNetcdf4",
@@ -38,6 +39,8 @@ pub(crate) const NCZARR_ARRAY: &str = "_nczarr_array";
 pub(crate) const NCZARR_ATTR: &str = "_nczarr_attr";
 pub(crate) const NCZARR_SUPERBLOCK: &str = "_nczarr_superblock";
 pub(crate) const NC_PROPERTIES: &str = "_NCProperties";
+/// What a plain store has no other word for.
+pub(crate) const NETCDF: &str = "_netcdf";
 pub(crate) const FILL_VALUE: &str = "_FillValue";
 /// The longest string of one variable, in bytes.
 pub(crate) const MAXSTRLEN: &str = "_nczarr_maxstrlen";

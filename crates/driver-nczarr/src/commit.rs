@@ -205,12 +205,13 @@ impl ZarrDataset {
 
     /// Lets unlimited dimensions grow to what is stored now.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
-        if self.flavour == Flavour::Zarr {
-            return Ok(());
-        }
         let model = self.model.snapshot();
-        let groups = model.groups().map(|(id, _)| Node::Group(id));
-        self.grow(&model, groups.filter(|_| !self.root_array)).map(drop)
+        match self.flavour {
+            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| Node::Group(id))),
+            // What an annotation says of lengths, the arrays know better.
+            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| Node::Var(id))),
+        }
+        .map(drop)
     }
 
     /// Lets unlimited dimensions grow to what the documents of `nodes` say; answers whether one did.

@@ -54,6 +54,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         options: request.options.clone(),
         flavour,
         named_dims,
+        annotate: flavour == Flavour::Zarr && (request.options.annotate || target.has_mode("annotate")),
         writable: true,
         root_array: false,
         created: true,

@@ -30,6 +30,8 @@ pub(crate) struct ZarrDataset {
     pub(crate) flavour: Flavour,
     /// Whether dimension names are stored as xarray does.
     pub(crate) named_dims: bool,
+    /// Whether a plain store is told what Zarr has no word for.
+    pub(crate) annotate: bool,
     pub(crate) writable: bool,
     /// The store is one array without a group.
     pub(crate) root_array: bool,

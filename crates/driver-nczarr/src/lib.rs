@@ -9,6 +9,7 @@
 
 mod about;
 mod admit;
+mod annotation;
 mod attrs;
 mod base64;
 mod chunks;

@@ -6,10 +6,10 @@
 //! Source: the NCZarr manual; the formats notes for what is really on disk.
 
 use dispatch::Key;
-use model::Result;
+use model::{Group, Model, Result};
 
-use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
-use crate::json::{Members, Value};
+use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
+use crate::json::{Members, Value, write_name, write_number};
 use crate::meta::bad;
 
 /// A dimension as a group declares it.
@@ -61,7 +61,14 @@ pub(crate) fn document(group: &Key, attrs: &Members<'_>) -> String {
 /// `NC_ENCZARR` naming the member that is not as it should be.
 pub(crate) fn read(attrs: &Members<'_>, zgroup: Option<&Members<'_>>) -> Result<Option<Lists>> {
     let Some(group) = attrs.get(NCZARR_GROUP).or_else(|| zgroup?.get(NCZARR_GROUP)) else { return Ok(None) };
-    let members = group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?;
+    of(group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?).map(Some)
+}
+
+/// The lists that an object holds.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn of(members: &Members<'_>) -> Result<Lists> {
     let arrays = names(members, "arrays", "vars")?;
     let groups = names(members, "groups", "groups")?;
     let mut dims = Vec::new();
@@ -71,7 +78,7 @@ pub(crate) fn read(attrs: &Members<'_>, zgroup: Option<&Members<'_>>) -> Result<
             dims.push(dimension(name, size)?);
         }
     }
-    Ok(Some(Lists { dims, arrays, groups }))
+    Ok(Lists { dims, arrays, groups })
 }
 
 fn dimension(name: &str, size: &Value<'_>) -> Result<Declared> {
@@ -134,12 +141,35 @@ pub(crate) fn recorded<'a>(attrs: &'a Members<'_>, name: &str) -> Option<&'a str
 
 /// The recorded types of attributes, by their names.
 pub(crate) fn recorded_types<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
-    attrs.get(NCZARR_ATTR)?.as_object()?.get("types")?.as_object()
+    beside(attrs)?.get("types")?.as_object()
 }
 
 /// The bits kept for the NaNs of attributes, by their names.
 pub(crate) fn recorded_nans<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
-    attrs.get(NCZARR_ATTR)?.as_object()?.get("nan")?.as_object()
+    beside(attrs)?.get("nan")?.as_object()
+}
+
+/// What is kept of attributes beside them: NCZarr's, or the annotation of a plain store.
+fn beside<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
+    attrs.get(NCZARR_ATTR).or_else(|| attrs.get(NETCDF))?.as_object()
+}
+
+/// Appends the dimensions of a group as it declares them.
+///
+/// # Errors
+/// A dimension that the model does not have.
+pub(crate) fn write_dims(model: &Model, group: &Group, out: &mut String) -> Result<()> {
+    out.push('{');
+    for (name, &dim) in &group.dims {
+        let dim = model.dim(dim)?;
+        write_name(name, out);
+        match dim.unlimited {
+            true => write_number(format_args!("{{\"size\": {}, \"unlimited\": 1}}", dim.len()), out),
+            false => write_number(dim.len(), out),
+        }
+    }
+    out.push('}');
+    Ok(())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use dispatch::{Dataset, Key, MountedMap, OpenRequest};
 use model::Result;
 
+use crate::annotation;
 use crate::dtype::Kind;
 use crate::fetch::{Source, read_here};
 use crate::flavour::{self, Flavour, Loaded};
@@ -37,6 +38,10 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     let Some((groups, name)) = names(path) else { return Ok(None) };
     let Some(attrs) = document(&source, &Key::root(), ZATTRS) else { return Ok(None) };
     let root = RawRoot { zgroup: None, attrs, zarray: None };
+    // What an annotation says holds if it fits all arrays.
+    if root.attrs.as_ref().and_then(|attrs| attrs.as_object()).is_some_and(annotation::is_there) {
+        return Ok(None);
+    }
     // Where the attributes do not say that this is NCZarr, the root's `.zgroup` may, in the older style. As plain Zarr
     // that matters to text alone.
     let told = lists::superblock(root.attrs.as_ref(), None).is_some();
@@ -99,7 +104,7 @@ fn tree(
         }
         let key = here.key.join(group).ok()?;
         let attrs = match document(source, &key, ZATTRS)? {
-            Some(document) => Some(document.into_object()?),
+            Some(document) => Some(document.into_object().filter(|attrs| !annotation::is_there(attrs))?),
             None => None,
         };
         tree.groups.push(RawGroup {

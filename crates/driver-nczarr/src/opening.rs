@@ -103,6 +103,7 @@ impl<'a> Opening<'a> {
             options: request.options.clone(),
             flavour,
             named_dims,
+            annotate: flavour == Flavour::Zarr && (loaded.annotated || request.target.has_mode("annotate")),
             writable: request.writable,
             root_array,
             created: false,

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 
 use chunkio::Order;
-use model::{Att, GroupId, Model, Result, Values, VarId};
+use model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
+use crate::annotation;
 use crate::attrs::{
     self, ARRAY_DIMENSIONS, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK,
+    NETCDF,
 };
 use crate::create::new_properties;
 use crate::dataset::{GroupState, VarState, ZarrDataset};
@@ -29,7 +31,8 @@ const STRUCTURE: &str = "|J0";
 /// Attributes and their recorded types, in the order of writing.
 struct Attributes<'o> {
     out: &'o mut String,
-    /// What stands beside the attributes, in NCZarr.
+    flavour: Flavour,
+    /// What stands beside the attributes, in NCZarr and in an annotated store.
     beside: Option<Beside>,
 }
 
@@ -41,10 +44,10 @@ struct Beside {
 }
 
 impl<'o> Attributes<'o> {
-    fn new(flavour: Flavour, out: &'o mut String) -> Self {
+    fn new(flavour: Flavour, annotate: bool, out: &'o mut String) -> Self {
         out.push('{');
         let open = || Beside { types: "{".to_owned(), nans: "{".to_owned() };
-        Self { out, beside: (flavour == Flavour::NcZarr).then(open) }
+        Self { out, flavour, beside: (annotate || flavour == Flavour::NcZarr).then(open) }
     }
 
     /// The place for the next attribute's value.
@@ -53,7 +56,14 @@ impl<'o> Attributes<'o> {
         self.out
     }
 
+    /// Records a type, as NCZarr does for everything.
     fn record(&mut self, name: &str, recorded: &str) {
+        if self.flavour == Flavour::NcZarr {
+            self.note(name, recorded);
+        }
+    }
+
+    fn note(&mut self, name: &str, recorded: &str) {
         if let Some(beside) = &mut self.beside {
             write_name(name, &mut beside.types);
             write_string(recorded, &mut beside.types);
@@ -68,7 +78,26 @@ impl<'o> Attributes<'o> {
         }
     }
 
-    /// Ends the document; NCZarr's recorded types come last.
+    /// Ends the document of a plain store, with what its annotation is to hold beside what is about attributes.
+    fn end_plain(self, mut annotation: String) {
+        if let Some(beside) = &self.beside {
+            for (member, values) in [("types", &beside.types), ("nan", &beside.nans)] {
+                if values.len() > 1 {
+                    write_name(member, &mut annotation);
+                    annotation.push_str(values);
+                    annotation.push('}');
+                }
+            }
+            if annotation.len() > 1 {
+                write_name(NETCDF, self.out);
+                self.out.push_str(&annotation);
+                self.out.push('}');
+            }
+        }
+        self.out.push('}');
+    }
+
+    /// Ends the document of NCZarr, whose recorded types come last.
     fn end(mut self) {
         self.record(NCZARR_ATTR, STRUCTURE);
         if let Some(beside) = self.beside.take() {
@@ -97,10 +126,11 @@ impl ZarrDataset {
         let stored = &state.stored;
         let dtype = stored.meta.as_ref().map(|meta| &meta.dtype);
         let implied = stored.implied_fill.as_ref();
-        let mut out = Attributes::new(self.flavour, out);
+        let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &var.atts {
             if name != FILL_VALUE || implied != Some(values) {
-                self.attribute(&mut out, &stored.attrs, name, values, dtype)?;
+                let fill = (name == FILL_VALUE).then_some(var.xtype);
+                self.attribute(&mut out, &stored.attrs, name, values, dtype, fill)?;
             }
         }
         self.hidden(&mut out, &stored.attrs, &var.atts);
@@ -126,8 +156,12 @@ impl ZarrDataset {
                     out.record(NCZARR_ARRAY, STRUCTURE);
                 }
             }
+            out.end();
+        } else {
+            let mut annotation = "{".to_owned();
+            annotation::write_var(var, &mut annotation);
+            out.end_plain(annotation);
         }
-        out.end();
         Ok(())
     }
 
@@ -137,9 +171,9 @@ impl ZarrDataset {
     /// As [`ZarrDataset::var_attrs`].
     pub(crate) fn group_attrs(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
         let group = model.group(id)?;
-        let mut out = Attributes::new(self.flavour, out);
+        let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &group.atts {
-            self.attribute(&mut out, &state.attrs, name, values, None)?;
+            self.attribute(&mut out, &state.attrs, name, values, None, None)?;
         }
         self.hidden(&mut out, &state.attrs, &group.atts);
         if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
@@ -156,8 +190,12 @@ impl ZarrDataset {
                 }
                 out.record(NCZARR_SUPERBLOCK, STRUCTURE);
             }
+            out.end();
+        } else {
+            let mut annotation = "{".to_owned();
+            annotation::write_group(model, group, &mut annotation)?;
+            out.end_plain(annotation);
         }
-        out.end();
         Ok(())
     }
 
@@ -169,6 +207,7 @@ impl ZarrDataset {
         name: &str,
         values: &Values,
         dtype: Option<&DType>,
+        fill: Option<NcType>,
     ) -> Result<()> {
         if let Some(beside) = &mut out.beside
             && let Some(bits) = attrs::nan::bits(values)
@@ -180,21 +219,40 @@ impl ZarrDataset {
             && value.is_strict()
             && present_one(raw, name, value, dtype) == *values
         {
-            out.keep(name, value, lists::recorded(raw, name));
+            let start = out.next(name).len();
+            write_strict(value, out.out);
+            if self.annotate {
+                self.annotate_type(out, name, values, start, fill);
+            } else if let Some(recorded) = lists::recorded(raw, name) {
+                out.record(name, recorded);
+            }
             return Ok(());
         }
-        let form = attrs::write(values, &self.options.limits, out.next(name)).map_err(|error| error.at(name))?;
-        if out.beside.is_some() {
+        let start = out.next(name).len();
+        let form = attrs::write(values, &self.options.limits, out.out).map_err(|error| error.at(name))?;
+        if self.annotate {
+            self.annotate_type(out, name, values, start, fill);
+        } else if out.beside.is_some() {
             out.record(name, &attrs::recorded(values, form));
         }
         Ok(())
+    }
+
+    /// Records the type of the attribute that was written from `start` on, if it would be read otherwise.
+    fn annotate_type(&self, out: &mut Attributes<'_>, name: &str, values: &Values, start: usize, fill: Option<NcType>) {
+        let text = out.out.get(start..).unwrap_or_default();
+        if let Some(recorded) = annotation::needed(values, text, fill, &self.options.limits) {
+            out.note(name, &recorded);
+        }
     }
 
     /// Attributes that are never shown but are others': they stay.
     fn hidden(&self, out: &mut Attributes<'_>, raw: &Object, shown: &Att) {
         let ours = [ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK];
         for (name, value) in raw.iter() {
-            if attrs::is_reserved(name) && !ours.contains(&name) && !shown.contains_key(name) {
+            let is_ours =
+                ours.contains(&name) || name == NETCDF && self.flavour == Flavour::Zarr && value.as_object().is_some();
+            if attrs::is_reserved(name) && !is_ours && !shown.contains_key(name) {
                 out.keep(name, value, lists::recorded(raw, name));
             }
         }
@@ -283,16 +341,9 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
 
 fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
     let group = model.group(id)?;
-    out.push_str("{\"dimensions\": {");
-    for (name, &dim) in &group.dims {
-        let dim = model.dim(dim)?;
-        write_name(name, out);
-        match dim.unlimited {
-            true => write_number(format_args!("{{\"size\": {}, \"unlimited\": 1}}", dim.len()), out),
-            false => write_number(dim.len(), out),
-        }
-    }
-    out.push_str("}, \"arrays\": ");
+    out.push_str("{\"dimensions\": ");
+    lists::write_dims(model, group, out)?;
+    out.push_str(", \"arrays\": ");
     write_list(group.vars.keys(), out, |name, out| write_string(name, out));
     write_name("groups", out);
     write_list(group.groups.keys(), out, |name, out| write_string(name, out));

@@ -7,6 +7,7 @@
 use dispatch::{ChunkInfo, ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
 use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
+use crate::annotation;
 use crate::attrs::{self, FILL_VALUE};
 use crate::codecs::{self, Codecs};
 use crate::dtype::{DType, Kind};
@@ -149,12 +150,19 @@ fn fill_in(
     // A type of some size for what has none of ours: nothing is ever read with it.
     var.xtype = dtype.xtype().unwrap_or(NcType::Byte);
     var.stored_type = dtype.foreign_name();
-    if !reading.plain_fill && matches!(dtype.kind, Kind::Text(_)) {
+    let is_char = !reading.plain_fill && annotation::is_char(attrs, dtype.kind);
+    if is_char {
+        var.xtype = NcType::Char;
+    } else if !reading.plain_fill && matches!(dtype.kind, Kind::Text(_)) {
         // What the length of strings is in NCZarr, attributes say.
         var.stored_type = Some(dtype.text.clone());
     }
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     var.atts = present(attrs, Some(dtype));
+    let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
+    if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
+        *fill = annotation::char_fill(fill.clone());
+    }
     var.quantize = rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(var, at(ErrorKind::BadType.context(format!("member \"dtype\": type {} cannot be read", dtype.text))));
@@ -165,7 +173,7 @@ fn fill_in(
     if dtype.kind != Kind::Other {
         let attribute = attrs.get(FILL_VALUE).and_then(Value::as_str);
         let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
-        match fill::parse(fill, dtype, form) {
+        match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
@@ -210,17 +218,26 @@ pub(crate) fn present_one(attrs: &Members<'_>, name: &str, value: &Value<'_>, dt
 struct Recorded<'a, 't> {
     types: Option<&'a Members<'t>>,
     nans: Option<&'a Members<'t>>,
+    /// It is the annotation of a plain store, which others may have changed without knowing it.
+    is_annotation: bool,
 }
 
 impl<'a, 't> Recorded<'a, 't> {
     fn of(attrs: &'a Members<'t>) -> Self {
-        Self { types: lists::recorded_types(attrs), nans: lists::recorded_nans(attrs) }
+        Self {
+            types: lists::recorded_types(attrs),
+            nans: lists::recorded_nans(attrs),
+            is_annotation: !attrs.contains_key(attrs::NCZARR_ATTR),
+        }
     }
 
     fn present(&self, name: &str, value: &Value<'_>, dtype: Option<&DType>) -> Values {
         let fill =
             dtype.filter(|_| name == FILL_VALUE).and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
-        let ty = || self.types?.get(name)?.as_str();
+        let ty = || {
+            let ty = self.types?.get(name)?.as_str()?;
+            (!self.is_annotation || annotation::fits(value, ty)).then_some(ty)
+        };
         let values = fill.unwrap_or_else(|| attrs::read(value, ty()));
         attrs::nan::restore(values, self.nans.and_then(|nans| nans.get(name)))
     }

@@ -2,6 +2,7 @@
 
 mod bench_compare;
 mod bench_op;
+mod chain;
 mod copy;
 mod corpus;
 mod store;

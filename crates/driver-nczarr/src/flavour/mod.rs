@@ -65,6 +65,8 @@ pub(crate) struct Loaded {
     pub(crate) notes: Vec<String>,
     /// Whether dimension names of xarray's kind were found.
     pub(crate) named_dims: bool,
+    /// Whether some node of a plain store says what Zarr has no word for; only known where documents are kept.
+    pub(crate) annotated: bool,
     /// Remember the names of dimensions: documents may have to be written back.
     keep: bool,
 }

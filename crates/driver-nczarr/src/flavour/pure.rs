@@ -1,12 +1,14 @@
 //! Plain Zarr: dimensions come from xarray's `_ARRAY_DIMENSIONS`, or are made up from lengths.
 //!
 //! Named dimensions belong to the group of their variable; unnamed ones, `_Anonymous_Dim_<length>`, to the root. Two
-//! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`.
+//! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`. Where groups are annotated
+//! (`annotation`), named dimensions are those they declare.
 
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
-use super::Loaded;
-use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE};
+use super::{Loaded, Naming};
+use crate::annotation::{self, Structure};
+use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NETCDF};
 use crate::json::Members;
 use crate::tree::{RawArray, RawTree};
 use crate::var::{Built, Links, Reading};
@@ -15,7 +17,8 @@ use crate::var::{Built, Links, Reading};
 ///
 /// # Errors
 /// `NC_ENAMEINUSE` if two nodes have one name.
-pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Reading<'_>) -> Result<Loaded> {
+pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Reading<'_>) -> Result<Loaded> {
+    let structure = structure(&mut tree, reading.naming);
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
     let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
     loaded.vars.reserve_exact(count);
@@ -23,14 +26,22 @@ pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Readin
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     let mut arrays: Vec<_> = Vec::with_capacity(count);
     arrays.extend(root_array.map(|array| (GroupId::ROOT, array)));
+    loaded.annotated = tree.groups.iter().any(|group| annotation::is_there(&group.attrs));
+    let mut lists = structure.groups.into_iter();
     for mut raw in tree.groups {
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
         ids.push(id);
+        for dim in lists.next().unwrap_or_default().dims {
+            loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
+        }
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
+    let declared = loaded.model.dims().len();
+    loaded.named_dims |= declared > 0;
     for (group, RawArray { key, name, built }) in arrays {
         let Built { mut var, mut stored, links } = *built;
+        loaded.annotated |= annotation::is_there(&stored.attrs);
         (var.name, var.group) = (name, group);
         if let Some(meta) = &stored.meta {
             let names = match links {
@@ -39,7 +50,7 @@ pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Readin
             };
             let named = names.is_some();
             loaded.named_dims |= named;
-            var.dims = dims(&mut loaded.model, group, &meta.shape, names)?;
+            var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared)?;
             if named {
                 stored.implied_fill = imply_fill(&mut var);
             }
@@ -47,6 +58,24 @@ pub(crate) fn load(tree: RawTree, root_array: Option<RawArray>, reading: &Readin
         loaded.var(var, key, stored)?;
     }
     Ok(loaded)
+}
+
+/// What groups say they hold, if it fits the arrays; the tree is in that order then.
+fn structure(tree: &mut RawTree, naming: Naming) -> Structure {
+    if naming != Naming::Attribute {
+        return Structure::default();
+    }
+    match Structure::of(tree) {
+        Ok(Some(mut structure)) => {
+            structure.sort(tree);
+            structure
+        }
+        Ok(None) => Structure::default(),
+        Err(why) => {
+            tree.notes.push(format!("{NETCDF} is left aside: {why}"));
+            Structure::default()
+        }
+    }
 }
 
 /// The dimension names of an array, if there is one legal name for each dimension.
@@ -57,17 +86,40 @@ pub(super) fn names(attrs: &Members<'_>, rank: usize) -> Option<Vec<String>> {
 }
 
 /// The dimensions of an array of this shape; those that are not there yet are added.
-fn dims(model: &mut Model, group: GroupId, shape: &[u64], names: Option<Vec<String>>) -> Result<Vec<DimId>> {
+///
+/// The first `declared` dimensions are those that groups declare; they are seen from the groups below.
+fn dims(
+    model: &mut Model,
+    group: GroupId,
+    shape: &[u64],
+    names: Option<Vec<String>>,
+    declared: usize,
+) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
     let mut names = names.unwrap_or_default().into_iter();
     for &len in shape {
         let id = match names.next() {
-            Some(name) => dim(model, group, name, len)?,
+            Some(name) => match find_declared(model, group, &name, declared) {
+                Some(id) => id,
+                None => dim(model, group, name, len)?,
+            },
             None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len)?,
         };
         ids.push(id);
     }
     Ok(ids)
+}
+
+/// The declared dimension of this name that `group` sees.
+fn find_declared(model: &Model, group: GroupId, name: &str, declared: usize) -> Option<DimId> {
+    let mut here = (declared > 0).then_some(group);
+    while let Some(group) = here.and_then(|id| model.group(id).ok()) {
+        if let Some(&id) = group.dims.get(name).filter(|id| id.index() < declared) {
+            return Some(id);
+        }
+        here = group.parent;
+    }
+    None
 }
 
 /// The dimension `name` of `group` with this length; another length gets another name.

@@ -1,0 +1,82 @@
+//! Classic → NCZarr → plain Zarr → classic: every classic file of the corpus prints as before at the end.
+//!
+//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{failure, run, text};
+
+/// The classic files of the corpus, with the name of each.
+fn classic_files() -> Vec<(String, PathBuf)> {
+    let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus")];
+    roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
+    let mut files = Vec::new();
+    for folder in roots.into_iter().map(|root| root.join("netcdf-c")) {
+        let manifest = fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
+        for row in manifest.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>()) {
+            if row[1].starts_with("classic/") {
+                files.push((row[0].to_owned(), folder.join(row[1])));
+            }
+        }
+    }
+    files
+}
+
+fn kind(path: &Path) -> &'static str {
+    match fs::read(path).unwrap()[3] {
+        1 => "classic",
+        2 => "64-bit offset",
+        _ => "cdf5",
+    }
+}
+
+/// The text of a dataset, and the same with all digits.
+fn dumps(path: &Path) -> [String; 2] {
+    [&["-n", "x"][..], &["-n", "x", "-p", "9,17"]].map(|args| {
+        let output = run([&["dump"], args, &[text(path)]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    })
+}
+
+#[test]
+fn every_classic_file_survives_the_chain() {
+    let mut bad = Vec::new();
+    let files = classic_files();
+    for (name, path) in &files {
+        let folder = tempfile::tempdir().unwrap();
+        let [nczarr, zarr, back] = ["nczarr", "zarr", "back"].map(|name| folder.path().join(name));
+        let steps = [(path, &nczarr, "nczarr"), (&nczarr, &zarr, "zarr"), (&zarr, &back, kind(path))];
+        let failed = steps.iter().find_map(|(from, to, kind)| {
+            let output = run(["copy", "--strict", "-k", kind, text(from), text(to)]);
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            (!output.status.success() || !told.is_empty()).then(|| format!("{name}: to {kind}: {told}"))
+        });
+        if let Some(failed) = failed {
+            bad.push(failed);
+            continue;
+        }
+        let (before, after) = (dumps(path), dumps(&back));
+        for (before, after) in before.iter().zip(&after).filter(|(before, after)| before != after) {
+            let line = before.lines().zip(after.lines()).find(|(before, after)| before != after);
+            bad.push(format!("{name}: {line:?}"));
+        }
+        // What others see of a plain store is the same but for one attribute.
+        assert!(
+            !zarr.join(".zattrs").exists() || !fs::read_to_string(zarr.join(".zattrs")).unwrap().contains("_nczarr")
+        );
+    }
+    assert!(bad.is_empty(), "{} of {}:\n{}", bad.len(), files.len(), bad.join("\n"));
+    assert!(files.len() > 2);
+}
+
+#[test]
+fn without_the_annotation_a_strict_chain_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("plain");
+    let (name, path) = classic_files().into_iter().find(|(name, _)| name == "cdf1_atts").unwrap();
+    let (code, told) = failure(&["copy", "--strict", "--plain", "-k", "zarr", text(&path), text(&target)]);
+    assert!(code == 1 && told.contains("of attributes"), "{name}: {told}");
+    assert!(!target.exists());
+}
