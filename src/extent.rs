@@ -53,6 +53,15 @@ impl Extent {
         Self::Strided { start, count: Some(count), stride: 1 }
     }
 
+    /// The index, if it is one index whatever the dimension's length.
+    fn single(self) -> Option<u64> {
+        match self {
+            Self::Index(index) => Some(index),
+            Self::Range { start, end } if end.checked_sub(start) == Some(1) => Some(start),
+            _ => None,
+        }
+    }
+
     fn open_ended(self) -> bool {
         matches!(self, Self::From { .. } | Self::Strided { count: None, .. })
     }
@@ -78,9 +87,19 @@ pub trait IntoExtent {
     /// # Errors
     /// [`ErrorKind::InvalCoords`] for a negative number.
     fn into_extent(self) -> Result<Extent>;
+
+    /// The index that is meant, if one can be told at a glance: then, and only then, [`IntoExtent::into_extent`] means that
+    /// index alone. `None` is never wrong.
+    fn single(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl IntoExtent for Extent {
+    fn single(&self) -> Option<u64> {
+        Self::single(*self)
+    }
+
     fn into_extent(self) -> Result<Extent> {
         Ok(self)
     }
@@ -95,6 +114,10 @@ impl IntoExtent for RangeFull {
 macro_rules! integers {
     ($($t:ty),*) => {$(
         impl IntoExtent for $t {
+            fn single(&self) -> Option<u64> {
+                (*self).try_into().ok()
+            }
+
             fn into_extent(self) -> Result<Extent> {
                 Ok(Extent::Index(index(self)?))
             }
@@ -146,6 +169,20 @@ pub trait Extents {
     /// # Errors
     /// As [`IntoExtent::into_extent`].
     fn extents(self) -> Result<Option<Small<Extent>>>;
+
+    /// The indices of the one element that is meant, put into `at`, if they can be told at a glance
+    /// ([`IntoExtent::single`]) and there is room. `None` is never wrong.
+    fn single<'a>(&self, _at: &'a mut [u64]) -> Option<&'a [u64]> {
+        None
+    }
+}
+
+fn singles<'a, E: IntoExtent>(extents: &[E], at: &'a mut [u64]) -> Option<&'a [u64]> {
+    let at = at.get_mut(..extents.len())?;
+    for (at, extent) in at.iter_mut().zip(extents) {
+        *at = extent.single()?;
+    }
+    Some(at)
 }
 
 impl Extents for RangeFull {
@@ -158,11 +195,19 @@ impl Extents for () {
     fn extents(self) -> Result<Option<Small<Extent>>> {
         Ok(Some(Small::default()))
     }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        at.get(..0)
+    }
 }
 
 impl<E: IntoExtent> Extents for Vec<E> {
     fn extents(self) -> Result<Option<Small<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
+    }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        singles(self, at)
     }
 }
 
@@ -170,17 +215,29 @@ impl<E: IntoExtent, const N: usize> Extents for [E; N] {
     fn extents(self) -> Result<Option<Small<Extent>>> {
         self.into_iter().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        singles(self, at)
+    }
 }
 
 impl<E: IntoExtent + Clone> Extents for &[E] {
     fn extents(self) -> Result<Option<Small<Extent>>> {
         self.iter().cloned().map(E::into_extent).collect::<Result<_>>().map(Some)
     }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        singles(self, at)
+    }
 }
 
 impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
     fn extents(self) -> Result<Option<Small<Extent>>> {
         self.as_slice().extents()
+    }
+
+    fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+        singles(*self, at)
     }
 }
 
@@ -189,6 +246,10 @@ macro_rules! single {
         impl Extents for $t {
             fn extents(self) -> Result<Option<Small<Extent>>> {
                 Ok(Some(Small::from(&[self.into_extent()?][..])))
+            }
+
+            fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+                singles(std::slice::from_ref(self), at)
             }
         }
     )*};
@@ -210,6 +271,18 @@ macro_rules! tuples {
             fn extents(self) -> Result<Option<Small<Extent>>> {
                 let ($($name,)*) = self;
                 Ok(Some(Small::from(&[$($name.into_extent()?),*][..])))
+            }
+
+            #[allow(non_snake_case)]
+            fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
+                let ($($name,)*) = self;
+                let mut rest = at.iter_mut();
+                let mut rank = 0;
+                $(
+                    *rest.next()? = IntoExtent::single($name)?;
+                    rank += 1;
+                )*
+                at.get(..rank)
             }
         }
     };
@@ -334,6 +407,32 @@ mod tests {
         let (from, to) = (3, 1);
         assert_eq!(parts(from..to, &[7]), (vec![3], vec![0], vec![1], vec![0]));
         assert_eq!(parts(5..9, &[7]), (vec![5], vec![4], vec![1], vec![4]));
+    }
+
+    #[test]
+    fn a_single_element_is_what_the_extents_come_to() {
+        fn single(extents: impl Extents + Clone) -> Option<Vec<u64>> {
+            let mut at = [7; 4];
+            let at = extents.single(&mut at)?.to_vec();
+            let (start, count, stride, shape) = parts(extents, &vec![9; at.len()]);
+            assert!(start == at && count.iter().all(|&n| n == 1) && stride.iter().all(|&n| n == 1));
+            assert!(shape.len() <= at.len());
+            Some(at)
+        }
+        assert_eq!(single(()), Some(vec![]));
+        assert_eq!(single(3), Some(vec![3]));
+        assert_eq!(single((3, 4u64, 5usize)), Some(vec![3, 4, 5]));
+        assert_eq!(single([3u32, 4]), Some(vec![3, 4]));
+        assert_eq!(single(vec![3i64, 4]), Some(vec![3, 4]));
+        assert_eq!(single(&[3, 4]), Some(vec![3, 4]));
+        assert_eq!(single(&[Extent::Index(3), Extent::Range { start: 4, end: 5 }][..]), Some(vec![3, 4]));
+        assert_eq!(single((1, 2, 3, 4, 5)), None, "no room");
+        for extent in [Extent::ALL, Extent::Range { start: 4, end: 4 }, Extent::Range { start: 4, end: 3 }] {
+            assert_eq!(single((1, extent)), None);
+        }
+        assert!(Extents::single(&.., &mut [0; 4]).is_none());
+        assert!(Extents::single(&-1, &mut [0; 4]).is_none());
+        assert!(Extents::single(&(1, ..), &mut [0; 4]).is_none());
     }
 
     #[test]

@@ -11,6 +11,9 @@ use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
 
+/// Dimensions of a variable of which single elements are looked for in memory first.
+const PEEKED: usize = 8;
+
 impl Variable {
     /// Reads a part of the variable.
     ///
@@ -35,7 +38,13 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EINVAL` if the extents are not one element.
     pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
-        let (part, mut value) = (self.part(extents)?, [T::zeroed()]);
+        let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; PEEKED]);
+        if let Some(at) = extents.single(&mut at)
+            && access.peek(at, T::TYPE, bytemuck::must_cast_slice_mut(&mut value))
+        {
+            return Ok(value[0]);
+        }
+        let part = Part::new(access, extents)?;
         part.expect(1)?;
         part.fill(T::TYPE, bytemuck::must_cast_slice_mut(&mut value))?;
         Ok(value[0])
@@ -239,6 +248,15 @@ struct Part<'v> {
     selection: Selection,
 }
 
+impl<'v> Part<'v> {
+    /// The part of a variable that `extents` mean.
+    fn new(access: Access<'v>, extents: impl Extents) -> Result<Self> {
+        let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
+        let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
+        Ok(Self { access, selection })
+    }
+}
+
 impl Part<'_> {
     /// Bytes that its elements take, of `size` bytes each.
     fn bytes(&self, size: usize) -> Result<usize> {
@@ -300,10 +318,7 @@ impl Variable {
     /// The part of the variable that `extents` mean. It is checked before any memory is taken for it, at the latest
     /// by the read itself.
     fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
-        let access = self.access()?;
-        let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
-        let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
-        Ok(Part { access, selection })
+        Part::new(self.access()?, extents)
     }
 
     fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {

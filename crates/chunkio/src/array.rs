@@ -178,6 +178,13 @@ impl VarData for ChunkedArray {
         }
     }
 
+    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        match &self.kind {
+            Kind::Numbers(keeper) => read::peek(keeper, at, ty, out),
+            Kind::Strings(_) => false,
+        }
+    }
+
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         let any = self.check(slab, false)?;
         match (&self.kind, out) {

@@ -1,19 +1,21 @@
 //! [`Cache`]: decoded chunks of one array in a byte budget, and the write-back buffer of partial writes.
 //!
-//! A table of slots in groups of [`WAYS`]: a chunk can stand in any slot of one group. A hit compares tags,
-//! then takes that slot's own lock for reading, a few nanoseconds that no other chunk ever waits for. Only
-//! insertion and removal share a lock, and none is ever held while storage, filters or a pool of threads are called.
+//! A table of slots in groups of [`WAYS`]: a chunk can stand in any slot of one group. A hit compares the tags of the
+//! group, one line of memory, then takes that slot's own lock for reading, a few nanoseconds that no other chunk ever
+//! waits for; a [`View`] beside the lock says where the elements are. Only insertion and removal share a lock,
+//! and none is ever held while storage, filters or a pool of threads are called.
 //!
 //! What an entry's bytes mean is [`Entry`]'s to say; what is written when, [`crate::keeper`]'s.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use dispatch::CacheConfig;
 use model::Result;
 
 use crate::grid::ChunkIndex;
 use crate::mask::Mask;
+use crate::memory::{View, Viewed};
 use crate::project::Part;
 
 /// Slots a chunk may stand in.
@@ -73,17 +75,82 @@ impl<D> Entry<D> {
     }
 }
 
+/// An entry, and what a hit needs of it, on the line of the slot's lock.
 #[derive(Debug)]
+#[repr(C)]
+struct Place<D> {
+    /// Of the entry's elements, if all of them are known.
+    view: View,
+    entry: Entry<D>,
+}
+
+impl<D: Viewed> Place<D> {
+    fn new(entry: Entry<D>) -> Self {
+        let mut place = Self { view: View::NONE, entry };
+        place.look_again();
+        place
+    }
+
+    /// To be called after every change, before anybody else sees the entry.
+    fn look_again(&mut self) {
+        self.view = if self.entry.filled { self.entry.data.view() } else { View::NONE };
+    }
+}
+
+#[derive(Debug)]
+#[repr(C, align(64))]
 struct Slot<D> {
+    place: RwLock<Option<Place<D>>>,
     hot: AtomicBool,
-    entry: RwLock<Option<Box<Entry<D>>>>,
+}
+
+impl<D> Slot<D> {
+    fn empty() -> Self {
+        Self { place: RwLock::new(None), hot: AtomicBool::new(false) }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<Place<D>>> {
+        self.place.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Option<Place<D>>> {
+        self.place.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        if !self.hot.load(Ordering::Relaxed) {
+            self.hot.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The slots a chunk can stand in: one line of memory until the first of them is used.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Group<D> {
+    /// Of the chunk in each slot, never 0; 0: empty.
+    tags: [AtomicU32; WAYS],
+    slots: OnceLock<Box<[Slot<D>; WAYS]>>,
+}
+
+impl<D> Group<D> {
+    /// The slots with this tag, and where they are.
+    fn tagged(&self, tag: u32) -> impl Iterator<Item = (usize, &Slot<D>)> {
+        let slots = self.slots.get().map_or(&[][..], |slots| &slots[..]);
+        slots.iter().enumerate().filter(move |(at, _)| self.tags[*at].load(Ordering::Acquire) == tag)
+    }
+
+    /// The slots in use, and where they are.
+    fn used(&self) -> impl Iterator<Item = (usize, &Slot<D>)> {
+        let slots = self.slots.get().map_or(&[][..], |slots| &slots[..]);
+        slots.iter().enumerate().filter(|(at, _)| self.tags[*at].load(Ordering::Acquire) != 0)
+    }
 }
 
 #[derive(Debug)]
 struct Table<D> {
-    /// A hash of the chunk in each slot, never 0; 0: empty.
-    tags: Box<[AtomicU64]>,
-    slots: Box<[Slot<D>]>,
+    /// A power of two.
+    groups: Box<[Group<D>]>,
 }
 
 /// The decoded chunks of one array.
@@ -127,7 +194,7 @@ pub(crate) struct Changed {
     pub(crate) changed: u64,
 }
 
-impl<D> Cache<D> {
+impl<D: Viewed> Cache<D> {
     /// Of so many bytes as were asked for, for chunks that usually take `chunk_cost`.
     pub(crate) fn new(asked: Option<usize>, chunk_cost: usize) -> Self {
         Self {
@@ -164,7 +231,7 @@ impl<D> Cache<D> {
             return true;
         }
         let touches = self.touches.get_or_init(|| (0..STAMPS).map(|_| AtomicU8::new(0)).collect());
-        touches[tag(index) as usize % STAMPS].fetch_add(1, Ordering::Relaxed) % TOUCHES == TOUCHES - 1
+        touches[hash(index) as usize % STAMPS].fetch_add(1, Ordering::Relaxed) % TOUCHES == TOUCHES - 1
     }
 
     /// Bytes held beyond the budget.
@@ -195,40 +262,56 @@ impl<D> Cache<D> {
     }
 
     /// Calls `look` with the chunk's entry, if there is one.
-    pub(crate) fn look<R>(&self, index: &ChunkIndex, look: impl FnOnce(&Entry<D>) -> R) -> Option<R> {
-        let table = self.table.get()?;
-        let tag = tag(index);
-        for at in table.group(tag) {
-            if table.tags[at].load(Ordering::Acquire) == tag {
-                let slot = &table.slots[at];
-                let entry = slot.entry.read().unwrap_or_else(PoisonError::into_inner);
-                if let Some(entry) = entry.as_deref().filter(|entry| entry.index == *index) {
-                    if !slot.hot.load(Ordering::Relaxed) {
-                        slot.hot.store(true, Ordering::Relaxed);
-                    }
-                    return Some(look(entry));
-                }
+    pub(crate) fn look<R>(&self, index: &[u64], look: impl FnOnce(&Entry<D>) -> R) -> Option<R> {
+        let (group, tag) = self.table.get()?.find(index);
+        for (_, slot) in group.tagged(tag) {
+            let place = slot.read();
+            if let Some(Place { entry, .. }) = place.as_ref().filter(|place| *place.entry.index == *index) {
+                slot.touch();
+                return Some(look(entry));
             }
         }
         None
     }
 
-    /// Calls `change` with the chunk's entry, if there is one; nobody else sees it meanwhile.
-    pub(crate) fn change<R>(&self, index: &ChunkIndex, change: impl FnOnce(&mut Entry<D>) -> R) -> Option<R> {
-        let table = self.table.get()?;
-        let tag = tag(index);
-        for at in table.group(tag) {
-            if table.tags[at].load(Ordering::Acquire) == tag {
-                let slot = &table.slots[at];
-                let mut entry = slot.entry.write().unwrap_or_else(PoisonError::into_inner);
-                if let Some(entry) = entry.as_deref_mut().filter(|entry| entry.index == *index) {
-                    slot.hot.store(true, Ordering::Relaxed);
-                    entry.changed = self.clock.fetch_add(1, Ordering::SeqCst) + 1;
-                    let before = entry.cost;
-                    let result = change(entry);
-                    self.count(before, entry.cost);
-                    return Some(result);
+    /// Copies bytes of a chunk, from `start` on, if there is an entry and all of it is known. `false`: nothing happened.
+    pub(crate) fn copy(&self, index: &[u64], start: usize, out: &mut [u8]) -> bool {
+        let Some(table) = self.table.get() else { return false };
+        let (group, tag) = table.find(index);
+        for (_, slot) in group.tagged(tag) {
+            let place = slot.read();
+            if let Some(Place { view, .. }) = place.as_ref().filter(|place| same(&place.entry.index, index)) {
+                slot.touch();
+                // SAFETY: the view is of this entry's elements, which live and stay as they are while the lock is held.
+                let bytes = unsafe { view.bytes() };
+                let Some(bytes) = bytes.get(start..).and_then(|rest| rest.get(..out.len())) else { return false };
+                match bytes.len() {
+                    4 => out.copy_from_slice(&bytes[..4]),
+                    8 => out.copy_from_slice(&bytes[..8]),
+                    _ => out.copy_from_slice(bytes),
                 }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Calls `change` with the chunk's entry, if there is one; nobody else sees it meanwhile.
+    pub(crate) fn change<R>(&self, index: &[u64], change: impl FnOnce(&mut Entry<D>) -> R) -> Option<R> {
+        let (group, tag) = self.table.get()?.find(index);
+        for (_, slot) in group.tagged(tag) {
+            let mut place = slot.write();
+            if let Some(place) = place.as_mut().filter(|place| *place.entry.index == *index) {
+                slot.hot.store(true, Ordering::Relaxed);
+                // Should `change` panic, no view of elements that are gone stays behind.
+                place.view = View::NONE;
+                let entry = &mut place.entry;
+                entry.changed = self.clock.fetch_add(1, Ordering::SeqCst) + 1;
+                let before = entry.cost;
+                let result = change(entry);
+                self.count(before, entry.cost);
+                place.look_again();
+                return Some(result);
             }
         }
         None
@@ -259,43 +342,35 @@ impl<D> Cache<D> {
         while self.excess() > 0 && self.evict_one(&mut hand) {}
     }
 
-    fn place(&self, entry: Entry<D>, hand: &mut Hand) -> Inserted {
+    fn place(&self, entry: Entry<D>, _hand: &mut Hand) -> Inserted {
         let table = self.table.get_or_init(|| Table::new(self.budget(), self.chunk_cost));
-        let tag = tag(&entry.index);
-        let mut free = None;
-        for at in table.group(tag) {
-            match table.tags[at].load(Ordering::Acquire) {
-                0 => free = free.or(Some(at)),
-                found if found == tag => {
-                    let here = table.slots[at].entry.read().unwrap_or_else(PoisonError::into_inner);
-                    if here.as_deref().is_some_and(|here| here.index == entry.index) {
-                        return Inserted::Present;
-                    }
-                }
-                _ => {}
-            }
+        let (group, tag) = table.find(&entry.index);
+        let here = |slot: &Slot<D>| slot.read().as_ref().is_some_and(|place| place.entry.index == entry.index);
+        if group.tagged(tag).any(|(_, slot)| here(slot)) {
+            return Inserted::Present;
         }
-        let Some(at) = free.or_else(|| table.group(tag).find(|&at| self.evict(table, at))) else {
+        let slots = group.slots.get_or_init(|| Box::new(std::array::from_fn(|_| Slot::empty())));
+        let free = (0..WAYS).find(|&at| group.tags[at].load(Ordering::Acquire) == 0);
+        let Some(at) = free.or_else(|| (0..WAYS).find(|&at| self.evict(group, at))) else {
             return Inserted::Crowded;
         };
-        let _ = hand;
-        let slot = &table.slots[at];
+        let slot = &slots[at];
         self.count(0, entry.cost);
         slot.hot.store(true, Ordering::Relaxed);
-        *slot.entry.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(entry));
-        table.tags[at].store(tag, Ordering::Release);
+        *slot.write() = Some(Place::new(entry));
+        group.tags[at].store(tag, Ordering::Release);
         Inserted::Done
     }
 
     /// Empties a slot that holds an unchanged entry nobody is looking at. Only while `moving` is held.
-    fn evict(&self, table: &Table<D>, at: usize) -> bool {
-        let slot = &table.slots[at];
-        let Ok(mut entry) = slot.entry.try_write() else { return false };
-        match entry.as_deref() {
-            Some(found) if !found.is_dirty() => {
-                self.count(found.cost, 0);
-                table.tags[at].store(0, Ordering::Release);
-                *entry = None;
+    fn evict(&self, group: &Group<D>, at: usize) -> bool {
+        let Some(slot) = group.slots.get().map(|slots| &slots[at]) else { return false };
+        let Ok(mut place) = slot.place.try_write() else { return false };
+        match place.as_ref() {
+            Some(Place { entry, .. }) if !entry.is_dirty() => {
+                self.count(entry.cost, 0);
+                group.tags[at].store(0, Ordering::Release);
+                *place = None;
                 true
             }
             _ => false,
@@ -305,13 +380,16 @@ impl<D> Cache<D> {
     /// Gives up one unchanged entry that was not used lately.
     fn evict_one(&self, hand: &mut Hand) -> bool {
         let Some(table) = self.table.get() else { return false };
+        let slots = table.groups.len() * WAYS;
         // Twice around: the first round may only find entries used lately.
-        for _ in 0..2 * table.slots.len() {
-            let at = hand.at % table.slots.len();
+        for _ in 0..2 * slots {
+            let at = hand.at % slots;
             hand.at = at + 1;
-            if table.tags[at].load(Ordering::Relaxed) != 0
-                && !table.slots[at].hot.swap(false, Ordering::Relaxed)
-                && self.evict(table, at)
+            let (group, at) = (&table.groups[at / WAYS], at % WAYS);
+            if group.tags[at].load(Ordering::Relaxed) != 0
+                && let Some(slots) = group.slots.get()
+                && !slots[at].hot.swap(false, Ordering::Relaxed)
+                && self.evict(group, at)
             {
                 return true;
             }
@@ -339,8 +417,8 @@ impl<D> Cache<D> {
     pub(crate) fn clear(&self) {
         let Some(table) = self.table.get() else { return };
         let _moving = self.moving();
-        for at in 0..table.slots.len() {
-            self.empty(table, at, |entry| !entry.is_dirty());
+        for group in &table.groups {
+            self.empty(group, group.used(), |entry| !entry.is_dirty());
         }
     }
 
@@ -351,36 +429,39 @@ impl<D> Cache<D> {
             return;
         }
         let Some(table) = self.table.get() else { return };
-        let tag = tag(index);
-        for at in table.group(tag) {
-            if table.tags[at].load(Ordering::Acquire) == tag {
-                self.empty(table, at, |entry| entry.index == *index && condition(entry));
-            }
-        }
+        let (group, tag) = table.find(index);
+        self.empty(group, group.tagged(tag), |entry| entry.index == *index && condition(entry));
     }
 
-    fn empty(&self, table: &Table<D>, at: usize, condition: impl Fn(&Entry<D>) -> bool) {
-        if table.tags[at].load(Ordering::Acquire) == 0 {
-            return;
-        }
-        let mut entry = table.slots[at].entry.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = entry.as_deref()
-            && condition(found)
-        {
-            self.count(found.cost, 0);
-            table.tags[at].store(0, Ordering::Release);
-            *entry = None;
+    /// Empties those of the slots of a group whose entries meet a condition.
+    fn empty<'a>(
+        &self,
+        group: &Group<D>,
+        slots: impl Iterator<Item = (usize, &'a Slot<D>)>,
+        condition: impl Fn(&Entry<D>) -> bool,
+    ) where
+        D: 'a,
+    {
+        for (at, slot) in slots {
+            let mut place = slot.write();
+            if let Some(Place { entry, .. }) = place.as_ref()
+                && condition(entry)
+            {
+                self.count(entry.cost, 0);
+                group.tags[at].store(0, Ordering::Release);
+                *place = None;
+            }
         }
     }
 
     /// The changed entries of the slots that `index` may stand in.
     pub(crate) fn crowd(&self, index: &ChunkIndex) -> Vec<Changed> {
-        self.table.get().map_or_else(Vec::new, |table| table.changed(table.group(tag(index))))
+        self.table.get().map_or_else(Vec::new, |table| changed(std::slice::from_ref(table.find(index).0)))
     }
 
     /// All changed entries.
     pub(crate) fn changed(&self) -> Vec<Changed> {
-        self.table.get().map_or_else(Vec::new, |table| table.changed(0..table.slots.len()))
+        self.table.get().map_or_else(Vec::new, |table| changed(&table.groups))
     }
 
     fn moving(&self) -> MutexGuard<'_, Hand> {
@@ -392,43 +473,96 @@ impl<D> Table<D> {
     fn new(budget: usize, chunk_cost: usize) -> Self {
         // Twice as many slots as chunks fit, so that groups rarely overflow.
         let slots = (budget / chunk_cost).saturating_mul(2).clamp(256, 1 << 16).next_power_of_two();
-        Self {
-            tags: (0..slots).map(|_| AtomicU64::new(0)).collect(),
-            slots: (0..slots).map(|_| Slot { hot: AtomicBool::new(false), entry: RwLock::new(None) }).collect(),
-        }
+        let group = || Group { tags: [const { AtomicU32::new(0) }; WAYS], slots: OnceLock::new() };
+        Self { groups: (0..slots / WAYS).map(|_| group()).collect() }
     }
 
-    fn group(&self, tag: u64) -> std::ops::Range<usize> {
-        let start = tag as usize % (self.slots.len() / WAYS) * WAYS;
-        start..start + WAYS
+    /// The group a chunk can stand in, and its tag.
+    fn find(&self, index: &[u64]) -> (&Group<D>, u32) {
+        let hash = hash(index);
+        (&self.groups[hash as usize & (self.groups.len() - 1)], (hash >> 32) as u32 | 1 << 31)
     }
+}
 
-    fn changed(&self, slots: std::ops::Range<usize>) -> Vec<Changed> {
-        let mut list = Vec::new();
-        for at in slots.filter(|&at| self.tags[at].load(Ordering::Acquire) != 0) {
-            let entry = self.slots[at].entry.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(entry) = entry.as_deref().filter(|entry| entry.is_dirty()) {
-                let (index, complete) = (entry.index.clone(), entry.is_complete());
-                list.push(Changed { index, complete, cost: entry.cost, changed: entry.changed });
-            }
+/// The changed entries of some groups.
+fn changed<D>(groups: &[Group<D>]) -> Vec<Changed> {
+    let mut list = Vec::new();
+    for (_, slot) in groups.iter().flat_map(Group::used) {
+        let place = slot.read();
+        if let Some(entry) = place.as_ref().map(|place| &place.entry).filter(|entry| entry.is_dirty()) {
+            let (index, complete) = (entry.index.clone(), entry.is_complete());
+            list.push(Changed { index, complete, cost: entry.cost, changed: entry.changed });
         }
-        list
     }
+    list
+}
+
+/// Whether two lists are the same: they are too short for a call.
+fn same(one: &[u64], other: &[u64]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
 }
 
 fn place_of_stamp(index: &ChunkIndex) -> usize {
-    (tag(index) >> 32) as usize % STAMPS
+    (hash(index) >> 32) as usize % STAMPS
 }
 
-/// A hash of a chunk's coordinates, never 0.
+/// A hash of a chunk's coordinates.
 ///
 /// Quick rather than strong: coordinates come from the caller's own slabs, and a flood of equal hashes does no more
 /// than slow down whoever asked for it.
-fn tag(index: &[u64]) -> u64 {
+fn hash(index: &[u64]) -> u64 {
     let mut hash = 0u64;
     for &at in index {
         hash = (hash ^ at).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         hash ^= hash >> 32;
     }
-    (hash ^ (hash >> 29)) | 1 << 63
+    hash ^ (hash >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::memory::Block;
+
+    fn block(byte: u8) -> Arc<Block> {
+        Arc::new(Block::new(4, |out| out.put(&[byte; 4]), |_| model::ErrorKind::Internal.into()).unwrap())
+    }
+
+    fn peek(cache: &Cache<Block>, index: &[u64], start: usize) -> Option<u8> {
+        let mut out = [0; 1];
+        cache.copy(index, start, &mut out).then_some(out[0])
+    }
+
+    #[test]
+    fn what_is_copied_is_what_the_entry_holds_now() {
+        let cache = Cache::new(Some(1 << 10), 4);
+        let indices: Vec<ChunkIndex> = (0..40).map(|at| ChunkIndex::from(&[at, at / 3][..])).collect();
+        for (byte, index) in indices.iter().enumerate() {
+            assert_eq!(peek(&cache, index, 0), None);
+            cache.insert_read(index, block(byte as u8), 4, cache.now());
+        }
+        for (byte, index) in indices.iter().enumerate() {
+            assert_eq!((peek(&cache, index, 3), peek(&cache, index, 4)), (Some(byte as u8), None));
+        }
+        let first = &indices[0];
+        cache.change(first, |entry| entry.data = block(100));
+        assert_eq!(peek(&cache, first, 0), Some(100));
+        cache.change(first, |entry| entry.edit(Block::try_clone).map(|data| data[1] = 101)).unwrap().unwrap();
+        assert_eq!((peek(&cache, first, 0), peek(&cache, first, 1)), (Some(100), Some(101)));
+        cache.change(first, |entry| entry.filled = false);
+        assert_eq!(peek(&cache, first, 0), None, "not all of it is known");
+        let second = &indices[1];
+        let stopped = catch_unwind(AssertUnwindSafe(|| {
+            cache.change(second, |entry| {
+                entry.data = block(102);
+                panic!("a change that does not end");
+            })
+        }));
+        assert!(stopped.is_err());
+        assert_eq!(peek(&cache, second, 0), None, "nothing is seen of elements that went");
+        cache.clear();
+        assert!(cache.is_empty() && indices.iter().all(|index| peek(&cache, index, 0).is_none()));
+    }
 }

@@ -12,6 +12,37 @@ use crate::{ArrayDim, Order};
 /// The coordinates of a chunk in the grid, slowest dimension first.
 pub(crate) type ChunkIndex = Small<u64>;
 
+/// A length to divide by, and what makes that quick.
+#[derive(Debug, Clone, Copy)]
+struct Divisor {
+    divisor: u64,
+    /// The least integer not below 2⁶⁴ / `divisor`; 0 where that is of no use.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// `divisor` is not 0.
+    fn new(divisor: u64) -> Self {
+        let short = divisor > 1 && divisor <= u64::from(u32::MAX);
+        Self { divisor, reciprocal: if short { u64::MAX / divisor + 1 } else { 0 } }
+    }
+
+    fn divide(self, number: u64) -> u64 {
+        if self.reciprocal != 0 && number <= u64::from(u32::MAX) {
+            // With 2⁶⁴ = divisor · reciprocal - rest and rest < divisor, the error is number · rest / (divisor · 2⁶⁴), less
+            // than 1 / divisor where both numbers have 32 bits: too little to reach the next integer.
+            return ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
+        }
+        if self.divisor == 1 { number } else { number / self.divisor }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    by: Divisor,
+    stride: usize,
+}
+
 /// The chunk grid of an array.
 #[derive(Debug)]
 pub(crate) struct Grid {
@@ -21,6 +52,8 @@ pub(crate) struct Grid {
     pub(crate) chunk: Vec<u64>,
     /// Elements from one index to the next along each dimension, inside a chunk.
     pub(crate) strides: Vec<usize>,
+    /// What finding one element needs of each dimension.
+    steps: Box<[Step]>,
     /// Elements of a chunk.
     pub(crate) elems: usize,
     /// Elements of a chunk along the dimension that is fastest in it.
@@ -70,7 +103,29 @@ impl Grid {
             Order::F => chunk.first(),
         };
         let row = fastest.map_or(1, |&len| len as usize);
-        Ok(Self { dims, chunk, strides, elems, row })
+        let step = |(&len, &stride): (&u64, &usize)| Step { by: Divisor::new(len), stride };
+        let steps = chunk.iter().zip(&strides).map(step).collect();
+        Ok(Self { dims, chunk, strides, steps, elems, row })
+    }
+
+    /// The place in its chunk of one element, whose chunk's coordinates are put into `index`. `None` if it is outside
+    /// the current shape, or has another rank, or there are fewer coordinates in `index`.
+    pub(crate) fn element(&self, at: &[u64], index: &mut [u64]) -> Option<usize> {
+        let mut place = 0;
+        let mut coordinates = index.iter_mut();
+        if at.len() != self.dims.len() {
+            return None;
+        }
+        for ((&at, dim), step) in at.iter().zip(&self.dims).zip(&*self.steps) {
+            if at >= dim.len.load(Ordering::Acquire) {
+                return None;
+            }
+            let chunk = step.by.divide(at);
+            *coordinates.next()? = chunk;
+            // Less than a chunk's length, and its product with the stride is less than a chunk's elements.
+            place += (at - chunk * step.by.divisor) as usize * step.stride;
+        }
+        Some(place)
     }
 
     /// The number of dimensions.
@@ -110,6 +165,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     fn dims(shape: &[u64]) -> Vec<ArrayDim> {
@@ -140,6 +197,38 @@ mod tests {
         assert_eq!(kind(&[4], &[(1 << 28) + 1], 8), ErrorKind::BadChunk);
         assert_eq!(kind(&[1; 1025], &[1; 1025], 1), ErrorKind::MaxDims);
         assert!(Grid::new(dims(&[1 << 63]), vec![1 << 28], Order::C, 8, &limits).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn division_is_exact(divisor in 1..=u64::MAX, number: u64, shifts in (0..64u32, 0..64u32)) {
+            let (divisor, number) = ((divisor >> shifts.0).max(1), number >> shifts.1);
+            // Multiples and their neighbours are where a reciprocal would go wrong.
+            let multiple = number / divisor * divisor;
+            for number in [number, multiple, multiple.saturating_sub(1), u64::from(u32::MAX), u64::MAX] {
+                prop_assert_eq!(Divisor::new(divisor).divide(number), number / divisor);
+            }
+        }
+    }
+
+    #[test]
+    fn an_element_has_one_place_inside_the_shape() {
+        let grid = Grid::new(dims(&[10, 7]), vec![4, 3], Order::F, 8, &Limits::default()).unwrap();
+        for (row, column) in (0..12).flat_map(|row| (0..9).map(move |column| (row, column))) {
+            let mut index = [9; 3];
+            let place = grid.element(&[row, column], &mut index);
+            if row < 10 && column < 7 {
+                assert_eq!(place, Some((row % 4 + column % 3 * 4) as usize));
+                assert_eq!(index, [row / 4, column / 3, 9]);
+            } else {
+                assert_eq!(place, None);
+            }
+        }
+        assert_eq!(grid.element(&[1], &mut [0; 2]), None);
+        assert_eq!(grid.element(&[1, 1, 1], &mut [0; 3]), None);
+        assert_eq!(grid.element(&[1, 1], &mut [0; 1]), None);
+        let scalar = Grid::new(vec![], vec![], Order::C, 8, &Limits::default()).unwrap();
+        assert_eq!(scalar.element(&[], &mut []), Some(0));
     }
 
     #[test]

@@ -19,12 +19,13 @@ use crate::cache::{Cache, Entry, Inserted};
 use crate::claims::Claims;
 use crate::grid::{ChunkIndex, Grid};
 use crate::mask::Mask;
+use crate::memory::Viewed;
 use crate::project::{Dim, Part, Projection};
 
 /// What the elements of a chunk are in memory.
 pub(crate) trait Form: Send + Sync + fmt::Debug {
     /// All elements of one chunk.
-    type Data: Send + Sync;
+    type Data: Viewed + Send + Sync;
 
     /// Bytes of memory they take.
     fn cost(&self, data: &Self::Data) -> usize;

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod array;
+#[allow(unsafe_code)]
 mod cache;
 mod claims;
 mod flat;

@@ -82,6 +82,47 @@ impl Block {
     }
 }
 
+/// Where some bytes are, to be looked at for as long as their owner keeps them as they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    start: *const u8,
+    len: usize,
+}
+
+// SAFETY: whoever looks promises that the bytes are there, on whatever thread.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// Of nothing.
+    pub(crate) const NONE: Self = Self { start: std::ptr::dangling(), len: 0 };
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// Their owner lives, and nobody changes them as long as they are looked at.
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: a view is made from a slice only, and the caller promises the rest.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+/// What can say where its bytes are.
+pub(crate) trait Viewed {
+    /// A view of all bytes, which stay where they are until there is an exclusive borrow of `self`; of nothing if there
+    /// is more to them than bytes.
+    fn view(&self) -> View {
+        View::NONE
+    }
+}
+
+impl Viewed for Block {
+    fn view(&self) -> View {
+        View { start: self.as_ptr(), len: self.len() }
+    }
+}
+
 impl std::fmt::Debug for Block {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Block({} bytes)", self.len())

@@ -25,6 +25,9 @@ use crate::threads;
 /// Results smaller than this are stored through the caches: whoever asked will read them next.
 const STREAM: usize = 16 << 20;
 
+/// Dimensions of an array of which elements are looked for the shortest way.
+const PEEKED: usize = 8;
+
 /// One read.
 struct Get<'a> {
     keeper: &'a Keeper<Numbers>,
@@ -68,6 +71,19 @@ pub(crate) fn hit(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &m
         known
     });
     copied == Some(true)
+}
+
+/// Copies one element that lies in a chunk the cache holds, without conversion. `false`: it is not such an element, or
+/// too much would have to be asked to know, and nothing happened.
+pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    let item = keeper.form.item();
+    if ty != keeper.form.ty || out.len() != item || keeper.options.progress.is_some() {
+        return false;
+    }
+    let mut index = [0; PEEKED];
+    let Some(place) = keeper.grid.element(at, &mut index) else { return false };
+    // Inside a chunk, whose bytes can be counted.
+    keeper.cache.copy(&index[..at.len()], place * item, out)
 }
 
 /// Reads a slab that was checked and is not empty.

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Defined, Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+use model::{Defined, Edit, ErrorKind, ModelCell, NcType, Result, Slab, VarId};
 
 use crate::{DriverInfo, Format, FormatX, Linear, MemMut, MemRef, Registry};
 
@@ -183,6 +183,14 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// # Errors
     /// `NC_ERANGE` after the whole transfer if a value did not fit; what storage and filters say.
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
+
+    /// Copies one element to `out`, of its own type and byte for byte what [`VarData::get`] would read there, if that takes
+    /// no more than a look at memory. `false` in every other case, whatever it is: nothing happened, and `get` is to be asked.
+    ///
+    /// Nothing was checked before: not the rank, the indices, the type or the length of `out`.
+    fn peek(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
+        false
+    }
 
     /// Reads a hyperslab as floats or doubles, each element transformed on the way.
     ///

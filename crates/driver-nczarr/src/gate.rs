@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use chunkio::ChunkedArray;
 use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
-use model::{ErrorKind, Result, Slab};
+use model::{ErrorKind, NcType, Result, Slab};
 
 /// An array that is written only as long as it is the variable's.
 #[derive(Debug)]
@@ -47,6 +47,10 @@ impl Gate {
 impl VarData for Gate {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.array.get(slab, out)
+    }
+
+    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.array.peek(at, ty, out)
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {

@@ -53,6 +53,10 @@ impl VarData for Rounded {
         self.array.get(slab, out)
     }
 
+    fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.array.peek(at, ty, out)
+    }
+
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.array.get_linear(slab, out, linear)
     }

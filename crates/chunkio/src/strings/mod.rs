@@ -17,7 +17,7 @@ use model::{ErrorKind, NcString, Result, Values};
 
 use crate::keeper::Form;
 use crate::mask::Mask;
-use crate::memory::{Block, with_scratch};
+use crate::memory::{Block, Viewed, with_scratch};
 use crate::odometer::Odometer;
 use crate::plan::{Given, Plan};
 use crate::project::Part;
@@ -122,6 +122,8 @@ enum Fit {
     /// Found, allowed, of what.
     TooLong(usize, usize, &'static str),
 }
+
+impl Viewed for Held {}
 
 impl Form for Strings {
     type Data = Held;

@@ -483,3 +483,35 @@ fn transfers_are_watched_and_can_be_stopped() {
     let (put, get) = run(80);
     assert_eq!((put.len(), get.len()), (2, 3));
 }
+
+#[test]
+fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
+    let map = Arc::new(Mem::new(ALL));
+    let mut setup = Setup::new(&map, &[5, 6], &[4, 4], NcType::Int);
+    setup.options.cache_bytes = Some(1 << 20);
+    put_ints(&setup.open(), &[0, 0], &[5, 6], &(0..30).collect::<Vec<_>>()).unwrap();
+    let array = setup.open();
+    let peek = |at: &[u64], ty, len: usize| {
+        let mut out = vec![0xFF; len];
+        array.peek(at, ty, &mut out).then_some(out)
+    };
+    assert_eq!(peek(&[0, 0], NcType::Int, 4), None, "nothing was read yet");
+    get_ints(&array, &[1, 1], &[1, 1]).unwrap();
+    let kept = peek(&[0, 0], NcType::Int, 4);
+    assert_eq!(kept, Some(0i32.to_ne_bytes().to_vec()));
+    assert_eq!(peek(&[3, 2], NcType::Int, 4), Some(20i32.to_ne_bytes().to_vec()));
+    assert_eq!(peek(&[3, 4], NcType::Int, 4), None, "another chunk");
+    assert_eq!(peek(&[0, 0], NcType::UInt, 4), None, "another type");
+    assert_eq!(peek(&[0, 0], NcType::Int, 8), None, "other memory");
+    assert!([&[5, 0][..], &[0, 6], &[u64::MAX, 0], &[0], &[0; 9]].iter().all(|at| peek(at, NcType::Int, 4).is_none()));
+
+    // A part that was written over what is known is known; over what is not, only a read tells.
+    put_ints(&array, &[3, 2], &[1, 1], &[-20]).unwrap();
+    assert_eq!(peek(&[3, 2], NcType::Int, 4), Some((-20i32).to_ne_bytes().to_vec()));
+    put_ints(&array, &[4, 5], &[1, 1], &[-29]).unwrap();
+    assert_eq!(peek(&[4, 5], NcType::Int, 4), None);
+    assert_eq!(get_ints(&array, &[4, 4], &[1, 2]).unwrap(), [28, -29]);
+    assert_eq!(peek(&[4, 5], NcType::Int, 4), Some((-29i32).to_ne_bytes().to_vec()));
+    array.sync().unwrap();
+    assert_eq!(peek(&[3, 2], NcType::Int, 4), None, "forgotten");
+}

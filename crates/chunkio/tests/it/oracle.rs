@@ -148,6 +148,21 @@ fn check_get(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>, ty: NcType)
         Err(error) => assert!(range && error.kind() == ErrorKind::Range, "{error}"),
     }
     assert_eq!(bytes, expected, "{slab:?} as {ty:?}");
+    check_peek(array, oracle, slab);
+}
+
+/// Looks for single elements in memory: where they are, they are right.
+fn check_peek(array: &ChunkedArray, oracle: &Oracle, slab: &Slab<'_>) {
+    let unset = vec![0x5A; oracle.fill.len()];
+    for index in indices(slab).into_iter().take(50) {
+        let mut out = unset.clone();
+        let expected = oracle.elements.get(&index).unwrap_or(&oracle.fill);
+        let found = array.peek(&index, oracle.ty, &mut out);
+        assert_eq!(&out, if found { expected } else { &unset }, "{index:?}");
+    }
+    let beyond = |dim: usize| (0..oracle.shape.len()).map(|at| if at == dim { oracle.shape[at] } else { 0 }).collect();
+    let outside: Vec<Vec<u64>> = (0..oracle.shape.len()).map(beyond).chain([vec![0; oracle.shape.len() + 1]]).collect();
+    assert!(outside.iter().all(|at| !array.peek(at, oracle.ty, &mut unset.clone())));
 }
 
 fn history(seed: u64) {

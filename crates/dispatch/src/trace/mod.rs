@@ -59,9 +59,14 @@ pub(crate) fn call<T>(name: &'static str, target: &Target, run: impl FnOnce() ->
     timed(name, &|| target.to_string(), run)
 }
 
+/// Whether somebody listens to calls that go well.
+pub(crate) fn tells_calls() -> bool {
+    tracing::enabled!(target: CALLS, Level::DEBUG)
+}
+
 /// Runs a call and tells how it went; `place` is asked only if somebody listens.
 pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let started = tracing::enabled!(target: CALLS, Level::DEBUG).then(Instant::now);
+    let started = tells_calls().then(Instant::now);
     let outcome = run();
     match &outcome {
         Ok(_) => {
