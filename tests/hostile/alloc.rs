@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 struct Counting;
 
@@ -42,6 +43,13 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promises are handed on.
         unsafe { System.realloc(place, layout, size) }
     }
+}
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Held by a test that counts.
+pub fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `work` and answers how many bytes more than before were in use at the worst moment.

@@ -1,9 +1,11 @@
 //! Corrupt and hostile stores: a typed error that names key and member, no panic, no memory beyond the declared chunk.
 //!
-//! The allocator counts; so that it counts one case at a time, all of them run in one test.
+//! The allocator counts; so that it counts one case at a time, a test whose cases are counted runs alone.
 
 mod alloc;
 mod cases;
+mod classic_fuzz;
+mod classic_map;
 
 use std::path::Path;
 use std::time::Instant;
@@ -62,6 +64,7 @@ fn run(case: &Case, folder: &Path) -> std::result::Result<(), String> {
 
 #[test]
 fn hostile_stores_are_refused_by_name_within_bounds() {
+    let _alone = alloc::alone();
     let mut failed = Vec::new();
     let cases = cases::all();
     for case in &cases {

@@ -3,6 +3,7 @@
 mod access;
 mod choosing;
 mod classic;
+mod classic_killed;
 mod corpus;
 mod layout;
 mod netcdf_c;

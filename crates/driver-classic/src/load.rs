@@ -61,6 +61,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
             model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(problem).at(path));
         }
     }
+    doubt_records(&mut model, &layout)?;
     let records = match header.records {
         Some(records) => records,
         None => {
@@ -69,10 +70,22 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
             records
         }
     };
-    check_places(&model, &layout, records)?;
+    check_places(&model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
         ErrorKind::NotNc.context(format!("{records} records of {} bytes are more than a file can hold", layout.recsize))
     })?;
+    if let Some((id, problem)) = moved(&layout, records, size) {
+        let path = model.var_path(id)?;
+        model.var_mut(id)?.problem.get_or_insert(ErrorKind::VarMeta.context(problem).at(path));
+    }
+    if whole.saturating_sub(size) > size.max(MISSING) {
+        let what = format!("the header tells of {records} records, {whole} bytes; the file has {size}");
+        for (at, _) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record) {
+            let id = VarId(at as u32);
+            let path = model.var_path(id)?;
+            model.var_mut(id)?.problem.get_or_insert(ErrorKind::Trunc.context(what.as_str()).at(path));
+        }
+    }
     if let Some((_, dim)) = model.dims().find(|(_, dim)| dim.unlimited) {
         dim.grow(records);
     }
@@ -103,6 +116,22 @@ fn doubt(slot: &Slot, stated: u64) -> Option<String> {
         .then(|| format!("its dimensions and type make {len} bytes, the header says {found}: one of them is damaged"))
 }
 
+/// Where the size of the last record variable is in doubt, so is the size of all records. Those of the others are
+/// confirmed by where the next one begins.
+fn doubt_records(model: &mut Model, layout: &Layout) -> Result<()> {
+    let records = layout.slots.iter().enumerate().filter(|(_, slot)| slot.record);
+    let ids: Vec<_> = records.map(|(at, _)| VarId(at as u32)).collect();
+    let Some((&last, others)) = ids.split_last() else { return Ok(()) };
+    let Some(problem) = model.var(last)?.problem.clone() else { return Ok(()) };
+    for &id in others {
+        let path = model.var_path(id)?;
+        let what = "the size of a record is not known, since that of the last variable in it is not";
+        let error = ErrorKind::VarMeta.context(what).caused_by(problem.clone()).at(path);
+        model.var_mut(id)?.problem.get_or_insert(error);
+    }
+    Ok(())
+}
+
 /// The number of records that a file of this size has, the padding of the last one perhaps left out.
 fn counted(layout: &Layout, size: u64) -> u64 {
     let padding =
@@ -111,8 +140,35 @@ fn counted(layout: &Layout, size: u64) -> u64 {
     bytes.checked_div(layout.recsize).unwrap_or(0)
 }
 
+/// If more than this and more than half of a file is missing, the number of records is not believed: memory is not taken
+/// for records that nothing stands for.
+const MISSING: u64 = 16 << 20;
+
+/// Whether the variable that lies last was moved by damage to where it begins: there is room before it, which is legal,
+/// and the file ends before its values do, which a file that is whole does not.
+fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
+    let last_of = |record| layout.slots.iter().enumerate().filter(move |(_, slot)| slot.record == record).next_back();
+    let has_records = records > 0 && layout.recsize > 0;
+    let (at, slot) = last_of(has_records)?;
+    let others = layout.slots.iter().enumerate().filter(|&(other, _)| other != at);
+    // Parts of a record follow one another without room, as `check_places` has seen.
+    if has_records && others.clone().any(|(_, other)| other.record) {
+        return None;
+    }
+    let before = others.filter(|(_, slot)| !slot.record).map(|(_, slot)| slot.begin.saturating_add(slot.len)).max();
+    let before = before.unwrap_or(layout.header);
+    let rest = layout.recsize.saturating_mul(records.saturating_sub(1));
+    let end = slot.begin.saturating_add(if slot.record { rest } else { 0 }).saturating_add(slot.bytes);
+    (slot.begin > before && end > size).then(|| {
+        let begin = slot.begin;
+        let what =
+            format!("it begins at byte {begin} and what is before it ends at {before}; values end at {end}, the file");
+        (VarId(at as u32), format!("{what} at {size}: where it begins is damaged, or the file was cut"))
+    })
+}
+
 /// Refuses places that overlap one another or the header.
-fn check_places(model: &Model, layout: &Layout, records: u64) -> Result<()> {
+fn check_places(model: &Model, layout: &Layout) -> Result<()> {
     let mut end = layout.header;
     for record in [false, true] {
         for (at, slot) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record == record) {
@@ -130,7 +186,7 @@ fn check_places(model: &Model, layout: &Layout, records: u64) -> Result<()> {
         }
     }
     let last = layout.slots.iter().filter(|slot| slot.record).map(|slot| slot.begin + layout.own_len(slot)).max();
-    if let Some(last) = last.filter(|_| records > 1)
+    if let Some(last) = last
         && last - layout.begin_rec > layout.recsize
     {
         let what = format!("records of {} bytes, whose parts reach {} bytes", layout.recsize, last - layout.begin_rec);

@@ -44,16 +44,18 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
     let (told, len) = (header.records, header.len);
     let loaded = load::load(header, size).map_err(at)?;
     let Loaded { kind, model, layout, records, whole, mut notes, odd_names } = loaded;
-    // Of a record that was cut short the rest reads as zeros. More than that is lost.
+    // Of a record that was cut short the rest reads as zeros. More than that is lost, and so is what lies before the
+    // records.
     let missing = whole.saturating_sub(size);
-    if missing > 0 && missing < layout.recsize {
+    let in_last_record = records > 0 && missing < layout.recsize;
+    if missing > 0 && in_last_record {
         store.zeros_until(whole);
     }
     if missing > 3 {
         notes.push(format!("the file is {missing} bytes shorter than its header says"));
     }
     if writable {
-        if missing > 3 && missing >= layout.recsize {
+        if missing > 3 && !in_last_record {
             let what = format!("{missing} bytes of data are missing; what is left can be read, and copied");
             return Err(at(ErrorKind::Trunc.context(what)));
         }

@@ -83,13 +83,18 @@ pub(crate) fn header(bytes: &[u8], size: u64, limits: &Limits) -> Step<Header> {
     let dims = cursor.dims()?;
     let atts = cursor.atts("the dataset")?;
     let vars = cursor.vars(dims.len())?;
+    let len = cursor.at as u64;
+    if let Some(name) = cursor.another(&dims, &vars) {
+        let what = format!("byte {len}: the list has {} variables, and variable {name:?} follows it", vars.len());
+        return bad(ErrorKind::NotNc.context(what));
+    }
     Ok(Header {
         kind,
         records: (records != streaming).then_some(records),
         dims,
         atts,
         vars,
-        len: cursor.at as u64,
+        len,
         odd_names: cursor.odd_names,
     })
 }
@@ -256,6 +261,20 @@ impl<'b> Cursor<'b> {
             vars.push(self.var(name, dims)?);
         }
         Ok(vars)
+    }
+
+    /// The name of a sound entry behind the list of variables, which has lost it. What was left there by a longer header
+    /// of before speaks of variables that are in the list as well, or of none.
+    fn another(&self, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
+        let mut rest = Cursor { ..*self };
+        let name = rest.name(&|| String::new()).ok()?;
+        let var = rest.var(name, dims.len()).ok()?;
+        let lens = var.dims.iter().enumerate().map(|(at, &dim)| (at, dims.get(dim).map_or(0, |&(_, len)| len)));
+        let first = lens.filter(|&(at, len)| at > 0 || len > 0).map(|(_, len)| len);
+        let bytes = first.fold(var.ty.size().map(|item| item as u64), |bytes, len| bytes?.checked_mul(len));
+        let sound = bytes.and_then(|bytes| bytes.checked_next_multiple_of(4)) == Some(var.vsize);
+        let fresh = vars.iter().all(|known| known.name != var.name);
+        (sound && fresh && var.begin >= rest.at as u64).then_some(var.name)
     }
 
     fn var(&mut self, name: String, all: usize) -> Step<HeaderVar> {

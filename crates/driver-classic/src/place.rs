@@ -39,7 +39,35 @@ pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
         lock(&file, path)?;
     }
     let path = fs::canonicalize(path).map_err(io)?;
+    if writable {
+        clear_away(&path);
+    }
     Ok(Opened { file, path })
+}
+
+/// Removes what processes that were killed left beside a file that this one has locked. Who is at work holds a lock.
+fn clear_away(target: &Path) {
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+    let start = format!(".{}.", name.to_string_lossy());
+    // A directory that cannot be read keeps what is in it.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| is_unfinished(&entry.file_name().to_string_lossy(), &start)) {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = OpenOptions::new().write(true).open(&path)
+            && file.try_lock().is_ok()
+            && let Err(error) = fs::remove_file(&path)
+        {
+            tracing::debug!(path = %path.display(), %error, "what another process left could not be removed");
+        }
+    }
+}
+
+/// Whether a name is one of [`beside`]'s: the start, two numbers, the end.
+fn is_unfinished(name: &str, start: &str) -> bool {
+    let numbers = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(".tmp")?.split_once('-'));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(process, number)| digits(process) && digits(number))
 }
 
 /// Two who write would not see each other's records, and one who redefines would write where nobody looks.

@@ -1,0 +1,165 @@
+//! A process that is killed while it appends to a classic file or redefines it: what was synced is all there.
+//!
+//! The test runs itself as a child. The child writes one line before and after each step; the parent kills it at the
+//! n-th line, after turning round for a while, so that the moments are spread over what the child does in between.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nczarr::OpenOptions;
+
+const MOMENTS: u64 = 200;
+const WIDTH: usize = 37;
+const ROUNDS: usize = 6;
+const PLACE: &str = "NCZ_TEST_CLASSIC_KILLED";
+
+fn row(record: usize) -> Vec<i32> {
+    (0..WIDTH).map(|at| (record * 1000 + at) as i32).collect()
+}
+
+/// What the child does until it is killed, or is done.
+fn child(path: &str) -> nczarr::Result<()> {
+    let say = |what: String| {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "\n@{what}").and_then(|()| out.flush()).expect("a parent that reads");
+    };
+    let file = nczarr::create(path)?;
+    file.add_unlimited_dimension("t")?;
+    file.add_dimension("x", WIDTH as u64)?;
+    let fixed = file.add_variable::<f64>("fixed", &["x"])?;
+    let v = file.add_variable::<i32>("v", &["t", "x"])?;
+    let n = file.add_variable::<i8>("n", &["t"])?;
+    fixed.put(&[0.5f64; WIDTH], ..)?;
+    file.sync()?;
+    say("synced 0 0".to_owned());
+    let mut record = 0;
+    for round in 1..=ROUNDS {
+        for _ in 0..3 {
+            for _ in 0..2 {
+                say("putting".to_owned());
+                v.put(&row(record), (record as u64, ..))?;
+                n.put_value(record as i8, record as u64)?;
+                record += 1;
+            }
+            say("syncing".to_owned());
+            file.sync()?;
+            say(format!("synced {record} {}", round - 1));
+        }
+        say("redefining".to_owned());
+        let later = file.add_variable::<i16>(&format!("later{round}"), &["t"])?;
+        later.put_attribute("note", "x".repeat(100 * round).as_str())?;
+        file.put_attribute(&format!("round{round}"), round as i32)?;
+        file.sync()?;
+        say(format!("synced {record} {round}"));
+    }
+    file.close()
+}
+
+/// Checks a file of which so many records and rounds were synced.
+fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
+    let look = || -> nczarr::Result<Result<(), String>> {
+        let file = nczarr::open(&path.display().to_string())?;
+        let v = file.variable("v")?;
+        let there = v.shape()?[0] as usize;
+        if there < records {
+            return Ok(Err(format!("{there} records of {records}")));
+        }
+        if file.variable("fixed")?.get_values::<f64, _>(..)? != [0.5; WIDTH] {
+            return Ok(Err("fixed values are others".to_owned()));
+        }
+        let (found, small) = (v.get_values::<i32, _>(..)?, file.variable("n")?.get_values::<i8, _>(..)?);
+        for record in 0..records {
+            if found[record * WIDTH..][..WIDTH] != row(record) || small[record] != record as i8 {
+                return Ok(Err(format!("record {record} is another one")));
+            }
+        }
+        for round in 1..=rounds {
+            let later = file.variable(&format!("later{round}"))?;
+            let values = later.get_values::<i16, _>(..)?;
+            let fill = nczarr::model::fill::SHORT;
+            if values.iter().any(|&value| value != fill) || values.len() != there {
+                return Ok(Err(format!("values of round {round}: {values:?}")));
+            }
+            let note = later.attribute("note").is_some_and(|note| note.values().len() == 100 * round);
+            if !note || file.attribute(&format!("round{round}")).is_none() {
+                return Ok(Err(format!("attributes of round {round}")));
+            }
+        }
+        Ok(Ok(()))
+    };
+    look().unwrap_or_else(|error| Err(error.to_string()))
+}
+
+/// Kills a child at a moment; what it had synced by then, and whether it was done before.
+fn kill(path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["classic_killed::", "--nocapture", "--test-threads=1", "--exact"])
+        .arg("classic_killed::what_a_killed_process_had_synced_is_all_there")
+        .env(PLACE, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut synced = None;
+    let note = |line: &str, synced: &mut Option<(usize, usize)>| {
+        if let Some(numbers) = line.strip_prefix("@synced ") {
+            let mut numbers = numbers.split(' ').filter_map(|number| number.parse().ok());
+            *synced = numbers.next().zip(numbers.next());
+        }
+    };
+    // Of the lines that come in all, another one each time; and a while after it.
+    let mut left = moment % 72 + 1;
+    while left > 0 {
+        let Some(Ok(line)) = lines.next() else {
+            child.wait().expect("a child that ended");
+            return (synced, true);
+        };
+        left -= u64::from(line.starts_with('@'));
+        note(&line, &mut synced);
+    }
+    for turn in 0..moment.wrapping_mul(7919) % 40_000 {
+        std::hint::black_box(turn);
+    }
+    child.kill().expect("SIGKILL");
+    child.wait().expect("a child that was killed");
+    // What it said before it died was true.
+    lines.map_while(Result::ok).for_each(|line| note(&line, &mut synced));
+    (synced, false)
+}
+
+#[test]
+fn what_a_killed_process_had_synced_is_all_there() {
+    if let Some(path) = std::env::var_os(PLACE) {
+        return child(&path.to_string_lossy()).expect("nobody disturbs it but by killing it");
+    }
+    let (mut failed, mut killed, mut most) = (Vec::new(), 0, (0, 0));
+    for moment in 0..MOMENTS {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.nc");
+        let (synced, done) = kill(&path, moment);
+        killed += u64::from(!done);
+        let Some((records, rounds)) = synced else { continue };
+        most = most.max((records, rounds));
+        if let Err(why) = check(&path, records, rounds) {
+            failed.push(format!("moment {moment}, {records} records and {rounds} rounds synced: {why}"));
+            continue;
+        }
+        // Whoever writes on finds it unlocked, goes on, and clears away what the dead one left.
+        let on = || -> nczarr::Result<()> {
+            let file = OpenOptions::new().writable(true).open(&path.display().to_string())?;
+            file.add_variable::<i32>("on", &["x"])?;
+            file.close()
+        };
+        let names = || std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("one").file_name());
+        let outcome = on().map_err(|error| error.to_string()).and_then(|()| check(&path, records, rounds));
+        if let Err(why) = outcome {
+            failed.push(format!("moment {moment}, written on: {why}"));
+        } else if names().count() != 1 {
+            failed.push(format!("moment {moment}: left over: {:?}", names().collect::<Vec<_>>()));
+        }
+    }
+    eprintln!("killed writers: {killed} of {MOMENTS}, at most {most:?} synced, {} failed", failed.len());
+    assert!(failed.is_empty() && killed > MOMENTS / 2, "{killed} killed\n{}", failed.join("\n"));
+}
