@@ -7,7 +7,7 @@
 //! The documents themselves always win: an order is a hint, a length is that of the arrays. [`Structure::of`] says
 //! whether what groups declare fits the arrays. Writing is `render`'s business.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::{Model, NcType, Result, Values, Var};
 
@@ -83,6 +83,15 @@ impl Structure {
 
     /// Gives the declared dimensions the lengths that arrays have along them.
     fn settle(&mut self, tree: &RawTree) -> std::result::Result<(), String> {
+        let mut dims: HashMap<(usize, &str), usize> = HashMap::new();
+        for (group, lists) in self.groups.iter().enumerate() {
+            dims.extend(lists.dims.iter().enumerate().map(|(at, dim)| ((group, dim.name.as_str()), at)));
+        }
+        // The dimension of a name as an array in a group sees it.
+        let declared = |group: usize, name: &str| {
+            let parents = std::iter::successors(Some(group), |&group| tree.groups[group].parent);
+            parents.into_iter().find_map(|group| Some((group, *dims.get(&(group, name))?)))
+        };
         let mut along: HashMap<(usize, usize), Vec<u64>> = HashMap::new();
         for (at, group) in tree.groups.iter().enumerate() {
             for array in &group.arrays {
@@ -90,7 +99,7 @@ impl Structure {
                     continue;
                 };
                 for (name, &len) in names.iter().zip(&meta.shape) {
-                    if let Some(dim) = self.declared(tree, at, name) {
+                    if let Some(dim) = declared(at, name) {
                         along.entry(dim).or_default().push(len);
                     }
                 }
@@ -110,18 +119,6 @@ impl Structure {
             *len = most;
         }
         Ok(())
-    }
-
-    /// The dimension of this name as an array in a group sees it.
-    fn declared(&self, tree: &RawTree, group: usize, name: &str) -> Option<(usize, usize)> {
-        let mut here = Some(group);
-        while let Some(group) = here {
-            if let Some(dim) = self.groups[group].dims.iter().position(|dim| dim.name == name) {
-                return Some((group, dim));
-            }
-            here = tree.groups[group].parent;
-        }
-        None
     }
 
     /// Brings groups and arrays into the order that is said of them; what no list names comes last.
@@ -193,16 +190,12 @@ pub(crate) fn write_group(model: &Model, group: &model::Group, out: &mut String)
 
 /// Whether the dimensions are what the arrays alone would tell.
 fn is_implied(model: &Model, group: &model::Group) -> Result<bool> {
-    let mut told: Vec<model::DimId> = Vec::new();
+    let (mut told, mut known) = (Vec::new(), HashSet::new());
     for &var in group.vars.values() {
-        for dim in &model.var(var)?.dims {
-            if !told.contains(dim) {
-                told.push(*dim);
-            }
-        }
+        told.extend(model.var(var)?.dims.iter().filter(|&&dim| known.insert(dim)));
     }
     let plain = |id| model.dim(id).is_ok_and(|dim| dim.unlimited == dim.is_empty());
-    Ok(told.iter().eq(group.dims.values()) && told.iter().all(|&dim| plain(dim)))
+    Ok(told.iter().copied().eq(group.dims.values()) && told.iter().all(|&&dim| plain(dim)))
 }
 
 /// Appends the members of an array's annotation that are not about attributes.

@@ -63,6 +63,14 @@ impl Committed {
         }
     }
 
+    /// Forgets all attributes: what is stored is not what would have been written, so it is replaced when something is.
+    pub(crate) fn forget_attrs(&mut self) {
+        for texts in self.groups.iter_mut().chain(&mut self.vars) {
+            texts[Part::Attrs as usize] = None;
+        }
+        self.last = None;
+    }
+
     /// Forgets all but the first groups and variables.
     fn forget(&mut self, groups: usize, vars: usize) {
         self.groups.truncate(groups);

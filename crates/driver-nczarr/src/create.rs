@@ -38,6 +38,8 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     }
     let flavour = if target.has_mode("zarr") { Flavour::Zarr } else { Flavour::NcZarr };
     let named_dims = !target.has_mode("noxarray");
+    let asked = request.options.annotate || target.has_mode("annotate");
+    let annotate = named_dims && flavour == Flavour::Zarr && asked;
     let mut about = About::new(&mounted, Origin::Created, flavour, named_dims, true);
     about.properties = Some(new_properties());
     if request.classic_model {
@@ -54,7 +56,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         options: request.options.clone(),
         flavour,
         named_dims,
-        annotate: flavour == Flavour::Zarr && (request.options.annotate || target.has_mode("annotate")),
+        annotate,
         writable: true,
         root_array: false,
         created: true,

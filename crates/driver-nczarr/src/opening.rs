@@ -90,8 +90,12 @@ impl<'a> Opening<'a> {
     pub(crate) fn dataset(self, loaded: Loaded, root_array: bool) -> Result<Arc<dyn Dataset>> {
         let Self { request, map, mut about, .. } = self;
         let flavour = about.flavour;
-        let named_dims = self.use_names && (loaded.named_dims || flavour == Flavour::NcZarr);
+        // What is said of dimensions, is said by their names.
+        let asked = loaded.annotated || request.target.has_mode("annotate");
+        let annotate = self.use_names && flavour == Flavour::Zarr && asked;
+        let named_dims = self.use_names && (loaded.named_dims || annotate || flavour == Flavour::NcZarr);
         about.named_dims = named_dims;
+        let stale = loaded.stale;
         about.notes.extend(loaded.notes);
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
@@ -103,7 +107,7 @@ impl<'a> Opening<'a> {
             options: request.options.clone(),
             flavour,
             named_dims,
-            annotate: flavour == Flavour::Zarr && (loaded.annotated || request.target.has_mode("annotate")),
+            annotate,
             writable: request.writable,
             root_array,
             created: false,
@@ -121,6 +125,9 @@ impl<'a> Opening<'a> {
         };
         if request.writable {
             dataset.remember()?;
+            if stale && annotate {
+                dataset.lock_committed().forget_attrs();
+            }
         }
         Ok(Arc::new(dataset))
     }

@@ -137,7 +137,8 @@ impl ZarrDataset {
         let names = dim_names(model, var)?;
         // What could not be understood is not replaced.
         let keep = var.problem.is_some() && stored.dim_names.is_some();
-        let unchanged = keep || stored.dim_names.as_ref() == Some(&names);
+        // By the names in an annotated store it is known which dimensions are meant.
+        let unchanged = keep || stored.dim_names.as_ref() == Some(&names) && !self.annotate;
         if unchanged || !self.named_dims {
             if let Some(raw) = stored.attrs.get(ARRAY_DIMENSIONS) {
                 out.keep(ARRAY_DIMENSIONS, raw, None);

@@ -67,6 +67,8 @@ pub(crate) struct Loaded {
     pub(crate) named_dims: bool,
     /// Whether some node of a plain store says what Zarr has no word for; only known where documents are kept.
     pub(crate) annotated: bool,
+    /// What groups say of their dimensions is no longer so, or an array has another name for one than the model.
+    pub(crate) stale: bool,
     /// Remember the names of dimensions: documents may have to be written back.
     keep: bool,
 }

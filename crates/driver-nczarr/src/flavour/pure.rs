@@ -6,7 +6,7 @@
 
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
-use super::{Loaded, Naming};
+use super::{Loaded, Naming, dim_names};
 use crate::annotation::{self, Structure};
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NETCDF};
 use crate::json::Members;
@@ -19,15 +19,16 @@ use crate::var::{Built, Links, Reading};
 /// `NC_ENAMEINUSE` if two nodes have one name.
 pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Reading<'_>) -> Result<Loaded> {
     let structure = structure(&mut tree, reading.naming);
+    let stale = structure.is_none();
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
-    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
+    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, stale, ..Loaded::default() };
     loaded.vars.reserve_exact(count);
     loaded.groups.reserve_exact(tree.groups.len());
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     let mut arrays: Vec<_> = Vec::with_capacity(count);
     arrays.extend(root_array.map(|array| (GroupId::ROOT, array)));
     loaded.annotated = tree.groups.iter().any(|group| annotation::is_there(&group.attrs));
-    let mut lists = structure.groups.into_iter();
+    let mut lists = structure.unwrap_or_default().groups.into_iter();
     for mut raw in tree.groups {
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
@@ -50,7 +51,11 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             };
             let named = names.is_some();
             loaded.named_dims |= named;
+            let given = if reading.keep { names.clone() } else { None };
             var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared)?;
+            if let Some(given) = given {
+                loaded.stale |= given != dim_names(&loaded.model, &var)?;
+            }
             if named {
                 stored.implied_fill = imply_fill(&mut var);
             }
@@ -60,20 +65,20 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     Ok(loaded)
 }
 
-/// What groups say they hold, if it fits the arrays; the tree is in that order then.
-fn structure(tree: &mut RawTree, naming: Naming) -> Structure {
+/// What groups say they hold, and the tree in that order; `None` if it does not fit the arrays.
+fn structure(tree: &mut RawTree, naming: Naming) -> Option<Structure> {
     if naming != Naming::Attribute {
-        return Structure::default();
+        return Some(Structure::default());
     }
     match Structure::of(tree) {
         Ok(Some(mut structure)) => {
             structure.sort(tree);
-            structure
+            Some(structure)
         }
-        Ok(None) => Structure::default(),
+        Ok(None) => Some(Structure::default()),
         Err(why) => {
             tree.notes.push(format!("{NETCDF} is left aside: {why}"));
-            Structure::default()
+            None
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The driver on maps in memory.
 
+mod annotated;
 mod create;
 mod files;
 mod filters;
