@@ -29,8 +29,12 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 3] =
-    [("nczarr", "mode=nczarr,file"), ("zarr", "mode=zarr,file"), ("consolidated", "mode=nczarr,file,consolidated")];
+const FLAVOURS: [(&str, &str); 4] = [
+    ("nczarr", "mode=nczarr,file"),
+    ("zarr", "mode=zarr,file"),
+    ("annotated", "mode=zarr,annotate,file"),
+    ("consolidated", "mode=nczarr,file,consolidated"),
+];
 
 fn write(folder: &Path) -> Result<(), String> {
     let mut list = Vec::new();
