@@ -16,6 +16,7 @@ fn every_sample_is_read_as_it_was_written() {
         for (kind, url) in [
             ("directory", folder.path().join(format!("{name}.zarr")).display().to_string()),
             ("consolidated", format!("file://{}/{name}-c#mode=nczarr,consolidated", folder.path().display())),
+            ("annotated", format!("file://{}/{name}-a#mode=zarr,annotate", folder.path().display())),
             ("memory", format!("memory://round-trip-{name}#mode=nczarr")),
         ] {
             plan.create(&url).unwrap_or_else(|error| panic!("{name}, {kind}: {error}"));
@@ -49,6 +50,7 @@ fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn written_read_and_written_again_nothing_has_changed() {
     for (name, plan) in samples::all() {
         written_again(name, &plan, "nczarr");
+        written_again(name, &plan, "zarr,annotate");
     }
 }
 
