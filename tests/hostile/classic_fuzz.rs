@@ -301,7 +301,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
     let place = folder.path().join("x.nc");
     let mut failed = Vec::new();
     let mut numbers = Numbers(name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
-    let disk = |number: usize| (number % 16 == 0).then_some(&*place);
+    let disk = |number: usize| number.is_multiple_of(16).then_some(&*place);
     // Every place of the header first, as far as that goes, then what lies behind.
     let all = bytes.len();
     let step = (all / CUTS).max(1);

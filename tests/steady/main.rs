@@ -101,7 +101,7 @@ fn hits_allocate_their_result(url: &str) {
     let mut each = |at: u64| {
         let value = counted(|| v.get_value::<i32, _>((at,)).map(drop).unwrap());
         let into = counted(|| v.get_into(&mut some, at..at + 20).unwrap());
-        let wider = counted(|| v.get_value::<f64, _>(&[at..at + 1]).map(drop).unwrap());
+        let wider = counted(|| v.get_value::<f64, _>(std::slice::from_ref(&(at..at + 1))).map(drop).unwrap());
         let fresh = counted(|| v.get::<i32, _>(at..at + 20).map(drop).unwrap());
         [value, into, wider, fresh]
     };

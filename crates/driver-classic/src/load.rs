@@ -55,7 +55,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     let mut layout = Layout { header: header.len, slots, ..Layout::default() };
     layout.derive();
     for (id, (vsize, _)) in stated.iter().enumerate() {
-        if let Some(problem) = doubt(&layout.slots[id], *vsize) {
+        if let Some(problem) = doubt(kind, &layout.slots[id], *vsize, size) {
             let id = VarId(id as u32);
             let path = model.var_path(id)?;
             model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(problem).at(path));
@@ -104,12 +104,14 @@ fn variable(var: HeaderVar, model: &Model) -> Result<Var> {
 }
 
 /// What is wrong with the size that the header states. Writers have stored it without padding, as much of it as fits
-/// 32 bits, the number that stands for too large a size, and 0 for a record variable without records.
-fn doubt(slot: &Slot, stated: u64) -> Option<String> {
+/// 32 bits, the number that stands for too large a size, and 0 for a record variable without records. What does not fit
+/// is believed only of a file that is as large; in CDF-5 everything fits.
+fn doubt(kind: Kind, slot: &Slot, stated: u64, size: u64) -> Option<String> {
     let low = |size: u64| size & u64::from(u32::MAX);
+    let large = kind != Kind::Cdf5 && slot.len >= u64::from(TOO_LARGE) && slot.bytes <= size;
     let fine = stated == slot.len
         || stated == slot.bytes
-        || (slot.len >= u64::from(TOO_LARGE) && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
+        || (large && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
         || (slot.record && stated == 0);
     let (len, found) = (slot.len, stated);
     (!fine)
@@ -147,7 +149,7 @@ const MISSING: u64 = 16 << 20;
 /// Whether the variable that lies last was moved by damage to where it begins: there is room before it, which is legal,
 /// and the file ends before its values do, which a file that is whole does not.
 fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
-    let last_of = |record| layout.slots.iter().enumerate().filter(move |(_, slot)| slot.record == record).next_back();
+    let last_of = |record| layout.slots.iter().enumerate().rfind(move |(_, slot)| slot.record == record);
     let has_records = records > 0 && layout.recsize > 0;
     let (at, slot) = last_of(has_records)?;
     let others = layout.slots.iter().enumerate().filter(|&(other, _)| other != at);
