@@ -5,7 +5,7 @@
 
 mod unpack;
 
-use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, byte_len};
+use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, VarAccess, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::variable::Access;
@@ -40,8 +40,12 @@ impl Variable {
     pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
         let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; PEEKED]);
         if let Some(at) = extents.single(&mut at)
-            && access.peek(at, T::TYPE, bytemuck::must_cast_slice_mut(&mut value))
+            && at.len() == access.dims().len()
         {
+            let bytes = bytemuck::must_cast_slice_mut(&mut value);
+            if !access.peek(at, T::TYPE, bytes) {
+                fill(&access, &Slab::new(at, &[1; PEEKED][..at.len()]), T::TYPE, bytes)?;
+            }
             return Ok(value[0]);
         }
         let part = Part::new(access, extents)?;
@@ -305,12 +309,17 @@ impl Part<'_> {
 
     /// Reads into memory of exactly the right size.
     fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
-        let mut out = OutBuf::over(bytes);
-        self.access.get(&self.selection.slab(), MemMut::Fixed { ty, out: &mut out })?;
-        match out.room() {
-            0 => Ok(()),
-            room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", self.access.path()))),
-        }
+        fill(&self.access, &self.selection.slab(), ty, bytes)
+    }
+}
+
+/// Reads into memory of exactly the right size.
+fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+    let mut out = OutBuf::over(bytes);
+    access.get(slab, MemMut::Fixed { ty, out: &mut out })?;
+    match out.room() {
+        0 => Ok(()),
+        room => Err(ErrorKind::Internal.context(format!("{}: {room} bytes were not filled", access.path()))),
     }
 }
 

@@ -136,6 +136,18 @@ fn what_is_out_of_place_is_refused_by_its_code() {
     assert_eq!(v.put(&[1], ..).unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(v.put(&[1, 2], (3..5, 0)).unwrap_err().kind(), ErrorKind::Edge);
     assert_eq!(v.get_value::<i32, _>(..).unwrap_err().kind(), ErrorKind::Inval);
+    // One element, whether its chunk is in memory or not.
+    for _ in 0..3 {
+        let one = |result: nczarr::Result<i8>| result.unwrap_err().kind();
+        assert_eq!(v.get_value::<i32, _>((3, 5)).unwrap(), 23);
+        assert_eq!((v.get_value::<i8, _>([3, 5]).unwrap(), v.get_value::<i32, _>((0..1, 1)).unwrap()), (23, 1));
+        assert_eq!(one(v.get_value((4, 0))), ErrorKind::InvalCoords);
+        assert_eq!(one(v.get_value((0, 6u64))), ErrorKind::InvalCoords);
+        assert_eq!(one(v.get_value((0, 5..7))), ErrorKind::Edge);
+        assert_eq!(one(v.get_value((0, -1))), ErrorKind::InvalCoords);
+        assert_eq!(one(v.get_value([0; 1])), ErrorKind::Inval);
+        assert_eq!(one(v.get_value([0; 9])), ErrorKind::Inval);
+    }
     assert_eq!(v.get_chars(..).unwrap_err().kind(), ErrorKind::Char);
     assert_eq!(v.get_strings(..).unwrap_err().kind(), ErrorKind::Char);
     // A value out of range is reported after the whole transfer.

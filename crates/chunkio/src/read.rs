@@ -77,13 +77,14 @@ pub(crate) fn hit(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &m
 /// too much would have to be asked to know, and nothing happened.
 pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
     let item = keeper.form.item();
-    if ty != keeper.form.ty || out.len() != item || keeper.options.progress.is_some() {
+    let cache = &keeper.cache;
+    if cache.is_empty() || ty != keeper.form.ty || out.len() != item || keeper.options.progress.is_some() {
         return false;
     }
     let mut index = [0; PEEKED];
     let Some(place) = keeper.grid.element(at, &mut index) else { return false };
     // Inside a chunk, whose bytes can be counted.
-    keeper.cache.copy(&index[..at.len()], place * item, out)
+    cache.copy(&index[..at.len()], place * item, out)
 }
 
 /// Reads a slab that was checked and is not empty.
@@ -150,7 +151,11 @@ impl Get<'_> {
             // What must be decoded, or at least copied.
             let work = if keeper.form.plan.is_plain() { bytes } else { decoded };
             let threads = threads::worth(&keeper.options, chunks, work);
-            let job = Batch { get: &self, list, chunks, threads, next: AtomicUsize::new(0) };
+            let only = (chunks == 1).then(|| {
+                let number = list.map_or(0, |list| list[0]);
+                (number, self.projection.get(number))
+            });
+            let job = Batch { get: &self, list, only, chunks, threads, next: AtomicUsize::new(0) };
             keeper.map().read_batch(&job);
             self.outcome.failure()?;
         }
@@ -217,15 +222,28 @@ impl Get<'_> {
         ranges::pieces(part, form.item(), form.elems, gap)
     }
 
-    /// The pieces to ask storage for in place of a chunk that need not be kept.
-    fn requests(&self, part: &Part) -> Option<Pieces> {
-        let (keeper, form) = (self.keeper, &self.keeper.form);
+    /// The pieces to ask storage for in place of a chunk that need not be kept: which, how many bytes, and whether these
+    /// are those of the result.
+    fn requests(&self, part: &Part) -> Option<(Ranges, usize, bool)> {
+        let form = &self.keeper.form;
         if part.cover != Cover::Some || !form.plan.has_ranges() || !self.caps.range_read {
             return None;
         }
-        let all = keeper.grid.all_elems().saturating_mul(form.item());
-        let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote))?;
-        (!self.keep || !keeper.cache.wants(&part.index, all)).then_some(pieces)
+        let requests = match ranges::straight(part, form.item(), form.elems) {
+            Some((range, bytes)) => (Ranges::One(range), bytes, self.is_direct(part)),
+            None => {
+                let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote))?;
+                let direct = matches!(pieces.ranges, Ranges::One(_)) && self.is_direct(&pieces.part);
+                (pieces.ranges, pieces.bytes, direct)
+            }
+        };
+        (!self.keep || !self.wants(part)).then_some(requests)
+    }
+
+    /// Whether all of the part's chunk should be read, and kept.
+    fn wants(&self, part: &Part) -> bool {
+        let keeper = self.keeper;
+        keeper.cache.wants(&part.index, keeper.grid.all_elems().saturating_mul(keeper.form.item()))
     }
 
     fn ticket(&self, number: usize, part: &Part) -> ReadTicket<'_> {
@@ -233,10 +251,9 @@ impl Get<'_> {
         let bytes = self.keeper.form.bytes();
         let ticket =
             |ranges, hint, limit, into| ReadTicket { index: number, ranges, hint, limit, versioned: false, into };
-        if let Some(pieces) = self.requests(part) {
-            let direct = matches!(pieces.ranges, Ranges::One(_)) && self.is_direct(&pieces.part);
+        if let Some((ranges, bytes, direct)) = self.requests(part) {
             let into = if direct { self.board.lend(number, part) } else { None };
-            return ticket(pieces.ranges, pieces.bytes, pieces.bytes, into);
+            return ticket(ranges, bytes, bytes, into);
         }
         let direct = part.cover == Cover::All && self.is_direct(part);
         let into = if direct { self.board.lend(number, part) } else { None };
@@ -376,9 +393,21 @@ impl<F: Form> Keeper<F> {
 struct Batch<'a> {
     get: &'a Get<'a>,
     list: Option<&'a [usize]>,
+    /// The number and the part of a chunk that is the only one.
+    only: Option<(usize, Part)>,
     chunks: usize,
     threads: usize,
     next: AtomicUsize,
+}
+
+impl Batch<'_> {
+    /// Does something with the part of a chunk.
+    fn with_part<R>(&self, number: usize, work: impl FnOnce(&Part) -> R) -> R {
+        match &self.only {
+            Some((only, part)) if *only == number => work(part),
+            _ => work(&self.get.projection.get(number)),
+        }
+    }
 }
 
 impl ReadJob for Batch<'_> {
@@ -392,9 +421,10 @@ impl ReadJob for Batch<'_> {
             return None;
         }
         let number = self.list.map_or(at, |list| list[at]);
-        let part = self.get.projection.get(number);
-        self.get.keeper.store.locate(&part.index, key);
-        Some(self.get.ticket(number, &part))
+        self.with_part(number, |part| {
+            self.get.keeper.store.locate(&part.index, key);
+            Some(self.get.ticket(number, part))
+        })
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
@@ -402,9 +432,10 @@ impl ReadJob for Batch<'_> {
         if ticket.index >= get.projection.total {
             return;
         }
-        let part = get.projection.get(ticket.index);
-        if let Err(error) = get.take(ticket, &part, found) {
-            get.outcome.fail(get.keeper.blame(error, &part.index));
-        }
+        self.with_part(ticket.index, |part| {
+            if let Err(error) = get.take(ticket, part, found) {
+                get.outcome.fail(get.keeper.blame(error, &part.index));
+            }
+        });
     }
 }
