@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, NcDispatch, Options};
+use dispatch::{Dataset, Driver, NcDispatch, OpenRequest, Options, ZMap};
+use driver_nczarr::NcZarrDriver;
 use model::{GroupId, Model, NcType, Values};
 
-use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
+use crate::support::{TestMap, create, get, open, open_rw, open_with, put, registry, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
@@ -260,10 +261,27 @@ fn nonsense_is_left_aside() {
 fn one_variable_opened_alone_is_the_same() {
     let map = sample();
     let all = read(&map);
-    let d = open_with(&map, "zarr", false, &Options::default()).unwrap();
-    assert_eq!(structure(&d.model().snapshot()), structure(&all));
-    // Not by dimension names: then nothing of it holds.
-    let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
+    let target = url_infer::parse("file:///some/store.zarr").unwrap();
+    for (path, other) in [("/z", "/a"), ("/a", "/z"), ("/h/v", "/z")] {
+        let opened = NcZarrDriver.open(&OpenRequest {
+            target: &target,
+            writable: false,
+            options: &Options::default(),
+            registry: &registry(),
+            map: Some((Arc::clone(&map) as Arc<dyn ZMap>).into()),
+            only: Some(path),
+        });
+        let model = opened.unwrap().model().snapshot();
+        // The lengths of an unlimited dimension are the business of all arrays.
+        assert!(model.var_at(ROOT, other).is_ok());
+        assert_eq!(structure(&model), structure(&all), "{path}");
+    }
+}
+
+#[test]
+fn where_dimensions_have_no_names_nothing_holds_that_needs_them() {
+    let d = open_with(&sample(), "zarr,noxarray", false, &Options::default()).unwrap();
     let model = d.model().snapshot();
     assert!(model.dims().all(|(_, dim)| dim.name.starts_with("_Anonymous_Dim_")));
+    assert_eq!(model.var(var(&*d, "/a")).unwrap().xtype, NcType::Char);
 }
