@@ -13,7 +13,7 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATOR: Counting = Counting;
 
 fn grown(by: usize) {
-    let now = NOW.fetch_add(by, Relaxed) + by;
+    let now = NOW.fetch_add(by, Relaxed).saturating_add(by);
     PEAK.fetch_max(now, Relaxed);
 }
 
@@ -22,13 +22,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
         // SAFETY: the caller's promises are handed on.
-        unsafe { System.alloc(layout) }
+        granted(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         grown(layout.size());
         // SAFETY: the caller's promises are handed on.
-        unsafe { System.alloc_zeroed(layout) }
+        granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
@@ -39,13 +39,24 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         grown(size);
-        NOW.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are handed on.
-        unsafe { System.realloc(place, layout, size) }
+        let place = granted(unsafe { System.realloc(place, layout, size) }, size);
+        if !place.is_null() {
+            NOW.fetch_sub(layout.size(), Relaxed);
+        }
+        place
     }
 }
 
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// What was asked for counts, also where there was none: only it is not in use.
+fn granted(place: *mut u8, size: usize) -> *mut u8 {
+    if place.is_null() {
+        NOW.fetch_sub(size, Relaxed);
+    }
+    place
+}
 
 /// Held by a test that counts.
 pub fn alone() -> MutexGuard<'static, ()> {

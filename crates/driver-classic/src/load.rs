@@ -105,10 +105,10 @@ fn variable(var: HeaderVar, model: &Model) -> Result<Var> {
 
 /// What is wrong with the size that the header states. Writers have stored it without padding, as much of it as fits
 /// 32 bits, the number that stands for too large a size, and 0 for a record variable without records. What does not fit
-/// is believed only of a file that is as large; in CDF-5 everything fits.
+/// is believed only of a file that is as large, of records if they are there; in CDF-5 everything fits.
 fn doubt(kind: Kind, slot: &Slot, stated: u64, size: u64) -> Option<String> {
     let low = |size: u64| size & u64::from(u32::MAX);
-    let large = kind != Kind::Cdf5 && slot.len >= u64::from(TOO_LARGE) && slot.bytes <= size;
+    let large = kind != Kind::Cdf5 && slot.len >= u64::from(TOO_LARGE) && (slot.record || slot.bytes <= size);
     let fine = stated == slot.len
         || stated == slot.bytes
         || (large && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
