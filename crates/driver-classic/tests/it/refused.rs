@@ -6,7 +6,7 @@ use dispatch::{Clobber, Dataset, NcDispatch as _, Options};
 use model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Values};
 
 use crate::support::{
-    ROOT, all, create, dim, enddef, get, open, place, put, registry, try_get, try_open, var, with_mode,
+    ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, var, with_mode,
 };
 
 fn kind<T>(outcome: model::Result<T>) -> Option<ErrorKind> {
@@ -198,6 +198,81 @@ fn damage_that_shows() {
         let error = try_open(&path, false).err().unwrap_or_else(|| panic!("{what} was believed"));
         assert_eq!(error.kind(), expected, "{what}: {error}");
     }
+}
+
+/// Bytes of a file with two short fixed variables or one, and one or two record variables, which have two records.
+fn small(fixed: &[&str], records: &[&str]) -> Vec<u8> {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 2));
+    let fixed: Vec<_> = fixed.iter().map(|name| var(&*ds, name, NcType::Int, &[x])).collect();
+    let records: Vec<_> = records.iter().map(|name| var(&*ds, name, NcType::Double, &[t])).collect();
+    enddef(&*ds);
+    fixed.iter().for_each(|&id| put(&*ds, id, &[0], &[2], &Values::Int(vec![1, 2])));
+    records.iter().for_each(|&id| put(&*ds, id, &[0], &[2], &Values::Double(vec![0.5, 1.5])));
+    ds.close().unwrap();
+    fs::read(&path).unwrap()
+}
+
+#[test]
+fn damage_that_shows_only_when_everything_is_looked_at() {
+    let (_folder, path) = place("x.nc");
+    // Behind a name of one letter: its padding, rank, dimension, attributes, type, size and begin.
+    let entry = |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
+    let (ty, begin) = (23, 31);
+    let with = |bytes: &[u8], at: usize, change: u8| {
+        let mut damaged = bytes.to_vec();
+        damaged[at] ^= change;
+        fs::write(&path, damaged).unwrap();
+    };
+    let read = |name: &str| {
+        let ds = open(&path, false);
+        let id = ds.inq_varid(ROOT, name).unwrap();
+        kind(try_get(&*ds, id, &[0], &[1]))
+    };
+    // The list of variables tells one less than there are.
+    let bytes = small(&["a", "b"], &["r", "s"]);
+    let number = entry(&bytes, b'a') - 5;
+    assert_eq!(bytes[number], 4);
+    with(&bytes, number, 4 ^ 3);
+    assert_eq!(kind(try_open(&path, false)), Some(ErrorKind::NotNc));
+    // The last part of a record has another type, and with it all records another size.
+    with(&bytes, entry(&bytes, b's') + ty, 6 ^ 4);
+    assert_eq!((read("r"), read("s"), read("a")), (Some(ErrorKind::VarMeta), Some(ErrorKind::VarMeta), None));
+    // A variable is said to begin further behind than it does, and the file ends before its values do.
+    for (fixed, records, name) in [(&["a", "b"][..], &[][..], b'b'), (&["a"], &["r"], b'r'), (&["a"], &[], b'a')] {
+        let bytes = small(fixed, records);
+        let at = entry(&bytes, name) + begin;
+        with(&bytes, at, bytes[at] ^ (bytes[at] + 4));
+        assert_eq!(read(&char::from(name).to_string()), Some(ErrorKind::VarMeta), "{fixed:?} {records:?}");
+    }
+    // Where there are no records, what is cut off before them is lost, whatever the size of a record.
+    let bytes = small(&["a"], &["r"]);
+    let mut cut = bytes[..bytes.len() - 2 * 8 - 4].to_vec();
+    cut[7] = 0;
+    fs::write(&path, cut).unwrap();
+    let ds = open(&path, false);
+    assert_eq!(kind(try_get(&*ds, ds.inq_varid(ROOT, "a").unwrap(), &[0], &[2])), Some(ErrorKind::Trunc));
+    assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::Trunc));
+    // No memory is taken for records that nothing stands for.
+    with(&bytes, 4, 1);
+    assert_eq!((read("r"), read("a")), (Some(ErrorKind::Trunc), None));
+}
+
+#[test]
+fn what_a_dead_process_left_goes_and_nothing_else() {
+    let (folder, path) = place("x.nc");
+    fs::write(&path, small(&["a"], &["r"])).unwrap();
+    let names = [".x.nc.1-0.tmp", ".x.nc.77-12.tmp", ".x.nc.tmp", ".x.nc.1-a.tmp", ".y.nc.1-0.tmp", "x.nc.1-0.tmp"];
+    names.iter().for_each(|name| fs::write(folder.path().join(name), "x").unwrap());
+    // Somebody is at work on the second.
+    let at_work = fs::File::open(folder.path().join(names[1])).unwrap();
+    at_work.lock().unwrap();
+    drop(open(&path, false));
+    assert_eq!(files(folder.path()).len(), 7, "who reads removes nothing");
+    open(&path, true).close().unwrap();
+    assert!(!folder.path().join(names[0]).exists());
+    assert_eq!(files(folder.path()).len(), 6);
 }
 
 #[test]
