@@ -254,8 +254,8 @@ mod tests {
     /// Offsets of all elements, in the order of memory.
     fn slow(slab: &Slab<'_>, begin: u64, steps: &[u64]) -> Vec<u64> {
         let mut offsets = vec![begin];
-        for dim in 0..steps.len() {
-            let place = |i| (slab.start[dim] + i * slab.step(dim)) * steps[dim];
+        for (dim, step) in steps.iter().enumerate() {
+            let place = |i| (slab.start[dim] + i * slab.step(dim)) * step;
             offsets = offsets.iter().flat_map(|&at| (0..slab.count[dim]).map(move |i| at + place(i))).collect();
         }
         offsets
