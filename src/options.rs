@@ -177,6 +177,16 @@ impl OpenOptions {
         Ok(File::new(dataset, path, registry))
     }
 
+    /// Maps a dataset that is one file into memory, if it is only read: its bytes need not be asked for. Feature `mmap`;
+    /// other formats than classic files take no notice.
+    ///
+    /// Nobody may cut the file short while it is open: the system ends the process where it looks at what is gone.
+    #[must_use]
+    pub fn memory_map(mut self, map: bool) -> Self {
+        self.options.memory_map = map;
+        self
+    }
+
     /// Opens a dataset that is one file, whose bytes are in memory. `name` only names it, with the modes it may have.
     ///
     /// What is written goes to a copy; [`File::close_to_bytes`] answers it.

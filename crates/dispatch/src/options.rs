@@ -77,6 +77,9 @@ pub struct Options {
     pub truncate_strings: bool,
     /// A new dataset may say in attributes of the format's own what the format has no other word for.
     pub annotate: bool,
+    /// A dataset that is one file and only read is mapped into memory. Should somebody cut the file short meanwhile, the
+    /// system ends the process where it looks at what is gone.
+    pub memory_map: bool,
     /// Told of every transfer.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -92,6 +95,7 @@ impl Default for Options {
             exclusive: false,
             truncate_strings: false,
             annotate: false,
+            memory_map: false,
             progress: None,
         }
     }
@@ -108,6 +112,7 @@ impl fmt::Debug for Options {
             .field("exclusive", &self.exclusive)
             .field("truncate_strings", &self.truncate_strings)
             .field("annotate", &self.annotate)
+            .field("memory_map", &self.memory_map)
             .field("progress", &self.progress.is_some())
             .finish()
     }

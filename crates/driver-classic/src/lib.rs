@@ -7,7 +7,7 @@
 //! It knows no chunk, no map and no filter.
 //!
 //! Source: the netCDF classic format specification; where that leaves something open, what netCDF-C does.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod admit;
 mod commit;
@@ -22,6 +22,9 @@ mod growth;
 mod kind;
 mod layout;
 mod load;
+#[cfg(feature = "mmap")]
+#[allow(unsafe_code)]
+mod mapped;
 mod open;
 mod parse;
 mod place;

@@ -25,7 +25,11 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         return Err(ErrorKind::NotNc.context(format!("{target}: classic files are opened as files, not in a map")));
     }
     let opened = place::open(&target.path, request.writable)?;
-    open_store(request, Store::file(opened.file, opened.path))
+    let store = match request.options.memory_map && !request.writable {
+        true => Store::mapped(&opened.file, &opened.path)?,
+        false => Store::file(opened.file, opened.path),
+    };
+    open_store(request, store)
 }
 
 /// Opens what `bytes` hold; written is a copy in memory.

@@ -19,9 +19,14 @@ pub(crate) struct Store {
 
 #[derive(Debug)]
 enum Place {
-    File { file: File, path: PathBuf },
+    File {
+        file: File,
+        path: PathBuf,
+    },
     Memory(RwLock<Vec<u8>>),
     Fixed(Arc<[u8]>),
+    #[cfg(feature = "mmap")]
+    Mapped(memmap2::Mmap),
 }
 
 impl Store {
@@ -39,6 +44,21 @@ impl Store {
 
     pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
         Self::new(Place::Fixed(bytes))
+    }
+
+    /// A file that is only read, as memory.
+    ///
+    /// # Errors
+    /// `NC_ENOTBUILT` without the feature `mmap`; what the system says.
+    pub(crate) fn mapped(file: &File, path: &Path) -> Result<Self> {
+        #[cfg(feature = "mmap")]
+        return Ok(Self::new(Place::Mapped(crate::mapped::map(file, path)?)));
+        #[cfg(not(feature = "mmap"))]
+        {
+            let _ = file;
+            let what = format!("{}: mapping into memory needs the feature \"mmap\"", path.display());
+            Err(ErrorKind::NotBuilt.context(what))
+        }
     }
 
     /// The file, if it is one, and where it was when it was opened.
@@ -85,6 +105,8 @@ impl Store {
             Place::File { .. } => self.read(0, u64::MAX),
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).clone()),
             Place::Fixed(bytes) => Ok(bytes.to_vec()),
+            #[cfg(feature = "mmap")]
+            Place::Mapped(bytes) => Ok(bytes.to_vec()),
         }
     }
 
@@ -99,6 +121,8 @@ impl Store {
             }
             Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
             Place::Fixed(bytes) => copy(bytes, out),
+            #[cfg(feature = "mmap")]
+            Place::Mapped(bytes) => copy(bytes, out),
         }
     }
 }
@@ -138,7 +162,7 @@ impl ByteStore for Store {
                 memory[end - bytes.len()..end].copy_from_slice(bytes);
                 Ok(())
             }
-            Place::Fixed(_) => Err(ErrorKind::Perm.context("the memory is read-only")),
+            _ => Err(ErrorKind::Perm.context("the memory is read-only")),
         }
     }
 
@@ -149,12 +173,19 @@ impl ByteStore for Store {
             }
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
             Place::Fixed(bytes) => Ok(bytes.len() as u64),
+            #[cfg(feature = "mmap")]
+            Place::Mapped(bytes) => Ok(bytes.len() as u64),
         }
     }
 
     fn as_bytes(&self) -> Option<&[u8]> {
+        if self.zeros_until.load(Ordering::Acquire) > 0 {
+            return None;
+        }
         match &self.place {
-            Place::Fixed(bytes) if self.zeros_until.load(Ordering::Acquire) == 0 => Some(bytes),
+            Place::Fixed(bytes) => Some(bytes),
+            #[cfg(feature = "mmap")]
+            Place::Mapped(bytes) => Some(bytes),
             _ => None,
         }
     }

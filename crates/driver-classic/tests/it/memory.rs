@@ -78,3 +78,25 @@ fn a_file_is_not_in_memory() {
     assert_eq!(ds.image().unwrap_err().kind(), ErrorKind::InMemory);
     ds.close().unwrap();
 }
+
+#[test]
+fn a_file_that_is_only_read_is_mapped_if_asked_for() {
+    let (_folder, path) = place("x.nc");
+    fs::write(&path, image()).unwrap();
+    let mut options = Options::default();
+    options.memory_map = true;
+    let mapped = registry().open(&path.display().to_string(), false, &options);
+    if cfg!(feature = "mmap") {
+        let mapped = mapped.unwrap();
+        assert_eq!(all(&*mapped, "v"), Values::Int(vec![1, 2]));
+        assert_eq!(mapped.image().unwrap(), image());
+        mapped.close().unwrap();
+    } else {
+        assert_eq!(mapped.unwrap_err().kind(), ErrorKind::NotBuilt);
+    }
+    // Who writes gets the file itself.
+    let ds = registry().open(&path.display().to_string(), true, &options).unwrap();
+    put(&*ds, ds.inq_varid(ROOT, "v").unwrap(), &[2], &[1], &Values::Int(vec![3]));
+    ds.close().unwrap();
+    assert_eq!(all(&*open(&path, false), "v"), Values::Int(vec![1, 2, 3]));
+}
