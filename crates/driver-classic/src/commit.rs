@@ -5,6 +5,7 @@
 //! finds the one or the other. Data come before the number that counts them.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use chunkio::ByteStore as _;
@@ -76,6 +77,13 @@ impl ClassicDataset {
         let range = difference(stored, &header);
         if layout.slots == current.layout.slots && is_atomic(&range) {
             let alone = self.shared.gate.alone()?;
+            if committed.records.is_none() {
+                // The number is told for the first time: what it counts comes before.
+                current.ensure_all(records, is_filling(&model))?;
+                if self.is_durable() {
+                    current.store.persist()?;
+                }
+            }
             current.store.write_at(range.start as u64, &header[range])?;
             if self.is_durable() {
                 current.store.persist()?;
@@ -108,14 +116,15 @@ impl ClassicDataset {
             store.persist()?;
         }
         let new = Current::new(model, layout, Arc::clone(store), Ready::Nothing, &self.shared.options)?;
-        if let Some(unfinished) = &mut committed.unfinished {
-            unfinished.keep(self.is_durable())?;
-        }
+        let kept = match &mut committed.unfinished {
+            Some(unfinished) => Some(unfinished.keep()?),
+            None => None,
+        };
         committed.unfinished = None;
         self.shared.replace(new);
         committed.header = Some(header);
         committed.records = Some(0);
-        Ok(())
+        self.settle(kept)
     }
 
     /// Writes a file of another layout and puts it in the place of this one.
@@ -141,16 +150,28 @@ impl ClassicDataset {
         if records == 0 {
             reach(&new)?;
         }
-        if let Some(mut unfinished) = unfinished {
-            // Before the old file goes: what was readable never depends on what storage has not written yet.
-            new.store.persist()?;
-            unfinished.keep(self.is_durable())?;
-        }
+        let kept = match unfinished {
+            Some(mut unfinished) => {
+                // Before the old file goes: what was readable never depends on what storage has not written yet.
+                new.store.persist()?;
+                Some(unfinished.keep()?)
+            }
+            None => None,
+        };
+        // From here on the new file is the one that is there, whatever comes of the rest.
         self.shared.replace(new);
         committed.header = Some(header);
         committed.records = Some(records);
         drop(alone);
-        Ok(())
+        self.settle(kept)
+    }
+
+    /// Sees to it that a file that was put in its place is found there after a failure of power, if that is wanted.
+    fn settle(&self, place: Option<PathBuf>) -> Result<()> {
+        match place {
+            Some(place) if self.is_durable() => place::sync_directory(&place),
+            _ => Ok(()),
+        }
     }
 
     /// Fills what was not written, and lets the header tell how many records there are.

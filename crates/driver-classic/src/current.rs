@@ -114,7 +114,8 @@ impl Current {
         }
         let dims = var.dims.iter().map(|&dim| {
             let dim = model.dim(dim)?;
-            Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited && self.writable })
+            // Also where nothing is written: others may add records, which `sync` lets be seen.
+            Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
         let array = FlatArray::new(FlatSpec {
             name: model.var_path(id)?,

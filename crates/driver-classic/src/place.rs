@@ -177,22 +177,22 @@ pub(crate) fn replace(target: &Path, bytes: &[u8]) -> Result<()> {
     let (mut opened, mut unfinished) = beside(target)?;
     let io = |error| Error::io(target.display().to_string(), error);
     opened.file.write_all(bytes).and_then(|()| opened.file.sync_data()).map_err(io)?;
-    unfinished.keep(false)
+    unfinished.keep().map(|_| ())
 }
 
 impl Unfinished {
-    /// Puts the file where it belongs; whatever was there is gone, all at once.
+    /// Puts the file where it belongs, and answers where that is; whatever was there is gone, all at once.
     ///
     /// # Errors
     /// What the system says; nothing has changed then.
-    pub(crate) fn keep(&mut self, durable: bool) -> Result<()> {
+    pub(crate) fn keep(&mut self) -> Result<PathBuf> {
         if let Some(target) = &self.target {
             fs::rename(&self.path, target).map_err(|error| Error::io(target.display().to_string(), error))?;
             self.path.clone_from(target);
             self.target = None;
         }
         self.kept = true;
-        if durable { sync_directory(&self.path) } else { Ok(()) }
+        Ok(self.path.clone())
     }
 
     /// Removes it now instead of when this is dropped.
@@ -222,13 +222,13 @@ impl Drop for Unfinished {
 
 /// Makes the names in a file's directory survive a failure of power.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> Result<()> {
+pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
     let io = |error| Error::io(directory.display().to_string(), error);
     File::open(directory).map_err(io)?.sync_all().map_err(io)
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> Result<()> {
+pub(crate) fn sync_directory(_: &Path) -> Result<()> {
     Ok(())
 }

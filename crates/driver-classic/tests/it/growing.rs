@@ -110,9 +110,15 @@ fn the_header_counts_records_when_they_are_there() {
     put(&*ds, v, &[0], &[3], &Values::Int(vec![1, 2, 3]));
     reader.sync().unwrap();
     assert_eq!(reader.inq_dim(t).unwrap().len, 0, "nothing was synced yet");
+    assert_eq!(all(&*reader, "v"), Values::Int(vec![]));
     ds.sync().unwrap();
     reader.sync().unwrap();
     assert_eq!(all(&*reader, "v"), Values::Int(vec![1, 2, 3]));
+    // What was read before does not hide what came after.
+    put(&*ds, v, &[3], &[1], &Values::Int(vec![4]));
+    ds.sync().unwrap();
+    reader.sync().unwrap();
+    assert_eq!(all(&*reader, "v"), Values::Int(vec![1, 2, 3, 4]));
     ds.close().unwrap();
 }
 
