@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::{ErrorKind, Result};
 
 use crate::registry::not_built;
-use crate::{Clobber, CreateRequest, Dataset, Format, Magic, OpenRequest, Options, Registry, settings, trace};
+use crate::{Clobber, Dataset, Magic, OpenRequest, Options, Registry, trace};
 
 impl Registry {
     /// Opens a dataset that is one file, whose bytes are in memory. `name`, a path or URL, only names it and says what
@@ -56,23 +56,8 @@ impl Registry {
         options: &Options,
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = url_infer::parse(path)?;
-        trace::call("create", &target, || {
-            let (driver, _) = self.creator(&target)?;
-            let request = CreateRequest {
-                target: &target,
-                clobber,
-                classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
-                options,
-                registry: self,
-                map: None,
-                markers: &[],
-            };
-            let dataset = driver.create_in_memory(&request, persist)?;
-            if !dataset.model().is_defining() {
-                dataset.model().begin();
-            }
-            Ok(dataset)
+        self.create_by(path, clobber, classic_model, options, (None, &[]), |driver, request| {
+            driver.create_in_memory(request, persist)
         })
     }
 }

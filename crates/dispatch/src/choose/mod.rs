@@ -142,20 +142,34 @@ impl Registry {
         classic_model: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
+        let (map, markers) = (map.map(MountedMap::from), self.markers());
+        self.create_by(path, clobber, classic_model, options, (map, &markers), |driver, request| driver.create(request))
+    }
+
+    /// Creates what `create` makes of a request, in define mode. `place`: the map, if there is one already, and the keys
+    /// by which a dataset is recognised there.
+    fn create_by(
+        self: &Arc<Self>,
+        path: &str,
+        clobber: Clobber,
+        classic_model: bool,
+        options: &Options,
+        place: (Option<MountedMap>, &[&str]),
+        create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
+    ) -> Result<Arc<dyn Dataset>> {
         let target = url_infer::parse(path)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
-            let markers = self.markers();
             let request = CreateRequest {
                 target: &target,
                 clobber,
                 classic_model: classic_model || settings::default_format() == Format::NetCdf4Classic,
                 options,
                 registry: self,
-                map: map.map(MountedMap::from),
-                markers: &markers,
+                map: place.0,
+                markers: place.1,
             };
-            let dataset = driver.create(&request)?;
+            let dataset = create(&**driver, &request)?;
             if !dataset.model().is_defining() {
                 dataset.model().begin();
             }
