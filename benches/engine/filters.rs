@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use dispatch::{ChunkInfo, OutBuf};
+use dispatch::{ChunkInfo, ItemType, OutBuf};
 use nczarr_benches::{Chain, field, filters, sized};
 
 const CHAINS: [(&str, Chain); 4] = [
@@ -22,8 +22,13 @@ pub fn bench(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(plain.len() as u64));
         for item_size in [2, 4, 8] {
             let mut filter = filters(chain).expect("filters").remove(0);
-            let info =
-                ChunkInfo { item_size, chunk_bytes: plain.len(), row: plain.len() / item_size, big_endian: false };
+            let info = ChunkInfo {
+                item_size,
+                chunk_bytes: plain.len(),
+                row: plain.len() / item_size,
+                big_endian: false,
+                item: ItemType::bytes(item_size),
+            };
             filter.bind(&info).expect("bound");
             let room = filter.encode_bound(plain.len()).expect("a bound");
             let mut encoded = vec![MaybeUninit::uninit(); room];

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData, byte_len};
+use dispatch::{CacheConfig, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::grid::Grid;
@@ -125,10 +125,15 @@ impl Kind {
         };
         let grid = Grid::new(dims, chunk_shape, order, held, &options.limits)?;
         let elems = grid.elems;
+        let elements = match &element {
+            Element::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),
+            _ => ItemType::bytes(item.unwrap_or(1).max(1)),
+        };
         let source = Source {
             item: item.unwrap_or(1).max(1),
             number: matches!(element, Element::Number { .. }),
             big_endian,
+            elements,
             bytes: item.map(|item| item * elems),
             row: grid.row,
             most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),

@@ -4,7 +4,7 @@
 //! read and write in one pass; the others are called, between two buffers that each thread keeps. The plan knows
 //! stages, never a filter's name.
 
-use dispatch::{ChunkInfo, Filter, OutBuf, Stage};
+use dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
 use model::{Error, ErrorKind, Result};
 
 use crate::kernel::Layout;
@@ -37,6 +37,8 @@ pub(crate) struct Source {
     /// Whether the kernels know such elements, so that stages may be folded.
     pub(crate) number: bool,
     pub(crate) big_endian: bool,
+    /// The elements, as filters are told of them.
+    pub(crate) elements: ItemType,
     /// Bytes of a chunk before the filters; `None` if that is not fixed.
     pub(crate) bytes: Option<usize>,
     /// Elements along the fastest dimension.
@@ -63,15 +65,18 @@ impl Plan {
             Layout { item: source.item, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
         let mut called: Vec<(Box<dyn Filter>, usize)> = Vec::new();
         let mut bound = source.bytes;
+        let mut entering = source.elements;
         for mut filter in filters {
             let info = ChunkInfo {
                 item_size: source.item,
                 chunk_bytes: bound.unwrap_or(0),
                 row: source.row,
                 big_endian: source.big_endian,
+                item: entering,
             };
             let name = filter.info().name;
             filter.bind(&info).map_err(|error| error.at(format_args!("filter {name}")))?;
+            entering = filter.encoded_item();
             if source.number && called.is_empty() && fold(&mut layout, filter.stage()) {
                 continue;
             }

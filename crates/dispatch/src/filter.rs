@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use dyn_clone::DynClone;
-use model::Result;
+use model::{NcType, Result};
 
 use crate::OutBuf;
 
@@ -38,6 +38,54 @@ pub struct FilterInfo {
     pub about: &'static str,
 }
 
+/// What an element means to those who compute with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ItemKind {
+    /// Bytes of no known meaning: text, records, what a compressor made.
+    Bytes,
+    /// One byte, 0 or 1.
+    Bool,
+    /// A signed integer, in two's complement.
+    Int,
+    /// An unsigned integer.
+    UInt,
+    /// An IEEE 754 number.
+    Float,
+}
+
+/// One element as it lies in the bytes a filter gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ItemType {
+    /// What it means.
+    pub kind: ItemKind,
+    /// Its size in bytes, at least 1.
+    pub size: usize,
+    /// Whether its most significant byte comes first.
+    pub big_endian: bool,
+}
+
+impl ItemType {
+    /// Bytes of no known meaning, one by one.
+    pub const BYTES: Self = Self { kind: ItemKind::Bytes, size: 1, big_endian: false };
+
+    /// Elements of so many bytes of no known meaning.
+    pub const fn bytes(size: usize) -> Self {
+        Self { size, ..Self::BYTES }
+    }
+
+    /// A number or text of a netCDF type; a type without a size is [`ItemType::BYTES`].
+    pub fn of(ty: NcType, big_endian: bool) -> Self {
+        let kind = match ty {
+            NcType::Byte | NcType::Short | NcType::Int | NcType::Int64 => ItemKind::Int,
+            NcType::UByte | NcType::UShort | NcType::UInt | NcType::UInt64 => ItemKind::UInt,
+            NcType::Float | NcType::Double => ItemKind::Float,
+            NcType::Char | NcType::String | NcType::User(_) => ItemKind::Bytes,
+        };
+        ty.size().map_or(Self::BYTES, |size| Self { kind, size, big_endian })
+    }
+}
+
 /// What a filter may want to know of the chunks it will work on.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkInfo {
@@ -49,6 +97,8 @@ pub struct ChunkInfo {
     pub row: usize,
     /// Whether the stored elements are big-endian.
     pub big_endian: bool,
+    /// The elements as they enter this filter when encoding: the array's, or what the filters before made of them.
+    pub item: ItemType,
 }
 
 /// What a filter does to the order of bytes, if that is all it does.
@@ -111,6 +161,11 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// `NC_EFILTER` if it cannot work on such chunks.
     fn bind(&mut self, _chunk: &ChunkInfo) -> Result<()> {
         Ok(())
+    }
+
+    /// What its encoded bytes are to the filter after it; asked after `bind`. Most make bytes of no meaning.
+    fn encoded_item(&self) -> ItemType {
+        ItemType::BYTES
     }
 
     /// What the engine may do in place of calling this filter; asked once per variable, after `bind`.

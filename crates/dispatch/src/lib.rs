@@ -41,7 +41,7 @@ pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
 };
 pub use element::{ElementClass, ElementCodec};
-pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, Stage, ZarrFormat};
+pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use inventory;
 pub use key::Key;
 pub use linear::put_linear;

@@ -72,11 +72,12 @@ pub(crate) fn read(
                 .context(format!("member \"filters\": type {} with codec {id:?} cannot be read", meta.dtype.text)));
         }
     }
+    let mut entering = meta.dtype.item_type();
     for codec in described {
         let (spec, filter) = reading.codecs.read(codec, reading.registry)?;
         let filter = match (filter, meta.dtype.kind) {
             (Ok(filter), Kind::Text(_)) => {
-                settled(filter, &meta.dtype, &meta.chunks, reading.registry).map(|pair| pair.0)
+                settled(filter, &meta.dtype, &meta.chunks, &mut entering, reading.registry).map(|pair| pair.0)
             }
             (filter, _) => filter,
         };

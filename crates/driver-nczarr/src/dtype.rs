@@ -6,6 +6,7 @@
 //! Source: NumPy's type strings as the formats notes list them; the NCZarr manual for `>S1`.
 
 use chunkio::Element;
+use dispatch::{ItemKind, ItemType};
 use model::{Endian, ErrorKind, NcType, Result};
 
 use crate::json::{Value, text};
@@ -163,6 +164,15 @@ impl DType {
             Kind::Text(width) => Some(width),
             Kind::Utf32(chars) => chars.checked_mul(4),
             Kind::Object | Kind::Other => None,
+        }
+    }
+
+    /// One element as filters are told of it.
+    pub(crate) fn item_type(&self) -> ItemType {
+        match self.kind {
+            Kind::Number(ty) => ItemType::of(ty, self.big_endian),
+            Kind::Bool => ItemType { kind: ItemKind::Bool, ..ItemType::BYTES },
+            _ => ItemType::bytes(self.item_size().unwrap_or(1)),
         }
     }
 

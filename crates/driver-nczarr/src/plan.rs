@@ -114,10 +114,13 @@ impl Planning<'_> {
         chunks: &[u64],
     ) -> Result<(Vec<Box<dyn Filter>>, Vec<Json>)> {
         let (mut filters, mut codecs) = (Vec::new(), Vec::new());
+        let mut item = dtype.item_type();
         for spec in &model.var(id)?.filters {
-            let (filter, codec) = settled(instance(spec, self.registry)?, dtype, chunks, self.registry)?;
+            let (filter, codec) = settled(instance(spec, self.registry)?, dtype, chunks, &mut item, self.registry)?;
+            // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
+            let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
+            codecs.push(if plain { codec } else { unsigned(codec) });
             filters.push(filter);
-            codecs.push(if self.flavour == Flavour::NcZarr { unsigned(codec) } else { codec });
         }
         Ok((filters, codecs))
     }

@@ -4,7 +4,7 @@
 //! to write the documents back ([`Stored`]). Whatever cannot be understood becomes the variable's `problem`: it is
 //! listed, and reading its data is that error. It depends on nothing but the documents, so any thread can do it.
 
-use dispatch::{ChunkInfo, ElementCodec, Filter, Key, Limits, Registry, ZarrFormat};
+use dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
 use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
 use crate::annotation;
@@ -260,11 +260,13 @@ pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn F
         .map_err(|error| error.at(format_args!("codec {}", text(codec))))
 }
 
-/// A filter as the engine gets it, and its description with all that it learns of such chunks.
+/// A filter as the engine gets it, and its description with all that it learns of such chunks. `entering`: the elements it
+/// gets, and then those it makes.
 pub(crate) fn settled(
     filter: Box<dyn Filter>,
     dtype: &DType,
     chunks: &[u64],
+    entering: &mut ItemType,
     registry: &Registry,
 ) -> Result<(Box<dyn Filter>, Json)> {
     let item = dtype.item_size().unwrap_or(1);
@@ -276,7 +278,9 @@ pub(crate) fn settled(
         chunk_bytes: usize::try_from(chunk_bytes(chunks, item as u64)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
         big_endian: dtype.big_endian,
+        item: *entering,
     })?;
+    *entering = bound.encoded_item();
     let codec = Json::from_serde(&bound.to_json(ZarrFormat::V2));
     // The engine tells filters how many bytes are stored: what is described is what holds.
     let filter = if text { self::filter(&codec, registry)? } else { filter };

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
 use chunkio::{ChunkedArray, Element, Order};
-use dispatch::{CacheConfig, ChunkInfo, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
+use dispatch::{CacheConfig, ChunkInfo, ItemType, MapCaps, MemMut, MissingChunks, OutBuf, Progress, VarData};
 use model::{ErrorKind, NcType, Slab, Values};
 
 use crate::filters::{CHAINS, DECODED, Pieces, Runs, Shuffle, Sum, Xor, chain};
@@ -92,7 +92,13 @@ fn folded_stages_store_what_the_filters_would() {
                 bytes.chunks_mut(item).for_each(<[u8]>::reverse);
             }
             for mut filter in chain(number, item) {
-                let info = ChunkInfo { item_size: item, chunk_bytes: bytes.len(), row: 7, big_endian };
+                let info = ChunkInfo {
+                    item_size: item,
+                    chunk_bytes: bytes.len(),
+                    row: 7,
+                    big_endian,
+                    item: ItemType::of(ty, big_endian),
+                };
                 filter.bind(&info).unwrap();
                 let mut encoded = vec![0; bytes.len() * 4 + 64];
                 let mut out = OutBuf::over(&mut encoded);

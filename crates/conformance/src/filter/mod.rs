@@ -7,7 +7,7 @@ mod trips;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dispatch::{ChunkInfo, Filter, FilterClass, OutBuf};
+use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, OutBuf};
 use model::{ErrorKind, Result};
 
 use crate::failure::{Outcome, broken, fails, ok};
@@ -68,7 +68,8 @@ const CHUNKS: &[ChunkInfo] = &[
 ];
 
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
-    ChunkInfo { item_size, chunk_bytes: item_size * items, row: items, big_endian: false }
+    let item = ItemType::bytes(item_size);
+    ChunkInfo { item_size, chunk_bytes: item_size * items, row: items, big_endian: false, item }
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {

@@ -10,7 +10,7 @@ mod json;
 mod registry;
 mod round_trip;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, Json, OutBuf, ZarrFormat};
+use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
 use model::Result;
 
 /// The built-in class of this name.
@@ -26,7 +26,9 @@ fn v2(codec: Json, item_size: usize) -> Box<dyn Filter> {
 }
 
 fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
-    filter.bind(&ChunkInfo { item_size, chunk_bytes: 1000 * item_size, row: 1000, big_endian: false }).expect("bound");
+    let chunk_bytes = 1000 * item_size;
+    let item = ItemType::bytes(item_size);
+    filter.bind(&ChunkInfo { item_size, chunk_bytes, row: 1000, big_endian: false, item }).expect("bound");
     filter
 }
 
