@@ -108,7 +108,8 @@ pub struct Copy {
     /// may be given several times
     #[arg(long, value_name = "SPEC")]
     pub filter: Vec<String>,
-    /// Replace a dataset that is there already
+    /// Replace a dataset that is there already, in one step once the copy is finished; until then, and if it fails, the old
+    /// one stays
     #[arg(long)]
     pub clobber: bool,
     /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the

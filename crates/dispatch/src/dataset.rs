@@ -150,6 +150,13 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         self.commit()
     }
 
+    /// The room that its layout has, as [`Dataset::commit_spaced`] is asked for it; none in formats that have no use for it.
+    ///
+    /// What whoever wrote it wanted to be aligned cannot be told any more: room counts, and alignment is what keeps the places.
+    fn spacing(&self) -> Spacing {
+        Spacing::default()
+    }
+
     /// All bytes of a dataset that lies in memory as one file, everything written; also once it is closed.
     ///
     /// # Errors

@@ -170,6 +170,12 @@ impl Dataset for ClassicDataset {
         if self.shared.writable { self.write_header(spacing, &mut self.lock_committed()) } else { Ok(()) }
     }
 
+    fn spacing(&self) -> Spacing {
+        let current = self.shared.numbered().1;
+        // Room beyond the end of the file is nobody's.
+        current.store.size().map_or_else(|_| Spacing::default(), |size| current.layout.spacing(size))
+    }
+
     fn sync(&self) -> Result<()> {
         self.check_open()?;
         if self.shared.writable { self.write_all() } else { self.refresh() }

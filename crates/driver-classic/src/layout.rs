@@ -55,6 +55,19 @@ impl Layout {
         if slot.record { slot.len.min(self.recsize) } else { slot.len }
     }
 
+    /// The room behind the header and behind the fixed variables, and the alignment with which a file of the same header has
+    /// the same places. A section that begins beyond `size`, where the file ends, has none.
+    pub(crate) fn spacing(&self, size: u64) -> Spacing {
+        let end = self.slots.iter().filter(|slot| !slot.record).map(|slot| slot.begin.saturating_add(slot.len)).max();
+        let room = |begin: u64, end: u64| match begin.checked_sub(end) {
+            Some(free) if begin <= size => (free, if begin.is_multiple_of(4) { 0 } else { 1 }),
+            _ => (0, 0),
+        };
+        let (h_minfree, v_align) = room(self.begin_var, self.header);
+        let (v_minfree, r_align) = room(self.begin_rec, end.unwrap_or(self.begin_var));
+        Spacing { h_minfree, v_align, v_minfree, r_align }
+    }
+
     /// Fills in, from the slots, what follows from where they begin.
     pub(crate) fn derive(&mut self) {
         let of = |record| self.slots.iter().filter(move |slot: &&Slot| slot.record == record);
@@ -250,6 +263,32 @@ mod tests {
         let tight = decide(Kind::Cdf1, &more, Spacing::default(), Some(&header)).unwrap();
         assert_eq!(tight.begin_var, tight.header);
         assert_eq!(tight.begin_rec, tight.begin_var + 12 + 4);
+    }
+
+    #[test]
+    fn the_room_a_layout_has_makes_the_same_layout() {
+        let vars: [&[(NcType, &[usize])]; 4] = [
+            &[(NcType::Int, &[1]), (NcType::Short, &[0, 1])],
+            &[(NcType::Byte, &[0, 1]), (NcType::Byte, &[0, 1])],
+            &[(NcType::Byte, &[1]), (NcType::Byte, &[1])],
+            &[],
+        ];
+        for vars in vars {
+            for (h_minfree, v_align, v_minfree, r_align) in
+                [(0, 0, 0, 0), (100, 64, 10, 32), (3, 1, 5, 1), (0, 6, 0, 10)]
+            {
+                let asked = Spacing { h_minfree, v_align, v_minfree, r_align };
+                let model = model(&[3], vars);
+                let mut first = decide(Kind::Cdf2, &model, asked, None).unwrap();
+                let second = decide(Kind::Cdf2, &model, first.spacing(u64::MAX), None).unwrap();
+                // Where records would begin if there were some is not in a file.
+                first.begin_rec = second.begin_rec;
+                assert_eq!(second, first, "{vars:?} {asked:?}");
+                if !vars.is_empty() {
+                    assert_eq!(first.spacing(first.begin_var - 1), Spacing::default(), "beyond the end of the file");
+                }
+            }
+        }
     }
 
     #[test]

@@ -90,7 +90,9 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, layout: &Layout, lengths: &Hash
         work.copied.vars.push(new);
     }
     if to.model().is_defining() {
-        to._enddef(0, 0, 0, 0)?;
+        // Room that the writer left is there for those who will add something.
+        let room = from.spacing();
+        to._enddef(room.h_minfree, room.v_align, room.v_minfree, room.r_align)?;
     }
     Ok(work.copied)
 }

@@ -2,12 +2,14 @@
 //!
 //! First everything is defined (`define`), then the data of each variable is copied block by block (`data`), so memory
 //! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told,
-//! or makes the copy fail if that was asked for. Nothing of a copy that fails stays.
+//! or makes the copy fail if that was asked for. All this happens beside the target (`place`): nothing of a copy that fails
+//! stays, and what is there already goes only when the copy is finished.
 
 mod data;
 mod define;
 pub mod kind;
 mod losses;
+mod place;
 mod sparse;
 pub mod spec;
 
@@ -22,6 +24,7 @@ use crate::args::Copy;
 use crate::failure::{Failure, at};
 
 use define::Copied;
+use place::Place;
 use spec::Layout;
 
 /// Why a strict copy fails.
@@ -54,11 +57,12 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
     check(&args.source, &target_url, &source).map_err(&at_source)?;
     let lengths = data::longest_strings(source.dataset().as_ref(), &model).map_err(&at_source)?;
+    let place = Place::of(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
-    let target = options.create(&target_url).map_err(&at_target)?;
+    let target = options.create(place.url()).map_err(&at_target)?;
     let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| {
         target.close()?;
-        let lost = losses(&target_url, &model, &copied)?;
+        let lost = losses(place.url(), &model, &copied)?;
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
             return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
@@ -66,17 +70,19 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
         Ok(lost)
     });
     match copied {
-        Ok(lost) => tell(&args.target, &lost),
+        Ok(lost) => {
+            place.put().map_err(&at_target)?;
+            tell(&args.target, &lost);
+            Ok(())
+        }
         Err(broken) => {
-            // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
-            let _ = nczarr::delete(&target_url);
-            return Err(match broken {
+            place.discard();
+            Err(match broken {
                 Broken::Source(error) => at_source(error),
                 Broken::Target(error) => at_target(error),
-            });
+            })
         }
     }
-    Ok(())
 }
 
 fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied, Broken> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::{failure, run, text};
 
 /// The classic files of the corpus, with the name of each.
-fn classic_files() -> Vec<(String, PathBuf)> {
+pub fn classic_files() -> Vec<(String, PathBuf)> {
     let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus")];
     roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
     let mut files = Vec::new();
@@ -23,7 +23,8 @@ fn classic_files() -> Vec<(String, PathBuf)> {
     files
 }
 
-fn kind(path: &Path) -> &'static str {
+/// What a classic file is called by `-k`.
+pub fn kind(path: &Path) -> &'static str {
     match fs::read(path).unwrap()[3] {
         1 => "classic",
         2 => "64-bit offset",

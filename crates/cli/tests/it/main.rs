@@ -4,6 +4,7 @@ mod bench_compare;
 mod bench_op;
 mod chain;
 mod copy;
+mod copy_place;
 mod corpus;
 mod store;
 

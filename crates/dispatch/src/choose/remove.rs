@@ -19,20 +19,44 @@ impl Registry {
         let (target, options) = (target_of(path)?, Options::default());
         let request =
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
-        trace::call("delete", &target, || match self.site(&target, false, &mut Looks::unheard())? {
+        trace::call("delete", &target, || match self.recognise(&request)? {
+            Site::Map(factory, _) => factory.delete(&request),
+            Site::File(_) => remove_file(&target.path),
+        })
+    }
+
+    /// Whether [`Registry::delete`] would find a dataset at `path`, or a file of a format that the project knows and this
+    /// build has not: whatever may be replaced when that was asked for.
+    ///
+    /// # Errors
+    /// As [`Registry::delete`]; nothing is changed.
+    pub fn check_dataset(self: &Arc<Self>, path: &str) -> Result<()> {
+        let (target, options) = (target_of(path)?, Options::default());
+        let request =
+            OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, only: None };
+        match self.recognise(&request) {
+            Err(error) if error.kind() == ErrorKind::NotBuilt => Ok(()),
+            recognised => recognised.map(drop),
+        }
+    }
+
+    /// The site of a dataset that is recognised.
+    fn recognise<'r>(self: &'r Arc<Self>, request: &OpenRequest<'_>) -> Result<Site<'r>> {
+        let target = request.target;
+        match self.site(target, false, &mut Looks::unheard())? {
             Site::Map(factory, why) => {
-                let map = self.open_with(factory, why, &request)?;
+                let map = self.open_with(factory, why.clone(), request)?;
                 let known = self.driver_by_markers(&*map, &mut Looks::unheard());
                 let closed = map.close();
-                if known.map_err(|error| error.at(&target))?.is_none() {
-                    return Err(self.nothing_in_map(&target, &map));
+                if known.map_err(|error| error.at(target))?.is_none() {
+                    return Err(self.nothing_in_map(target, &map));
                 }
                 closed?;
-                factory.delete(&request)
+                Ok(Site::Map(factory, why))
             }
-            Site::File(Content::Driver(..)) => remove_file(&target.path),
             Site::File(Content::Nothing(error)) => Err(error),
-        })
+            site => Ok(site),
+        }
     }
 
     /// A regular file stands where a map is to be made: it goes if it is a dataset of a driver and may be replaced.

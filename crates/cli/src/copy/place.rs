@@ -1,0 +1,179 @@
+//! Where a copy is made, and how it gets to where it belongs.
+//!
+//! A copy to a local path is made in a hidden directory beside it, and moved to its place in one step once it is finished,
+//! read again and found good enough. Until then what is there already stays as it is, and readers of it see nothing; a copy
+//! that fails goes away with the directory. Storage without a place beside (memory, a bucket), and an empty directory, are
+//! written to where they are.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+use nczarr::Registry;
+use tempfile::TempDir;
+
+/// What a dataset is called once another one has its place, until it is removed.
+const REPLACED: &str = "replaced";
+
+/// Where a copy is made.
+#[derive(Debug)]
+pub struct Place {
+    url: String,
+    beside: Option<Beside>,
+}
+
+/// A directory beside the target.
+#[derive(Debug)]
+struct Beside {
+    /// Where the copy belongs, links followed.
+    target: PathBuf,
+    /// Where it is made.
+    made: PathBuf,
+    /// What is there already and will go: its rights, and the lock on it if it is a file.
+    old: Option<(fs::Permissions, Option<File>)>,
+    folder: TempDir,
+}
+
+impl Place {
+    /// A place for a dataset that is to be at `url`.
+    ///
+    /// # Errors
+    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; what the system says. What is there is
+    /// there still.
+    pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<Self> {
+        let directly = Ok(Self { url: url.to_owned(), beside: None });
+        let target = url_infer::parse(url)?;
+        let path = Path::new(&target.path);
+        let Some(name) = path.file_name().filter(|_| target.scheme.is_local()) else { return directly };
+        let io = |error| Error::io(target.path.clone(), error);
+        let (real, old) = match fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
+            Err(error) => return Err(io(error)),
+            // Why it may not be replaced, and whether it is in the way at all, is known to who would create something there.
+            Ok(_) if !clobber => return directly,
+            Ok(real) => {
+                if is_empty_directory(&real).map_err(io)? {
+                    return directly;
+                }
+                let found = fs::metadata(&real).map_err(io)?;
+                if !found.is_file() || found.len() > 0 {
+                    registry.check_dataset(&real.display().to_string()).map_err(|error| {
+                        let what = format!("{}: what is there is no dataset, and is not replaced", target.path);
+                        ErrorKind::Exist.context(what).caused_by(error)
+                    })?;
+                }
+                let lock =
+                    if found.is_file() { Some(lock(&real).map_err(|error| error.at(&target.path))?) } else { None };
+                (real, Some((found.permissions(), lock)))
+            }
+        };
+        let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = tempfile::Builder::new().prefix(".ncz-").suffix(".copy").tempdir_in(parent).map_err(io)?;
+        let made = folder.path().join(name);
+        let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
+        let url = url.replacen(&target.path, text, 1);
+        if url_infer::parse(&url)?.path != text {
+            return Err(ErrorKind::Url.context(format!("{}: no place beside it has a name", target.path)));
+        }
+        Ok(Self { url, beside: Some(Beside { target: real, made, old, folder }) })
+    }
+
+    /// Where the copy is made.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Puts the finished copy where it belongs, in one step.
+    ///
+    /// # Errors
+    /// `NC_EEXIST` if something came there meanwhile; what the system says. What is there is there still.
+    pub fn put(self) -> Result<()> {
+        let Some(Beside { target, made, old, folder }) = self.beside else { return Ok(()) };
+        let io = |error| Error::io(target.display().to_string(), error);
+        match &old {
+            Some((rights, _)) => {
+                // A file system without such rights has nothing to keep.
+                let _ = fs::set_permissions(&made, rights.clone());
+                if let Err(error) = exchange(&made, &target, &folder.path().join(REPLACED)) {
+                    if folder.path().join(REPLACED).exists() {
+                        // It could not go back to where it was: it stays beside.
+                        let kept = folder.keep();
+                        let what = format!("{}: what was there is in {}", target.display(), kept.display());
+                        return Err(Error::io(what, error));
+                    }
+                    return Err(io(error));
+                }
+            }
+            None => move_to_nothing(&made, &target).map_err(io)?,
+        }
+        // That the name survives a failure of power; nothing is wrong if it does not.
+        if let Some(parent) = target.parent()
+            && let Ok(parent) = File::open(parent)
+        {
+            let _ = parent.sync_all();
+        }
+        // What was there before is in the directory now.
+        folder.close().map_err(|error| {
+            let what = format!("{}: the copy is there; what it replaced could not be removed", target.display());
+            ErrorKind::CantRemove.context(what).caused_by(error)
+        })
+    }
+
+    /// Takes away what there is of a copy that failed.
+    pub fn discard(self) {
+        if self.beside.is_none() {
+            // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
+            let _ = nczarr::delete(&self.url);
+        }
+    }
+}
+
+fn is_empty_directory(path: &Path) -> io::Result<bool> {
+    Ok(path.is_dir() && fs::read_dir(path)?.next().is_none())
+}
+
+/// Who writes the file now would write on where nobody looks any more.
+fn lock(path: &Path) -> Result<File> {
+    let io = |error| Error::io(path.display().to_string(), error);
+    let file = fs::OpenOptions::new().write(true).open(path).map_err(io)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access.context("it is open for writing elsewhere")),
+        // Not every file system has locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Lets two places change contents, or, where the system cannot do that in one step, moves what is there to `old` before.
+fn exchange(made: &Path, target: &Path, old: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        if renameat_with(CWD, made, CWD, target, RenameFlags::EXCHANGE).is_ok() {
+            return Ok(());
+        }
+    }
+    fs::rename(target, old)?;
+    fs::rename(made, target).inspect_err(|_| {
+        // Back to how it was; the caller sees if not even that can be done.
+        let _ = fs::rename(old, target);
+    })
+}
+
+/// Moves to a place where nothing is.
+fn move_to_nothing(made: &Path, target: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, made, CWD, target, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            moved => return moved.map_err(io::Error::from),
+        }
+    }
+    if target.symlink_metadata().is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+    }
+    fs::rename(made, target)
+}

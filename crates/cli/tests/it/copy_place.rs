@@ -1,0 +1,170 @@
+//! Where a copy is made and when it takes its place; classic files copied byte for byte.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::chain::{classic_files, kind};
+use crate::{failure, out, run, store, text};
+
+/// Every file below a folder, hidden ones as well, with its bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut found, mut open) = (BTreeMap::new(), vec![folder.to_path_buf()]);
+    while let Some(here) = open.pop() {
+        for entry in fs::read_dir(&here).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.insert(text(path.strip_prefix(folder).unwrap()).to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// A dataset with a dimension that plain Zarr cannot say is unlimited, and a chunk that cannot be read if it is broken.
+fn source(folder: &Path, broken: bool) -> String {
+    let path = folder.join(if broken { "broken.zarr" } else { "whole.zarr" });
+    let file = nczarr::create(text(&path)).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    for name in ["first", "second"] {
+        let v = file.add_variable::<i32>(name, &["t"]).unwrap();
+        v.set_chunking(&[2]).unwrap();
+        v.put(&[1, 2, 3, 4], 0..4).unwrap();
+    }
+    file.close().unwrap();
+    if broken {
+        fs::write(path.join("second/1"), b"cut").unwrap();
+    }
+    text(&path).to_owned()
+}
+
+#[test]
+fn what_is_there_survives_every_copy_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (source(folder.path(), false), source(folder.path(), true));
+    for old in ["file", "directory", "nothing"] {
+        let place = folder.path().join(old);
+        fs::create_dir(&place).unwrap();
+        let target = place.join("target");
+        let kind = if old == "file" { "classic" } else { "nczarr" };
+        if old != "nothing" {
+            let url = format!("{}#mode={kind}", text(&target));
+            let file = nczarr::create(&url).unwrap();
+            file.put_attribute("title", "what is there").unwrap();
+            file.close().unwrap();
+        }
+        let before = files(&place);
+        for (args, part) in [
+            (vec!["--strict", "-k", "zarr", "--plain", &whole], "--strict"),
+            (vec!["-k", "nczarr", &broken], "second/1"),
+            (vec!["-k", "classic", &broken], "second/1"),
+            (vec!["-k", "nczarr", "--filter", "first,nosuch", &whole], "nosuch"),
+        ] {
+            let args = [&["copy", "--clobber"][..], &args, &[text(&target)]].concat();
+            let (_, told) = failure(&args);
+            assert!(told.contains(part), "{args:?}: {told}");
+            assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
+            assert_eq!(fs::read_dir(&place).unwrap().count(), before.len().min(1), "{args:?}");
+        }
+        // And a copy that works takes its place, whatever kind it is of, and leaves nothing beside it.
+        for kind in ["classic", "zarr", "nczarr", "cdf5"] {
+            out(&["copy", "--clobber", "-k", kind, &whole, text(&target)]);
+            assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]), "{old}, {kind}");
+            assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "{old}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn only_datasets_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let place = folder.path().join("place");
+    fs::create_dir_all(place.join("photos")).unwrap();
+    fs::write(place.join("photos/a.jpg"), b"x").unwrap();
+    fs::write(place.join("letter"), b"Dear").unwrap();
+    fs::write(place.join("empty"), b"").unwrap();
+    fs::create_dir(place.join("nothing")).unwrap();
+    store::one(&place);
+    let before = files(&place);
+    for (target, clobber) in [
+        ("photos", true),
+        ("letter", true),
+        ("photos", false),
+        ("letter", false),
+        ("empty", false),
+        ("one.zarr", false),
+    ] {
+        for kind in ["classic", "nczarr"] {
+            let target = place.join(target);
+            let args = ["copy", "-k", kind, &whole, text(&target), "--clobber"];
+            let (code, told) = failure(&args[..if clobber { 6 } else { 5 }]);
+            assert!(code == 1 && (told.contains("NC_EEXIST") || told.contains("NC_EOBJECT")), "{told}");
+            assert!(files(&place) == before, "{args:?}");
+        }
+    }
+    for (target, kind) in [("empty", "classic"), ("nothing", "nczarr"), ("one.zarr", "classic")] {
+        let target = place.join(target);
+        out(&["copy", "--clobber", "-k", kind, &whole, text(&target)]);
+        assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_rights_are_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let [real, link] = ["real.nc", "link.nc"].map(|name| folder.path().join(name));
+    out(&["copy", &whole, text(&real)]);
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    out(&["copy", "--clobber", "-k", "cdf5", &whole, text(&link)]);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(out(&["dump", "-k", text(&real)]), "cdf5\n");
+    assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let target = folder.path().join("target.nc");
+    let writer = nczarr::create(text(&target)).unwrap();
+    writer.put_attribute("title", "being written").unwrap();
+    writer.sync().unwrap();
+    let (code, told) = failure(&["copy", "--clobber", &whole, text(&target)]);
+    assert!(code == 1 && told.contains("NC_EACCESS"), "{told}");
+    writer.close().unwrap();
+    out(&["copy", "--clobber", &whole, text(&target)]);
+}
+
+#[test]
+fn copies_of_classic_files_are_the_same_bytes() {
+    let mut compared = 0;
+    for (name, path) in classic_files() {
+        // Cut short after it was written; and nothing in a file says that what lies between values was not filled.
+        if name.ends_with("_truncated") || name.ends_with("_nofill") {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("copy");
+        let output = run(["copy", "--strict", "-k", kind(&path), text(&path), text(&target)]);
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let (mut expected, found) = (fs::read(&path).unwrap(), fs::read(&target).unwrap());
+        if name.ends_with("_streaming") {
+            // Its number of records was overwritten after it was written.
+            let width = if expected[3] == 5 { 8 } else { 4 };
+            assert!(expected[4..4 + width].iter().all(|&byte| byte == 0xff), "{name}");
+            expected[4..4 + width].copy_from_slice(&found[4..4 + width]);
+        }
+        let at = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        assert!(found == expected, "{name}: {} bytes of {}, first at {at:?}", found.len(), expected.len());
+        compared += 1;
+    }
+    assert!(compared > 30, "{compared}");
+}
