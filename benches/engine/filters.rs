@@ -26,6 +26,7 @@ pub fn bench(criterion: &mut Criterion) {
                 item_size,
                 chunk_bytes: plain.len(),
                 row: plain.len() / item_size,
+                line: Some(plain.len() / item_size),
                 big_endian: false,
                 item: ItemType::bytes(item_size),
             };

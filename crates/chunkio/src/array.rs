@@ -123,6 +123,9 @@ impl Kind {
             }
             Element::Variable(_) => (None, size_of::<NcString>(), false),
         };
+        let number = matches!(element, Element::Number { .. });
+        let line = dims.last().filter(|dim| number && !dim.unlimited);
+        let line = line.and_then(|dim| usize::try_from(dim.len.load(Ordering::Acquire)).ok());
         let grid = Grid::new(dims, chunk_shape, order, held, &options.limits)?;
         let elems = grid.elems;
         let elements = match &element {
@@ -131,11 +134,12 @@ impl Kind {
         };
         let source = Source {
             item: item.unwrap_or(1).max(1),
-            number: matches!(element, Element::Number { .. }),
+            number,
             big_endian,
             elements,
             bytes: item.map(|item| item * elems),
             row: grid.row,
+            line,
             most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),
         };
         let plan = Plan::new(&source, filters)?;

@@ -43,6 +43,8 @@ pub(crate) struct Source {
     pub(crate) bytes: Option<usize>,
     /// Elements along the fastest dimension.
     pub(crate) row: usize,
+    /// Elements of numbers along the last dimension of the array, if that is fixed.
+    pub(crate) line: Option<usize>,
     /// The most bytes a chunk may have.
     pub(crate) most: usize,
 }
@@ -71,6 +73,7 @@ impl Plan {
                 item_size: source.item,
                 chunk_bytes: bound.unwrap_or(0),
                 row: source.row,
+                line: source.line,
                 big_endian: source.big_endian,
                 item: entering,
             };

@@ -95,6 +95,8 @@ pub struct ChunkInfo {
     pub chunk_bytes: usize,
     /// Elements along the fastest dimension of the chunk.
     pub row: usize,
+    /// Elements along the last dimension of the whole array; `None` if that may change, or elements are text.
+    pub line: Option<usize>,
     /// Whether the stored elements are big-endian.
     pub big_endian: bool,
     /// The elements as they enter this filter when encoding: the array's, or what the filters before made of them.

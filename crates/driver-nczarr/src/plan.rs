@@ -115,8 +115,12 @@ impl Planning<'_> {
     ) -> Result<(Vec<Box<dyn Filter>>, Vec<Json>)> {
         let (mut filters, mut codecs) = (Vec::new(), Vec::new());
         let mut item = dtype.item_type();
-        for spec in &model.var(id)?.filters {
-            let (filter, codec) = settled(instance(spec, self.registry)?, dtype, chunks, &mut item, self.registry)?;
+        let var = model.var(id)?;
+        let last = var.dims.last().map(|&dim| model.dim(dim)).transpose()?;
+        let line = last.filter(|dim| !dim.unlimited).map(|dim| dim.len());
+        for spec in &var.filters {
+            let filter = instance(spec, self.registry)?;
+            let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, self.registry)?;
             // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
             let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
             codecs.push(if plain { codec } else { unsigned(codec) });

@@ -260,12 +260,13 @@ pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn F
         .map_err(|error| error.at(format_args!("codec {}", text(codec))))
 }
 
-/// A filter as the engine gets it, and its description with all that it learns of such chunks. `entering`: the elements it
-/// gets, and then those it makes.
+/// A filter as the engine gets it, and its description with all that it learns of such chunks. `line`: the length of the
+/// last dimension, if that is fixed; `entering`: the elements it gets, and then those it makes.
 pub(crate) fn settled(
     filter: Box<dyn Filter>,
     dtype: &DType,
     chunks: &[u64],
+    line: Option<u64>,
     entering: &mut ItemType,
     registry: &Registry,
 ) -> Result<(Box<dyn Filter>, Json)> {
@@ -277,6 +278,7 @@ pub(crate) fn settled(
         item_size: if text { STRING_ITEM } else { item },
         chunk_bytes: usize::try_from(chunk_bytes(chunks, item as u64)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
+        line: line.filter(|_| !text).and_then(|line| usize::try_from(line).ok()),
         big_endian: dtype.big_endian,
         item: *entering,
     })?;

@@ -96,6 +96,7 @@ fn folded_stages_store_what_the_filters_would() {
                     item_size: item,
                     chunk_bytes: bytes.len(),
                     row: 7,
+                    line: Some(7),
                     big_endian,
                     item: ItemType::of(ty, big_endian),
                 };

@@ -69,7 +69,7 @@ const CHUNKS: &[ChunkInfo] = &[
 
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
     let item = ItemType::bytes(item_size);
-    ChunkInfo { item_size, chunk_bytes: item_size * items, row: items, big_endian: false, item }
+    ChunkInfo { item_size, chunk_bytes: item_size * items, row: items, line: Some(items), big_endian: false, item }
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {
