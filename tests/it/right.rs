@@ -56,6 +56,14 @@ pub const BARE_TEXT: &[Right] = &[
     right("jsonatts_1", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
     right("jsonatts_1", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
     right("jsonatts_1", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
+    right("old492_jsonatts", "obs:j06 = \"-\" ;", "obs:j06 = \"-24.25\" ;"),
+    right("old492_jsonatts", "obs:j14 = \"1\" ;", "obs:j14 = \"1.0\" ;"),
+    right("old492_jsonatts", "obs:j16 = \"1\" ;", "obs:j16 = \"01\" ;"),
+    right("old492_jsonatts", "obs:j18 = \"1\" ;", "obs:j18 = \"tRUE\" ;"),
+    right("old492_jsonatts", ":j05 = \"2\" ;", ":j05 = \"24\" ;"),
+    right("old492_jsonatts", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
+    right("old492_jsonatts", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
+    right("old492_jsonatts", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
     right("old493_jsonatts", "level:j06 = \"-\" ;", "level:j06 = \"-59.25\" ;"),
     right("old493_jsonatts", "level:j14 = \"1\" ;", "level:j14 = \"1.0\" ;"),
     right("old493_jsonatts", "level:j16 = \"1\" ;", "level:j16 = \"01\" ;"),
@@ -87,3 +95,40 @@ const SPECIAL_CRS: &str = "variables:
 \t\tcrs:semi_major_axis = 6378140. ;
 \t\tcrs:_Storage = \"chunked\" ;
 \t\tcrs:_Endianness = \"little\" ;";
+
+/// Scalars of netCDF-C 4.8.0: it stored their fill values. The text is that of the same content written by a later version.
+pub const UNWRITTEN_SCALAR: &[Right] = &[
+    right("old480_cf", "crs = 0 ;", "crs = _ ;"),
+    right("old480_scalars", "sc_byte = 126 ;", "sc_byte = -127 ;"),
+    right("old480_scalars", "sc_char = \"3\" ;", "sc_char = \"\" ;"),
+    right("old480_scalars", "sc_short = 32767 ;", "sc_short = _ ;"),
+    right("old480_scalars", "sc_float = 0.1 ;", "sc_float = _ ;"),
+    right("old480_scalars", "sc_float = 0.100000001 ;", "sc_float = _ ;"),
+    right("old480_scalars", "sc_double = 178.331887 ;", "sc_double = _ ;"),
+    right("old480_scalars", "sc_double = 178.33188699999999 ;", "sc_double = _ ;"),
+    right("old480_scalars", "sc_ubyte = 254 ;", "sc_ubyte = 255 ;"),
+    right("old480_scalars", "sc_ushort = 0 ;", "sc_ushort = _ ;"),
+    right("old480_scalars", "sc_uint = 1 ;", "sc_uint = _ ;"),
+    right("old480_scalars", "sc_int64 = -9223372036854775808 ;", "sc_int64 = _ ;"),
+];
+
+/// What versions up to 4.9.2 say otherwise of the same: the beginning of the names of datasets, their words, and ours.
+pub const OTHER_WORDS: &[(&str, &str, &str)] = &[
+    // Dimensions without names.
+    ("old480_pure", "_zdim_", "_Anonymous_Dim_"),
+    ("old492_noxarray", "_zdim_", "_Anonymous_Dim_"),
+    // There is no superblock in plain Zarr.
+    ("old480_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
+    ("old490_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
+    ("old492_pure", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
+    ("old492_noxarray", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 0 ;"),
+    // A later version wrote the text.
+    ("old480_cf", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 1 ;"),
+    ("old480_scalars", ":_SuperblockVersion = 2 ;", ":_SuperblockVersion = 1 ;"),
+    ("old480_cf", "netcdf=4.10.2-development,nczarr=2.0.0", "netcdf=4.8.0,nczarr=1.0.0"),
+    ("old480_scalars", "netcdf=4.10.2-development,nczarr=2.0.0", "netcdf=4.8.0,nczarr=1.0.0"),
+    ("old490_cf", "netcdf=4.10.2-development", "netcdf=4.9.0"),
+    ("old490_scalars", "netcdf=4.10.2-development", "netcdf=4.9.0"),
+    // All is in chunks.
+    ("old492_", ":_Storage = \"contiguous\" ;", ":_Storage = \"chunked\" ;"),
+];

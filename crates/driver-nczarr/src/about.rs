@@ -9,16 +9,17 @@ use dispatch::{DatasetInfo, Format, MapFactory, MountedMap};
 
 use crate::INFO;
 use crate::flavour::Flavour;
+use crate::older::{Defects, Generation};
 
 /// How a dataset came to its flavour.
 #[derive(Debug)]
 pub(crate) enum Origin {
     Created,
-    /// The root has a superblock, of this version.
-    Superblock(Option<String>),
-    /// The root has a superblock, which is not looked at.
+    /// The root tells of this NCZarr, of this version.
+    NcZarr(Generation, Option<String>),
+    /// The root tells of NCZarr, which is not looked at.
     Disregarded,
-    /// The root has no superblock.
+    /// The root tells of no NCZarr.
     Plain,
 }
 
@@ -32,8 +33,8 @@ pub(crate) struct About {
     /// Why the dataset lies in the map it lies in.
     pub(crate) why: Cow<'static, str>,
     pub(crate) origin: Origin,
-    /// Multi-byte elements are little-endian whatever their type says.
-    pub(crate) swapped: bool,
+    /// What its writer did otherwise than its documents say.
+    pub(crate) defects: Defects,
     pub(crate) properties: Option<String>,
     /// What else was odd.
     pub(crate) notes: Vec<String>,
@@ -56,7 +57,7 @@ impl About {
             factory: mounted.factory.clone(),
             why: mounted.why.clone(),
             origin,
-            swapped: false,
+            defects: Defects::default(),
             properties: None,
             notes: Vec::new(),
         }
@@ -72,7 +73,7 @@ impl About {
             },
             self.origin(),
         ];
-        if self.swapped {
+        if self.defects.swapped {
             notes.push("its writer stored big-endian variables in little-endian order; they are read so".to_owned());
         }
         notes.extend_from_slice(&self.notes);
@@ -88,8 +89,17 @@ impl About {
             writable: self.writable,
             notes,
             properties: self.properties.clone(),
-            superblock: Some(if self.flavour == Flavour::NcZarr { 2 } else { 0 }),
+            superblock: Some(self.superblock()),
             ..DatasetInfo::of(&INFO, self.format)
+        }
+    }
+
+    /// The major number of NCZarr's version; 0 for plain Zarr.
+    fn superblock(&self) -> i32 {
+        match (self.flavour, &self.origin) {
+            (Flavour::Zarr, _) => 0,
+            (Flavour::NcZarr, Origin::NcZarr(Generation::Keys, _)) => 1,
+            (Flavour::NcZarr, _) => 2,
         }
     }
 
@@ -97,9 +107,13 @@ impl About {
         match (&self.origin, self.flavour) {
             (Origin::Created, Flavour::NcZarr) => "created as NCZarr",
             (Origin::Created, Flavour::Zarr) => "created as plain Zarr: mode=zarr",
-            (Origin::Superblock(version), _) => {
+            (Origin::NcZarr(generation, version), _) => {
                 let version = version.as_deref().unwrap_or("of no version");
-                return format!("NCZarr {version}: the root has \"_nczarr_superblock\"");
+                let older = match self.writable && *generation != Generation::Today {
+                    true => "; it becomes today's when metadata is written",
+                    false => "",
+                };
+                return format!("NCZarr {version}: the root has {}{older}", generation.shown_by());
             }
             (Origin::Disregarded, _) => "NCZarr, read as plain Zarr since mode=zarr says so",
             (Origin::Plain, _) => "plain Zarr: the root has no \"_nczarr_superblock\"",

@@ -4,7 +4,7 @@
 //! known beside the model. If another edit came between, the storage is asked again.
 
 use dispatch::Key;
-use model::{DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, name};
+use model::{DimId, Edit, Endian, Error, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dataset::{State, VarState, ZarrDataset};
@@ -189,9 +189,16 @@ impl Look<'_> {
                 }
                 self.relayout(var, Late::Fill)
             }
-            Edit::DefVarChunking { var, .. } | Edit::DefVarEndian { var, .. } | Edit::DefVarQuantize { var, .. } => {
+            Edit::DefVarEndian { var, endian } => {
+                if endian == Endian::Big && self.dataset.about.defects.swapped {
+                    return Err(ErrorKind::Inval.context(
+                        "the dataset's \"_NCProperties\" names a netCDF-C up to 4.9.2, by which readers take all its \
+                         variables for little-endian: it holds no big-endian ones",
+                    ));
+                }
                 self.relayout(var, Late::Layout)
             }
+            Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
                 instance(filter, &self.dataset.registry)?;
                 self.relayout(var, Late::Layout)

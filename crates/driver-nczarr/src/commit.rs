@@ -15,6 +15,7 @@ use crate::flavour::Flavour;
 use crate::json::text;
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
+use crate::older::Generation;
 use crate::quantize;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
@@ -30,6 +31,8 @@ pub(crate) struct Committed {
     pub(crate) consolidate: bool,
     /// Whether the consolidated metadata says the same as the documents.
     pub(crate) consolidated: bool,
+    /// The older style that the dataset is of, until it is written to.
+    pub(crate) older: Option<Generation>,
     /// Metadata was written at least once, or was there before.
     pub(crate) once: bool,
     /// The model all of which is stored, and the lengths of its dimensions then. Kept so that a variable nobody
@@ -96,6 +99,11 @@ impl ZarrDataset {
         let mut lens = lens(&model);
         let mut vars = self.touched(&model, &lens, &committed);
         let levels = self.levels(&model);
+        // Consolidated metadata is of one style.
+        let consolidates = committed.consolidate && !committed.consolidated;
+        if committed.older.is_some() && (consolidates || self.is_changed(&model, &committed)?) {
+            self.upgrade(&mut committed)?;
+        }
         if (committed.once || !self.created) && !self.options.exclusive {
             let nodes = vars.iter().chain(levels.iter().flatten());
             if self.grow_from_store(&model, nodes, &committed)? {
@@ -117,6 +125,17 @@ impl ZarrDataset {
         }
         committed.last = Some((model, lens));
         Ok(())
+    }
+
+    /// Whether a document would be another than the one that is known.
+    fn is_changed(&self, model: &Model, committed: &Committed) -> Result<bool> {
+        let state = self.read_state();
+        for node in self.nodes(model) {
+            if self.texts(model, &state, node)? != *committed.texts(node) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The variables that may have changed since all was stored.

@@ -151,7 +151,13 @@ impl ZarrDataset {
     }
 
     pub(crate) fn planning(&self) -> Planning<'_> {
-        Planning { registry: &self.registry, options: &self.options, flavour: self.flavour, separator: self.separator }
+        Planning {
+            registry: &self.registry,
+            options: &self.options,
+            flavour: self.flavour,
+            separator: self.separator,
+            swapped: self.about.defects.swapped,
+        }
     }
 
     /// The engine's array of a variable, made at the first call.

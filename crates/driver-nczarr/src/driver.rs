@@ -13,7 +13,7 @@ pub static INFO: DriverInfo = DriverInfo {
     formatx: FormatX::NcZarr,
     modes: &["nczarr", "zarr", "xarray", "noxarray"],
     magic: &[],
-    markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json"],
+    markers: &[".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr"],
     about: "NCZarr and Zarr V2 (xarray, GDAL, zarr-python …), read and write",
 };
 

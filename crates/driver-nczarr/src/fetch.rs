@@ -28,15 +28,15 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The names right below `prefix` that may be nodes, sorted bytewise.
+    /// The names right below `prefix` that may be nodes, sorted bytewise. `known`: all of them, if the map was asked.
     ///
     /// # Errors
     /// What the map says.
-    pub(crate) fn children(&self, prefix: &Key) -> Result<Vec<String>> {
+    pub(crate) fn children(&self, prefix: &Key, known: Option<Vec<String>>) -> Result<Vec<String>> {
         let mut names = match &self.consolidated {
             Some(consolidated) => consolidated.children(prefix),
             // Whoever asks looks behind each name anyway.
-            None => self.map.names(prefix)?,
+            None => known.map_or_else(|| self.map.names(prefix), Ok)?,
         };
         names.retain(|name| !name.starts_with('.') && !name.is_empty());
         Ok(names)

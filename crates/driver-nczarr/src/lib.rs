@@ -31,6 +31,7 @@ mod merge;
 mod meta;
 mod moves;
 mod nodes;
+mod older;
 mod only;
 mod open;
 mod opening;

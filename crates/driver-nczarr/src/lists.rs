@@ -1,6 +1,6 @@
 //! NCZarr's own keys: the superblock, a group's lists and dimensions, an array's dimension references, recorded types.
 //!
-//! Today all of them are attributes; datasets of 4.9.2 have them in `.zgroup` and `.zarray`, with shorter names.
+//! All of them are attributes, as they are today; readers accept a group's and an array's beside them, with shorter names.
 //! Everything is checked here, so that nobody else looks into these objects.
 //!
 //! Source: the NCZarr manual; the formats notes for what is really on disk.
@@ -35,13 +35,9 @@ pub(crate) struct References {
     pub(crate) scalar: bool,
 }
 
-/// The superblock, and whether it stands in `.zgroup`, as 4.9.2 wrote it.
-pub(crate) fn superblock<'a, 't>(
-    attrs: Option<&'a Value<'t>>,
-    zgroup: Option<&'a Value<'t>>,
-) -> Option<(&'a Value<'t>, bool)> {
-    let of = |document: Option<&'a Value<'t>>| document?.as_object()?.get(NCZARR_SUPERBLOCK);
-    of(attrs).map(|block| (block, false)).or_else(|| of(zgroup).map(|block| (block, true)))
+/// The superblock.
+pub(crate) fn superblock<'a, 't>(attrs: Option<&'a Value<'t>>) -> Option<&'a Value<'t>> {
+    attrs?.as_object()?.get(NCZARR_SUPERBLOCK)
 }
 
 /// The version text of a superblock.

@@ -34,6 +34,7 @@ impl ZarrDataset {
         if self.read_state().moved == model.naming() {
             return Ok(());
         }
+        self.upgrade(committed)?;
         for (parent, _) in model.groups() {
             let moves = self.moves(model, parent)?;
             if moves.is_empty() {

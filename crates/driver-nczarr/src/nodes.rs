@@ -13,6 +13,8 @@ use model::{Error, ErrorKind, Result};
 use crate::consolidated::Consolidated;
 use crate::fetch::{Fetched, Source, read, ticket};
 use crate::json::{self, Members, Value};
+use crate::older::today::{self, Documents};
+use crate::older::{Defects, Generation, NCZATTR, NCZGROUP, NCZVAR};
 use crate::parallel;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::var::{Built, Reading, build};
@@ -47,7 +49,7 @@ pub(crate) enum Node {
 }
 
 /// The most documents one node has.
-const MOST: usize = 3;
+const MOST: usize = 4;
 
 /// This many places are looked at by one thread at a time.
 const STEP: usize = 64;
@@ -68,8 +70,10 @@ impl Source<'_> {
 
     /// Which documents are asked for at once. A local map is asked for a group only where there is no array; over a network
     /// one more round costs more than a request in vain.
-    fn documents(&self, want: Want) -> &'static [&'static str] {
+    fn documents(&self, want: Want, generation: Generation) -> &'static [&'static str] {
         match want {
+            Want::Array if generation == Generation::Keys => &[ZARRAY, ZATTRS, NCZVAR, NCZATTR],
+            Want::Group if generation == Generation::Keys => &[ZGROUP, ZATTRS, NCZGROUP, NCZATTR],
             Want::Array => &[ZARRAY, ZATTRS],
             Want::Group => &[ZGROUP, ZATTRS],
             Want::Any if self.map.caps().remote => &[ZARRAY, ZATTRS, ZGROUP],
@@ -78,11 +82,12 @@ impl Source<'_> {
     }
 
     fn stored_nodes(&self, places: &[Place], reading: &Reading<'_>) -> Vec<Node> {
-        let documents: Vec<_> = places.iter().map(|place| self.documents(place.want)).collect();
+        let documents: Vec<_> = places.iter().map(|place| self.documents(place.want, reading.generation)).collect();
         let tickets: usize = documents.iter().map(|names| names.len()).sum();
         let job = Job {
             places,
             reading,
+            most: documents.iter().map(|names| names.len()).max().unwrap_or(1),
             documents,
             next: AtomicUsize::new(0),
             threads: if tickets < FEW { 1 } else { usize::MAX },
@@ -136,7 +141,7 @@ impl Source<'_> {
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
         for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
-            for (j, name) in self.documents(place.want).iter().enumerate() {
+            for (j, name) in self.documents(place.want, reading.generation).iter().enumerate() {
                 if find(place, name, &mut key).is_none()
                     && let Ok(key) = place.key.join(name)
                 {
@@ -149,8 +154,10 @@ impl Source<'_> {
         let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
         parallel::each(places.len(), STEP, |i| {
             let (place, mut key) = (&places[i], Key::root());
-            let names: &[&str] =
-                if place.want == Want::Any { &[ZARRAY, ZATTRS, ZGROUP] } else { self.documents(place.want) };
+            let names: &[&str] = match place.want {
+                Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
+                want => self.documents(want, reading.generation),
+            };
             let mut found: [Outcome<&Value<'_>>; MOST] = [const { Ok(None) }; MOST];
             for (j, name) in names.iter().enumerate() {
                 if *name == ZGROUP && place.want == Want::Any && matches!(found[0], Ok(Some(_))) {
@@ -174,13 +181,30 @@ type Outcome<T> = Result<Option<T>>;
 /// What the documents of a place make, the ones of these names.
 fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {
     let (mut zarray, mut attrs, mut zgroup) = (Ok(None), Ok(None), Ok(None));
+    let (mut own, mut types) = (Ok(None), Ok(None));
     for (name, found) in names.iter().zip(found) {
         match *name {
             ZARRAY => zarray = found,
             ZATTRS => attrs = found,
+            NCZVAR | NCZGROUP => own = found,
+            NCZATTR => types = found,
             _ => zgroup = found,
         }
     }
+    if reading.generation != Generation::Today {
+        return older_node(place, (zarray, zgroup), (attrs, own, types), reading);
+    }
+    today_node(place, zarray, zgroup, attrs, reading)
+}
+
+/// What a node is in today's documents.
+fn today_node(
+    place: &Place,
+    zarray: Outcome<&Value<'_>>,
+    zgroup: Outcome<&Value<'_>>,
+    attrs: Outcome<&Value<'_>>,
+    reading: &Reading<'_>,
+) -> Node {
     let zarray = match (zarray.transpose(), place.want) {
         (Some(zarray), _) => zarray,
         (None, Want::Array) => Err(ErrorKind::NoObject
@@ -192,6 +216,35 @@ fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], readi
         }
     };
     Node::Array(Box::new(array(&place.key, zarray, attrs, reading)))
+}
+
+/// What a node is in documents of an older style: its marker, and its attributes with what stands beside them.
+fn older_node<'d, 't>(
+    place: &Place,
+    (zarray, zgroup): (Outcome<&'d Value<'t>>, Outcome<&'d Value<'t>>),
+    (attrs, own, types): (Outcome<&'d Value<'t>>, Outcome<&'d Value<'t>>, Outcome<&'d Value<'t>>),
+    reading: &Reading<'_>,
+) -> Node {
+    let is_array = matches!(zarray, Ok(Some(_)));
+    // What is wrong with the marker is said where it is looked at.
+    let marker = if is_array { &zarray } else { &zgroup }.as_ref().ok().copied().flatten();
+    let attrs = attrs.and_then(|attrs| {
+        let documents = Documents { marker, attrs, own: own?, types: types? };
+        Ok(match is_array {
+            true => today::array(documents),
+            false => today::group(documents, reading.generation, false),
+        })
+    });
+    let (zarray, zgroup) = (older_marker(zarray), older_marker(zgroup));
+    today_node(place, borrowed(&zarray), borrowed(&zgroup), borrowed(&attrs), reading)
+}
+
+fn older_marker<'t>(found: Outcome<&Value<'t>>) -> Outcome<Value<'t>> {
+    found.map(|found| found.map(|document| today::marker(document, Defects::default())))
+}
+
+fn borrowed<'d, 't>(found: &'d Outcome<Value<'t>>) -> Outcome<&'d Value<'t>> {
+    found.as_ref().map(Option::as_ref).map_err(Error::clone)
 }
 
 /// The variable of the array at `key`, from its documents.
@@ -213,7 +266,9 @@ struct Job<'a> {
     places: &'a [Place],
     reading: &'a Reading<'a>,
     documents: Vec<&'static [&'static str]>,
-    /// In multiples of [`MOST`] the place, with the number of its document.
+    /// As many as the most that one place has here.
+    most: usize,
+    /// In multiples of `most` the place, with the number of its document.
     next: AtomicUsize,
     threads: usize,
     slots: Vec<Mutex<Slot>>,
@@ -259,7 +314,7 @@ impl ReadJob for Job<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let (i, j) = (index / MOST, index % MOST);
+            let (i, j) = (index / self.most, index % self.most);
             let names = self.documents.get(i)?;
             if let Some(name) = names.get(j) {
                 key.set(&self.places[i].key);
@@ -271,9 +326,9 @@ impl ReadJob for Job<'_> {
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
-        let (i, j) = (ticket.index / MOST, ticket.index % MOST);
+        let (i, j) = (ticket.index / self.most, ticket.index % self.most);
         let here = crate::fetch::bytes(found, || format!("{}/{}", self.places[i].key, self.documents[i][j]));
-        if self.threads > 1 && ticket.index.is_multiple_of(STEP / 4 * MOST) {
+        if self.threads > 1 && ticket.index.is_multiple_of(STEP / 4 * self.most) {
             parallel::stock_up();
         }
         let lock = || self.slots[i].lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,6 +19,7 @@ use crate::flavour::{self, Flavour, Loaded};
 use crate::json::Object;
 use crate::lists;
 use crate::nodes::{Node, Place, Want};
+use crate::older::{Defects, Generation};
 use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
 use crate::var::Reading;
@@ -37,18 +38,23 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     let source = Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None };
     let Some((groups, name)) = names(path) else { return Ok(None) };
     let Some(attrs) = document(&source, &Key::root(), ZATTRS) else { return Ok(None) };
-    let root = RawRoot { zgroup: None, attrs, zarray: None };
+    let root = RawRoot { attrs, ..RawRoot::default() };
     // What an annotation says holds if it fits all arrays.
     if root.attrs.as_ref().and_then(|attrs| attrs.as_object()).is_some_and(annotation::is_there) {
         return Ok(None);
     }
-    // Where the attributes do not say that this is NCZarr, the root's `.zgroup` may, in the older style. As plain Zarr
-    // that matters to text alone.
-    let told = lists::superblock(root.attrs.as_ref(), None).is_some();
+    // Where the attributes do not say that this is NCZarr, it may be of an older style: by a writer of one, or as the root's
+    // `.zgroup` tells. As plain Zarr that matters to text alone.
+    let told = lists::superblock(root.attrs.as_ref()).is_some();
+    let properties = root.attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
+    if !told && Defects::of(properties, None).swapped {
+        return Ok(None);
+    }
     if !told && !request.target.has_mode("zarr") && !is_plain(&source) {
         return Ok(None);
     }
-    let opening = Opening::new(request, mounted, &root)?;
+    let generation = told.then_some(Generation::Today);
+    let opening = Opening::new(request, mounted, &root, generation)?;
     let reading = opening.reading();
     let tree = tree(&source, root, &groups, name, opening.about.flavour, &reading);
     let tree = tree.filter(|tree| told || !is_text(tree) || is_plain(&source));
@@ -72,7 +78,7 @@ fn names(path: &str) -> Option<(Vec<&str>, &str)> {
 /// Whether the root's `.zgroup` holds no superblock, as far as it can be read.
 fn is_plain(source: &Source<'_>) -> bool {
     let zgroup = document(source, &Key::root(), ZGROUP);
-    zgroup.is_some_and(|zgroup| lists::superblock(None, zgroup.as_ref()).is_none())
+    zgroup.is_some_and(|zgroup| Generation::of_root(None, zgroup.as_ref()).is_none())
 }
 
 /// Whether the array is anything but numbers.

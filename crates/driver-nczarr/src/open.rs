@@ -11,6 +11,7 @@ use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
 use crate::json;
 use crate::nodes;
+use crate::older::{self, Generation};
 use crate::only;
 use crate::opening::Opening;
 use crate::tree::{self, RawArray, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
@@ -43,12 +44,17 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         false => zmetadata.map_err(consolidated_error)?,
     };
     let mut source = Source { map: &*map, limits, consolidated: None };
-    let root = match &zmetadata {
+    let mut root = match &zmetadata {
         Some(document) => {
             let consolidated =
                 Consolidated::read(document, limits).map_err(|error| consolidated_error(error.at(ZMETADATA)))?;
             let document = |name: &str| Some(consolidated.document(&Key::new(name).ok()?)?.clone().into_owned());
-            let root = RawRoot { zgroup: document(ZGROUP), attrs: document(ZATTRS), zarray: document(ZARRAY) };
+            let root = RawRoot {
+                zgroup: document(ZGROUP),
+                attrs: document(ZATTRS),
+                zarray: document(ZARRAY),
+                ..RawRoot::default()
+            };
             source.consolidated = Some(consolidated);
             root
         }
@@ -57,7 +63,12 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
                 let parse = |bytes: Vec<u8>| json::parse(&bytes, limits).map_err(|error| error.at(name));
                 found.and_then(|bytes| bytes.map(parse).transpose())
             };
-            RawRoot { zgroup: parse(zgroup, ZGROUP)?, attrs: parse(attrs, ZATTRS)?, zarray: parse(zarray, ZARRAY)? }
+            RawRoot {
+                zgroup: parse(zgroup, ZGROUP)?,
+                attrs: parse(attrs, ZATTRS)?,
+                zarray: parse(zarray, ZARRAY)?,
+                ..RawRoot::default()
+            }
         }
     };
     let (v3, v2) = (!matches!(v3, Ok(None)), root.zgroup.is_some() || root.zarray.is_some());
@@ -66,7 +77,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
             ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 (zarr.json) is not in this build, only Zarr V2"))
         );
     }
-    let mut opening = Opening::new(request, &mounted, &root)?;
+    let generation = generation(&source, &mut root)?;
+    let mut opening = Opening::new(request, &mounted, &root, generation)?;
     opening.consolidated = is_consolidated;
     if zmetadata.is_some() {
         opening.about.notes.push("metadata from .zmetadata".to_owned());
@@ -77,6 +89,34 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let root_array = opening.about.flavour == Flavour::Zarr && root.zarray.is_some();
     let loaded = load(&source, root, opening.about.flavour, target, &opening.reading())?;
     opening.dataset(loaded, root_array)
+}
+
+/// Which NCZarr the root tells of; its documents are today's then.
+///
+/// A root without a superblock is listed, as plain Zarr has to be anyway: the marker of the oldest style is among the
+/// names, or it is plain Zarr.
+fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generation>> {
+    let generation = Generation::of_root(root.attrs.as_ref(), root.zgroup.as_ref());
+    if generation == Some(Generation::Today) {
+        return Ok(generation);
+    }
+    if generation.is_none() && (source.consolidated.is_some() || root.zarray.is_some()) {
+        return Ok(None);
+    }
+    let generation = match generation {
+        Some(older) => older,
+        None => {
+            let names = source.map.names(&Key::root())?;
+            let is_older = names.iter().any(|name| name == older::NCZARR);
+            root.names = Some(names);
+            if !is_older {
+                return Ok(None);
+            }
+            Generation::Keys
+        }
+    };
+    older::today::root(source, root, generation)?;
+    Ok(Some(generation))
 }
 
 fn load(

@@ -11,9 +11,10 @@ use crate::about::{About, Origin};
 use crate::codecs::Codecs;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
-use crate::flavour::{Flavour, Loaded, Naming, properties, stores_swapped};
-use crate::json::{Json, Value};
+use crate::flavour::{Flavour, Loaded, Naming, properties};
+use crate::json::Json;
 use crate::lists;
+use crate::older::{Defects, Generation};
 use crate::open::separator;
 use crate::tree::RawRoot;
 use crate::var::Reading;
@@ -23,43 +24,54 @@ pub(crate) struct Opening<'a> {
     request: &'a OpenRequest<'a>,
     map: Arc<dyn ZMap>,
     pub(crate) about: About,
-    /// Whether the root has NCZarr's superblock, whatever the flavour.
-    superblock: bool,
+    /// Which NCZarr the root tells of, whatever the flavour.
+    generation: Option<Generation>,
     use_names: bool,
     /// Whether there is consolidated metadata, and whether it was read.
     pub(crate) consolidated: bool,
 }
 
 impl<'a> Opening<'a> {
-    /// Decides the flavour, and whether it may be written.
+    /// Decides the flavour, and whether it may be written. `root`: in today's style.
     ///
     /// # Errors
     /// `NC_EPERM` for a dataset that is only read.
-    pub(crate) fn new(request: &'a OpenRequest<'a>, mounted: &MountedMap, root: &RawRoot) -> Result<Self> {
+    pub(crate) fn new(
+        request: &'a OpenRequest<'a>,
+        mounted: &MountedMap,
+        root: &RawRoot,
+        generation: Option<Generation>,
+    ) -> Result<Self> {
         let target = request.target;
-        let superblock = lists::superblock(root.attrs.as_ref(), root.zgroup.as_ref());
         let pure_asked = target.has_mode("zarr");
-        let flavour = if superblock.is_some() && !pure_asked { Flavour::NcZarr } else { Flavour::Zarr };
+        let flavour = if generation.is_some() && !pure_asked { Flavour::NcZarr } else { Flavour::Zarr };
         if request.writable {
             if !mounted.map.caps().write {
                 return Err(ErrorKind::Perm.context(format!("{target}: the storage cannot be written")));
             }
-            check_writable(superblock, pure_asked)?;
+            if generation.is_some() && pure_asked {
+                return Err(ErrorKind::Perm.context(
+                    "an NCZarr dataset; with mode=zarr it is only read, since its NCZarr metadata would go stale",
+                ));
+            }
         }
-        let origin = match superblock {
+        let origin = match generation {
             Some(_) if pure_asked => Origin::Disregarded,
-            Some((block, _)) => Origin::Superblock(lists::version(block).map(str::to_owned)),
+            Some(generation) => {
+                let version = || lists::superblock(root.attrs.as_ref()).and_then(lists::version).map(str::to_owned);
+                Origin::NcZarr(generation, root.version.clone().or_else(version))
+            }
             None => Origin::Plain,
         };
         let properties = root.attrs.as_ref().and_then(Json::as_object).and_then(properties).map(str::to_owned);
         let mut about = About::new(mounted, origin, flavour, false, request.writable);
-        about.swapped = stores_swapped(properties.as_deref());
+        about.defects = Defects::of(properties.as_deref(), generation);
         about.properties = properties;
         Ok(Self {
             request,
             map: Arc::clone(&mounted.map),
             about,
-            superblock: superblock.is_some(),
+            generation,
             use_names: !target.has_mode("noxarray"),
             consolidated: false,
         })
@@ -70,9 +82,10 @@ impl<'a> Opening<'a> {
         Reading {
             registry: self.request.registry,
             limits: &self.request.options.limits,
-            plain_fill: self.superblock,
-            char_mark: self.superblock,
-            swapped: self.about.swapped,
+            plain_fill: self.generation.is_some(),
+            char_mark: self.generation.is_some(),
+            generation: self.generation.unwrap_or(Generation::Today),
+            defects: self.about.defects,
             naming: match self.about.flavour {
                 Flavour::NcZarr => Naming::References,
                 Flavour::Zarr if self.use_names => Naming::Attribute,
@@ -86,9 +99,19 @@ impl<'a> Opening<'a> {
     /// The dataset. `root_array`: the store is one array without a group.
     ///
     /// # Errors
-    /// `NC_EINVAL` for a fragment that makes no sense.
+    /// `NC_EINVAL` for a fragment that makes no sense; `NC_EPERM` if what is to be written is of an older style and not
+    /// all of it can be understood.
     pub(crate) fn dataset(self, loaded: Loaded, root_array: bool) -> Result<Arc<dyn Dataset>> {
-        let Self { request, map, mut about, .. } = self;
+        let Self { request, map, mut about, generation, .. } = self;
+        let older = generation.filter(|generation| request.writable && *generation != Generation::Today);
+        if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {
+            let why = var.problem.as_ref().map_or_else(String::new, ToString::to_string);
+            return Err(ErrorKind::Perm.context(format!(
+                "{}: the metadata is of an older NCZarr style, and cannot be brought to today's without loss, so it is \
+                 only read: variable {:?}: {why}",
+                request.target, var.name
+            )));
+        }
         let flavour = about.flavour;
         // What is said of dimensions, is said by their names.
         let asked = loaded.annotated || request.target.has_mode("annotate");
@@ -118,6 +141,7 @@ impl<'a> Opening<'a> {
             committed: Mutex::new(Committed {
                 consolidate: self.consolidated || request.target.has_mode("consolidated"),
                 consolidated: self.consolidated,
+                older,
                 ..Committed::default()
             }),
             closed: Arc::default(),
@@ -130,15 +154,5 @@ impl<'a> Opening<'a> {
             }
         }
         Ok(Arc::new(dataset))
-    }
-}
-
-/// Some datasets are only read.
-fn check_writable(superblock: Option<(&Value<'_>, bool)>, pure_asked: bool) -> Result<()> {
-    match superblock {
-        Some((_, true)) => Err(ErrorKind::Perm.context("the metadata is of an older NCZarr style, which is only read")),
-        Some(_) if pure_asked => Err(ErrorKind::Perm
-            .context("an NCZarr dataset; with mode=zarr it is only read, since its NCZarr metadata would go stale")),
-        _ => Ok(()),
     }
 }

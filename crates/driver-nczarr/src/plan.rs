@@ -5,7 +5,9 @@
 
 use chunkio::Order;
 use dispatch::{Filter, Options, Registry};
-use model::{Chunking, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarId};
+use model::{
+    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarId,
+};
 
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::chunks::default_shape;
@@ -26,6 +28,8 @@ pub(crate) struct Planning<'a> {
     pub(crate) flavour: Flavour,
     /// Between the indices of a chunk's key, for new variables.
     pub(crate) separator: char,
+    /// Whoever reads the dataset takes all elements for little-endian, whatever their type says.
+    pub(crate) swapped: bool,
 }
 
 impl Planning<'_> {
@@ -38,9 +42,10 @@ impl Planning<'_> {
         let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
         let var = model.var(id)?;
         let before = stored.meta.clone();
+        let endian = if self.swapped { Endian::Little } else { var.endian };
         let dtype = match &before {
             Some(meta) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
-            _ => DType::of(var.xtype, var.endian, width(model, var), self.flavour == Flavour::NcZarr).map_err(at)?,
+            _ => DType::of(var.xtype, endian, width(model, var), self.flavour == Flavour::NcZarr).map_err(at)?,
         };
         let chunks = self.chunks(model, id, &dtype).map_err(at)?;
         let (filters, mut codecs) = self.filters(model, id, &dtype, &chunks).map_err(at)?;

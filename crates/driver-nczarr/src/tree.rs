@@ -53,6 +53,8 @@ pub(crate) struct RawArray {
 pub(crate) struct RawTree {
     pub(crate) groups: Vec<RawGroup>,
     pub(crate) notes: Vec<String>,
+    /// The names right below the root, until they were looked at.
+    names: Option<Vec<String>>,
     /// Folders without metadata that were entered.
     folders: usize,
 }
@@ -63,6 +65,10 @@ pub(crate) struct RawRoot {
     pub(crate) zgroup: Option<Json>,
     pub(crate) attrs: Option<Json>,
     pub(crate) zarray: Option<Json>,
+    /// The names right below it, where they are known.
+    pub(crate) names: Option<Vec<String>>,
+    /// The version it tells of where no superblock does.
+    pub(crate) version: Option<String>,
 }
 
 /// Loads everything below the root. `listed`: by NCZarr's lists; otherwise by searching.
@@ -165,7 +171,8 @@ fn by_search(
 ) -> Result<()> {
     let (mut parents, mut places) = (Vec::new(), Vec::new());
     for group in level {
-        for name in source.children(&tree.groups[group].key)? {
+        let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
+        for name in source.children(&tree.groups[group].key, known)? {
             match place_of(tree, group, name, Want::Any) {
                 Ok(place) => {
                     parents.push(group);
@@ -188,7 +195,7 @@ fn by_search(
                     if tree.folders == MAX_IMPLICIT + 1 {
                         tree.notes.push(format!("{}: too many folders without metadata; not searched", place.key));
                     }
-                } else if !source.children(&place.key)?.is_empty() {
+                } else if !source.children(&place.key, None)?.is_empty() {
                     push_group(tree, parent, place, None, attrs?)?;
                 }
             }
@@ -241,7 +248,7 @@ impl RawTree {
             attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
             arrays: Vec::new(),
         };
-        Ok(Self { groups: vec![group], notes: Vec::new(), folders: 0 })
+        Ok(Self { groups: vec![group], notes: Vec::new(), names: root.names, folders: 0 })
     }
 
     /// Drops folders without metadata that turned out to hold no node.

@@ -16,6 +16,7 @@ use crate::flavour::{self, Naming};
 use crate::json::{Json, Members, Object, Value, text};
 use crate::lists::{self, References};
 use crate::meta::{self, ArrayMeta, codec_id};
+use crate::older::{Defects, Generation};
 use crate::quantize;
 
 /// The size of a string to netCDF-C: that of a pointer.
@@ -29,8 +30,10 @@ pub(crate) struct Reading<'a> {
     pub(crate) plain_fill: bool,
     /// Text of one byte that is marked so is char, not string.
     pub(crate) char_mark: bool,
-    /// Multi-byte elements are little-endian whatever their type says: a defect of the library that wrote them.
-    pub(crate) swapped: bool,
+    /// Which NCZarr the documents are of; today's for plain Zarr.
+    pub(crate) generation: Generation,
+    /// What the library that wrote the dataset did otherwise than the documents say.
+    pub(crate) defects: Defects,
     /// Where the names of dimensions are.
     pub(crate) naming: Naming,
     /// Keep what only writing documents back needs.
@@ -140,11 +143,16 @@ fn fill_in(
     let at = |error: Error| error.at(format_args!("{key}/.zarray"));
     // What is presented is what the dataset means, also where its writer stored something else.
     var.endian = meta.dtype.endian();
-    if reading.swapped {
-        meta.dtype.big_endian = false;
-    }
     if !reading.char_mark && meta.dtype.kind == Kind::Char {
         meta.dtype.kind = Kind::Text(1);
+    }
+    if let Some(text) = reading.defects.true_type(&meta.dtype.text) {
+        meta.dtype = DType::from_name(&text);
+        // What is written from now on tells the truth; plain Zarr has no word for char.
+        if reading.keep && (reading.char_mark || meta.dtype.kind != Kind::Char) {
+            var.endian = meta.dtype.endian();
+            meta.raw.insert("dtype", Value::String(text.into()));
+        }
     }
     let dtype = &meta.dtype;
     // A type of some size for what has none of ours: nothing is ever read with it.

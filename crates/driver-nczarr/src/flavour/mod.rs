@@ -109,34 +109,3 @@ pub(crate) fn dim_names(model: &Model, var: &Var) -> model::Result<Vec<String>> 
 pub(crate) fn properties<'a>(attrs: &'a Members<'_>) -> Option<&'a str> {
     attrs.get(NC_PROPERTIES).and_then(Value::as_str)
 }
-
-/// Whether the library that wrote this stored big-endian variables in little-endian order: netCDF-C up to 4.9.2.
-pub(crate) fn stores_swapped(properties: Option<&str>) -> bool {
-    let version = properties.and_then(|text| text.split(',').find_map(|item| item.trim().strip_prefix("netcdf=")));
-    let Some(version) = version else { return false };
-    let mut numbers = version.split(['.', '-', '_']).map(|part| part.parse::<u32>());
-    let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
-    (next(), next(), next()) <= (4, 9, 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_that_stored_little_endian() {
-        for (text, swapped) in [
-            ("version=2,netcdf=4.8.0,nczarr=2.0.0", true),
-            ("version=2,netcdf=4.9.2,nczarr=2.0.0", true),
-            ("version=2,netcdf=4.9.3,nczarr=2.0.0", false),
-            ("version=2,netcdf=4.9.3-development,nczarr=2.0.0", false),
-            ("version=2,netcdf=4.10.1,nczarr=2.0.0", false),
-            ("version=2,netcdf=4.10.2-development,nczarr=2.0.0", false),
-            ("version=2,nczarr-rs=0.1.0", false),
-            ("", false),
-        ] {
-            assert_eq!(stores_swapped(Some(text)), swapped, "{text}");
-        }
-        assert!(!stores_swapped(None));
-    }
-}

@@ -5,6 +5,7 @@ mod create;
 mod files;
 mod filters;
 mod hostile;
+mod older;
 mod plain;
 mod redefine;
 mod rename;

@@ -253,10 +253,6 @@ fn nczarr_read_as_plain_zarr() {
     assert!(model.root().atts.keys().all(|name| !name.starts_with("_nczarr")));
     let error = open_with(&map, "zarr", true, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm);
-    let old = TestMap::sample("old492_groups");
-    assert_eq!(open_with(&old, "nczarr", true, &Options::default()).unwrap_err().kind(), ErrorKind::Perm);
-    let d = open(&old).unwrap();
-    assert!(d.model().snapshot().var_at(ROOT, "/ocean/inner/viaparent").is_ok());
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub struct TestMap {
     /// How often each object was written.
     versions: Mutex<BTreeMap<String, u64>>,
     writes: Mutex<Vec<String>>,
+    /// Keys that were read, and prefixes that were listed, with a slash at the end.
+    asked: Mutex<Vec<String>>,
     /// Changes after this many fail.
     budget: Mutex<Option<usize>>,
     /// Makes one step of looking at a version and writing.
@@ -79,6 +81,12 @@ impl TestMap {
         std::mem::take(&mut self.writes.lock().unwrap())
     }
 
+    pub fn take_asked(&self) -> Vec<String> {
+        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        asked.sort();
+        asked
+    }
+
     /// Lets this many more changes pass.
     pub fn fail_after(&self, budget: Option<usize>) {
         *self.budget.lock().unwrap() = budget;
@@ -133,6 +141,7 @@ impl ZMap for TestMap {
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
+        self.asked.lock().unwrap().push(key.as_str().to_owned());
         let objects = self.objects.lock().unwrap();
         let Some(value) = objects.get(key.as_str()) else { return Ok(false) };
         let from = (range.offset as usize).min(value.len());
@@ -142,6 +151,7 @@ impl ZMap for TestMap {
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.asked.lock().unwrap().push(format!("{prefix}/"));
         let mut names: Vec<String> = Vec::new();
         for key in self.objects.lock().unwrap().keys() {
             let rest = if prefix.is_root() {

@@ -1,0 +1,260 @@
+//! The documents of an older style as today's writer would have written them.
+//!
+//! A document that is today's already comes out as it went in: an upgrade may have stopped half-way. Nothing is judged here:
+//! what makes no sense is passed on, and whoever reads today's documents says so.
+//!
+//! Start with [`array`] and [`group`].
+
+use std::borrow::Cow;
+
+use dispatch::Key;
+use model::{NcType, Result};
+
+use super::{Defects, Generation, NCZARR, NCZATTR, NCZGROUP};
+use crate::attrs::{NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
+use crate::dtype::{DType, Kind};
+use crate::fetch::{Source, read};
+use crate::json::{Members, Value};
+use crate::tree::RawRoot;
+
+/// The names of today's members, as the style in upper case has them.
+const UPPER: [(&str, &str); 4] = [
+    (NCZARR_SUPERBLOCK, super::UPPER_SUPERBLOCK),
+    (NCZARR_GROUP, "_NCZARR_GROUP"),
+    (NCZARR_ARRAY, "_NCZARR_ARRAY"),
+    (NCZARR_ATTR, "_NCZARR_ATTR"),
+];
+
+/// The documents of one node, as far as they are there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Documents<'d, 't> {
+    /// `.zarray` or `.zgroup`.
+    pub(crate) marker: Option<&'d Value<'t>>,
+    /// `.zattrs`.
+    pub(crate) attrs: Option<&'d Value<'t>>,
+    /// `.nczvar` or `.nczgroup`.
+    pub(crate) own: Option<&'d Value<'t>>,
+    /// `.nczattr`.
+    pub(crate) types: Option<&'d Value<'t>>,
+}
+
+/// Brings the documents of the root to today's style.
+///
+/// # Errors
+/// `NC_ENCZARR` for a document that cannot be understood; what the map says.
+pub(crate) fn root(source: &Source<'_>, root: &mut RawRoot, generation: Generation) -> Result<()> {
+    let mut stored = [None, None, None];
+    if generation == Generation::Keys {
+        let keys = [NCZARR, NCZGROUP, NCZATTR].map(Key::new);
+        let keys = keys.into_iter().collect::<Result<Vec<_>>>()?;
+        for (place, found) in stored.iter_mut().zip(read(source.map, &keys, source.limits)) {
+            *place = found?;
+        }
+    }
+    let [nczarr, own, types] = stored.each_ref().map(Option::as_ref);
+    let version = nczarr.and_then(|document| document.as_object()?.get("nczarr_version")?.as_str());
+    let documents = Documents { marker: root.zgroup.as_ref(), attrs: root.attrs.as_ref(), own, types };
+    let attrs = group(documents, generation, true);
+    root.attrs = attrs;
+    root.zgroup = root.zgroup.as_ref().map(|document| marker(document, Defects::default()));
+    root.version = version.map(str::to_owned);
+    Ok(())
+}
+
+/// `.zattrs` of an array.
+pub(crate) fn array<'t>(documents: Documents<'_, 't>) -> Option<Value<'t>> {
+    let own = own(documents, NCZARR_ARRAY).map(|own| {
+        let scalar = own.get("storage").and_then(Value::as_str) == Some("scalar");
+        let mut today = renamed(own, &[("dimrefs", "dimension_references")]);
+        if scalar {
+            today.insert("scalar", Value::int(1));
+        }
+        today.insert("storage", Value::string("chunked"));
+        today
+    });
+    attrs(documents, own.map(|own| (NCZARR_ARRAY, Value::Object(own))).into_iter().collect())
+}
+
+/// `.zattrs` of a group.
+pub(crate) fn group<'t>(documents: Documents<'_, 't>, generation: Generation, is_root: bool) -> Option<Value<'t>> {
+    let mut ours = Vec::new();
+    if let Some(own) = own(documents, NCZARR_GROUP) {
+        let own = renamed(own, &[("dims", "dimensions"), ("vars", "arrays")]);
+        ours.push((NCZARR_GROUP, Value::Object(own)));
+    }
+    if is_root {
+        let stored = member(documents.marker, NCZARR_SUPERBLOCK).cloned();
+        let new = || Value::Object([("version", Value::string("2.0.0"))].into_iter().collect());
+        if generation != Generation::Today {
+            ours.push((NCZARR_SUPERBLOCK, stored.unwrap_or_else(new)));
+        }
+    }
+    attrs(documents, ours)
+}
+
+/// `.zarray` or `.zgroup` without what stands elsewhere today, and with the type that elements really have.
+pub(crate) fn marker<'t>(document: &Value<'t>, defects: Defects) -> Value<'t> {
+    let Some(members) = document.as_object() else { return document.clone() };
+    let mut today = Members::new();
+    for (name, value) in members {
+        if UPPER.iter().any(|names| name == names.0 || name == names.1) {
+            continue;
+        }
+        let value = match (name, value) {
+            ("dtype", Value::String(text)) => {
+                defects.true_type(text).map_or_else(|| value.clone(), |text| Value::String(text.into()))
+            }
+            ("fill_value", Value::Array(items)) if items.len() == 1 => items[0].clone(),
+            _ => value.clone(),
+        };
+        today.insert(name.to_owned(), value);
+    }
+    Value::Object(today)
+}
+
+/// Whether the attributes of a node are today's.
+pub(crate) fn is_today(attrs: &Value<'_>) -> bool {
+    let has = |name| attrs.as_object().is_some_and(|members| members.contains_key(name));
+    has(NCZARR_ARRAY) || has(NCZARR_GROUP)
+}
+
+/// A member of a document, under either of its names.
+fn member<'d, 't>(document: Option<&'d Value<'t>>, name: &str) -> Option<&'d Value<'t>> {
+    let members = document?.as_object()?;
+    let upper = UPPER.iter().find(|names| names.0 == name).map_or(name, |names| names.1);
+    members.get(upper).or_else(|| members.get(name))
+}
+
+/// What a node says of its dimensions, and a group of what it holds.
+fn own<'d, 't>(documents: Documents<'d, 't>, name: &str) -> Option<&'d Members<'t>> {
+    documents.own.or_else(|| member(documents.marker, name))?.as_object()
+}
+
+fn renamed<'t>(members: &Members<'t>, names: &[(&str, &'static str)]) -> Members<'t> {
+    let name_of = |name: &str| match names.iter().find(|names| names.0 == name) {
+        Some((_, today)) => Cow::Borrowed(*today),
+        None => Cow::Owned(name.to_owned()),
+    };
+    members.iter().map(|(name, value)| (name_of(name), value.clone())).collect()
+}
+
+/// The attributes with NCZarr's own, `ours`, and the recorded types behind them; `None` if there is nothing at all.
+fn attrs<'t>(documents: Documents<'_, 't>, ours: Vec<(&'static str, Value<'t>)>) -> Option<Value<'t>> {
+    let recorded = documents.types.or_else(|| member(documents.attrs, NCZARR_ATTR));
+    let recorded = recorded.and_then(Value::as_object).and_then(|members| members.get("types")?.as_object());
+    let mut today = Members::new();
+    match documents.attrs {
+        Some(attrs) if is_today(attrs) => return Some(attrs.clone()),
+        Some(Value::Object(members)) => {
+            let old = |name: &str| UPPER.iter().any(|names| name == names.1) || name == NCZARR_ATTR;
+            for (name, value) in members.iter().filter(|(name, _)| !old(name)) {
+                today.insert(name.to_owned(), value.clone());
+            }
+        }
+        Some(other) => return Some(other.clone()),
+        None if ours.is_empty() && recorded.is_none() => return None,
+        None => {}
+    }
+    let mut types: Members<'_> = recorded.into_iter().flatten().map(recorded_type).collect();
+    if today.contains_key(NC_PROPERTIES) && !types.contains_key(NC_PROPERTIES) {
+        types.insert(NC_PROPERTIES, Value::string(">S1"));
+    }
+    for (name, value) in ours {
+        today.insert(name, value);
+        types.insert(name, Value::string("|J0"));
+    }
+    types.insert(NCZARR_ATTR, Value::string("|J0"));
+    today.insert(NCZARR_ATTR, Value::Object([("types", Value::Object(types))].into_iter().collect()));
+    Some(Value::Object(today))
+}
+
+/// A recorded type as it is spelled today: older ones are numbers of types, or have another word for char.
+fn recorded_type<'t>((name, value): (&str, &Value<'t>)) -> (String, Value<'t>) {
+    let number = value.as_str().and_then(|text| text.parse::<i32>().ok()).and_then(NcType::from_code);
+    let today = match (number, value.as_str()) {
+        (Some(ty), _) => Some(DType::attribute_name(ty, 1)),
+        (None, Some(text)) if DType::kind_of(text) == Kind::Utf32(1) => Some(">S1".to_owned()),
+        _ => None,
+    };
+    (name.to_owned(), today.map_or_else(|| value.clone(), |text| Value::String(text.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{Json, parse, text};
+    use dispatch::Limits;
+
+    fn value(text: &str) -> Json {
+        parse(text.as_bytes(), &Limits::default()).unwrap()
+    }
+
+    fn printed(value: Option<Value<'_>>) -> String {
+        value.as_ref().map_or_else(String::new, text)
+    }
+
+    #[test]
+    fn all_styles_of_an_array_become_one() {
+        let today = r#"{"u": [5], "_nczarr_array": {"dimension_references": ["/x"], "storage": "chunked"}, "_nczarr_attr": {"types": {"u": "<i4", "c": ">S1", "s": "|S1", "_nczarr_array": "|J0", "_nczarr_attr": "|J0"}}}"#;
+        let plain = value(r#"{"u": [5]}"#);
+        let (own, types) = (
+            value(r#"{"dimrefs": ["/x"], "storage": "contiguous"}"#),
+            value(r#"{"types": {"u": "4", "c": "2", "s": "12"}}"#),
+        );
+        let documents = Documents { attrs: Some(&plain), own: Some(&own), types: Some(&types), marker: None };
+        assert_eq!(printed(array(documents)), today);
+        for (array_name, attr_name, char) in
+            [("_NCZARR_ARRAY", "_NCZARR_ATTR", "<U1"), ("_nczarr_array", "_nczarr_attr", ">S1")]
+        {
+            let marker = value(&format!(r#"{{"{array_name}": {{"dimrefs": ["/x"], "storage": "chunked"}}}}"#));
+            let attrs = value(&format!(
+                r#"{{"u": [5], "{attr_name}": {{"types": {{"u": "<i4", "c": "{char}", "s": "|S1"}}}}}}"#
+            ));
+            let documents = Documents { marker: Some(&marker), attrs: Some(&attrs), ..Documents::default() };
+            assert_eq!(printed(array(documents)), today);
+        }
+        let done = value(today);
+        let documents = Documents { attrs: Some(&done), own: Some(&own), ..Documents::default() };
+        assert_eq!(printed(array(documents)), today);
+    }
+
+    #[test]
+    fn a_scalar_is_marked_and_nothing_stays_nothing() {
+        let own = value(r#"{"dimrefs": [], "storage": "scalar"}"#);
+        let documents = Documents { own: Some(&own), ..Documents::default() };
+        assert!(printed(array(documents)).starts_with(
+            r#"{"_nczarr_array": {"dimension_references": [], "storage": "chunked", "scalar": 1}, "_nczarr_attr""#
+        ));
+        assert_eq!(array(Documents::default()), None);
+        assert_eq!(group(Documents::default(), Generation::Keys, false), None);
+        for odd in ["[]", "4", "null"] {
+            let odd = value(odd);
+            let documents = Documents { attrs: Some(&odd), own: Some(&odd), types: Some(&odd), marker: Some(&odd) };
+            assert_eq!(array(documents), Some(odd.clone()));
+            assert_eq!(marker(&odd, Defects::default()), odd);
+        }
+    }
+
+    #[test]
+    fn groups_and_the_root() {
+        let zgroup = value(
+            r#"{"zarr_format": 2, "_NCZARR_SUPERBLOCK": {"version": "1.9"}, "_NCZARR_GROUP": {"dims": {"x": 4}, "vars": ["a"], "groups": []}}"#,
+        );
+        let documents = Documents { marker: Some(&zgroup), ..Documents::default() };
+        assert_eq!(
+            printed(group(documents, Generation::Upper, true)),
+            r#"{"_nczarr_group": {"dimensions": {"x": 4}, "arrays": ["a"], "groups": []}, "_nczarr_superblock": {"version": "1.9"}, "_nczarr_attr": {"types": {"_nczarr_group": "|J0", "_nczarr_superblock": "|J0", "_nczarr_attr": "|J0"}}}"#
+        );
+        assert_eq!(text(&marker(&zgroup, Defects::default())), r#"{"zarr_format": 2}"#);
+    }
+
+    #[test]
+    fn markers_tell_what_is_there() {
+        let zarray = value(r#"{"dtype": ">i4", "fill_value": [7], "_nczarr_array": {}, "x": 1}"#);
+        let defects = Defects { swapped: true, wide_char: true };
+        assert_eq!(text(&marker(&zarray, defects)), r#"{"dtype": "<i4", "fill_value": 7, "x": 1}"#);
+        let zarray = value(r#"{"dtype": "<U1", "fill_value": ""}"#);
+        assert_eq!(text(&marker(&zarray, defects)), r#"{"dtype": ">S1", "fill_value": ""}"#);
+        assert_eq!(marker(&zarray, Defects::default()), zarray);
+    }
+}
