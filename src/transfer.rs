@@ -296,6 +296,7 @@ impl Part<'_> {
         let slab = self.selection.slab();
         self.check()?;
         self.check_type(ty)?;
+        self.access.look(&slab)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get(&slab, MemMut::Fixed { ty, out })
         })

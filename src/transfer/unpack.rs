@@ -111,6 +111,7 @@ impl Part<'_> {
         let slab = self.selection.slab();
         self.check()?;
         self.check_type(T::TYPE)?;
+        self.access.look(&slab)?;
         Buffer::fill(self.bytes(size_of::<T>())? / size_of::<T>(), |out| {
             self.access.get_linear(&slab, MemMut::Fixed { ty: T::TYPE, out }, linear)
         })
@@ -121,6 +122,7 @@ impl Part<'_> {
     fn fetch_as<T: Real>(&self, ty: NcType, linear: &Linear) -> Result<Buffer<T>> {
         let (slab, own) = (self.selection.slab(), self.access.xtype());
         self.check()?;
+        self.access.look(&slab)?;
         let row = LinearRow::new(ty, linear)?;
         let stored = Buffer::<u8>::fill(self.bytes(ty.size().unwrap_or(1))?, |out| {
             self.access.get(&slab, MemMut::Fixed { ty: own, out })

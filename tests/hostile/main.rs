@@ -6,6 +6,7 @@ mod alloc;
 mod cases;
 mod classic_fuzz;
 mod classic_map;
+mod classic_memory;
 
 use std::path::Path;
 use std::time::Instant;

@@ -199,6 +199,15 @@ pub trait VarData: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether what a hyperslab is read from is there, as far as a look tells: asked before memory is taken for it.
+    /// The hyperslab was checked.
+    ///
+    /// # Errors
+    /// What [`VarData::get`] would say, as far as it is known without reading.
+    fn look(&self, _slab: &Slab<'_>) -> Result<()> {
+        Ok(())
+    }
+
     /// Reads a hyperslab as floats or doubles, each element transformed on the way.
     ///
     /// Arithmetic is that of doubles, in memory of floats too, where the result is rounded. Where this is not

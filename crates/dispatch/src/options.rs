@@ -11,6 +11,8 @@ pub struct Limits {
     pub json_depth: usize,
     /// Bytes of a metadata document. Default 64 MiB.
     pub document: u64,
+    /// Bytes that the metadata of a dataset that is one file may take in memory beyond its bytes in the file. Default 28 MiB.
+    pub metadata: u64,
     /// Dimensions of a variable. Default 1024.
     pub rank: usize,
     /// Bytes of a key. Default 64 KiB (a map may allow less).
@@ -23,7 +25,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { json_depth: 128, document: 64 << 20, rank: 1024, key: 64 << 10, chunk: 2 << 30, entries: 10_000_000 }
+        Self {
+            json_depth: 128,
+            document: 64 << 20,
+            metadata: 28 << 20,
+            rank: 1024,
+            key: 64 << 10,
+            chunk: 2 << 30,
+            entries: 10_000_000,
+        }
     }
 }
 

@@ -33,7 +33,8 @@ pub(crate) struct Here {
     pub(crate) pattern: Option<Vec<u8>>,
     /// How many of its records have been filled or written; of a fixed variable there is one.
     pub(crate) ready: Arc<AtomicU64>,
-    array: OnceLock<FlatArray>,
+    /// Made when it is first asked for.
+    array: OnceLock<Box<FlatArray>>,
 }
 
 /// How much of the data is there already.
@@ -71,9 +72,19 @@ impl Current {
                 _ => var.fill_value().map(|value| fill::pattern(&value)).transpose()?,
             };
             let ready = Arc::new(AtomicU64::new(ready(slot)));
-            Ok(Here { slot: slot.clone(), own: layout.own_len(slot), pattern, ready, array: OnceLock::new() })
+            Ok::<_, Error>(Here {
+                slot: slot.clone(),
+                own: layout.own_len(slot),
+                pattern,
+                ready,
+                array: OnceLock::new(),
+            })
         };
-        let vars = layout.slots.iter().zip(model.vars()).map(here).collect::<Result<_>>()?;
+        // Collecting results would not know how many there are.
+        let mut vars = Vec::with_capacity(layout.slots.len());
+        for of in layout.slots.iter().zip(model.vars()) {
+            vars.push(here(of)?);
+        }
         Ok(Self { layout, store, vars, growing: Arc::default(), writable, options: options.clone() })
     }
 
@@ -129,7 +140,7 @@ impl Current {
             writable: self.writable,
             short: Short::Error,
         })?;
-        Ok(here.array.get_or_init(|| array))
+        Ok(here.array.get_or_init(|| Box::new(array)))
     }
 }
 

@@ -96,10 +96,11 @@ pub(crate) fn recsize(slots: &[Slot]) -> u64 {
 /// # Errors
 /// `NC_EVARSIZE` naming the variable that is too large; `NC_EUNLIMPOS`.
 pub(crate) fn sizes(model: &Model) -> Result<Vec<Slot>> {
-    model
-        .vars()
-        .map(|(id, _)| size(model, id).map_err(|error| error.at(model.var_path(id).unwrap_or_default())))
-        .collect()
+    let mut slots = Vec::with_capacity(model.vars().len());
+    for (id, _) in model.vars() {
+        slots.push(size(model, id).map_err(|error| error.at(model.var_path(id).unwrap_or_default()))?);
+    }
+    Ok(slots)
 }
 
 fn size(model: &Model, id: VarId) -> Result<Slot> {

@@ -14,6 +14,7 @@ mod commit;
 mod copy;
 mod create;
 mod current;
+mod cursor;
 mod dataset;
 mod driver;
 mod fill;

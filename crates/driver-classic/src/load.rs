@@ -1,7 +1,8 @@
 //! A header as a model and a layout: what its lists mean together, and whether that can be.
 //!
-//! Sizes are computed, never taken from the header; a size there that is nothing any writer would have stored means
-//! that a length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
+//! Sizes are computed, never taken from the header. A size there that is nothing any writer would have stored is no
+//! matter where the places of the variables and the end of the file confirm what was computed; else it means that a
+//! length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
 
 use model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
 
@@ -35,18 +36,21 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     let kind = header.kind;
     let told = header.records.unwrap_or(0);
     let mut model = Model::new();
-    for (name, len) in &header.dims {
-        let unlimited = *len == 0;
-        if unlimited && model.dims().any(|(_, dim)| dim.unlimited) {
+    model.reserve(header.dims.len(), header.vars.len());
+    let mut has_records = false;
+    for (name, len) in header.dims {
+        let unlimited = len == 0;
+        if unlimited && has_records {
             return Err(ErrorKind::Unlimit.context(format!("dimension {name:?} is a second one without length")));
         }
-        model.add_dim(GroupId::ROOT, name, if unlimited { told } else { *len }, unlimited)?;
+        has_records |= unlimited;
+        model.add_dim(GroupId::ROOT, name, if unlimited { told } else { len }, unlimited)?;
     }
     model.group_mut(GroupId::ROOT)?.atts = header.atts;
-    let mut stated = Vec::new();
+    let mut stated = Vec::with_capacity(header.vars.len());
     for var in header.vars {
         stated.push((var.vsize, var.begin));
-        model.add_var(variable(var, &model)?)?;
+        model.add_var(variable(var))?;
     }
     let mut slots = layout::sizes(&model)?;
     for (slot, (_, begin)) in slots.iter_mut().zip(&stated) {
@@ -54,14 +58,6 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     }
     let mut layout = Layout { header: header.len, slots, ..Layout::default() };
     layout.derive();
-    for (id, (vsize, _)) in stated.iter().enumerate() {
-        if let Some(problem) = doubt(kind, &layout.slots[id], *vsize, size) {
-            let id = VarId(id as u32);
-            let path = model.var_path(id)?;
-            model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(problem).at(path));
-        }
-    }
-    doubt_records(&mut model, &layout)?;
     let records = match header.records {
         Some(records) => records,
         None => {
@@ -70,7 +66,9 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
             records
         }
     };
-    check_places(&model, &layout)?;
+    doubt_sizes(&mut model, &layout, &stated, kind, (header.records, size), &mut notes)?;
+    doubt_records(&mut model, &layout)?;
+    check_places(kind, &model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
         ErrorKind::NotNc.context(format!("{records} records of {} bytes are more than a file can hold", layout.recsize))
     })?;
@@ -78,29 +76,71 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
         let path = model.var_path(id)?;
         model.var_mut(id)?.problem.get_or_insert(ErrorKind::VarMeta.context(problem).at(path));
     }
-    if whole.saturating_sub(size) > size.max(MISSING) {
-        let what = format!("the header tells of {records} records, {whole} bytes; the file has {size}");
-        for (at, _) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record) {
-            let id = VarId(at as u32);
-            let path = model.var_path(id)?;
-            model.var_mut(id)?.problem.get_or_insert(ErrorKind::Trunc.context(what.as_str()).at(path));
-        }
-    }
     if let Some((_, dim)) = model.dims().find(|(_, dim)| dim.unlimited) {
         dim.grow(records);
     }
     Ok(Loaded { kind, model, layout, records, whole, notes, odd_names: header.odd_names })
 }
 
-fn variable(var: HeaderVar, model: &Model) -> Result<Var> {
-    let ids: Vec<_> = model.dims().map(|(id, _)| id).collect();
-    // Places in the list are checked when they are read.
-    let dims = var.dims.iter().filter_map(|&place| ids.get(place).copied()).collect();
+fn variable(var: HeaderVar) -> Var {
     let fill = match var.atts.get(FILL_VALUE) {
         Some(value) if value.nc_type() == var.ty && value.len() == 1 => VarFill::Value(value.clone()),
         _ => VarFill::Default,
     };
-    Ok(Var { name: var.name, xtype: var.ty, dims, atts: var.atts, fill, ..Var::default() })
+    Var { name: var.name, xtype: var.ty, dims: var.dims, atts: var.atts, fill, ..Var::default() }
+}
+
+/// Puts in doubt the variables with a size, as the header states it, that is nothing any writer would have stored, and
+/// that nothing else confirms. `stated`: sizes and places; `told`: the number of records, if the header tells, and the
+/// size of the file.
+fn doubt_sizes(
+    model: &mut Model,
+    layout: &Layout,
+    stated: &[(u64, u64)],
+    kind: Kind,
+    told: (Option<u64>, u64),
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let next = following(layout);
+    for (at, (slot, &(vsize, _))) in layout.slots.iter().zip(stated).enumerate() {
+        let Some(problem) = doubt(kind, slot, vsize, told.1) else { continue };
+        let id = VarId(at as u32);
+        let path = model.var_path(id)?;
+        if confirmed(layout, slot, next.get(at).copied().flatten(), told) {
+            notes.push(format!("{path}: {problem}; its place confirms the first"));
+            continue;
+        }
+        let problem = format!("{problem}: one of them is damaged");
+        model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(problem).at(path));
+    }
+    Ok(())
+}
+
+/// Where the next variable of the same section begins, by variable.
+fn following(layout: &Layout) -> Vec<Option<u64>> {
+    let mut next = vec![None; layout.slots.len()];
+    let mut ahead = [None; 2];
+    for (next, slot) in next.iter_mut().zip(&layout.slots).rev() {
+        *next = ahead[usize::from(slot.record)].replace(slot.begin);
+    }
+    next
+}
+
+/// Whether the size of a variable is what the places of the others, or the end of the file, leave it, to the byte.
+fn confirmed(layout: &Layout, slot: &Slot, next: Option<u64>, (records, size): (Option<u64>, u64)) -> bool {
+    let ends_at = |end: Option<u64>, padding: u64| end.is_some_and(|end| end == size || end - padding == size);
+    let padding = layout.own_len(slot).saturating_sub(slot.bytes);
+    match (next, slot.record) {
+        (Some(next), _) => slot.begin.checked_add(slot.len) == Some(next),
+        (None, false) if layout.recsize > 0 => slot.begin.checked_add(slot.len) == Some(layout.begin_rec),
+        (None, false) => ends_at(slot.begin.checked_add(slot.len), padding),
+        // The last part of a record. Where there is none, nothing is read.
+        (None, true) => match records {
+            Some(0) => true,
+            Some(records) => ends_at(layout.size(records), padding),
+            None => false,
+        },
+    }
 }
 
 /// What is wrong with the size that the header states. Writers have stored it without padding, as much of it as fits
@@ -114,8 +154,7 @@ fn doubt(kind: Kind, slot: &Slot, stated: u64, size: u64) -> Option<String> {
         || (large && (stated == u64::from(TOO_LARGE) || stated == low(slot.len)))
         || (slot.record && stated == 0);
     let (len, found) = (slot.len, stated);
-    (!fine)
-        .then(|| format!("its dimensions and type make {len} bytes, the header says {found}: one of them is damaged"))
+    (!fine).then(|| format!("its dimensions and type make {len} bytes, the header says {found}"))
 }
 
 /// Where the size of the last record variable is in doubt, so is the size of all records. Those of the others are
@@ -142,10 +181,6 @@ fn counted(layout: &Layout, size: u64) -> u64 {
     bytes.checked_div(layout.recsize).unwrap_or(0)
 }
 
-/// If more than this and more than half of a file is missing, the number of records is not believed: memory is not taken
-/// for records that nothing stands for.
-const MISSING: u64 = 16 << 20;
-
 /// Whether the variable that lies last was moved by damage to where it begins: there is room before it, which is legal,
 /// and the file ends before its values do, which a file that is whole does not.
 fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
@@ -170,13 +205,16 @@ fn moved(layout: &Layout, records: u64, size: u64) -> Option<(VarId, String)> {
 }
 
 /// Refuses places that overlap one another or the header.
-fn check_places(model: &Model, layout: &Layout) -> Result<()> {
+fn check_places(kind: Kind, model: &Model, layout: &Layout) -> Result<()> {
     let mut end = layout.header;
     for record in [false, true] {
         for (at, slot) in layout.slots.iter().enumerate().filter(|(_, slot)| slot.record == record) {
-            if slot.begin < end || slot.begin > i64::MAX as u64 {
+            if slot.begin < end || slot.begin > kind.furthest() {
                 let path = model.var_path(VarId(at as u32)).unwrap_or_default();
-                let what = format!("{path}: it begins at byte {}, inside what ends at {end}", slot.begin);
+                let (begin, most) = (slot.begin, kind.furthest());
+                let what = format!(
+                    "{path}: it begins at byte {begin}; what is before it ends at {end}, and no place is further than {most}"
+                );
                 return Err(ErrorKind::NotNc.context(what));
             }
             let after = slot.begin.checked_add(slot.len).filter(|&after| after <= i64::MAX as u64);

@@ -40,18 +40,21 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
     open_store(request, if request.writable { Store::memory(bytes.to_vec()) } else { Store::fixed(bytes) })
 }
 
+/// No memory is taken for more than so much of a record that nothing stands for.
+const MISSING: u64 = 16 << 20;
+
 fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
     let at = |error: model::Error| error.at(request.target);
     let size = store.size()?;
-    let header = parse::read(size, &options.limits, |len| store.read(0, len)).map_err(at)?;
+    let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);
     let loaded = load::load(header, size).map_err(at)?;
     let Loaded { kind, model, layout, records, whole, mut notes, odd_names } = loaded;
     // Of a record that was cut short the rest reads as zeros. More than that is lost, and so is what lies before the
     // records.
     let missing = whole.saturating_sub(size);
-    let in_last_record = records > 0 && missing < layout.recsize;
+    let in_last_record = records > 0 && missing < layout.recsize && missing <= MISSING;
     if missing > 0 && in_last_record {
         store.zeros_until(whole);
     }

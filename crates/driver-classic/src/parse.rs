@@ -1,14 +1,18 @@
 //! [`Header`]: the lists at the start of a file, as they are written there.
 //!
-//! Nothing is allocated for a number that the rest of the file cannot back, and nothing is believed but the grammar:
-//! what the lists mean together is `load`'s business.
+//! Nothing is believed but the grammar: what the lists mean together is `load`'s business. How many bytes there may be,
+//! in the file and in memory, `cursor` watches.
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
 use dispatch::Limits;
-use model::{Att, Error, ErrorKind, NcType, Result, Values};
+use model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
 
+use crate::current::Here;
+use crate::cursor::{Cursor, What};
 use crate::kind::Kind;
+use crate::layout::Slot;
+use crate::store::Store;
 
 pub(crate) const DIMENSIONS: u32 = 10;
 pub(crate) const VARIABLES: u32 = 11;
@@ -35,58 +39,46 @@ pub(crate) struct Header {
 pub(crate) struct HeaderVar {
     pub(crate) name: String,
     /// Places in the list of dimensions, all of which are there.
-    pub(crate) dims: Vec<usize>,
+    pub(crate) dims: Vec<DimId>,
     pub(crate) atts: Att,
     pub(crate) ty: NcType,
     pub(crate) vsize: u64,
     pub(crate) begin: u64,
 }
 
-/// Why reading a header stopped.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    /// So many bytes from the start of the file on are needed; they are there.
-    More(u64),
-    /// It cannot be read.
-    Bad(Error),
-}
-
-type Step<T> = std::result::Result<T, Stop>;
-
-fn bad<T>(error: Error) -> Step<T> {
-    Err(Stop::Bad(error))
-}
-
-/// Reads a header of which `bytes`, the first of a file of `size` bytes, are in memory.
-pub(crate) fn header(bytes: &[u8], size: u64, limits: &Limits) -> Step<Header> {
-    let mut cursor = Cursor { bytes, size, at: 0, kind: Kind::Cdf1, odd_names: false, rank: limits.rank };
-    let magic = match cursor.take(4, &|| "the first bytes".to_owned()) {
-        Err(Stop::Bad(_)) => {
-            return bad(ErrorKind::NotNc.context(format!("a file of {size} bytes, less than a header")));
-        }
-        magic => magic?,
-    };
+/// Reads the header of a file of `size` bytes.
+///
+/// # Errors
+/// `NC_ENOTNC` if it is none; `NC_ETRUNC` if it is cut short; `NC_EFILEMETA` if it is longer, or takes more memory, than
+/// the limits allow; `NC_EBADNAME`, `NC_EBADTYPE`, `NC_EBADDIM`, `NC_EDIMSIZE`, `NC_EMAXDIMS`, `NC_ENAMEINUSE` as the rule
+/// says; what the system says.
+pub(crate) fn read(store: &Store, size: u64, limits: &Limits) -> Result<Header> {
+    let mut cursor = Cursor::new(store, size, limits);
+    if size < 4 {
+        return Err(ErrorKind::NotNc.context(format!("a file of {size} bytes, less than a header")));
+    }
+    let magic = cursor.word(&|| "the first bytes".to_owned())?.to_be_bytes();
     let kind = match magic {
-        [b'C', b'D', b'F', version] => Kind::of_version(*version),
+        [b'C', b'D', b'F', version] => Kind::of_version(version),
         _ => None,
     };
     let Some(kind) = kind else {
         let what = format!("byte 0: expected CDF and the version 1, 2 or 5, found {magic:02x?}");
-        return bad(ErrorKind::NotNc.context(what));
+        return Err(ErrorKind::NotNc.context(what));
     };
     cursor.kind = kind;
     let records = cursor.count(&|| "the number of records".to_owned())?;
     let streaming = if kind == Kind::Cdf5 { u64::MAX } else { u32::MAX.into() };
     if kind == Kind::Cdf5 && records != streaming && records > i64::MAX as u64 {
-        return bad(ErrorKind::NotNc.context(format!("byte 4: {records} records")));
+        return Err(ErrorKind::NotNc.context(format!("byte 4: {records} records")));
     }
-    let dims = cursor.dims()?;
-    let atts = cursor.atts("the dataset")?;
-    let vars = cursor.vars(dims.len())?;
-    let len = cursor.at as u64;
-    if let Some(name) = cursor.another(&dims, &vars) {
+    let dims = dims(&mut cursor)?;
+    let atts = atts(&mut cursor, "the dataset")?;
+    let vars = vars(&mut cursor, dims.len())?;
+    let len = cursor.at();
+    if let Some(name) = another(&cursor, &dims, &vars) {
         let what = format!("byte {len}: the list has {} variables, and variable {name:?} follows it", vars.len());
-        return bad(ErrorKind::NotNc.context(what));
+        return Err(ErrorKind::NotNc.context(what));
     }
     Ok(Header {
         kind,
@@ -99,210 +91,150 @@ pub(crate) fn header(bytes: &[u8], size: u64, limits: &Limits) -> Step<Header> {
     })
 }
 
-struct Cursor<'b> {
-    bytes: &'b [u8],
-    size: u64,
-    at: usize,
-    kind: Kind,
-    odd_names: bool,
-    rank: usize,
+/// What an entry of a table with names takes: itself, its place in the index, and what an allocation takes beside.
+const fn entry<T>() -> u64 {
+    (size_of::<(usize, String, T)>() + 24 + 16) as u64
 }
 
-/// What is being read, for errors.
-type What<'w> = &'w dyn Fn() -> String;
+/// What a dimension takes in memory, names left out.
+const DIM: u64 = (size_of::<(String, u64)>() + size_of::<Dim>() + 32) as u64 + entry::<DimId>();
 
-impl<'b> Cursor<'b> {
-    /// Bytes that the file still has.
-    fn rest(&self) -> u64 {
-        self.size.saturating_sub(self.at as u64)
+/// What an attribute takes, its name and values left out.
+const ATT: u64 = entry::<Values>() + 16;
+
+/// What a table of attributes takes beside them.
+const ATTS: u64 = 64;
+
+/// What a variable takes, its name, dimensions and attributes left out.
+const VAR: u64 =
+    (size_of::<HeaderVar>() + size_of::<Var>() + size_of::<Slot>() + size_of::<Here>() + 64) as u64 + entry::<VarId>();
+
+/// The number of entries of a list, of which each takes `least` bytes of the file or more, and `cost` of memory beside.
+fn list(cursor: &mut Cursor<'_>, tag: u32, least: u64, cost: u64, name: &str, owner: &str) -> Result<usize> {
+    let at = cursor.at();
+    let what = || format!("the list of {name} of {owner}");
+    let found = cursor.word(&what)?;
+    let entries = cursor.count(&what)?;
+    if found != tag && (found, entries) != (0, 0) {
+        let what = format!("byte {at}: {}: expected the tag {tag}, or 0 and no entry, found {found}", what());
+        return Err(ErrorKind::NotNc.context(what));
     }
+    let most = entries.checked_mul(least).filter(|&bytes| bytes <= cursor.rest());
+    let Some(entries) = most.and_then(|_| usize::try_from(entries).ok()) else {
+        return Err(cursor.ends(format_args!("{entries} entries, at least {least}"), &what));
+    };
+    cursor.charge((entries as u64).checked_mul(cost), &|| format!("{}, {entries} of them", what()))?;
+    Ok(entries)
+}
 
-    /// The error for something of `bytes` bytes that the rest of the file cannot hold.
-    fn ends(&self, bytes: impl std::fmt::Display, what: What<'_>) -> Error {
-        let (at, rest) = (self.at, self.rest());
-        ErrorKind::Trunc.context(format!("byte {at}: {}: {bytes} bytes expected, the file has {rest} more", what()))
-    }
-
-    fn take(&mut self, len: u64, what: What<'_>) -> Step<&'b [u8]> {
-        if len > self.rest() {
-            return bad(self.ends(len, what));
+fn dims(cursor: &mut Cursor<'_>) -> Result<Vec<(String, u64)>> {
+    // A name of one character, padded, and two numbers.
+    let least = 4 + 2 * cursor.kind.count_width() as u64;
+    let entries = list(cursor, DIMENSIONS, least, DIM, "dimensions", "the dataset")?;
+    let mut dims = Vec::with_capacity(entries);
+    for number in 0..entries {
+        let name = twice(cursor, &|| format!("dimension {number}"))?;
+        let at = cursor.at();
+        let len = cursor.count(&|| format!("dimension {name:?}: its length"))?;
+        if len > i64::MAX as u64 {
+            return Err(ErrorKind::DimSize.context(format!("byte {at}: dimension {name:?}: length {len}")));
         }
-        let end = self.at as u64 + len;
-        // What the file has, memory may not have room for.
-        let range = usize::try_from(end).ok().and_then(|end| Some((self.bytes.get(self.at..end)?, end)));
-        match range {
-            Some((bytes, end)) => {
-                self.at = end;
-                Ok(bytes)
-            }
-            None => Err(Stop::More(end)),
-        }
+        dims.push((name, len));
     }
+    Ok(dims)
+}
 
-    fn number(&mut self, width: usize, what: What<'_>) -> Step<u64> {
-        let bytes = self.take(width as u64, what)?;
-        Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+/// A name that is in memory twice: by itself, and in a table of names.
+fn twice(cursor: &mut Cursor<'_>, what: What<'_>) -> Result<String> {
+    let name = cursor.name(what)?;
+    cursor.charge(Some(name.len() as u64), what)?;
+    Ok(name)
+}
+
+fn atts(cursor: &mut Cursor<'_>, owner: &str) -> Result<Att> {
+    let least = 4 + 4 + 2 * cursor.kind.count_width() as u64;
+    let entries = list(cursor, ATTRIBUTES, least, ATT, "attributes", owner)?;
+    let mut atts = Att::default();
+    if entries > 0 {
+        cursor.charge(Some(ATTS), &|| format!("the list of attributes of {owner}"))?;
+        atts.reserve_exact(entries);
     }
-
-    fn count(&mut self, what: What<'_>) -> Step<u64> {
-        self.number(self.kind.count_width(), what)
-    }
-
-    fn word(&mut self, what: What<'_>) -> Step<u32> {
-        Ok(self.number(4, what)? as u32)
-    }
-
-    /// Skips to a multiple of four; what stands there means nothing.
-    fn pad(&mut self, what: What<'_>) -> Step<()> {
-        let rest = self.at.next_multiple_of(4) - self.at;
-        self.take(rest as u64, what).map(drop)
-    }
-
-    /// The number of entries of a list, of which each takes `least` bytes or more.
-    fn list(&mut self, tag: u32, least: u64, name: &str, owner: &str) -> Step<u64> {
-        let at = self.at;
-        let what = || format!("the list of {name} of {owner}");
-        let found = self.word(&what)?;
-        let entries = self.count(&what)?;
-        if found != tag && (found, entries) != (0, 0) {
-            let what = format!("byte {at}: {}: expected the tag {tag}, or 0 and no entry, found {found}", what());
-            return bad(ErrorKind::NotNc.context(what));
-        }
-        if entries.checked_mul(least).is_none_or(|bytes| bytes > self.rest()) {
-            return bad(self.ends(format!("{entries} entries, at least {least}"), &what));
-        }
-        Ok(entries)
-    }
-
-    fn name(&mut self, what: What<'_>) -> Step<String> {
-        let at = self.at;
-        let what = || format!("{}: its name", what());
-        let len = self.count(&what)?;
-        if len == 0 {
-            return bad(ErrorKind::BadName.context(format!("byte {at}: {}: it is empty", what())));
-        }
-        let bytes = self.take(len, &what)?;
-        self.pad(&what)?;
-        Ok(match std::str::from_utf8(bytes) {
-            Ok(name) => name.to_owned(),
-            Err(_) => {
-                self.odd_names = true;
-                String::from_utf8_lossy(bytes).into_owned()
-            }
-        })
-    }
-
-    fn dims(&mut self) -> Step<Vec<(String, u64)>> {
-        // A name of one character, padded, and two numbers.
-        let entries = self.list(DIMENSIONS, 4 + 2 * self.kind.count_width() as u64, "dimensions", "the dataset")?;
-        let mut dims = Vec::new();
-        for number in 0..entries {
-            let name = self.name(&|| format!("dimension {number}"))?;
-            let at = self.at;
-            let len = self.count(&|| format!("dimension {name:?}: its length"))?;
-            if len > i64::MAX as u64 {
-                return bad(ErrorKind::DimSize.context(format!("byte {at}: dimension {name:?}: length {len}")));
-            }
-            dims.push((name, len));
-        }
-        Ok(dims)
-    }
-
-    fn atts(&mut self, owner: &str) -> Step<Att> {
-        let entries = self.list(ATTRIBUTES, 4 + 4 + 2 * self.kind.count_width() as u64, "attributes", owner)?;
-        let mut atts = Att::default();
-        for number in 0..entries {
-            let at = self.at;
-            let name = self.name(&|| format!("{owner}: attribute {number}"))?;
-            let what = || format!("{owner}: attribute {name:?}");
-            let ty = self.ty(&what)?;
-            let values = self.values(ty, &what)?;
-            if atts.insert(name.clone(), values).is_some() {
-                let what = format!("byte {at}: {owner}: a second attribute {name:?}");
-                return bad(ErrorKind::NameInUse.context(what));
-            }
-        }
-        Ok(atts)
-    }
-
-    fn ty(&mut self, what: What<'_>) -> Step<NcType> {
-        let at = self.at;
-        let code = self.word(&|| format!("{}: its type", what()))?;
-        let ty = i32::try_from(code).ok().and_then(NcType::from_code).filter(|&ty| self.kind.has(ty));
-        ty.map_or_else(
-            || bad(ErrorKind::BadType.context(format!("byte {at}: {}: there is no type {code}", what()))),
-            Ok,
-        )
-    }
-
-    fn values(&mut self, ty: NcType, what: What<'_>) -> Step<Values> {
+    for number in 0..entries {
+        let at = cursor.at();
+        let name = cursor.name(&|| format!("{owner}: attribute {number}"))?;
+        let what = || format!("{owner}: attribute {name:?}");
+        let ty = ty(cursor, &what)?;
         let what = || format!("{}: its values", what());
-        let entries = self.count(&what)?;
-        let item = ty.size().unwrap_or(1);
-        let Some(len) = entries.checked_mul(item as u64) else {
-            return bad(self.ends(format!("{entries} times {item}"), &what));
-        };
-        let mut bytes = self.take(len, &what)?.to_vec();
-        self.pad(&what)?;
-        swap(&mut bytes, item);
-        // The type has a fixed size, and the bytes are whole elements.
-        Values::from_native_bytes(ty, &bytes)
-            .map_or_else(|| bad(ErrorKind::Internal.context(format!("{}: no values", what()))), Ok)
-    }
-
-    fn vars(&mut self, dims: usize) -> Step<Vec<HeaderVar>> {
-        let width = self.kind.count_width() as u64;
-        // Name, rank, an empty list of attributes, type, vsize and begin.
-        let least = (4 + width) + width + (4 + width) + 4 + width + self.kind.offset_width() as u64;
-        let entries = self.list(VARIABLES, least, "variables", "the dataset")?;
-        let mut vars = Vec::new();
-        for number in 0..entries {
-            let name = self.name(&|| format!("variable {number}"))?;
-            vars.push(self.var(name, dims)?);
+        let number = cursor.count(&what)?;
+        let values = cursor.values(ty, number, &what)?;
+        if atts.contains_key(&name) {
+            return Err(ErrorKind::NameInUse.context(format!("byte {at}: {owner}: a second attribute {name:?}")));
         }
-        Ok(vars)
+        atts.insert(name, values);
     }
+    Ok(atts)
+}
 
-    /// The name of a sound entry behind the list of variables, which has lost it. What was left there by a longer header
-    /// of before speaks of variables that are in the list as well, or of none.
-    fn another(&self, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
-        let mut rest = Cursor { ..*self };
-        let name = rest.name(&|| String::new()).ok()?;
-        let var = rest.var(name, dims.len()).ok()?;
-        let lens = var.dims.iter().enumerate().map(|(at, &dim)| (at, dims.get(dim).map_or(0, |&(_, len)| len)));
-        let first = lens.filter(|&(at, len)| at > 0 || len > 0).map(|(_, len)| len);
-        let bytes = first.fold(var.ty.size().map(|item| item as u64), |bytes, len| bytes?.checked_mul(len));
-        let sound = bytes.and_then(|bytes| bytes.checked_next_multiple_of(4)) == Some(var.vsize);
-        let fresh = vars.iter().all(|known| known.name != var.name);
-        (sound && fresh && var.begin >= rest.at as u64).then_some(var.name)
+fn ty(cursor: &mut Cursor<'_>, what: What<'_>) -> Result<NcType> {
+    let at = cursor.at();
+    let code = cursor.word(&|| format!("{}: its type", what()))?;
+    let ty = i32::try_from(code).ok().and_then(NcType::from_code).filter(|&ty| cursor.kind.has(ty));
+    ty.ok_or_else(|| ErrorKind::BadType.context(format!("byte {at}: {}: there is no type {code}", what())))
+}
+
+fn vars(cursor: &mut Cursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
+    let width = cursor.kind.count_width() as u64;
+    // Name, rank, an empty list of attributes, type, vsize and begin.
+    let least = (4 + width) + width + (4 + width) + 4 + width + cursor.kind.offset_width() as u64;
+    let entries = list(cursor, VARIABLES, least, VAR, "variables", "the dataset")?;
+    let mut vars = Vec::with_capacity(entries);
+    for number in 0..entries {
+        let name = twice(cursor, &|| format!("variable {number}"))?;
+        vars.push(var(cursor, name, dims)?);
     }
+    Ok(vars)
+}
 
-    fn var(&mut self, name: String, all: usize) -> Step<HeaderVar> {
-        let what = || format!("variable {name:?}");
-        let at = self.at;
-        let rank = self.count(&|| format!("{}: its rank", what()))?;
-        if rank > self.rank as u64 {
-            let what = format!("byte {at}: {}: {rank} dimensions; the limit is {}", what(), self.rank);
-            return bad(ErrorKind::MaxDims.context(what));
-        }
-        let mut dims = Vec::new();
-        for _ in 0..rank {
-            let at = self.at;
-            let id = self.count(&|| format!("{}: its dimensions", what()))?;
-            match usize::try_from(id).ok().filter(|&id| id < all) {
-                Some(id) => dims.push(id),
-                None => {
-                    let what = format!("byte {at}: {}: dimension {id}, there are {all}", what());
-                    return bad(ErrorKind::BadDim.context(what));
-                }
+/// The name of a sound entry behind the list of variables, which has lost it. What was left there by a longer header
+/// of before speaks of variables that are in the list as well, or of none.
+fn another(cursor: &Cursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
+    let mut ahead = cursor.ahead();
+    let name = ahead.name(&|| String::new()).ok()?;
+    let var = var(&mut ahead, name, dims.len()).ok()?;
+    let lens = var.dims.iter().enumerate().map(|(at, dim)| (at, dims.get(dim.index()).map_or(0, |&(_, len)| len)));
+    let inner = lens.filter(|&(at, len)| at > 0 || len > 0).map(|(_, len)| len);
+    let bytes = inner.fold(var.ty.size().map(|item| item as u64), |bytes, len| bytes?.checked_mul(len));
+    let sound = bytes.and_then(|bytes| bytes.checked_next_multiple_of(4)) == Some(var.vsize);
+    let fresh = vars.iter().all(|known| known.name != var.name);
+    (sound && fresh && var.begin >= ahead.at()).then_some(var.name)
+}
+
+fn var(cursor: &mut Cursor<'_>, name: String, all: usize) -> Result<HeaderVar> {
+    let what = || format!("variable {name:?}");
+    let at = cursor.at();
+    let rank = cursor.count(&|| format!("{}: its rank", what()))?;
+    if rank > cursor.rank as u64 {
+        let what = format!("byte {at}: {}: {rank} dimensions; the limit is {}", what(), cursor.rank);
+        return Err(ErrorKind::MaxDims.context(what));
+    }
+    cursor.need(rank.saturating_mul(cursor.kind.count_width() as u64), &|| format!("{}: its dimensions", what()))?;
+    let mut dims = Vec::with_capacity(rank as usize);
+    for _ in 0..rank {
+        let at = cursor.at();
+        let id = cursor.count(&|| format!("{}: its dimensions", what()))?;
+        match u32::try_from(id).ok().filter(|&id| (id as usize) < all) {
+            Some(id) => dims.push(DimId(id)),
+            None => {
+                let what = format!("byte {at}: {}: dimension {id}, there are {all}", what());
+                return Err(ErrorKind::BadDim.context(what));
             }
         }
-        let atts = self.atts(&what())?;
-        let ty = self.ty(&what)?;
-        let vsize = self.count(&|| format!("{}: its size", what()))?;
-        let begin = self.number(self.kind.offset_width(), &|| format!("{}: where it begins", what()))?;
-        Ok(HeaderVar { name, dims, atts, ty, vsize, begin })
     }
+    let atts = atts(cursor, &what())?;
+    let ty = ty(cursor, &what)?;
+    let vsize = cursor.count(&|| format!("{}: its size", what()))?;
+    let begin = cursor.number(cursor.kind.offset_width(), &|| format!("{}: where it begins", what()))?;
+    Ok(HeaderVar { name, dims, atts, ty, vsize, begin })
 }
 
 /// Turns elements of `item` bytes between the order of a file and that of this machine.
@@ -312,30 +244,6 @@ pub(crate) fn swap(bytes: &mut [u8], item: usize) {
     }
 }
 
-/// Reads a header, given a way to get the first bytes of a file of `size` bytes.
-pub(crate) fn read(size: u64, limits: &Limits, mut first: impl FnMut(u64) -> Result<Vec<u8>>) -> Result<Header> {
-    let mut wanted = FIRST.min(size);
-    loop {
-        let bytes = first(wanted)?;
-        if (bytes.len() as u64) < wanted {
-            return Err(ErrorKind::Trunc.context(format!("{wanted} bytes expected, {} found", bytes.len())));
-        }
-        match header(&bytes, size, limits) {
-            Ok(header) => return Ok(header),
-            Err(Stop::Bad(error)) => return Err(error),
-            Err(Stop::More(least)) if least > limits.document => {
-                let what = format!("a header of more than {least} bytes; the limit is {}", limits.document);
-                return Err(ErrorKind::FileMeta.context(what));
-            }
-            // At least what is missing, and enough that reading again and again stays cheap.
-            Err(Stop::More(least)) => wanted = least.max(wanted.saturating_mul(4)).min(size),
-        }
-    }
-}
-
-/// So much is read at first.
-const FIRST: u64 = 16 << 10;
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -343,8 +251,11 @@ mod tests {
     use super::*;
 
     fn parsed(bytes: &[u8]) -> Result<Header> {
-        let size = bytes.len() as u64;
-        read(size, &Limits::default(), |len| Ok(bytes[..len as usize].to_vec()))
+        limited(bytes, &Limits::default())
+    }
+
+    fn limited(bytes: &[u8], limits: &Limits) -> Result<Header> {
+        read(&Store::fixed(bytes.into()), bytes.len() as u64, limits)
     }
 
     /// A header of one dimension, one attribute and one variable.
@@ -389,7 +300,7 @@ mod tests {
             assert_eq!(header.dims, [("x".to_owned(), 3)]);
             assert_eq!(header.atts.get("title"), Some(&Values::Short(vec![1, -2, 3])));
             let var = &header.vars[0];
-            assert_eq!((var.name.as_str(), &*var.dims, var.ty, var.vsize), ("v", &[0][..], NcType::Int, 12));
+            assert_eq!((var.name.as_str(), &*var.dims, var.ty, var.vsize), ("v", &[DimId(0)][..], NcType::Int, 12));
             assert_eq!(var.begin, 200);
             for len in 0..bytes.len() {
                 let kind = parsed(&bytes[..len]).unwrap_err().kind();
@@ -398,26 +309,55 @@ mod tests {
         }
     }
 
+    /// A header of one attribute of so many values of a type, and nothing else.
+    fn one_attribute(ty: NcType, entries: usize) -> Vec<u8> {
+        let mut bytes = b"CDF\x05".to_vec();
+        let count = |bytes: &mut Vec<u8>, n: usize| bytes.extend_from_slice(&(n as u64).to_be_bytes());
+        let word = |bytes: &mut Vec<u8>, n: u32| bytes.extend_from_slice(&n.to_be_bytes());
+        count(&mut bytes, 0);
+        word(&mut bytes, 0);
+        count(&mut bytes, 0);
+        word(&mut bytes, ATTRIBUTES);
+        count(&mut bytes, 1);
+        count(&mut bytes, 1);
+        bytes.extend_from_slice(b"a\0\0\0");
+        word(&mut bytes, ty.code().unsigned_abs());
+        count(&mut bytes, entries);
+        let len = entries * ty.size().unwrap();
+        bytes.extend((0..len).map(|at| (at % 251) as u8));
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        word(&mut bytes, 0);
+        count(&mut bytes, 0);
+        bytes
+    }
+
     #[test]
-    fn a_long_header_is_read_in_steps_and_none_is_read_that_is_too_long() {
-        let mut bytes = b"CDF\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x0c\0\0\0\x01\0\0\0\x01a\0\0\0\0\0\0\x02".to_vec();
-        let len = 3 << 20;
-        bytes.extend_from_slice(&(len as u32).to_be_bytes());
-        bytes.resize(bytes.len() + len, b'x');
-        bytes.extend_from_slice(&[0; 8]);
-        let mut asked = Vec::new();
-        let limits = Limits::default();
-        let first = |len: u64| {
-            asked.push(len);
-            Ok(bytes[..len as usize].to_vec())
-        };
-        let header = read(bytes.len() as u64, &limits, first).unwrap();
-        assert_eq!(header.len, bytes.len() as u64);
-        assert!(asked.len() <= 3, "{asked:?}");
+    fn values_of_every_type_go_from_block_to_block() {
+        for code in 1..=11 {
+            let ty = NcType::from_code(code).unwrap();
+            for entries in [0, 1, 3, 70_000] {
+                let bytes = one_attribute(ty, entries);
+                let header = parsed(&bytes).unwrap();
+                let mut native: Vec<u8> = (0..entries * ty.size().unwrap()).map(|at| (at % 251) as u8).collect();
+                swap(&mut native, ty.size().unwrap());
+                assert!(header.atts.get("a") == Values::from_native_bytes(ty, &native).as_ref(), "{ty:?} {entries}");
+                assert_eq!(header.len, bytes.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn headers_are_as_long_and_take_as_much_memory_as_is_allowed() {
+        let bytes = one_attribute(NcType::Char, 3 << 20);
+        assert_eq!(parsed(&bytes).unwrap().len, bytes.len() as u64);
         let mut limits = Limits::default();
         limits.document = 1 << 20;
-        let error = read(bytes.len() as u64, &limits, |len| Ok(bytes[..len as usize].to_vec())).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FileMeta);
+        assert_eq!(limited(&bytes, &limits).unwrap_err().kind(), ErrorKind::FileMeta);
+        let mut limits = Limits::default();
+        limits.metadata = DIM + VAR + ATT + ATTS + 2;
+        assert!(limited(&sample(1), &limits).is_ok());
+        limits.metadata -= 1;
+        assert_eq!(limited(&sample(1), &limits).unwrap_err().kind(), ErrorKind::FileMeta);
     }
 
     proptest! {

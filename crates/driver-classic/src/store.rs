@@ -76,7 +76,7 @@ impl Store {
 
     /// Up to `len` bytes, fewer where it ends before.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        let end = self.size()?.max(self.zeros_until.load(Ordering::Acquire));
+        let end = self.reach()?;
         let len = len.min(end.saturating_sub(offset));
         let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
         let mut bytes = Vec::new();
@@ -176,6 +176,10 @@ impl ByteStore for Store {
             #[cfg(feature = "mmap")]
             Place::Mapped(bytes) => Ok(bytes.len() as u64),
         }
+    }
+
+    fn reach(&self) -> Result<u64> {
+        Ok(self.size()?.max(self.zeros_until.load(Ordering::Acquire)))
     }
 
     fn as_bytes(&self) -> Option<&[u8]> {

@@ -99,6 +99,14 @@ pub(crate) fn is_filling(model: &Model) -> bool {
 }
 
 impl VarData for ClassicVar {
+    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        // Who writes makes what is missing when it is read.
+        match self.shared.writable {
+            true => Ok(()),
+            false => self.with_current(|current| current.array(&self.shared.model, self.id)?.look(slab)),
+        }
+    }
+
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.with_current(|current| self.readable(current, slab)?.get(slab, out))
     }

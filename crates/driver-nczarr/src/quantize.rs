@@ -57,6 +57,10 @@ impl VarData for Rounded {
         self.array.peek(at, ty, out)
     }
 
+    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        self.array.look(slab)
+    }
+
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
         self.array.get_linear(slab, out, linear)
     }

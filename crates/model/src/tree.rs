@@ -359,6 +359,15 @@ impl Model {
         Ok(id)
     }
 
+    /// Makes room for exactly so many more dimensions and variables of the root group.
+    pub fn reserve(&mut self, dims: usize, vars: usize) {
+        self.dims.reserve_exact(dims);
+        self.vars.reserve_exact(vars);
+        let root = Arc::make_mut(&mut self.groups[0]);
+        root.dims.reserve_exact(dims);
+        root.vars.reserve_exact(vars);
+    }
+
     /// Adds a dimension.
     ///
     /// # Errors

@@ -42,6 +42,14 @@ pub trait ByteStore: Send + Sync + fmt::Debug {
     /// What the storage says.
     fn size(&self) -> Result<u64>;
 
+    /// Up to where bytes can be read: where the store ends, or what follows that reads as zeros.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn reach(&self) -> Result<u64> {
+        self.size()
+    }
+
     /// All bytes, if they lie in memory anyway and stay as they are.
     fn as_bytes(&self) -> Option<&[u8]> {
         None
@@ -225,7 +233,27 @@ impl FlatArray {
     }
 }
 
+/// The store is asked where it ends before it is read, if a slab has more bytes than this: less is no harm.
+const LOOK: usize = 1 << 20;
+
 impl VarData for FlatArray {
+    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        let Some(lie) = self.lie(slab, false)? else { return Ok(()) };
+        if self.short == Short::Zeros || lie.elems.saturating_mul(self.layout.item) <= LOOK {
+            return Ok(());
+        }
+        let end = self.store.reach().map_err(|error| error.at(&self.name))?;
+        match lie.end() > end {
+            true => Err(ErrorKind::Trunc.context(format!(
+                "{}: {} elements, the last of which ends at byte {}; the file ends at {end}",
+                self.name,
+                lie.elems,
+                lie.end()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else { return Err(self.no_strings()) };
         let lie = self.lie(slab, false)?;

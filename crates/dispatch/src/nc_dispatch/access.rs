@@ -134,6 +134,14 @@ impl VarAccess {
         &self.shape.dims
     }
 
+    /// Whether what a hyperslab is read from is there, as far as a look tells: asked before memory is taken for it.
+    ///
+    /// # Errors
+    /// As [`VarData::look`].
+    pub fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        self.data.look(slab).map_err(|error| self.shape.at(error))
+    }
+
     /// The variable's path, for errors.
     pub fn path(&self) -> &str {
         &self.shape.path

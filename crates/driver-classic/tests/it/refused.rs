@@ -3,7 +3,7 @@
 use std::fs;
 
 use dispatch::{Clobber, Dataset, NcDispatch as _, Options};
-use model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Values};
+use model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Slab, Values};
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, var, with_mode,
@@ -254,9 +254,81 @@ fn damage_that_shows_only_when_everything_is_looked_at() {
     let ds = open(&path, false);
     assert_eq!(kind(try_get(&*ds, ds.inq_varid(ROOT, "a").unwrap(), &[0], &[2])), Some(ErrorKind::Trunc));
     assert_eq!(kind(try_open(&path, true)), Some(ErrorKind::Trunc));
-    // No memory is taken for records that nothing stands for.
+    // What nothing stands for is told before memory is taken for it; what is there can be read.
     with(&bytes, 4, 1);
-    assert_eq!((read("r"), read("a")), (Some(ErrorKind::Trunc), None));
+    assert_eq!((read("r"), read("a")), (None, None));
+    let ds = open(&path, false);
+    let r = ds.inq_varid(ROOT, "r").unwrap();
+    let data = ds.data(r).unwrap();
+    let look = |records: u64| kind(data.look(&Slab::new(&[0], &[records])));
+    assert_eq!((look(2), look(1 << 24)), (None, Some(ErrorKind::Trunc)));
+}
+
+#[test]
+fn a_size_that_the_places_contradict_counts_for_nothing() {
+    let (_folder, path) = place("x.nc");
+    let entry = |bytes: &[u8], name: u8| bytes.windows(4).rposition(|window| window == [name, 0, 0, 0]).unwrap();
+    let values = |name: &str| {
+        let ds = open(&path, false);
+        let id = ds.inq_varid(ROOT, name).unwrap();
+        try_get(&*ds, id, &[0], &[2])
+    };
+    let (ints, doubles) = (Values::Int(vec![1, 2]), Values::Double(vec![0.5, 1.5]));
+    let files: [(&[&str], &[&str]); 5] =
+        [(&["a", "b"], &["r", "s"]), (&["a"], &[]), (&["a", "b"], &[]), (&[], &["r"]), (&["a"], &["r", "s", "u"])];
+    for (fixed, records) in files {
+        let whole = small(fixed, records);
+        let names: Vec<_> = fixed.iter().chain(records).copied().collect();
+        // Of one variable, and of all.
+        let mut changed: Vec<&[&str]> = names.chunks(1).collect();
+        changed.push(&names);
+        for (changed, size) in changed.into_iter().flat_map(|names| [0u32, 1, 7, 12, 1 << 30].map(|size| (names, size)))
+        {
+            let mut bytes = whole.clone();
+            for name in changed {
+                let at = entry(&bytes, name.as_bytes()[0]) + 24;
+                bytes[at..at + 4].copy_from_slice(&size.to_be_bytes());
+            }
+            fs::write(&path, &bytes).unwrap();
+            for name in &names {
+                let expected = if fixed.contains(name) { &ints } else { &doubles };
+                assert_eq!(
+                    values(name).as_ref().ok(),
+                    Some(expected),
+                    "{fixed:?} {records:?}: {changed:?} of {size}, {name}"
+                );
+            }
+            // It can be written as well, and is right then.
+            let ds = open(&path, true);
+            ds.redef().unwrap();
+            var(&*ds, "z", NcType::Int, &[]);
+            enddef(&*ds);
+            ds.close().unwrap();
+            for name in &names {
+                assert!(values(name).is_ok());
+            }
+            // If the file does not end where it should, the size of what lies last is not known.
+            let last = *names.last().unwrap();
+            if changed.contains(&last) && (size != 0 || records.is_empty()) {
+                fs::write(&path, &bytes[..bytes.len() - 4]).unwrap();
+                assert_eq!(
+                    values(last).map_err(|error| error.kind()),
+                    Err(ErrorKind::VarMeta),
+                    "{changed:?} of {size}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn places_that_the_format_cannot_tell() {
+    let (_folder, path) = place("x.nc");
+    let mut bytes = small(&["a"], &[]);
+    let at = bytes.windows(4).rposition(|window| window == *b"a\0\0\0").unwrap() + 28;
+    bytes[at] = 0x80;
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(kind(try_open(&path, false)), Some(ErrorKind::NotNc), "a negative number");
 }
 
 #[test]
