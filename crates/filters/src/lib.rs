@@ -1,6 +1,7 @@
 //! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length elements.
 //!
-//! * Filters: shuffle, deflate (zlib and gzip), fletcher32, zstd, blosc. [`BUILTIN`] names those of this build.
+//! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, zstd, blosc. Checksums: fletcher32, crc32, crc32c, adler32,
+//!   lookup3. Others: shuffle. [`BUILTIN`] names those of this build.
 //! * Elements: `vlen-utf8` and `vlen-bytes`, in [`BUILTIN_ELEMENTS`].
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
@@ -12,15 +13,40 @@
 
 #[cfg(feature = "blosc")]
 mod blosc;
+#[cfg(feature = "bzip2")]
+mod bzip2;
+#[cfg(any(feature = "crc32", feature = "crc32c", feature = "adler32", feature = "jenkins-lookup3"))]
+mod checksum;
 #[cfg(any(feature = "deflate", feature = "blosc"))]
 mod deflate;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
-#[cfg(any(feature = "shuffle", feature = "deflate", feature = "zstd", feature = "blosc"))]
+#[cfg(any(
+    feature = "shuffle",
+    feature = "deflate",
+    feature = "bzip2",
+    feature = "lz4",
+    feature = "lzma",
+    feature = "zstd",
+    feature = "blosc",
+    feature = "crc32",
+    feature = "crc32c",
+    feature = "adler32",
+    feature = "jenkins-lookup3"
+))]
 mod json;
-#[cfg(any(feature = "deflate", feature = "zstd", feature = "blosc"))]
+#[cfg(any(feature = "deflate", feature = "bzip2", feature = "lzma", feature = "zstd", feature = "blosc"))]
 mod local;
-#[cfg(any(feature = "deflate", feature = "zstd", feature = "blosc"))]
+#[cfg(feature = "lz4")]
+mod lz4;
+#[cfg(feature = "lz4")]
+#[allow(unsafe_code)]
+mod lz4_ffi;
+#[cfg(feature = "lzma")]
+mod lzma;
+#[cfg(any(feature = "bzip2", feature = "lzma"))]
+mod pump;
+#[cfg(any(feature = "deflate", feature = "lz4", feature = "zstd", feature = "blosc"))]
 #[allow(unsafe_code)]
 mod raw;
 #[cfg(feature = "shuffle")]
@@ -39,10 +65,24 @@ use dispatch::{ElementClass, FilterClass};
 
 #[cfg(feature = "blosc")]
 pub use blosc::BloscClass;
+#[cfg(feature = "bzip2")]
+pub use bzip2::Bzip2Class;
+#[cfg(feature = "adler32")]
+pub use checksum::Adler32Class;
+#[cfg(feature = "crc32")]
+pub use checksum::Crc32Class;
+#[cfg(feature = "crc32c")]
+pub use checksum::Crc32cClass;
+#[cfg(feature = "jenkins-lookup3")]
+pub use checksum::JenkinsLookup3Class;
 #[cfg(feature = "deflate")]
 pub use deflate::{GzipClass, ZlibClass};
 #[cfg(feature = "fletcher32")]
 pub use fletcher32::Fletcher32Class;
+#[cfg(feature = "lz4")]
+pub use lz4::Lz4Class;
+#[cfg(feature = "lzma")]
+pub use lzma::LzmaClass;
 #[cfg(feature = "shuffle")]
 pub use shuffle::ShuffleClass;
 pub use vlen::{VlenBytesClass, VlenUtf8Class};
@@ -63,6 +103,20 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &ZstdClass,
     #[cfg(feature = "blosc")]
     &BloscClass,
+    #[cfg(feature = "bzip2")]
+    &Bzip2Class,
+    #[cfg(feature = "lz4")]
+    &Lz4Class,
+    #[cfg(feature = "lzma")]
+    &LzmaClass,
+    #[cfg(feature = "crc32")]
+    &Crc32Class,
+    #[cfg(feature = "crc32c")]
+    &Crc32cClass,
+    #[cfg(feature = "adler32")]
+    &Adler32Class,
+    #[cfg(feature = "jenkins-lookup3")]
+    &JenkinsLookup3Class,
 ];
 
 /// The element codec classes, for a facade's table.

@@ -1,0 +1,143 @@
+//! bzip2 compression (HDF5 filter 307, codec id `bz2`).
+//!
+//! * HDF5 parameters: `[level]`, 1 to 9
+//! * Zarr V2: `{"id": "bz2", "level": 9}`; Zarr V3: `{"name": "numcodecs.bz2", "configuration": {"level": 9}}`
+//!
+//! Several streams in a row hold one after another; what follows them and does not begin like a stream is ignored,
+//! as by numcodecs. A block's checksum is verified.
+//!
+//! Source: HDF5 registered filter 307; numcodecs `bz2`. The library allocates per stream, by the level: 4 MB at most.
+
+use std::borrow::Cow;
+
+use bzip2::{Action, Compress, Compression, Decompress, Status};
+use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use model::{Error, ErrorKind, Result};
+use serde_json::json;
+
+use crate::json::{Members, describe};
+use crate::pump::{Step, pump};
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(307),
+    name: "bzip2",
+    aliases: &["bz2", "numcodecs.bz2"],
+    about: "bzip2 compression; one parameter: level 1 to 9",
+};
+
+/// The class of the bzip2 filter.
+pub struct Bzip2Class;
+
+inventory::submit! { FilterPlugin(&Bzip2Class) }
+
+impl FilterClass for Bzip2Class {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        match *params {
+            // What HDF5's filter takes where there is no parameter.
+            [] => Ok(Box::new(Bzip2 { level: 9 })),
+            [level @ 1..=9] => Ok(Box::new(Bzip2 { level })),
+            _ => Err(ErrorKind::Inval
+                .context(format!("bzip2: expected one parameter, the level 1 to 9, found {params:?}"))),
+        }
+    }
+
+    /// Reading does not need the level: what the library has not becomes the nearest it has, and a missing one
+    /// numcodecs' default.
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let level = Members::of(INFO.name, codec, format)?.level("level")?.unwrap_or(1);
+        Ok(Box::new(Bzip2 { level: level.clamp(1, 9).unsigned_abs() }))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bzip2 {
+    /// 1 to 9.
+    level: u32,
+}
+
+impl Filter for Bzip2 {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Owned(vec![self.level])
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        describe(format, "bz2", "numcodecs.bz2", json!({"level": self.level}))
+    }
+
+    /// One per cent and 600 bytes more, the library's own promise.
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        decoded.checked_add(decoded / 100)?.checked_add(601)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let mut context = Compress::new(Compression::new(self.level), 0);
+        let mut rest = src;
+        pump(dst, |block| {
+            let (taken, made) = (context.total_in(), context.total_out());
+            let (piece, action) = match rest.split_at_checked(PIECE) {
+                Some((piece, _)) => (piece, Action::Run),
+                None => (rest, Action::Finish),
+            };
+            let failed = |error| ErrorKind::Filter.context("bzip2: encoding failed").caused_by(error);
+            let status = context.compress(piece, block, action).map_err(failed)?;
+            rest = after(rest, context.total_in() - taken);
+            Ok(Step { made: count(context.total_out() - made), ended: status == Status::StreamEnd })
+        })
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let mut rest = src;
+        loop {
+            rest = stream(rest, src.len() - rest.len(), dst)?;
+            if !matches!(rest, [b'B', b'Z', b'h', b'1'..=b'9', ..]) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The most bytes given to the library at once: it counts in C integers.
+const PIECE: usize = 1 << 30;
+
+/// Appends what the stream holds that begins at byte `at`; answers what follows it.
+fn stream<'a>(src: &'a [u8], at: usize, dst: &mut OutBuf<'_>) -> Result<&'a [u8]> {
+    let damaged = |what: &str| ErrorKind::Filter.context(format!("bzip2: the stream at byte {at} {what}"));
+    let mut context = Decompress::new(false);
+    let mut rest = src;
+    pump(dst, |block| {
+        let (before_in, before_out) = (context.total_in(), context.total_out());
+        let piece = &rest[..rest.len().min(PIECE)];
+        let status = context.decompress(piece, block).map_err(|error| damaged("is damaged").caused_by(error))?;
+        let (taken, made) = (context.total_in() - before_in, context.total_out() - before_out);
+        rest = after(rest, taken);
+        match status {
+            Status::StreamEnd => {}
+            Status::MemNeeded => return Err(no_memory()),
+            _ if taken == 0 && made == 0 => return Err(damaged("is cut short")),
+            _ => {}
+        }
+        Ok(Step { made: count(made), ended: status == Status::StreamEnd })
+    })?;
+    Ok(rest)
+}
+
+fn no_memory() -> Error {
+    ErrorKind::NoMem.context("a bzip2 decompressor")
+}
+
+/// The library counts in 64 bits what fitted memory.
+fn count(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a step stays within its memory")
+}
+
+fn after(rest: &[u8], taken: u64) -> &[u8] {
+    &rest[count(taken)..]
+}

@@ -1,0 +1,42 @@
+//! Adler-32 as in zlib (codec id `adler32`): the checksum stands in front unless `location` says otherwise. See the module above.
+
+use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use model::Result;
+
+use super::Location;
+use super::located::Algorithm;
+
+static ALGORITHM: Algorithm = Algorithm {
+    info: FilterInfo {
+        hdf5_id: None,
+        name: "adler32",
+        aliases: &["numcodecs.adler32"],
+        about: "adds a Adler-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+    },
+    v3: ["numcodecs.adler32", "numcodecs.adler32"],
+    location: Location::Start,
+    sum: adler32,
+};
+
+/// The class of the Adler-32 checksum.
+pub struct Adler32Class;
+
+inventory::submit! { FilterPlugin(&Adler32Class) }
+
+impl FilterClass for Adler32Class {
+    fn info(&self) -> &FilterInfo {
+        &ALGORITHM.info
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        ALGORITHM.parse_params(params)
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        ALGORITHM.parse_json(codec, format)
+    }
+}
+
+fn adler32(data: &[u8]) -> u32 {
+    simd_adler32::adler32(&data)
+}

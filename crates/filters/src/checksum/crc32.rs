@@ -1,0 +1,38 @@
+//! CRC-32 as in zlib (codec id `crc32`): the checksum stands in front unless `location` says otherwise. See the module above.
+
+use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use model::Result;
+
+use super::Location;
+use super::located::Algorithm;
+
+static ALGORITHM: Algorithm = Algorithm {
+    info: FilterInfo {
+        hdf5_id: None,
+        name: "crc32",
+        aliases: &["numcodecs.crc32"],
+        about: "adds a CRC-32 checksum and verifies it; one optional parameter: 0 in front, 1 at the end",
+    },
+    v3: ["numcodecs.crc32", "numcodecs.crc32"],
+    location: Location::Start,
+    sum: crc32fast::hash,
+};
+
+/// The class of the CRC-32 checksum.
+pub struct Crc32Class;
+
+inventory::submit! { FilterPlugin(&Crc32Class) }
+
+impl FilterClass for Crc32Class {
+    fn info(&self) -> &FilterInfo {
+        &ALGORITHM.info
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        ALGORITHM.parse_params(params)
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        ALGORITHM.parse_json(codec, format)
+    }
+}

@@ -1,0 +1,165 @@
+//! Streams of liblzma: one is made for each stream that is read or written.
+//!
+//! The library allocates a dictionary of the size that a header asks for. Where the header has no checksum, and where the
+//! description stands for it, the size is cut to what the output can hold, of which a dictionary is a part; an xz
+//! stream that wants more than [`MEMORY`] is refused.
+
+use dispatch::OutBuf;
+use liblzma::stream::{Action, Check, Status, Stream};
+use model::{Error, ErrorKind, Result};
+
+use super::chain::{self, Link};
+use crate::pump::{Step, pump};
+
+/// The most memory an xz decoder may ask for, in bytes: twice that of the largest preset.
+const MEMORY: u64 = 128 << 20;
+
+const XZ: &[u8] = b"\xfd7zXZ\0";
+
+/// Appends what all xz streams of `src` hold.
+pub(super) fn decode_xz(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let mut rest = src;
+    loop {
+        let at = src.len() - rest.len();
+        let stream = Stream::new_stream_decoder(MEMORY, 0).map_err(no_decoder)?;
+        let after = decode(stream, &[], rest, at, dst)?;
+        // Streams may be padded by zeros, four at a time.
+        let mut padded = after;
+        while let Some(next) = padded.strip_prefix(&[0; 4]) {
+            padded = next;
+        }
+        if !padded.starts_with(XZ) {
+            return Ok(());
+        }
+        rest = padded;
+    }
+}
+
+/// Appends what all streams of the form before xz hold.
+pub(super) fn decode_alone(src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    /// One byte of properties, the size of the dictionary, that of what is decoded; all ones if that is unknown.
+    const HEADER: usize = 13;
+    let mut rest = src;
+    loop {
+        let at = src.len() - rest.len();
+        let Some((header, body)) = rest.split_first_chunk::<HEADER>() else { return Err(cut(at)) };
+        let mut header = *header;
+        let room = dst.room();
+        let [_, dict @ .., _, _, _, _, _, _, _, _] = &mut header;
+        let enough = u32::try_from(room).unwrap_or(u32::MAX).max(4096);
+        *dict = u32::from_le_bytes(*dict).min(enough).to_le_bytes();
+        let holds = header.last_chunk::<8>().map_or(u64::MAX, |holds| u64::from_le_bytes(*holds));
+        if holds != u64::MAX && holds > room as u64 {
+            return Err(ErrorKind::Filter
+                .context(format!("lzma: the stream at byte {at} holds {holds} bytes, more than the {room} expected")));
+        }
+        let stream = Stream::new_lzma_decoder(u64::MAX).map_err(no_decoder)?;
+        rest = decode(stream, &header, body, at, dst)?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Appends what all streams without a header hold, which were made with this chain.
+pub(super) fn decode_raw(chain: &[Link], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let mut rest = src;
+    loop {
+        let at = src.len() - rest.len();
+        let stream = Stream::new_raw_decoder(&chain::filters(chain, dst.room())?).map_err(bad_chain)?;
+        rest = decode(stream, &[], rest, at, dst)?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Appends what one stream holds, which begins at byte `at` with `header` and goes on with `src`; answers what follows.
+fn decode<'a>(
+    mut stream: Stream,
+    mut header: &[u8],
+    src: &'a [u8],
+    at: usize,
+    dst: &mut OutBuf<'_>,
+) -> Result<&'a [u8]> {
+    let mut rest = src;
+    pump(dst, |block| {
+        let (before_in, before_out) = (stream.total_in(), stream.total_out());
+        let piece = if header.is_empty() { rest } else { header };
+        let status = stream.process(piece, block, Action::Run).map_err(|error| damaged(at, error))?;
+        let (taken, made) = (count(stream.total_in() - before_in), count(stream.total_out() - before_out));
+        match header.is_empty() {
+            true => rest = &rest[taken..],
+            false => header = &header[taken..],
+        }
+        match status {
+            Status::StreamEnd => {}
+            _ if taken == 0 && made == 0 => return Err(cut(at)),
+            _ => {}
+        }
+        Ok(Step { made, ended: matches!(status, Status::StreamEnd) })
+    })?;
+    Ok(rest)
+}
+
+/// Appends `src` as one xz stream.
+pub(super) fn encode_xz(chain: &[Link], check: Check, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let filters = chain::filters(chain, src.len())?;
+    encode(Stream::new_stream_encoder(&filters, check).map_err(bad_chain)?, src, dst)
+}
+
+/// Appends `src` as one stream of the form before xz.
+pub(super) fn encode_alone(link: &Link, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let options = chain::options(link, src.len())?;
+    encode(Stream::new_lzma_encoder(&options).map_err(bad_chain)?, src, dst)
+}
+
+/// Appends `src` as one stream without a header.
+pub(super) fn encode_raw(chain: &[Link], src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let filters = chain::filters(chain, src.len())?;
+    encode(Stream::new_raw_encoder(&filters).map_err(bad_chain)?, src, dst)
+}
+
+fn encode(mut stream: Stream, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let mut rest = src;
+    pump(dst, |block| {
+        let (before_in, before_out) = (stream.total_in(), stream.total_out());
+        let failed = |error| ErrorKind::Filter.context("lzma: encoding failed").caused_by(error);
+        let status = stream.process(rest, block, Action::Finish).map_err(failed)?;
+        rest = &rest[count(stream.total_in() - before_in)..];
+        let made = count(stream.total_out() - before_out);
+        Ok(Step { made, ended: matches!(status, Status::StreamEnd) })
+    })
+}
+
+/// The library counts in 64 bits what fitted memory.
+fn count(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a step stays within its memory")
+}
+
+fn cut(at: usize) -> Error {
+    ErrorKind::Filter.context(format!("lzma: the stream at byte {at} is cut short"))
+}
+
+fn damaged(at: usize, error: liblzma::stream::Error) -> Error {
+    use liblzma::stream::Error as Lzma;
+    match error {
+        Lzma::Mem => ErrorKind::NoMem.context("an lzma decoder"),
+        Lzma::MemLimit => {
+            let most = MEMORY >> 20;
+            ErrorKind::Filter.context(format!("lzma: the stream at byte {at} wants more than {most} MiB of memory"))
+        }
+        error => ErrorKind::Filter.context(format!("lzma: the stream at byte {at} is damaged")).caused_by(error),
+    }
+}
+
+fn no_decoder(error: liblzma::stream::Error) -> Error {
+    ErrorKind::NoMem.context("an lzma decoder").caused_by(error)
+}
+
+fn bad_chain(error: liblzma::stream::Error) -> Error {
+    match error {
+        liblzma::stream::Error::Mem => ErrorKind::NoMem.context("an lzma stream"),
+        error => ErrorKind::Filter.context("lzma: the library refuses the filters, preset or check").caused_by(error),
+    }
+}
