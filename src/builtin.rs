@@ -70,10 +70,14 @@ static KNOWN: &[Known] = &[
     Known { hdf5_id: Some(3), ..Known::new(PluginKind::Filter, "fletcher32", "fletcher32") },
     Known { hdf5_id: Some(32001), ..Known::new(PluginKind::Filter, "blosc", "blosc") },
     Known { hdf5_id: Some(32015), ..Known::new(PluginKind::Filter, "zstd", "zstd") },
-    Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::later(PluginKind::Filter, "bzip2", "bzip2") },
+    Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::new(PluginKind::Filter, "bzip2", "bzip2") },
     Known { hdf5_id: Some(4), ..Known::later(PluginKind::Filter, "szip", "szip") },
-    Known { hdf5_id: Some(32004), ..Known::later(PluginKind::Filter, "lz4", "lz4") },
-    Known::later(PluginKind::Filter, "lzma", "lzma"),
+    Known { hdf5_id: Some(32004), ..Known::new(PluginKind::Filter, "lz4", "lz4") },
+    Known::new(PluginKind::Filter, "lzma", "lzma"),
+    Known::new(PluginKind::Filter, "crc32", "crc32"),
+    Known::new(PluginKind::Filter, "crc32c", "crc32c"),
+    Known::new(PluginKind::Filter, "adler32", "adler32"),
+    Known::new(PluginKind::Filter, "jenkins_lookup3", "jenkins-lookup3"),
 ];
 
 static TABLE: Table = Table {
@@ -112,6 +116,13 @@ mod tests {
                 "fletcher32" => cfg!(feature = "fletcher32"),
                 "blosc" => cfg!(feature = "blosc"),
                 "zstd" => cfg!(feature = "zstd"),
+                "bzip2" => cfg!(feature = "bzip2"),
+                "lz4" => cfg!(feature = "lz4"),
+                "lzma" => cfg!(feature = "lzma"),
+                "crc32" => cfg!(feature = "crc32"),
+                "crc32c" => cfg!(feature = "crc32c"),
+                "adler32" => cfg!(feature = "adler32"),
+                "jenkins-lookup3" => cfg!(feature = "jenkins-lookup3"),
                 other => {
                     assert!(known.later, "{other} is no feature");
                     false

@@ -91,7 +91,7 @@ fn missing(store: &Path) -> Result<Option<String>, String> {
                 let document = json::parse(&fs::read_to_string(&path).map_err(|error| error.to_string())?)?;
                 let codecs = document["filters"].as_array().into_iter().flatten().chain([&document["compressor"]]);
                 for id in codecs.filter_map(|codec| codec["id"].as_str()) {
-                    if !["shuffle", "zlib", "fletcher32", "zstd", "blosc"].contains(&id) {
+                    if !["shuffle", "zlib", "bz2", "fletcher32", "zstd", "blosc"].contains(&id) {
                         return Ok(Some(format!("the codec {id}")));
                     }
                 }

@@ -56,6 +56,8 @@ fn allocations_do_not_grow_with_the_chunks() {
         ("shuffle deflate", &[("shuffle", &[]), ("deflate", &[5])]),
         ("gzip", &[("gzip", &[5])]),
         ("zstd", &[("zstd", &[3])]),
+        ("lz4", &[("lz4", &[])]),
+        ("sums", &[("crc32", &[]), ("crc32c", &[]), ("adler32", &[1]), ("jenkins_lookup3", &[])]),
         ("all", &[("shuffle", &[]), ("fletcher32", &[]), ("zstd", &[3]), ("deflate", &[1])]),
         ("blosc lz4 bits", &[("blosc", &[0, 0, 0, 0, 5, 2, 1])]),
         ("blosc blosclz", &[("blosc", &[0, 0, 0, 0, 5, 1, 0])]),

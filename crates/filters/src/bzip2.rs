@@ -40,8 +40,10 @@ impl FilterClass for Bzip2Class {
             // What HDF5's filter takes where there is no parameter.
             [] => Ok(Box::new(Bzip2 { level: 9 })),
             [level @ 1..=9] => Ok(Box::new(Bzip2 { level })),
-            _ => Err(ErrorKind::Inval
-                .context(format!("bzip2: expected one parameter, the level 1 to 9, found {params:?}"))),
+            _ => {
+                Err(ErrorKind::Inval
+                    .context(format!("bzip2: expected one parameter, the level 1 to 9, found {params:?}")))
+            }
         }
     }
 

@@ -57,7 +57,6 @@ impl<'a> Members<'a> {
     }
 
     /// A level as it is stored in an HDF5 parameter: a signed number, or its two's complement as unsigned 32 bits.
-    #[cfg(any(feature = "deflate", feature = "bzip2", feature = "lz4", feature = "lzma", feature = "zstd", test))]
     pub fn level(&self, member: &str) -> Result<Option<i32>> {
         let Some(level) = self.int(member)? else { return Ok(None) };
         match i32::try_from(level).or_else(|_| u32::try_from(level).map(u32::cast_signed)) {
@@ -67,7 +66,6 @@ impl<'a> Members<'a> {
     }
 
     /// A truth value: `true`, `1` or `"true"`.
-    #[cfg(feature = "zstd")]
     pub fn flag(&self, member: &str) -> Result<Option<bool>> {
         let Some(value) = self.get(member) else { return Ok(None) };
         match value {

@@ -95,8 +95,10 @@ impl Filter for Lz4 {
         let (size, room) = (u32::from_le_bytes(*size), dst.room());
         match usize::try_from(size) {
             Ok(size) if size <= room => lz4_ffi::decode(block, size, dst),
-            _ => Err(ErrorKind::Filter
-                .context(format!("lz4: the block holds {size} bytes, more than the {room} expected"))),
+            _ => {
+                Err(ErrorKind::Filter
+                    .context(format!("lz4: the block holds {size} bytes, more than the {room} expected")))
+            }
         }
     }
 }

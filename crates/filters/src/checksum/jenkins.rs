@@ -37,8 +37,10 @@ impl FilterClass for JenkinsLookup3Class {
         let bytes = prefix.iter().map(|&byte| u8::try_from(byte)).collect::<Result<Vec<_>, _>>();
         match bytes {
             Ok(prefix) => Ok(Box::new(Jenkins { initval, prefix })),
-            Err(_) => Err(ErrorKind::Inval
-                .context(format!("{}: expected the parameters after the first to be bytes, found {params:?}", INFO.name))),
+            Err(_) => Err(ErrorKind::Inval.context(format!(
+                "{}: expected the parameters after the first to be bytes, found {params:?}",
+                INFO.name
+            ))),
         }
     }
 
@@ -187,9 +189,12 @@ mod tests {
     #[test]
     fn known_values() {
         let four = b"Four score and seven years ago";
-        for (text, initval, sum) in
-            [(&b""[..], 0, 0xdead_beef), (b"", 0xdead_beef, 0xbd5b_7dde), (four, 0, 0x1777_0551), (four, 1, 0xcd62_8161)]
-        {
+        for (text, initval, sum) in [
+            (&b""[..], 0, 0xdead_beef),
+            (b"", 0xdead_beef, 0xbd5b_7dde),
+            (four, 0, 0x1777_0551),
+            (four, 1, 0xcd62_8161),
+        ] {
             assert_eq!(Jenkins { initval, prefix: Vec::new() }.sum(text), sum, "{text:?} {initval}");
         }
     }

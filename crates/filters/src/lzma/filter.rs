@@ -79,8 +79,10 @@ impl Lzma {
             0 => Ok(Check::None),
             1 => Ok(Check::Crc32),
             10 => Ok(Check::Sha256),
-            other => Err(ErrorKind::Filter
-                .context(format!("lzma: expected \"check\" to be -1, 0, 1, 4 or 10, found {other}"))),
+            other => {
+                Err(ErrorKind::Filter
+                    .context(format!("lzma: expected \"check\" to be -1, 0, 1, 4 or 10, found {other}")))
+            }
         }
     }
 }

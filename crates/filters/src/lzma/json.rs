@@ -27,7 +27,11 @@ pub(super) fn parse(codec: &Json, format: ZarrFormat) -> Result<Lzma> {
     }
     let delta = unsigned(&members, "delta")?.unwrap_or(0);
     if delta > 256 || delta > 0 && (form != Form::Xz || !chain.is_empty()) {
-        return Err(members.wrong("delta", "a distance of 1 to 256 bytes, without \"format\" or \"filters\"", &json!(delta)));
+        return Err(members.wrong(
+            "delta",
+            "a distance of 1 to 256 bytes, without \"format\" or \"filters\"",
+            &json!(delta),
+        ));
     }
     let check = members.level("check")?.unwrap_or(-1);
     Ok(Lzma { form, check, preset: unsigned(&members, "preset")?, delta, chain })
@@ -54,7 +58,12 @@ fn unsigned(members: &Members<'_>, member: &str) -> Result<Option<u32>> {
 
 pub(super) fn of(lzma: &Lzma, format: ZarrFormat) -> Json {
     let members = if lzma.delta > 0 {
-        json!({"preset": lzma.preset, "delta": lzma.delta})
+        let mut members = json!({"preset": lzma.preset, "delta": lzma.delta});
+        // GDAL knows no other than the usual one.
+        if lzma.check != -1 {
+            members["check"] = json!(lzma.check);
+        }
+        members
     } else {
         let chain: Vec<Json> = lzma.chain.iter().map(of_link).collect();
         let chain = if chain.is_empty() { Json::Null } else { Json::Array(chain) };

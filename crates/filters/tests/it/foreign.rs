@@ -92,6 +92,187 @@ fn fletcher32() {
     }
 }
 
+#[test]
+#[cfg(feature = "bzip2")]
+fn bzip2() {
+    let data = sample(250);
+    let bz2 = v2(json!({"id": "bz2"}), 4);
+    let (one, two) = (vector!("bz2"), vector!("bz2-streams"));
+    for stream in [one, two] {
+        assert_eq!(decode(&*bz2, stream, data.len()).unwrap(), data);
+        assert_eq!(decode(&*bz2, stream, data.len() + 5).unwrap(), data);
+        assert!(decode(&*bz2, stream, data.len() - 1).unwrap_err().to_string().contains("more than"));
+        for tail in [&b"\0\0\0"[..], b"BZ", b"BZh0", b"garbage"] {
+            assert_eq!(decode(&*bz2, &[stream, tail].concat(), data.len()).unwrap(), data, "{tail:?}");
+        }
+        // A stream that begins is one: it must not be cut, nor hold more than was declared.
+        for tail in [&b"BZh9"[..], &one[..one.len() - 1], one] {
+            assert!(decode(&*bz2, &[stream, tail].concat(), data.len()).is_err(), "{tail:?}");
+        }
+    }
+    assert!(decode(&*bz2, b"", 0).unwrap_err().to_string().contains("cut short"));
+}
+
+#[test]
+#[cfg(feature = "lz4")]
+fn lz4() {
+    let data = sample(250);
+    let lz4 = v2(json!({"id": "lz4"}), 4);
+    assert_eq!(decode(&*lz4, vector!("lz4"), data.len()).unwrap(), data);
+    assert_eq!(decode(&*lz4, vector!("lz4"), data.len() + 5).unwrap(), data);
+    assert_eq!(decode(&*lz4, vector!("lz4-noise"), 300).unwrap().len(), 300);
+    assert_eq!(encode(&*lz4, &data).unwrap(), vector!("lz4"));
+    let error = decode(&*lz4, vector!("lz4"), data.len() - 1).unwrap_err().to_string();
+    assert!(error.contains("holds 1000 bytes, more than the 999"), "{error}");
+    // Bytes behind the block, and a size that the block has not.
+    assert!(decode(&*lz4, &[vector!("lz4"), b"\0"].concat(), data.len()).is_err());
+    for size in [0u32, 999, 1001, 1 << 31, u32::MAX] {
+        let mut lying = vector!("lz4").to_vec();
+        lying[..4].copy_from_slice(&size.to_le_bytes());
+        assert!(decode(&*lz4, &lying, 2000).is_err(), "{size}");
+    }
+}
+
+#[cfg(feature = "lzma")]
+mod lzma {
+    use super::*;
+
+    const LZMA1: u64 = 0x4000_0000_0000_0001;
+
+    #[test]
+    fn streams_of_every_form() {
+        let data = sample(250);
+        let (xz, alone) = (json!({"id": "lzma"}), json!({"id": "lzma", "format": 2.0}));
+        let gdal = json!({"id": "lzma", "preset": 6, "delta": 1});
+        let raw = json!({"id": "lzma", "format": 3, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]});
+        let raw1 = json!({"id": "lzma", "format": 3, "filters": [{"id": LZMA1, "preset": 1, "lc": 2, "pb": 1}]});
+        for (codec, stream) in [
+            (&xz, vector!("lzma-xz")),
+            (&xz, vector!("lzma-xz-nocheck")),
+            (&xz, vector!("lzma-xz-crc32")),
+            (&xz, vector!("lzma-xz-sha256")),
+            (&xz, vector!("lzma-xz-delta")),
+            (&gdal, vector!("lzma-xz-delta")),
+            (&gdal, vector!("lzma-xz")),
+            (&xz, vector!("lzma-xz-x86")),
+            (&xz, vector!("lzma-xz-streams")),
+            (&alone, vector!("lzma-alone")),
+            (&alone, vector!("lzma-alone-streams")),
+            (&raw, vector!("lzma-raw")),
+            (&raw1, vector!("lzma-raw-lzma1")),
+        ] {
+            let filter = v2(codec.clone(), 4);
+            for capacity in [data.len(), data.len() + 5, 100_000] {
+                assert_eq!(decode(&*filter, stream, capacity).unwrap(), data, "{codec}");
+            }
+            let error = decode(&*filter, stream, data.len() - 1).unwrap_err().to_string();
+            assert!(error.contains("more than"), "{codec}: {error}");
+            assert!(decode(&*filter, &stream[..stream.len() - 1], data.len()).is_err(), "{codec}");
+            // One more is too much.
+            assert!(decode(&*filter, &[stream, stream].concat(), data.len()).is_err(), "{codec}");
+            let twice = decode(&*filter, &[stream, stream].concat(), 2 * data.len()).unwrap();
+            assert_eq!(twice, [&data[..], &data].concat(), "{codec}");
+        }
+        for (codec, stream) in
+            [(&xz, vector!("lzma-alone")), (&alone, vector!("lzma-xz")), (&raw, vector!("lzma-xz")), (&xz, b"")]
+        {
+            assert!(decode(&*v2(codec.clone(), 4), stream, data.len()).is_err(), "{codec}");
+        }
+    }
+
+    #[test]
+    fn what_may_follow() {
+        let data = sample(250);
+        let xz = v2(json!({"id": "lzma"}), 4);
+        for tail in [&b"\0"[..], b"\0\0\0\0", b"garbage", b"\xfd7z"] {
+            let stream = [vector!("lzma-xz"), tail].concat();
+            assert_eq!(decode(&*xz, &stream, data.len()).unwrap(), data, "{tail:?}");
+        }
+        for tail in [&b"\xfd7zXZ\0"[..], b"\0\0\0\0\xfd7zXZ\0garbage"] {
+            assert!(decode(&*xz, &[vector!("lzma-xz"), tail].concat(), data.len()).is_err(), "{tail:?}");
+        }
+        let alone = v2(json!({"id": "lzma", "format": 2}), 4);
+        assert!(decode(&*alone, &[vector!("lzma-alone"), b"garbage"].concat(), data.len()).is_err());
+    }
+
+    /// Sizes in headers are no reason to allocate.
+    #[test]
+    fn headers_that_ask_for_memory() {
+        let data = sample(250);
+        let alone = v2(json!({"id": "lzma", "format": 2}), 4);
+        let mut stream = vector!("lzma-alone").to_vec();
+        for dict in [0, 4096, 1 << 30, u32::MAX] {
+            stream[1..5].copy_from_slice(&u32::to_le_bytes(dict));
+            assert_eq!(decode(&*alone, &stream, data.len()).unwrap(), data, "{dict}");
+        }
+        stream[5..13].copy_from_slice(&(1u64 << 40).to_le_bytes());
+        let error = decode(&*alone, &stream, data.len()).unwrap_err().to_string();
+        assert!(error.contains("holds 1099511627776 bytes, more than the 1000"), "{error}");
+
+        let dict = json!({"id": "lzma", "format": 3, "filters": [{"id": 33, "dict_size": u32::MAX}]});
+        let raw = v2(dict, 4);
+        let small = v2(json!({"id": "lzma", "format": 3, "filters": [{"id": 33, "preset": 0}]}), 4);
+        let stream = encode(&*small, &data).unwrap();
+        assert_eq!(decode(&*raw, &stream, data.len()).unwrap(), data);
+
+        // The header of the block: its size, one filter, LZMA2, one byte for the dictionary, padding, CRC-32.
+        let mut stream = vector!("lzma-xz").to_vec();
+        assert_eq!(stream[12..20], [2, 0, 0x21, 1, 0x16, 0, 0, 0]);
+        stream[16] = 40;
+        let crc = flate2::Crc::new();
+        let crc = {
+            let mut crc = crc;
+            crc.update(&stream[12..20]);
+            crc.sum()
+        };
+        stream[20..24].copy_from_slice(&crc.to_le_bytes());
+        let error = decode(&*v2(json!({"id": "lzma"}), 4), &stream, data.len()).unwrap_err().to_string();
+        assert!(error.contains("more than 128 MiB of memory"), "{error}");
+    }
+}
+
+#[test]
+#[cfg(all(feature = "crc32", feature = "crc32c", feature = "adler32"))]
+fn checksums() {
+    let data = sample(250);
+    for (id, start, end, default) in [
+        ("crc32", vector!("crc32-start"), vector!("crc32-end"), "start"),
+        ("adler32", vector!("adler32-start"), vector!("adler32-end"), "start"),
+        ("crc32c", vector!("crc32c-start"), vector!("crc32c-end"), "end"),
+    ] {
+        let silent = v2(json!({"id": id}), 4);
+        for (place, stream) in [("start", start), ("end", end)] {
+            let filter = v2(json!({"id": id, "location": place}), 4);
+            assert_eq!(encode(&*filter, &data).unwrap(), stream, "{id} {place}");
+            assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data, "{id} {place}");
+            assert_eq!(decode(&*silent, stream, data.len()).is_ok(), place == default, "{id} {place}");
+        }
+        assert_eq!(encode(&*silent, &data).unwrap(), if default == "start" { start } else { end }, "{id}");
+        for short in [0, 3] {
+            assert!(decode(&*silent, &end[..short], 0).unwrap_err().to_string().contains("at least the 4 bytes"));
+        }
+        let mut damaged = end.to_vec();
+        damaged[17] ^= 4;
+        let error = decode(&*v2(json!({"id": id, "location": "end"}), 4), &damaged, data.len()).unwrap_err();
+        assert!(error.to_string().contains("expected checksum 0x"), "{error}");
+    }
+}
+
+#[test]
+#[cfg(feature = "jenkins-lookup3")]
+fn jenkins() {
+    let data = sample(250);
+    let prefix = json!({"id": "jenkins_lookup3", "initval": 0xdead_beef_u32, "prefix": b"before"});
+    for (codec, data, stream) in [
+        (json!({"id": "jenkins_lookup3", "initval": 0, "prefix": null}), &data[..999], vector!("jenkins")),
+        (prefix, &data, vector!("jenkins-prefix")),
+    ] {
+        let filter = v2(codec, 4);
+        assert_eq!(encode(&*filter, data).unwrap(), stream);
+        assert_eq!(decode(&*filter, stream, data.len()).unwrap(), data);
+    }
+}
+
 #[cfg(feature = "blosc")]
 mod blosc {
     use super::*;

@@ -10,7 +10,11 @@ use crate::{decode, encode, noise, sample};
 /// Whether the stream tells of every change of a byte.
 fn checked(filter: &dyn Filter) -> bool {
     match filter.info().name {
-        "fletcher32" | "deflate" => true,
+        "fletcher32" | "deflate" | "bzip2" | "crc32" | "crc32c" | "adler32" | "jenkins_lookup3" => true,
+        "lzma" => {
+            let codec = filter.to_json(dispatch::ZarrFormat::V2);
+            codec.get("delta").is_some() || codec["format"] == json!(1) && codec["check"] != json!(0)
+        }
         "zstd" => filter.to_json(dispatch::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
         _ => false,
     }

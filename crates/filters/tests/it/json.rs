@@ -160,3 +160,159 @@ fn blosc() {
         assert!(error.to_string().contains(&format!("{member:?}")), "{error}");
     }
 }
+
+#[test]
+#[cfg(all(feature = "bzip2", feature = "lz4"))]
+fn bzip2_and_lz4() {
+    table! {
+        "bz2" 4: {"id": "bz2", "level": 9} => {"id": "bz2", "level": 9}, {"name": "numcodecs.bz2", "configuration": {"level": 9}}, [9];
+        "bzip2" 4: {"id": "bz2"} => {"id": "bz2", "level": 1}, {"name": "numcodecs.bz2", "configuration": {"level": 1}}, [1];
+        "numcodecs.bz2" 4: {"id": "bz2", "level": "5"} => {"id": "bz2", "level": 5}, {"name": "numcodecs.bz2", "configuration": {"level": 5}}, [5];
+        "bz2" 4: {"id": "bz2", "level": 12.0} => {"id": "bz2", "level": 9}, {"name": "numcodecs.bz2", "configuration": {"level": 9}}, [9];
+        "lz4" 4: {"id": "lz4", "acceleration": 1} => {"id": "lz4", "acceleration": 1}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}, [];
+        "lz4" 4: {"id": "lz4"} => {"id": "lz4", "acceleration": 1}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}, [];
+        "lz4" 4: {"id": "lz4", "acceleration": 10.0} => {"id": "lz4", "acceleration": 10}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 10}}, [0, 10];
+        "numcodecs.lz4" 4: {"id": "lz4", "acceleration": -3} => {"id": "lz4", "acceleration": 1}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}, [];
+    }
+    assert_eq!(&*class("bzip2").parse_params(&[]).unwrap().params(), [9]);
+    // A block size, as HDF5's filter takes it, is accepted and means nothing.
+    assert_eq!(class("lz4").parse_params(&[1 << 20]).unwrap().params().len(), 0);
+    for (name, params) in [
+        ("bzip2", &[0][..]),
+        ("bzip2", &[10]),
+        ("bzip2", &[1, 1]),
+        ("lz4", &[0, 0]),
+        ("lz4", &[0, 65_538]),
+        ("lz4", &[0, 1, 1]),
+    ] {
+        assert_eq!(class(name).parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{name} {params:?}");
+    }
+}
+
+#[test]
+#[cfg(feature = "lzma")]
+fn lzma() {
+    table! {
+        "lzma" 4: {"id": "lzma"}
+            => {"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null},
+               {"name": "numcodecs.lzma", "configuration": {"format": 1, "check": -1, "preset": null, "filters": null}}, [];
+        "lzma" 4: {"id": "lzma", "format": 1.0, "check": -1, "preset": "9", "filters": []}
+            => {"id": "lzma", "format": 1, "check": -1, "preset": 9, "filters": null},
+               {"name": "numcodecs.lzma", "configuration": {"format": 1, "check": -1, "preset": 9, "filters": null}}, [9];
+        "lzma" 4: {"id": "lzma", "preset": 6, "delta": 1}
+            => {"id": "lzma", "preset": 6, "delta": 1},
+               {"name": "numcodecs.lzma", "configuration": {"preset": 6, "delta": 1}}, [1, u32::MAX, 6, 1];
+        "lzma" 4: {"id": "lzma", "format": 2, "check": 10}
+            => {"id": "lzma", "format": 2, "check": 10, "preset": null, "filters": null},
+               {"name": "numcodecs.lzma", "configuration": {"format": 2, "check": 10, "preset": null, "filters": null}},
+               [2, 10, u32::MAX, 0];
+        "numcodecs.lzma" 4: {"id": "lzma", "format": 3, "check": -1, "preset": null, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]}
+            => {"id": "lzma", "format": 3, "check": -1, "preset": null, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]},
+               {"name": "numcodecs.lzma", "configuration":
+                    {"format": 3, "check": -1, "preset": null, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]}},
+               [3, u32::MAX, u32::MAX, 0, 3, 512, 4, 33, 1, 1];
+        "lzma" 4: {"id": "lzma", "format": 3, "check": -1, "preset": null, "filters": [{"id": 0x4000_0000_0000_0001u64, "lc": 0, "pb": 1}]}
+            => {"id": "lzma", "format": 3, "check": -1, "preset": null, "filters": [{"id": 0x4000_0000_0000_0001u64, "lc": 0, "pb": 1}]},
+               {"name": "numcodecs.lzma", "configuration":
+                    {"format": 3, "check": -1, "preset": null, "filters": [{"id": 0x4000_0000_0000_0001u64, "lc": 0, "pb": 1}]}},
+               [3, u32::MAX, u32::MAX, 0, 1, 20, 0, 1];
+    }
+    for params in [
+        &[10][..],
+        &[32],
+        &[u32::MAX - 1],
+        &[1, 0],
+        &[1, 0, 6],
+        &[0, 0, 6, 0],
+        &[4, 0, 6, 0],
+        &[1, 2, 6, 0],
+        &[1, 0, 6, 257],
+        &[2, 0, 6, 1],
+        &[3, 0, 6, 0],
+        &[1, 0, 6, 1, 33, 0],
+        &[1, 0, 6, 0, 33],
+        &[1, 0, 6, 0, 33, 1],
+        &[1, 0, 6, 0, 2, 0],
+        &[1, 0, 6, 0, 33, 1 << 11],
+    ] {
+        assert_eq!(class("lzma").parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{params:?}");
+    }
+    for (member, wrong) in [
+        ("format", json!(0)),
+        ("format", json!("xz")),
+        ("check", json!([])),
+        ("preset", json!(-1)),
+        ("delta", json!(257)),
+        ("filters", json!({})),
+    ] {
+        let error = class("lzma").parse_json(&json!({member: wrong}), V2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Filter);
+        assert!(error.to_string().contains(&format!("{member:?}")), "{error}");
+    }
+    for (filters, member) in [
+        (json!(null), "filters"),
+        (json!([]), "filters"),
+        (json!([3]), "description"),
+        (json!([{}]), "id"),
+        (json!([{"id": 2}]), "id"),
+        (json!([{"id": 33, "dict_size": -1}]), "dict_size"),
+    ] {
+        let error = class("lzma").parse_json(&json!({"format": 3, "filters": filters}), V2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Filter);
+        assert!(error.to_string().contains(member), "{error}");
+    }
+    // What makes no sense to the library is an error when it is used, and not before: xz is read without it.
+    for codec in [
+        json!({"id": "lzma", "preset": 77}),
+        json!({"id": "lzma", "check": 7}),
+        json!({"id": "lzma", "filters": [{"id": 3}]}),
+        json!({"id": "lzma", "filters": [{"id": 33, "lc": 5}]}),
+        json!({"id": "lzma", "filters": [{"id": 3, "dist": 0}, {"id": 33}]}),
+        json!({"id": "lzma", "filters": [{"id": 33}, {"id": 33}]}),
+        json!({"id": "lzma", "format": 2, "filters": [{"id": 33}]}),
+    ] {
+        let filter = crate::v2(codec.clone(), 4);
+        assert_eq!(crate::encode(&*filter, b"abcd").unwrap_err().kind(), ErrorKind::Filter, "{codec}");
+        if codec["format"].is_null() {
+            let stream = crate::encode(&*crate::v2(json!({"id": "lzma"}), 4), b"abcd").unwrap();
+            assert_eq!(crate::decode(&*filter, &stream, 4).unwrap(), b"abcd", "{codec}");
+        }
+    }
+}
+
+#[test]
+#[cfg(all(feature = "crc32", feature = "crc32c", feature = "adler32", feature = "jenkins-lookup3"))]
+fn checksums() {
+    table! {
+        "crc32" 4: {"id": "crc32"} => {"id": "crc32"}, {"name": "numcodecs.crc32", "configuration": {}}, [];
+        "crc32" 4: {"id": "crc32", "location": "end"}
+            => {"id": "crc32", "location": "end"}, {"name": "numcodecs.crc32", "configuration": {"location": "end"}}, [1];
+        "numcodecs.adler32" 4: {"id": "adler32", "location": "start"}
+            => {"id": "adler32", "location": "start"}, {"name": "numcodecs.adler32", "configuration": {"location": "start"}}, [0];
+        "crc32c" 4: {"id": "crc32c", "location": null} => {"id": "crc32c"}, {"name": "crc32c", "configuration": {}}, [];
+        "crc32c" 4: {"id": "crc32c", "location": "start"}
+            => {"id": "crc32c", "location": "start"}, {"name": "numcodecs.crc32c", "configuration": {"location": "start"}}, [0];
+        "jenkins_lookup3" 4: {"id": "jenkins_lookup3"}
+            => {"id": "jenkins_lookup3", "initval": 0, "prefix": null},
+               {"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 0, "prefix": null}}, [0];
+        "jenkins_lookup3" 4: {"id": "jenkins_lookup3", "initval": 7.0, "prefix": [0, 255]}
+            => {"id": "jenkins_lookup3", "initval": 7, "prefix": [0, 255]},
+               {"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 7, "prefix": [0, 255]}}, [7, 0, 255];
+    }
+    for (name, params) in [("crc32", &[2][..]), ("crc32c", &[0, 0]), ("adler32", &[9]), ("jenkins_lookup3", &[0, 256])]
+    {
+        assert_eq!(class(name).parse_params(params).unwrap_err().kind(), ErrorKind::Inval, "{name}");
+    }
+    for (name, member, wrong) in [
+        ("crc32", "location", json!("middle")),
+        ("crc32c", "location", json!(1)),
+        ("jenkins_lookup3", "initval", json!(-1)),
+        ("jenkins_lookup3", "initval", json!(1u64 << 32)),
+        ("jenkins_lookup3", "prefix", json!("text")),
+        ("jenkins_lookup3", "prefix", json!([256])),
+    ] {
+        let error = class(name).parse_json(&json!({member: wrong}), V2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Filter);
+        assert!(error.to_string().contains(&format!("{member:?}")), "{error}");
+    }
+}

@@ -1,6 +1,15 @@
 //! The filters of this build, from outside: foreign streams, round trips, damage, and the registry.
 #![cfg_attr(
-    not(all(feature = "shuffle", feature = "deflate", feature = "fletcher32", feature = "zstd", feature = "blosc")),
+    not(all(
+        feature = "shuffle",
+        feature = "deflate",
+        feature = "fletcher32",
+        feature = "zstd",
+        feature = "blosc",
+        feature = "bzip2",
+        feature = "lz4",
+        feature = "lzma"
+    )),
     allow(unused)
 )]
 
@@ -34,7 +43,8 @@ fn bound(mut filter: Box<dyn Filter>, item_size: usize) -> Box<dyn Filter> {
 }
 
 fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
-    let bound = filter.encode_bound(src.len()).expect("a bound");
+    // LZMA1 has no bound; the data of these tests are not made to be its worst.
+    let bound = filter.encode_bound(src.len()).unwrap_or(2 * src.len() + 100);
     let mut memory = Vec::with_capacity(bound);
     let mut out = OutBuf::new(memory.spare_capacity_mut());
     filter.encode(src, &mut out)?;

@@ -16,6 +16,13 @@ fn the_table_names_what_the_features_say() {
     add(cfg!(feature = "fletcher32"), "fletcher32", Some(3));
     add(cfg!(feature = "zstd"), "zstd", Some(32015));
     add(cfg!(feature = "blosc"), "blosc", Some(32001));
+    add(cfg!(feature = "bzip2"), "bzip2", Some(307));
+    add(cfg!(feature = "lz4"), "lz4", Some(32004));
+    add(cfg!(feature = "lzma"), "lzma", None);
+    add(cfg!(feature = "crc32"), "crc32", None);
+    add(cfg!(feature = "crc32c"), "crc32c", None);
+    add(cfg!(feature = "adler32"), "adler32", None);
+    add(cfg!(feature = "jenkins-lookup3"), "jenkins_lookup3", None);
     let table: Vec<_> = filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
     assert_eq!(table, expected);
 

@@ -36,6 +36,38 @@ pub(crate) fn all_filters(item: usize) -> Vec<Box<dyn Filter>> {
             }
         }
     }
+    if cfg!(feature = "bzip2") {
+        codecs.extend([1, 9].map(|level| json!({"id": "bz2", "level": level})));
+    }
+    if cfg!(feature = "lz4") {
+        codecs.extend([1, 10, 65_537].map(|acceleration| json!({"id": "lz4", "acceleration": acceleration})));
+    }
+    if cfg!(feature = "lzma") {
+        let (delta, lzma2) = (json!({"id": 3, "dist": 4}), json!({"id": 33, "preset": 1}));
+        codecs.extend([
+            json!({"id": "lzma"}),
+            json!({"id": "lzma", "check": 0, "preset": 0}),
+            json!({"id": "lzma", "check": 10, "preset": 9}),
+            json!({"id": "lzma", "preset": 2, "delta": 8}),
+            json!({"id": "lzma", "check": 1, "filters": [{"id": 4}, delta, lzma2]}),
+            json!({"id": "lzma", "format": 2, "preset": 1}),
+            json!({"id": "lzma", "format": 2, "filters": [{"id": 0x4000_0000_0000_0001u64, "preset": 3, "lc": 0, "lp": 2}]}),
+            json!({"id": "lzma", "format": 3, "filters": [delta, {"id": 33, "dict_size": 5000, "mode": 1, "mf": 3, "depth": 9}]}),
+        ]);
+    }
+    for (built, id) in [
+        (cfg!(feature = "crc32"), "crc32"),
+        (cfg!(feature = "crc32c"), "crc32c"),
+        (cfg!(feature = "adler32"), "adler32"),
+    ] {
+        if built {
+            codecs.extend(["start", "end"].map(|location| json!({"id": id, "location": location})));
+        }
+    }
+    if cfg!(feature = "jenkins-lookup3") {
+        codecs.push(json!({"id": "jenkins_lookup3"}));
+        codecs.push(json!({"id": "jenkins_lookup3", "initval": 4_000_000_000u32, "prefix": [1, 2, 255]}));
+    }
     codecs.into_iter().map(|codec| v2(codec, item)).collect()
 }
 

@@ -1,9 +1,11 @@
 """Makes the streams of this directory with numcodecs. Run here: python make.py"""
+import lzma
 import struct
 
 import numpy as np
 import numcodecs
-from numcodecs import Blosc, Fletcher32, GZip, Shuffle, VLenBytes, VLenUTF8, Zlib, Zstd
+from numcodecs import BZ2, LZ4, LZMA, Blosc, Fletcher32, GZip, Shuffle, VLenBytes, VLenUTF8, Zlib, Zstd
+from numcodecs.checksum32 import CRC32, CRC32C, Adler32, JenkinsLookup3
 
 
 def sample(words):
@@ -30,6 +32,27 @@ for size in (2, 4, 8, 10):
     save(f"shuffle-{size}.bin", Shuffle(size).encode(small))
 save("fletcher32.bin", Fletcher32().encode(small))
 save("fletcher32-odd.bin", Fletcher32().encode(small[:999]))
+save("bz2.bin", BZ2(9).encode(small))
+save("bz2-streams.bin", BZ2(1).encode(small[:400]) + BZ2(9).encode(small[400:]))
+save("lz4.bin", LZ4(1).encode(small))
+save("lz4-noise.bin", LZ4(10).encode(np.random.default_rng(2).bytes(300)))
+delta, lzma1, lzma2 = {"id": 3, "dist": 4}, {"id": lzma.FILTER_LZMA1, "preset": 1, "lc": 2, "pb": 1}, {"id": 33, "preset": 1}
+save("lzma-xz.bin", LZMA().encode(small))
+save("lzma-xz-nocheck.bin", LZMA(check=0, preset=9).encode(small))
+save("lzma-xz-crc32.bin", LZMA(check=1).encode(small))
+save("lzma-xz-sha256.bin", LZMA(check=10, preset=0).encode(small))
+save("lzma-xz-delta.bin", LZMA(filters=[delta, lzma2]).encode(small))
+save("lzma-xz-x86.bin", LZMA(filters=[{"id": 4}, lzma2]).encode(small))
+save("lzma-xz-streams.bin", LZMA().encode(small[:400]) + bytes(8) + LZMA(check=0).encode(small[400:]))
+save("lzma-alone.bin", LZMA(format=2).encode(small))
+save("lzma-alone-streams.bin", LZMA(format=2).encode(small[:400]) + LZMA(format=2, preset=9).encode(small[400:]))
+save("lzma-raw.bin", LZMA(format=3, filters=[delta, lzma2]).encode(small))
+save("lzma-raw-lzma1.bin", LZMA(format=3, filters=[lzma1]).encode(small))
+for place in ("start", "end"):
+    for codec in (CRC32, CRC32C, Adler32):
+        save(f"{codec.codec_id}-{place}.bin", codec(location=place).encode(small))
+save("jenkins.bin", JenkinsLookup3().encode(small[:999]))
+save("jenkins-prefix.bin", JenkinsLookup3(initval=0xDEADBEEF, prefix=b"before").encode(small))
 
 # Two blocks or more, the last one short; the element size is that of the buffer.
 large = sample(20_001)
@@ -46,5 +69,6 @@ save("blosc-copy.bin", Blosc("lz4", 0, 1).encode(data[:50]))
 save("blosc-noise.bin", Blosc("lz4", 5, 0).encode(np.random.default_rng(1).bytes(300)))
 save("blosc-empty.bin", Blosc("lz4").encode(b""))
 print(numcodecs.__version__)
-for codec in (Zlib(5), GZip(5), Zstd(-5), Zstd(3, checksum=True), Shuffle(4), Fletcher32(), Blosc("zstd", 9, -1)):
+for codec in (Zlib(5), GZip(5), Zstd(-5), Zstd(3, checksum=True), Shuffle(4), Fletcher32(), Blosc("zstd", 9, -1), BZ2(9), LZ4(3), LZMA(),
+              CRC32(), CRC32C("start"), Adler32("end"), JenkinsLookup3()):
     print(codec.get_config())
