@@ -173,7 +173,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Closes without writing metadata changes made since the last commit; a dataset that was never committed is deleted.
+    /// Closes without the changes of a define mode that has not ended; a dataset that was never committed is deleted.
     ///
     /// # Errors
     /// What the storage says.

@@ -52,7 +52,7 @@ pub use nc_dispatch::{
 };
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
-pub use pool::{pull_apart, pull_parallel};
+pub use pool::{is_pooled, pull_apart, pull_parallel};
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };

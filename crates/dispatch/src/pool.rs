@@ -43,6 +43,15 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
+/// Whether the calling thread belongs to a pool: another task, begun on any thread, may be waiting for one that comes after
+/// this, so it should not wait for others long.
+pub fn is_pooled() -> bool {
+    #[cfg(feature = "parallel")]
+    return rayon::current_thread_index().is_some();
+    #[cfg(not(feature = "parallel"))]
+    false
+}
+
 /// Threads that can work at once: those of the pool this is in, else the machine's. Asking does not make a pool.
 #[cfg(feature = "parallel")]
 fn processors() -> usize {

@@ -10,7 +10,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use chunkio::ByteStore as _;
 use dispatch::{Durability, Spacing};
-use model::{ErrorKind, Model, Result};
+use model::{Error, ErrorKind, Model, Result};
 
 use crate::copy;
 use crate::current::{Current, Ready};
@@ -20,6 +20,9 @@ use crate::place::{self, Unfinished};
 use crate::store::Store;
 use crate::var::is_filling;
 use crate::write::{self, RECORDS_AT};
+
+/// As a number of records: it is not told. Of either width all bits are set.
+const UNTOLD: u64 = u64::MAX;
 
 /// What storage writes whole or not at all.
 const SECTOR: usize = 512;
@@ -36,6 +39,8 @@ pub(crate) struct Committed {
     pub(crate) records: Option<u64>,
     /// The edition of the model all of which is in the header.
     pub(crate) edition: Option<u64>,
+    /// That model: who aborts definitions comes back to it.
+    pub(crate) model: Option<Arc<Model>>,
     /// The file of a new dataset.
     pub(crate) unfinished: Option<Unfinished>,
 }
@@ -60,43 +65,63 @@ impl ClassicDataset {
             return Ok(());
         }
         let model = self.shared.model.snapshot();
+        let is_stored = committed.model.as_ref().is_some_and(|stored| Arc::ptr_eq(stored, &model));
+        if !is_stored || spacing != Spacing::default() {
+            self.write_model(&model, spacing, committed)?;
+        }
+        // Not before all of it is there; edits that came after the snapshot make another edition.
+        committed.edition = Some(edition);
+        committed.model = Some(model);
+        Ok(())
+    }
+
+    fn write_model(&self, model: &Model, spacing: Spacing, committed: &mut Committed) -> Result<()> {
         let current = self.shared.numbered().1;
         let kind = self.shared.kind;
         let Some(stored) = &committed.header else {
-            let layout = layout::decide(kind, &model, spacing, None)?;
-            self.write_first(&model, layout, &current, committed)?;
-            committed.edition = Some(edition);
-            return Ok(());
+            let layout = layout::decide(kind, model, spacing, None)?;
+            return self.write_first(model, layout, &current, committed);
         };
-        let layout = layout::decide(kind, &model, spacing, Some(&current.layout))?;
-        // Where the number of records is not told, it is once something is written.
-        let records = committed.records.unwrap_or_else(|| self.records(&model));
-        let mut header = write::header(kind, &model, &layout, records)?;
-        // What a shorter header leaves means nothing, but need not stay.
-        header.resize(header.len().max(stored.len()), 0);
-        let range = difference(stored, &header);
-        if layout.slots == current.layout.slots && is_atomic(&range) {
-            let alone = self.shared.gate.alone()?;
-            if committed.records.is_none() {
-                // The number is told for the first time: what it counts comes before.
-                current.ensure_all(records, is_filling(&model))?;
+        let layout = layout::decide(kind, model, spacing, Some(&current.layout))?;
+        let header = |records| {
+            let mut header = write::header(kind, model, &layout, records)?;
+            // What a shorter header leaves means nothing, but need not stay.
+            header.resize(header.len().max(stored.len()), 0);
+            Ok::<_, Error>(header)
+        };
+        let mut new = header(committed.records.unwrap_or(UNTOLD))?;
+        let mut range = difference(stored, &new);
+        if layout.slots != current.layout.slots || !is_atomic(&range) {
+            return self.write_anew(model, layout, &current, committed);
+        }
+        let alone = self.shared.gate.alone()?;
+        let mut told = committed.records;
+        if !range.is_empty() {
+            if told.is_none() {
+                // Where the number of records is not told, it is once something is written; what it counts comes before.
+                let records = self.records(model);
+                new = header(records)?;
+                range = difference(stored, &new);
+                if !is_atomic(&range) {
+                    drop(alone);
+                    return self.write_anew(model, layout, &current, committed);
+                }
+                current.ensure_all(records, is_filling(model))?;
                 if self.is_durable() {
                     current.store.persist()?;
                 }
+                told = Some(records);
             }
-            current.store.write_at(range.start as u64, &header[range])?;
+            current.store.write_at(range.start as u64, &new[range])?;
+            committed.records = told;
             if self.is_durable() {
                 current.store.persist()?;
             }
-            let renewed = current.renewed(&model, layout)?;
-            self.shared.replace(renewed);
-            committed.header = Some(header);
-            committed.records = Some(records);
-            drop(alone);
-        } else {
-            self.write_anew(&model, layout, &current, committed)?;
         }
-        committed.edition = Some(edition);
+        let renewed = current.renewed(model, layout)?;
+        self.shared.replace(renewed);
+        committed.header = Some(new);
+        drop(alone);
         Ok(())
     }
 

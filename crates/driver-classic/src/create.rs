@@ -75,6 +75,7 @@ fn start(
         counted: 0,
         persist,
         committed: Mutex::new(Committed { unfinished, ..Committed::default() }),
+        edits: Mutex::default(),
         vars: RwLock::default(),
     }))
 }

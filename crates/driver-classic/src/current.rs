@@ -1,13 +1,13 @@
 //! [`Current`]: the file as it is laid out now, and its variables' data. A redefinition makes another one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use chunkio::{ArrayDim, FlatArray, FlatSpec, Short};
 use dispatch::Options;
 use model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
 
 use crate::fill;
+use crate::growth::Growth;
 use crate::layout::{Layout, Slot};
 use crate::store::Store;
 
@@ -17,8 +17,6 @@ pub(crate) struct Current {
     pub(crate) layout: Layout,
     pub(crate) store: Arc<Store>,
     pub(crate) vars: Vec<Here>,
-    /// Held while room is made for records.
-    pub(crate) growing: Arc<Mutex<()>>,
     writable: bool,
     options: Options,
 }
@@ -31,8 +29,8 @@ pub(crate) struct Here {
     pub(crate) own: u64,
     /// One fill value; `None` if it is not filled.
     pub(crate) pattern: Option<Vec<u8>>,
-    /// How many of its records have been filled or written; of a fixed variable there is one.
-    pub(crate) ready: Arc<AtomicU64>,
+    /// Which of its records have been filled or written; of a fixed variable there is one.
+    pub(crate) growth: Arc<Growth>,
     /// Made when it is first asked for.
     array: OnceLock<Box<FlatArray>>,
 }
@@ -59,6 +57,8 @@ impl Current {
         options: &Options,
     ) -> Result<Self> {
         let writable = !matches!(ready, Ready::All);
+        // Where nothing grows one will do for all.
+        let all = (!writable).then(|| Arc::new(Growth::new(u64::MAX)));
         let ready = |slot: &Slot| match ready {
             Ready::All => u64::MAX,
             Ready::Records(records) if slot.record => records,
@@ -71,12 +71,15 @@ impl Current {
                 _ if !writable => None,
                 _ => var.fill_value().map(|value| fill::pattern(&value)).transpose()?,
             };
-            let ready = Arc::new(AtomicU64::new(ready(slot)));
+            let growth = match &all {
+                Some(all) => Arc::clone(all),
+                None => Arc::new(Growth::new(ready(slot))),
+            };
             Ok::<_, Error>(Here {
                 slot: slot.clone(),
                 own: layout.own_len(slot),
                 pattern,
-                ready,
+                growth,
                 array: OnceLock::new(),
             })
         };
@@ -85,7 +88,7 @@ impl Current {
         for of in layout.slots.iter().zip(model.vars()) {
             vars.push(here(of)?);
         }
-        Ok(Self { layout, store, vars, growing: Arc::default(), writable, options: options.clone() })
+        Ok(Self { layout, store, vars, writable, options: options.clone() })
     }
 
     /// The same file with what `model` says of its variables now.
@@ -95,9 +98,8 @@ impl Current {
     pub(crate) fn renewed(&self, model: &Model, layout: Layout) -> Result<Self> {
         let mut new = Self::new(model, layout, Arc::clone(&self.store), Ready::Nothing, &self.options)?;
         for (new, old) in new.vars.iter_mut().zip(&self.vars) {
-            new.ready = Arc::clone(&old.ready);
+            new.growth = Arc::clone(&old.growth);
         }
-        new.growing = Arc::clone(&self.growing);
         Ok(new)
     }
 
@@ -151,7 +153,7 @@ impl Here {
     }
 
     pub(crate) fn is_ready(&self, units: u64) -> bool {
-        self.ready.load(Ordering::Acquire) >= units
+        self.growth.is_ready(units)
     }
 }
 

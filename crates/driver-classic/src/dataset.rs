@@ -3,7 +3,7 @@
 //! The model answers inquiries, [`Current`] has the data. What edits are legal is in `admit`, when the file is written
 //! in `commit`.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use chunkio::ByteStore as _;
@@ -29,6 +29,8 @@ pub(crate) struct ClassicDataset {
     pub(crate) persist: Option<std::path::PathBuf>,
     /// Held by whoever writes the header.
     pub(crate) committed: Mutex<Committed>,
+    /// Held while an edit is admitted and applied: one must not make another one illegal in between.
+    pub(crate) edits: Mutex<()>,
     /// What was handed out, by variable.
     pub(crate) vars: RwLock<Vec<Option<Arc<ClassicVar>>>>,
 }
@@ -40,7 +42,9 @@ pub(crate) struct Shared {
     pub(crate) kind: Kind,
     pub(crate) options: Options,
     pub(crate) writable: bool,
-    pub(crate) closed: AtomicBool,
+    closed: AtomicBool,
+    /// It was closed while somebody was writing who could not be waited for.
+    left: AtomicBool,
     pub(crate) gate: Gate,
     current: RwLock<Arc<Current>>,
     /// Another one with every [`Current`].
@@ -55,10 +59,43 @@ impl Shared {
             options: options.clone(),
             writable,
             closed: AtomicBool::new(false),
+            left: AtomicBool::new(false),
             gate: Gate::default(),
             current: RwLock::new(Arc::new(current)),
             number: AtomicU64::new(0),
         }
+    }
+
+    /// # Errors
+    /// `NC_EBADID` once it is closed.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match self.is_closed() {
+            true => Err(ErrorKind::BadId.context("the dataset is closed")),
+            false => Ok(()),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Asked for by a write once all else is done: whether it was closed without waiting for it. If not, whoever closes it
+    /// sees what the write did.
+    pub(crate) fn is_left(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// Closes it for those who come, and waits for those who write. `false`: it was closed already.
+    fn leave(&self) -> bool {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return false;
+        }
+        if self.writable && !self.gate.see_off() {
+            self.left.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        }
+        true
     }
 
     /// The number of what is current.
@@ -82,29 +119,27 @@ impl Shared {
 }
 
 impl ClassicDataset {
-    fn check_open(&self) -> Result<()> {
-        match self.shared.closed.load(Ordering::Acquire) {
-            true => Err(ErrorKind::BadId.context("the dataset is closed")),
-            false => Ok(()),
-        }
+    fn write_all(&self, committed: &mut Committed) -> Result<()> {
+        self.write_header(Spacing::default(), committed)?;
+        self.shared.model.end();
+        self.write_records(committed)
     }
 
-    fn write_all(&self) -> Result<()> {
-        let mut committed = self.lock_committed();
-        self.write_header(Spacing::default(), &mut committed)?;
-        self.shared.model.end();
-        self.write_records(&mut committed)
+    /// Closes it for those who come, once those who write or edit are done. `false`: it was closed already.
+    fn leave(&self) -> bool {
+        let first = self.shared.leave();
+        drop(self.edits.lock().unwrap_or_else(PoisonError::into_inner));
+        first
     }
 
     /// Gives up the lock of a file, for who opens it next.
-    fn release(&self) -> Result<()> {
+    fn release(&self) {
         let current = self.shared.numbered().1;
-        if let Some((file, path)) = current.store.as_file().filter(|_| self.shared.writable)
+        if let Some((file, path)) = current.store.as_file()
             && let Err(error) = file.unlock()
         {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
         }
-        Ok(())
     }
 
     fn write_image(&self) -> Result<()> {
@@ -129,7 +164,7 @@ impl Dataset for ClassicDataset {
     }
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
-        self.check_open()?;
+        self.shared.check_open()?;
         let kept = self.vars.read().unwrap_or_else(PoisonError::into_inner).get(id.index()).cloned().flatten();
         if let Some(var) = kept.filter(|var| var.is_current()) {
             return Ok(var);
@@ -148,11 +183,12 @@ impl Dataset for ClassicDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.check_open()?;
+        self.shared.check_open()?;
         self.check(edit)
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
+        let _editing = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         self.admit(edit)?;
         // In data mode only what takes no more room gets here, and data mode it stays.
         match self.shared.model.is_defining() {
@@ -166,8 +202,13 @@ impl Dataset for ClassicDataset {
     }
 
     fn commit_spaced(&self, spacing: Spacing) -> Result<()> {
-        self.check_open()?;
-        if self.shared.writable { self.write_header(spacing, &mut self.lock_committed()) } else { Ok(()) }
+        if !self.shared.writable {
+            return self.shared.check_open();
+        }
+        let mut committed = self.lock_committed();
+        // Asked for with the lock: who closes it writes what is left then, and gives up the file.
+        self.shared.check_open()?;
+        self.write_header(spacing, &mut committed)
     }
 
     fn spacing(&self) -> Spacing {
@@ -177,63 +218,49 @@ impl Dataset for ClassicDataset {
     }
 
     fn sync(&self) -> Result<()> {
-        self.check_open()?;
-        if self.shared.writable { self.write_all() } else { self.refresh() }
+        let mut committed = self.lock_committed();
+        self.shared.check_open()?;
+        if self.shared.writable { self.write_all(&mut committed) } else { self.refresh() }
     }
 
     fn close(&self) -> Result<()> {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
+        if !self.leave() || !self.shared.writable {
             return Ok(());
         }
-        let written = if self.shared.writable { self.write_all().and_then(|()| self.write_image()) } else { Ok(()) };
-        written.and(self.release())
+        let written = self.write_all(&mut self.lock_committed()).and_then(|()| self.write_image());
+        self.release();
+        written
     }
 
     fn abort(&self) -> Result<()> {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
-        }
-        if !self.shared.writable {
+        if !self.leave() || !self.shared.writable {
             return Ok(());
         }
         let mut committed = self.lock_committed();
         let outcome = if committed.header.is_none() {
             committed.unfinished.take().map_or(Ok(()), place::Unfinished::discard)
         } else {
+            // What was changed in data mode counts as written: only a define mode that did not end is undone.
             self.shared.model.roll_back();
-            self.write_records(&mut committed).and_then(|()| self.write_image())
+            self.write_all(&mut committed).and_then(|()| self.write_image())
         };
-        outcome.and(self.release())
+        self.release();
+        outcome
     }
 
     fn image(&self) -> Result<Vec<u8>> {
-        let current = self.shared.numbered().1;
-        if self.shared.writable && !self.shared.closed.load(Ordering::Acquire) {
-            self.write_all()?;
+        if self.shared.writable {
+            let mut committed = self.lock_committed();
+            if !self.shared.is_closed() {
+                self.write_all(&mut committed)?;
+            }
         }
+        let current = self.shared.numbered().1;
         match current.store.as_file() {
             Some((_, path)) => {
                 Err(ErrorKind::InMemory.context(format!("{}: the dataset is not in memory", path.display())))
             }
-            None => self.shared.numbered().1.store.image(),
+            None => current.store.image(),
         }
-    }
-}
-
-impl ClassicDataset {
-    /// Lets the record dimension grow to what somebody else wrote since.
-    fn refresh(&self) -> Result<()> {
-        let current = self.shared.numbered().1;
-        let kind = self.shared.kind;
-        let bytes = current.store.read(crate::write::RECORDS_AT, kind.count_width() as u64)?;
-        let records = bytes.iter().fold(0, |number: u64, &byte| number << 8 | u64::from(byte));
-        let there =
-            current.layout.size(records).is_some_and(|size| current.store.size().is_ok_and(|have| have + 3 >= size));
-        if bytes.len() == kind.count_width() && records <= kind.most_records() && there {
-            for (_, dim) in self.shared.model.snapshot().dims().filter(|(_, dim)| dim.unlimited) {
-                dim.grow(records);
-            }
-        }
-        Ok(())
     }
 }

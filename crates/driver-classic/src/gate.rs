@@ -1,29 +1,44 @@
 //! [`Gate`]: any number of writers, or one who moves everything.
 //!
-//! Who writes may, while it waits for its own pool, come upon another write or even a redefinition. So writers never
-//! wait for somebody who waits for writers: only for one who is moving, which needs nobody else; and that one gives up
-//! after a while if writers do not go away, since one of them may be itself.
+//! Who writes may, while it waits for its own pool, come upon another write or even a redefinition. So nobody may wait
+//! for ever for writers, since one of them may be waiting for this thread. Who wants to be alone has newcomers wait, and
+//! gives up after a while; a newcomer that an earlier write may depend on, that is, a thread of a pool or one that is
+//! writing already, waits only a moment or not at all.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use model::{ErrorKind, Result};
 
-/// How long writers may keep a redefinition waiting.
+/// How long writers may keep a redefinition waiting, and it them.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a writer that others may depend on lets somebody be first who wants to be alone.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(100);
 
-const MOVING: usize = usize::MAX;
+/// Somebody is moving.
+const MOVING: usize = 1 << (usize::BITS - 1);
 
-/// Who is inside: the number of writers, or [`MOVING`].
+/// Somebody wants to.
+const WAITING: usize = MOVING >> 1;
+
+thread_local! {
+    /// In how many writes this thread is, of whatever dataset.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Who is inside: the number of writers, or [`MOVING`]; and whether somebody is [`WAITING`].
 #[derive(Debug, Default)]
 pub(crate) struct Gate(AtomicUsize);
 
-/// A writer that is inside.
+/// A writer that is inside. It leaves on the thread it came on.
 #[derive(Debug)]
-pub(crate) struct Writing<'g>(&'g Gate);
+pub(crate) struct Writing<'g>(&'g Gate, PhantomData<*const ()>);
 
 /// The one who moves.
 #[derive(Debug)]
@@ -32,11 +47,30 @@ pub(crate) struct Moving<'g>(&'g Gate);
 impl Gate {
     /// Enters as a writer.
     pub(crate) fn write(&self) -> Writing<'_> {
-        let more = |inside| (inside != MOVING).then(|| inside + 1);
-        while self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_err() {
+        if !self.enter(MOVING | WAITING) {
+            self.write_later();
+        }
+        DEPTH.set(DEPTH.get() + 1);
+        Writing(self, PhantomData)
+    }
+
+    #[cold]
+    fn write_later(&self) {
+        let patience = match DEPTH.get() {
+            0 if dispatch::is_pooled() => MOMENT,
+            0 => PATIENCE,
+            _ => Duration::ZERO,
+        };
+        let start = Instant::now();
+        while !self.enter(if start.elapsed() < patience { MOVING | WAITING } else { MOVING }) {
             std::thread::sleep(PAUSE);
         }
-        Writing(self)
+    }
+
+    /// Enters as a writer unless one of `bars` is there.
+    fn enter(&self, bars: usize) -> bool {
+        let more = |inside: usize| (inside & bars == 0).then(|| inside + 1);
+        self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
     }
 
     /// Enters alone.
@@ -44,36 +78,58 @@ impl Gate {
     /// # Errors
     /// `NC_EINDEFINE` if writers stay too long.
     pub(crate) fn alone(&self) -> Result<Moving<'_>> {
-        self.alone_within(PATIENCE)
+        self.alone_within(PATIENCE, WAITING).ok_or_else(|| {
+            let what = "data are being written, so nothing can be moved; the definitions stay as they are";
+            ErrorKind::InDefine.context(what)
+        })
     }
 
-    fn alone_within(&self, patience: Duration) -> Result<Moving<'_>> {
+    /// Waits until nobody is inside; who comes meanwhile has to leave by itself. `false`: one of those who stay is this
+    /// thread, or may be waiting for it.
+    pub(crate) fn see_off(&self) -> bool {
+        let patience = match DEPTH.get() {
+            0 if dispatch::is_pooled() => PATIENCE,
+            0 => Duration::MAX,
+            _ => Duration::ZERO,
+        };
+        self.alone_within(patience, 0).is_some()
+    }
+
+    /// `sign`: [`WAITING`] if newcomers are to wait.
+    fn alone_within(&self, patience: Duration, sign: usize) -> Option<Moving<'_>> {
         let start = Instant::now();
-        while self.0.compare_exchange(0, MOVING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Whoever else is waiting says so again.
+        let nobody = |inside: usize| (inside & !WAITING == 0).then_some(MOVING);
+        while self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, nobody).is_err() {
             if start.elapsed() >= patience {
-                let what = "data are being written, so nothing can be moved; the definitions stay as they are";
-                return Err(ErrorKind::InDefine.context(what));
+                self.0.fetch_and(!sign, Ordering::Relaxed);
+                return None;
             }
+            self.0.fetch_or(sign, Ordering::Relaxed);
             std::thread::sleep(PAUSE);
         }
-        Ok(Moving(self))
+        Some(Moving(self))
     }
 }
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
         self.0.0.fetch_sub(1, Ordering::Release);
     }
 }
 
 impl Drop for Moving<'_> {
     fn drop(&mut self) {
-        self.0.0.store(0, Ordering::Release);
+        self.0.0.fetch_and(!MOVING, Ordering::Release);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     #[test]
@@ -81,15 +137,58 @@ mod tests {
         let gate = Gate::default();
         let first = gate.write();
         let second = gate.write();
-        assert_eq!(gate.alone_within(Duration::ZERO).unwrap_err().kind(), ErrorKind::InDefine);
+        assert!(gate.alone_within(Duration::ZERO, WAITING).is_none());
+        assert!(!gate.see_off(), "this thread is one of them");
         drop((first, second));
         let alone = gate.alone().unwrap();
-        assert_eq!(gate.alone_within(Duration::ZERO).unwrap_err().kind(), ErrorKind::InDefine);
+        assert!(gate.alone_within(Duration::ZERO, WAITING).is_none());
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| drop(gate.write()));
             drop(alone);
             writer.join().unwrap();
         });
         drop(gate.alone().unwrap());
+        assert!(gate.see_off());
+    }
+
+    #[test]
+    fn who_wants_to_be_alone_gets_in_however_many_write() {
+        const WRITERS: usize = 4;
+        let (gate, stop, started) = (Gate::default(), AtomicBool::new(false), Barrier::new(WRITERS + 1));
+        std::thread::scope(|scope| {
+            for _ in 0..WRITERS {
+                scope.spawn(|| {
+                    let mut inside = gate.write();
+                    started.wait();
+                    while !stop.load(Ordering::Acquire) {
+                        drop(inside);
+                        inside = gate.write();
+                        // Most of the time is spent inside, as with real writes.
+                        (0..1000).for_each(|turn| _ = std::hint::black_box(turn));
+                    }
+                });
+            }
+            started.wait();
+            for _ in 0..20 {
+                drop(gate.alone().unwrap());
+            }
+            stop.store(true, Ordering::Release);
+        });
+    }
+
+    #[test]
+    fn a_write_within_a_write_waits_for_nobody_who_waits_for_it() {
+        let gate = Gate::default();
+        let outer = gate.write();
+        std::thread::scope(|scope| {
+            let mover = scope.spawn(|| gate.alone().is_ok());
+            while gate.0.load(Ordering::Relaxed) & WAITING == 0 {
+                std::hint::spin_loop();
+            }
+            drop(gate.write());
+            drop(outer);
+            assert!(mover.join().unwrap());
+        });
+        assert_eq!(gate.0.load(Ordering::Relaxed) & !WAITING, 0);
     }
 }

@@ -1,31 +1,82 @@
 //! Making room: what must be in the file before data of a variable are read or written.
 //!
 //! A record that begins to be holds fill values in every variable. They are not written at once: of each variable it
-//! is known how many records are ready, and a write that covers whole new records needs none. Whatever is read, and
-//! everything that `sync` and `close` leave, has been filled or written.
+//! is known how many records are ready ([`Claims`]), and a write that covers whole new records needs none. Whatever is
+//! read, and everything that `sync` and `close` leave, has been filled or written.
+//!
+//! Each variable has a lock of its own, held while its records are filled, not while they are written.
 
 use std::ops::Range;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use chunkio::ByteStore as _;
 use model::{Result, Slab, VarId};
 
+use crate::claims::Claims;
 use crate::current::{Current, Here};
 use crate::fill;
 
+/// How far the data of a variable are there.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    /// What [`Claims::ready`] says, for a look without the lock.
+    ready: AtomicU64,
+    claims: Mutex<Claims>,
+}
+
+/// Records that a write has to write all of.
+#[derive(Debug)]
+pub(crate) struct Claimed(u64);
+
+impl Growth {
+    /// So many records have been filled or written.
+    pub(crate) fn new(ready: u64) -> Self {
+        Self { ready: AtomicU64::new(ready), claims: Mutex::new(Claims::new(ready)) }
+    }
+
+    pub(crate) fn is_ready(&self, units: u64) -> bool {
+        self.ready.load(Ordering::Acquire) >= units
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// With the lock held.
+    fn publish(&self, claims: &Claims) {
+        self.ready.store(claims.ready(), Ordering::Release);
+    }
+}
+
+/// How long who needs records waits for those who write them, before it fills them.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_micros(100);
+
 impl Current {
-    /// Makes `units` records of a variable (of a fixed one: all of it) ready. `filling`: whether the dataset is filled.
+    /// Makes records of a variable ready (of a fixed one: all of it is one). `filling`: whether the dataset is filled.
+    ///
+    /// Records that somebody is writing are waited for, and filled if that takes long: who writes may be waiting for
+    /// this thread.
     ///
     /// # Errors
     /// What the storage says; as [`Current::here`].
-    pub(crate) fn ensure(&self, id: VarId, units: u64, filling: bool) -> Result<()> {
+    pub(crate) fn ensure(&self, id: VarId, units: Range<u64>, filling: bool) -> Result<()> {
         let here = self.here(id)?;
-        if here.is_ready(units) {
-            return Ok(());
+        let start = Instant::now();
+        while !here.is_ready(units.end) {
+            let mut claims = here.growth.claims();
+            if start.elapsed() < PATIENCE && claims.is_writing(&units) {
+                drop(claims);
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            return self.settle(here, &mut claims, units, filling);
         }
-        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.make_ready(here, units, filling)
+        Ok(())
     }
 
     /// Makes all variables ready.
@@ -35,17 +86,17 @@ impl Current {
     pub(crate) fn ensure_all(&self, records: u64, filling: bool) -> Result<()> {
         for at in 0..self.vars.len() {
             let id = VarId(at as u32);
-            self.ensure(id, self.here(id)?.units(records), filling)?;
+            self.ensure(id, 0..self.here(id)?.units(records), filling)?;
         }
         Ok(())
     }
 
     /// Makes room for a write of `slab`, which has a variable of the shape `shape`. What the write must fill itself is
-    /// the answer: if it fails, [`Current::give_back`] has to be told.
+    /// the answer: [`Current::written`] or [`Current::lost`] has to be told what came of it.
     ///
     /// # Errors
     /// As [`Current::ensure`].
-    pub(crate) fn claim(&self, id: VarId, slab: &Slab<'_>, shape: &[u64], filling: bool) -> Result<Option<Range<u64>>> {
+    pub(crate) fn claim(&self, id: VarId, slab: &Slab<'_>, shape: &[u64], filling: bool) -> Result<Option<Claimed>> {
         let here = self.here(id)?;
         let units = match here.slot.record {
             _ if slab.is_empty() => return Ok(None),
@@ -55,38 +106,52 @@ impl Current {
         if here.is_ready(units.end) {
             return Ok(None);
         }
-        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
-        let ready = here.ready.load(Ordering::Acquire);
-        if ready >= units.end {
-            return Ok(None);
-        }
+        let mut claims = here.growth.claims();
         if !covers(slab, shape, usize::from(here.slot.record)) {
-            self.make_ready(here, units.end, filling)?;
+            self.settle(here, &mut claims, units, filling)?;
             return Ok(None);
         }
-        self.make_ready(here, units.start, filling)?;
-        let claimed = units.start.max(ready)..units.end;
-        self.pad(here, claimed.clone(), filling)?;
-        here.ready.store(claimed.end, Ordering::Release);
-        Ok(Some(claimed))
+        let end = claims.end();
+        // What others are writing just now, or what lies between.
+        self.settle(here, &mut claims, units.start.min(end)..units.end.min(end).max(units.start), filling)?;
+        let first = claims.end();
+        if first >= units.end {
+            return Ok(None);
+        }
+        self.pad(here, first..units.end, filling)?;
+        Ok(Some(Claimed(claims.claim(units.end))))
     }
 
-    /// A write that had claimed records failed: they get fill values as far as the storage lets them.
-    pub(crate) fn give_back(&self, id: VarId, claimed: Range<u64>, filling: bool) {
-        let Ok(here) = self.here(id) else { return };
-        let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.fill(here, claimed, filling) {
-            tracing::warn!(%error, "what a failed write left could not be filled");
-        }
+    /// What was claimed has been written. `false`: some of it was filled meanwhile, so it has to be written again.
+    pub(crate) fn written(&self, id: VarId, claimed: &Claimed) -> bool {
+        self.tell(id, |claims| claims.written(claimed.0)).unwrap_or(true)
     }
 
-    /// With the lock held.
-    fn make_ready(&self, here: &Here, units: u64, filling: bool) -> Result<()> {
-        let ready = here.ready.load(Ordering::Acquire);
-        if ready < units {
-            self.fill(here, ready..units, filling)?;
-            here.ready.store(units, Ordering::Release);
+    /// What was claimed could not be written: it is filled before it counts.
+    pub(crate) fn lost(&self, id: VarId, claimed: &Claimed) {
+        self.tell(id, |claims| claims.lost(claimed.0));
+    }
+
+    fn tell<T>(&self, id: VarId, what: impl FnOnce(&mut Claims) -> T) -> Option<T> {
+        let here = self.here(id).ok()?;
+        let mut claims = here.growth.claims();
+        let outcome = what(&mut claims);
+        here.growth.publish(&claims);
+        Some(outcome)
+    }
+
+    /// Fills what is not ready of some records and, since records follow one another, before them.
+    fn settle(&self, here: &Here, claims: &mut Claims, units: Range<u64>, filling: bool) -> Result<()> {
+        while let Some(part) = claims.unfilled(&units) {
+            self.fill(here, part.clone(), filling)?;
+            claims.settle(&part);
         }
+        let end = claims.end();
+        if end < units.end {
+            self.fill(here, end..units.end, filling)?;
+            claims.filled(units.end);
+        }
+        here.growth.publish(claims);
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod admit;
+mod claims;
 mod commit;
 mod copy;
 mod create;
@@ -29,6 +30,7 @@ mod mapped;
 mod open;
 mod parse;
 mod place;
+mod refresh;
 mod store;
 mod var;
 mod write;

@@ -77,7 +77,13 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
     let ready = if writable { Ready::Records(records) } else { Ready::All };
     let current = Current::new(&model, layout, Arc::new(store), ready, options).map_err(at)?;
     let model = ModelCell::new(model);
-    let committed = Committed { header, records: told, edition: Some(model.edition()), ..Committed::default() };
+    let committed = Committed {
+        header,
+        records: told,
+        edition: Some(model.edition()),
+        model: Some(model.snapshot()),
+        ..Committed::default()
+    };
     Ok(Arc::new(ClassicDataset {
         shared: Arc::new(Shared::new(model, kind, options, writable, current)),
         registry: Arc::clone(request.registry),
@@ -85,6 +91,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
         counted: records,
         persist: None,
         committed: Mutex::new(committed),
+        edits: Mutex::default(),
         vars: RwLock::default(),
     }))
 }

@@ -1,6 +1,6 @@
 //! [`Store`]: where the bytes of a file are: in a file, in memory that grows, or in memory that stays as it is.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,6 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chunkio::ByteStore;
 use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
+
+use crate::place::Opened;
+use crate::refresh::identity;
 
 /// The bytes of one file.
 #[derive(Debug)]
@@ -26,7 +29,12 @@ enum Place {
     Memory(RwLock<Vec<u8>>),
     Fixed(Arc<[u8]>),
     #[cfg(feature = "mmap")]
-    Mapped(memmap2::Mmap),
+    Mapped {
+        map: memmap2::Mmap,
+        path: PathBuf,
+        /// Of the file when it was mapped.
+        found: Metadata,
+    },
 }
 
 impl Store {
@@ -52,7 +60,10 @@ impl Store {
     /// `NC_ENOTBUILT` without the feature `mmap`; what the system says.
     pub(crate) fn mapped(file: &File, path: &Path) -> Result<Self> {
         #[cfg(feature = "mmap")]
-        return Ok(Self::new(Place::Mapped(crate::mapped::map(file, path)?)));
+        {
+            let found = file.metadata().map_err(|error| failed("look at", path, error))?;
+            Ok(Self::new(Place::Mapped { map: crate::mapped::map(file, path)?, path: path.to_owned(), found }))
+        }
         #[cfg(not(feature = "mmap"))]
         {
             let _ = file;
@@ -66,6 +77,45 @@ impl Store {
         match &self.place {
             Place::File { file, path } => Some((file, path)),
             _ => None,
+        }
+    }
+
+    /// Where the file is that it is a part of, or a view.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File { path, .. } => Some(path),
+            #[cfg(feature = "mmap")]
+            Place::Mapped { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether a file has to be opened anew for what it holds now, `found` being what is in its place.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn is_outdated(&self, found: &Metadata) -> Result<bool> {
+        let differs = |known: &Metadata| identity(known) != identity(found);
+        match &self.place {
+            Place::File { file, path } => {
+                file.metadata().map(|known| differs(&known)).map_err(|error| failed("look at", path, error))
+            }
+            // What came after it was mapped is not in the map.
+            #[cfg(feature = "mmap")]
+            Place::Mapped { found: known, .. } => Ok(differs(known) || known.len() != found.len()),
+            _ => Ok(false),
+        }
+    }
+
+    /// A file that is only read, looked at as this one is.
+    ///
+    /// # Errors
+    /// As [`Store::mapped`].
+    pub(crate) fn anew(&self, opened: Opened) -> Result<Self> {
+        match &self.place {
+            #[cfg(feature = "mmap")]
+            Place::Mapped { .. } => Self::mapped(&opened.file, &opened.path),
+            _ => Ok(Self::file(opened.file, opened.path)),
         }
     }
 
@@ -106,7 +156,7 @@ impl Store {
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).clone()),
             Place::Fixed(bytes) => Ok(bytes.to_vec()),
             #[cfg(feature = "mmap")]
-            Place::Mapped(bytes) => Ok(bytes.to_vec()),
+            Place::Mapped { map: bytes, .. } => Ok(bytes.to_vec()),
         }
     }
 
@@ -122,7 +172,7 @@ impl Store {
             Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
             Place::Fixed(bytes) => copy(bytes, out),
             #[cfg(feature = "mmap")]
-            Place::Mapped(bytes) => copy(bytes, out),
+            Place::Mapped { map: bytes, .. } => copy(bytes, out),
         }
     }
 }
@@ -174,7 +224,7 @@ impl ByteStore for Store {
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
             Place::Fixed(bytes) => Ok(bytes.len() as u64),
             #[cfg(feature = "mmap")]
-            Place::Mapped(bytes) => Ok(bytes.len() as u64),
+            Place::Mapped { map: bytes, .. } => Ok(bytes.len() as u64),
         }
     }
 
@@ -189,7 +239,7 @@ impl ByteStore for Store {
         match &self.place {
             Place::Fixed(bytes) => Some(bytes),
             #[cfg(feature = "mmap")]
-            Place::Mapped(bytes) => Some(bytes),
+            Place::Mapped { map: bytes, .. } => Some(bytes),
             _ => None,
         }
     }

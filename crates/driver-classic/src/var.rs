@@ -1,7 +1,6 @@
 //! [`ClassicVar`]: a variable's data as callers keep it, also across redefinitions.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use chunkio::FlatArray;
 use dispatch::{Linear, MemMut, MemRef, VarData};
@@ -43,9 +42,10 @@ impl ClassicVar {
         let array = current.array(&self.shared.model, self.id)?;
         if self.shared.writable && !slab.is_empty() {
             let here = current.here(self.id)?;
-            let units = if here.slot.record { slab.end(0).unwrap_or(u64::MAX) } else { 1 };
-            if !here.is_ready(units) {
+            let units = if here.slot.record { slab.start[0]..slab.end(0).unwrap_or(u64::MAX) } else { 0..1 };
+            if !here.is_ready(units.end) {
                 let _writing = self.shared.gate.write();
+                self.check_open()?;
                 current.ensure(self.id, units, is_filling(&self.shared.model.snapshot()))?;
             }
         }
@@ -64,14 +64,19 @@ impl ClassicVar {
         }
         let model = self.shared.model.snapshot();
         let filling = is_filling(&model);
-        let claimed = current.claim(self.id, slab, &model.shape(self.id)?, filling)?;
-        let outcome = array.put(slab, data);
-        if let (Some(claimed), Err(error)) = (claimed, &outcome)
-            && error.kind() != ErrorKind::Range
-        {
-            current.give_back(self.id, claimed, filling);
+        let Some(claimed) = current.claim(self.id, slab, &model.shape(self.id)?, filling)? else {
+            return array.put(slab, data);
+        };
+        loop {
+            let outcome = array.put(slab, data);
+            if outcome.as_ref().is_err_and(|error| error.kind() != ErrorKind::Range) {
+                current.lost(self.id, &claimed);
+                return outcome;
+            }
+            if current.written(self.id, &claimed) {
+                return outcome;
+            }
         }
-        outcome
     }
 
     /// Whether the format and a file can have so many records.
@@ -86,6 +91,10 @@ impl ClassicVar {
             }
             None => Err(self.named(ErrorKind::InvalCoords.context(format!("the format has at most {most} records")))),
         }
+    }
+
+    fn check_open(&self) -> Result<()> {
+        self.shared.check_open().map_err(|error| self.named(error))
     }
 
     fn named(&self, error: Error) -> Error {
@@ -119,11 +128,19 @@ impl VarData for ClassicVar {
         if !self.shared.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
+        // Who comes too late has nothing to wait for.
+        self.check_open()?;
         let _writing = self.shared.gate.write();
-        // Asked for inside: as long as somebody writes nothing is moved.
-        if self.shared.closed.load(Ordering::Acquire) {
-            return Err(ErrorKind::BadId.context("the dataset is closed"));
+        // Asked for inside as well: as long as somebody writes nothing is moved, and nothing closed.
+        self.check_open()?;
+        let outcome = self.with_current(|current| self.write(current, slab, data));
+        match outcome {
+            // Who closed it from within this write could not wait for it, and may have counted too few records.
+            Ok(()) if self.shared.is_left() => Err(self.named(
+                ErrorKind::BadId
+                    .context("the dataset was closed in the middle of the write; what was written may not count"),
+            )),
+            outcome => outcome,
         }
-        self.with_current(|current| self.write(current, slab, data))
     }
 }

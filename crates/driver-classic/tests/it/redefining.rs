@@ -163,6 +163,54 @@ fn an_abort_keeps_data_and_forgets_definitions() {
 }
 
 #[test]
+fn an_abort_keeps_what_was_changed_in_data_mode() {
+    for redefined in [false, true] {
+        let (_folder, path) = place("x.nc");
+        sample(&path, "cdf1");
+        let ds = open(&path, true);
+        text(&*ds, "title", "other").unwrap();
+        ds.rename_var(ds.inq_varid(ROOT, "a").unwrap(), "z").unwrap();
+        if redefined {
+            ds.redef().unwrap();
+            dim(&*ds, "y", 3);
+            text(&*ds, "title", "forgotten, since it is part of the definitions").unwrap();
+        }
+        ds.abort().unwrap();
+        let ds = open(&path, false);
+        assert_eq!(ds.get_att(ROOT, None, "title", None).unwrap().0.as_text(), Some("other"), "{redefined}");
+        assert_eq!(all(&*ds, "z"), Values::Short(vec![1, 2, 3, 4, 5]));
+        assert!(ds.inq_dimid(ROOT, "y").is_err());
+    }
+}
+
+#[test]
+fn an_abort_that_undoes_everything_writes_nothing() {
+    let (_folder, path) = place("x.nc");
+    sample(&path, "cdf1");
+    // Somebody else's file: the records are not counted, and the size of the last variable is told as records have it
+    // that are not padded.
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4..8].fill(0xFF);
+    fs::write(&path, &bytes).unwrap();
+    let ds = open(&path, true);
+    ds.redef().unwrap();
+    dim(&*ds, "y", 3);
+    ds.abort().unwrap();
+    assert!(fs::read(&path).unwrap() == bytes);
+}
+
+#[test]
+fn an_abort_before_the_first_definitions_ended_leaves_no_file() {
+    let (folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    dim(&*ds, "y", 3);
+    ds.abort().unwrap();
+    ds.abort().unwrap();
+    ds.close().unwrap();
+    assert!(files(folder.path()).is_empty());
+}
+
+#[test]
 fn what_is_replaced_stays_until_the_new_file_has_a_header() {
     let (folder, path) = place("x.nc");
     sample(&path, "cdf1");

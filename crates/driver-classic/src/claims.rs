@@ -1,0 +1,279 @@
+//! [`Claims`]: which records of a variable are there, and which are being written.
+//!
+//! Records that somebody writes whole are claimed first, and need no filling then. Whoever has to have them there before
+//! that one is done (to count them, to read them, to write a part of one) fills them: the writer is told, and writes
+//! once more. So nobody ever waits for a writer, who may be waiting for threads that wait here.
+//!
+//! It only keeps the books, of records as numbers; filling and writing is `growth`'s business.
+
+use std::ops::Range;
+
+/// Of one variable. Behind [`Claims::ready`] follow, without gaps, the records of the list.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    ready: u64,
+    list: Vec<Claim>,
+    /// Of the claim that comes next.
+    number: u64,
+}
+
+/// Records that were claimed together, or a part of them.
+#[derive(Debug, Clone)]
+struct Claim {
+    units: Range<u64>,
+    /// Whose they are; `None`: nobody's any more.
+    writer: Option<u64>,
+    /// Whether they have been filled or written.
+    settled: bool,
+    /// Whether somebody filled them, or began to, while their writer wrote.
+    disturbed: bool,
+}
+
+impl Claims {
+    pub(crate) fn new(ready: u64) -> Self {
+        Self { ready, ..Self::default() }
+    }
+
+    /// All records before this one have been filled or written.
+    pub(crate) fn ready(&self) -> u64 {
+        self.ready
+    }
+
+    /// All records before this one are ready or claimed.
+    pub(crate) fn end(&self) -> u64 {
+        self.list.last().map_or(self.ready, |last| last.units.end.max(self.ready))
+    }
+
+    /// Claims the records from [`Claims::end`] to `end`, which is behind it.
+    pub(crate) fn claim(&mut self, end: u64) -> u64 {
+        self.number += 1;
+        let writer = Some(self.number);
+        self.list.push(Claim { units: self.end()..end, writer, settled: false, disturbed: false });
+        self.number
+    }
+
+    /// The records from [`Claims::end`] to `end` have been filled.
+    pub(crate) fn filled(&mut self, end: u64) {
+        let units = self.end()..end;
+        self.list.push(Claim { units, writer: None, settled: true, disturbed: false });
+        self.advance();
+    }
+
+    /// Whether somebody is writing records of `units` that were not filled.
+    pub(crate) fn is_writing(&self, units: &Range<u64>) -> bool {
+        self.list.iter().any(|claim| !claim.settled && claim.writer.is_some() && overlap(&claim.units, units))
+    }
+
+    /// The first records of `units` that are claimed and have to be filled, if there are any. Their writer is told.
+    pub(crate) fn unfilled(&mut self, units: &Range<u64>) -> Option<Range<u64>> {
+        self.split(units.start);
+        self.split(units.end);
+        let claim = self.list.iter_mut().find(|claim| !claim.settled && overlap(&claim.units, units))?;
+        claim.disturbed = claim.writer.is_some();
+        Some(claim.units.clone())
+    }
+
+    /// What [`Claims::unfilled`] answered has been filled.
+    pub(crate) fn settle(&mut self, units: &Range<u64>) {
+        self.list.iter_mut().filter(|claim| claim.units == *units).for_each(|claim| claim.settled = true);
+        self.advance();
+    }
+
+    /// A writer has written all of its records. `false`: somebody filled some meanwhile, and it has to do it again.
+    pub(crate) fn written(&mut self, number: u64) -> bool {
+        let of_it = |claim: &&mut Claim| claim.writer == Some(number);
+        let disturbed = self.list.iter_mut().filter(of_it).fold(false, |any, claim| any | claim.disturbed);
+        for claim in self.list.iter_mut().filter(of_it) {
+            claim.disturbed = false;
+            if !disturbed {
+                (claim.settled, claim.writer) = (true, None);
+            }
+        }
+        self.advance();
+        !disturbed
+    }
+
+    /// A writer gave up: what was not filled meanwhile has to be, by who needs it.
+    pub(crate) fn lost(&mut self, number: u64) {
+        for claim in self.list.iter_mut().filter(|claim| claim.writer == Some(number)) {
+            (claim.writer, claim.disturbed) = (None, false);
+        }
+        while self.list.pop_if(|last| !last.settled && last.writer.is_none()).is_some() {}
+        self.advance();
+    }
+
+    /// Makes two claims of one, so that none has records on both sides.
+    fn split(&mut self, at: u64) {
+        if let Some(place) = self.list.iter().position(|claim| claim.units.start < at && at < claim.units.end) {
+            let mut behind = self.list[place].clone();
+            behind.units.start = at;
+            self.list[place].units.end = at;
+            self.list.insert(place + 1, behind);
+        }
+    }
+
+    fn advance(&mut self) {
+        for claim in &self.list {
+            if !claim.settled {
+                break;
+            }
+            self.ready = self.ready.max(claim.units.end);
+        }
+        // A writer that was disturbed has to find that out.
+        let ready = self.ready;
+        self.list.retain(|claim| claim.units.end > ready || claim.writer.is_some());
+    }
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a record holds.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Content {
+        Stale,
+        Fill,
+        Of(u64),
+    }
+
+    /// Does what is asked as `growth` does, on records that are kept here.
+    #[derive(Default)]
+    struct Slow {
+        claims: Claims,
+        records: Vec<Content>,
+        writing: Vec<(u64, Range<u64>)>,
+    }
+
+    impl Slow {
+        fn set(&mut self, units: Range<u64>, content: Content) {
+            let end = self.records.len().max(units.end as usize);
+            self.records.resize(end, Content::Stale);
+            self.records[units.start as usize..units.end as usize].fill(content);
+        }
+
+        fn fill_to(&mut self, units: Range<u64>) {
+            while let Some(part) = self.claims.unfilled(&units) {
+                self.set(part.clone(), Content::Fill);
+                self.claims.settle(&part);
+            }
+            let end = self.claims.end();
+            if end < units.end {
+                self.set(end..units.end, Content::Fill);
+                self.claims.filled(units.end);
+            }
+        }
+
+        fn start(&mut self, units: Range<u64>) {
+            let end = self.claims.end();
+            self.fill_to(units.start.min(end)..units.end.min(end).max(units.start));
+            if self.claims.end() < units.end {
+                let first = self.claims.end();
+                let number = self.claims.claim(units.end);
+                // Written at once: what is filled from now on is seen when the writer is done.
+                self.set(first..units.end, Content::Of(number));
+                self.writing.push((number, first..units.end));
+            }
+        }
+
+        fn is_settled(&self, unit: u64) -> bool {
+            unit < self.claims.ready()
+                || self.claims.list.iter().any(|claim| claim.settled && claim.units.contains(&unit))
+        }
+
+        fn check(&self) -> std::result::Result<(), TestCaseError> {
+            let there = &self.records[..self.claims.ready() as usize];
+            prop_assert!(!there.contains(&Content::Stale), "{:?} {:?}", there, self.claims);
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn what_is_ready_was_filled_or_written(
+            steps in prop::collection::vec((0..5u8, 0..12u64, 1..6u64), 1..40)
+        ) {
+            let mut slow = Slow::default();
+            for (step, start, len) in steps {
+                let at = (start as usize).checked_rem(slow.writing.len());
+                match (step, at) {
+                    (0 | 1, _) => slow.start(start..start + len),
+                    (2, _) => {
+                        slow.fill_to(start..start + len);
+                        let claims = &mut slow.claims;
+                        prop_assert!(claims.end() >= start + len && claims.unfilled(&(start..start + len)).is_none());
+                    }
+                    (3, Some(at)) => {
+                        let (number, units) = slow.writing.swap_remove(at);
+                        if !slow.claims.written(number) {
+                            slow.set(units.clone(), Content::Of(number));
+                            prop_assert!(slow.claims.written(number), "nobody came in between");
+                        }
+                        let there = &slow.records[units.start as usize..units.end as usize];
+                        prop_assert!(there.iter().all(|&content| content == Content::Of(number)));
+                    }
+                    (_, Some(at)) => {
+                        let (number, units) = slow.writing.swap_remove(at);
+                        // What was filled meanwhile has something of both, which is no matter of the books.
+                        for unit in units {
+                            if !slow.is_settled(unit) {
+                                slow.set(unit..unit + 1, Content::Stale);
+                            }
+                        }
+                        slow.claims.lost(number);
+                    }
+                    _ => {}
+                }
+                slow.check()?;
+            }
+            for (number, units) in std::mem::take(&mut slow.writing) {
+                while !slow.claims.written(number) {
+                    slow.set(units.clone(), Content::Of(number));
+                }
+            }
+            let end = slow.claims.end();
+            slow.fill_to(0..end);
+            prop_assert_eq!((slow.claims.ready(), slow.claims.list.len()), (end, 0));
+            slow.check()?;
+        }
+    }
+
+    #[test]
+    fn a_writer_that_was_disturbed_writes_again() {
+        let mut claims = Claims::new(2);
+        let (first, second) = (claims.claim(5), claims.claim(6));
+        assert!(claims.is_writing(&(0..3)) && !claims.is_writing(&(6..9)));
+        assert!(claims.written(second));
+        assert_eq!((claims.ready(), claims.end()), (2, 6), "nothing is counted before what lies before it");
+        assert_eq!(claims.unfilled(&(0..3)), Some(2..3));
+        claims.settle(&(2..3));
+        assert_eq!((claims.ready(), claims.unfilled(&(0..3))), (3, None));
+        assert!(!claims.written(first), "a part of it was filled over");
+        assert!(claims.written(first));
+        assert_eq!((claims.ready(), claims.end()), (6, 6));
+    }
+
+    #[test]
+    fn what_was_lost_is_claimed_or_filled_anew() {
+        let mut claims = Claims::new(0);
+        let (first, second, third) = (claims.claim(1), claims.claim(2), claims.claim(3));
+        claims.lost(third);
+        assert_eq!(claims.end(), 2, "as if it had never been");
+        claims.lost(first);
+        assert!(claims.written(second));
+        assert_eq!((claims.ready(), claims.end()), (0, 2));
+        assert!(!claims.is_writing(&(0..2)));
+        assert_eq!(claims.unfilled(&(0..2)), Some(0..1));
+        // Filling it failed: it is asked for again.
+        assert_eq!(claims.unfilled(&(0..2)), Some(0..1));
+        claims.settle(&(0..1));
+        assert_eq!((claims.ready(), claims.end()), (2, 2));
+    }
+}

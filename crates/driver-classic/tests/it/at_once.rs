@@ -1,0 +1,311 @@
+//! Several at one file at once: threads in the middle of a write, and readers of a file that is replaced.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use dispatch::{Clobber, Dataset, MemRef, NcDispatch as _, Options, Progress, VarData};
+use model::{ErrorKind, NcType, Slab, Values, VarId, fill};
+
+use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, registry, try_put, var, with_mode};
+
+/// Bytes of the transfers that stop in the middle, after their first piece.
+const LONG: u64 = 3 << 20;
+
+/// Stops transfers of [`LONG`] bytes after their first piece: says so, and waits to be told whether they go on.
+struct Stop {
+    here: Mutex<Sender<()>>,
+    on: Mutex<Receiver<bool>>,
+}
+
+impl Progress for Stop {
+    fn advance(&self, done: u64, total: u64) -> bool {
+        if total != LONG || done > total / 2 {
+            return true;
+        }
+        self.here.lock().unwrap().send(()).unwrap();
+        self.on.lock().unwrap().recv().unwrap_or(true)
+    }
+}
+
+/// A dataset whose long transfers stop: where they say so, and where they are told to go on.
+fn stopping(path: &Path) -> (Arc<dyn Dataset>, Receiver<()>, Sender<bool>) {
+    let ((here, stopped), (go, on)) = (channel(), channel());
+    let mut options = Options::default();
+    options.threads = 1;
+    options.progress = Some(Arc::new(Stop { here: Mutex::new(here), on: Mutex::new(on) }));
+    let ds = registry().create(&with_mode(path, "cdf2"), Clobber::Refuse, false, &options).unwrap();
+    (ds, stopped, go)
+}
+
+/// Two variables along records: a long one and a short one behind it.
+fn two(ds: &dyn Dataset) -> (VarId, VarId) {
+    let (t, x) = (dim(ds, "t", 0), dim(ds, "x", LONG));
+    let (a, b) = (var(ds, "a", NcType::Byte, &[t, x]), var(ds, "b", NcType::Int, &[t]));
+    enddef(ds);
+    (a, b)
+}
+
+fn long() -> Values {
+    Values::Byte((0..LONG).map(|i| (i % 120) as i8).collect())
+}
+
+/// The file as it is now, as a process finds it that comes when this one was killed.
+fn found(path: &Path) -> (tempfile::TempDir, Arc<dyn Dataset>) {
+    let (folder, copy) = place("copy.nc");
+    fs::copy(path, &copy).unwrap();
+    (folder, open(&copy, false))
+}
+
+/// Every element is the one that was put, or the fill value.
+fn is_put_or_fill(found: &Values, put: &Values) -> bool {
+    let (Values::Byte(found), Values::Byte(put)) = (found, put) else { return false };
+    found.len() == put.len() && found.iter().zip(put).all(|(found, put)| found == put || *found == fill::BYTE)
+}
+
+#[test]
+fn what_is_counted_was_filled_or_written() {
+    let (_folder, path) = place("x.nc");
+    let (ds, stopped, go) = stopping(&path);
+    let (a, b) = two(&*ds);
+    std::thread::scope(|scope| {
+        let go = go;
+        let writer = scope.spawn(|| put(&*ds, a, &[0, 0], &[1, LONG], &long()));
+        stopped.recv().unwrap();
+        put(&*ds, b, &[0], &[1], &Values::Int(vec![7]));
+        ds.sync().unwrap();
+        let (_copied, killed) = found(&path);
+        assert_eq!(all(&*killed, "b"), Values::Int(vec![7]));
+        assert!(is_put_or_fill(&all(&*killed, "a"), &long()), "neither zeros nor what was there before");
+        // Others see the same meanwhile.
+        assert!(is_put_or_fill(&get(&*ds, a, &[0, LONG - 5], &[1, 5]), &Values::Byte(vec![fill::BYTE; 5])));
+        drop(go);
+        writer.join().unwrap();
+    });
+    assert!(all(&*ds, "a") == long(), "the write that was slower than others is whole in the end");
+    ds.close().unwrap();
+    assert!(all(&*open(&path, false), "a") == long());
+}
+
+#[test]
+fn a_write_that_fails_late_does_not_take_what_came_meanwhile() {
+    let (_folder, path) = place("x.nc");
+    let (ds, stopped, go) = stopping(&path);
+    let (a, b) = two(&*ds);
+    std::thread::scope(|scope| {
+        let go = go;
+        let writer = scope.spawn(|| try_put(&*ds, a, &[0, 0], &[1, LONG], &long()));
+        stopped.recv().unwrap();
+        // A part of the same record, and one of a later record.
+        put(&*ds, a, &[0, LONG - 2], &[1, 2], &Values::Byte(vec![121, 122]));
+        put(&*ds, a, &[2, 0], &[1, 2], &Values::Byte(vec![123, 124]));
+        go.send(false).unwrap();
+        writer.join().unwrap().unwrap_err();
+    });
+    put(&*ds, b, &[0], &[1], &Values::Int(vec![7]));
+    ds.close().unwrap();
+    let ds = open(&path, false);
+    assert_eq!(get(&*ds, a, &[0, LONG - 3], &[1, 3]), Values::Byte(vec![fill::BYTE, 121, 122]));
+    assert_eq!(get(&*ds, a, &[1, LONG - 3], &[1, 3]), Values::Byte(vec![fill::BYTE; 3]));
+    assert_eq!(get(&*ds, a, &[2, 0], &[1, 3]), Values::Byte(vec![123, 124, fill::BYTE]));
+    assert_eq!(all(&*ds, "b"), Values::Int(vec![7, fill::INT, fill::INT]));
+}
+
+#[test]
+fn what_a_failed_write_left_is_filled_when_it_counts() {
+    let (_folder, path) = place("x.nc");
+    let (ds, stopped, go) = stopping(&path);
+    let (a, b) = two(&*ds);
+    go.send(false).unwrap();
+    try_put(&*ds, a, &[0, 0], &[1, LONG], &long()).unwrap_err();
+    stopped.recv().unwrap();
+    put(&*ds, b, &[1], &[1], &Values::Int(vec![7]));
+    ds.close().unwrap();
+    let ds = open(&path, false);
+    assert!(all(&*ds, "a") == Values::Byte(vec![fill::BYTE; 2 * LONG as usize]));
+    assert_eq!(get(&*ds, b, &[0], &[2]), Values::Int(vec![fill::INT, 7]));
+}
+
+fn put_kept(data: &dyn VarData, start: &[u64], count: &[u64], values: &Values) -> model::Result<()> {
+    let bytes = values.to_native_bytes().unwrap();
+    data.put(&Slab::new(start, count), MemRef::Fixed { ty: values.nc_type(), bytes: &bytes })
+}
+
+#[test]
+fn closing_waits_for_who_writes() {
+    for abort in [false, true] {
+        let (_folder, path) = place("x.nc");
+        let (ds, stopped, go) = stopping(&path);
+        let (a, b) = two(&*ds);
+        let kept = ds.data(b).unwrap();
+        let (closed, closing) = channel();
+        std::thread::scope(|scope| {
+            // Gone when something fails here, so that nobody waits for ever.
+            let go = go;
+            let writer = scope.spawn(|| put(&*ds, a, &[0, 0], &[1, LONG], &long()));
+            stopped.recv().unwrap();
+            let ds = &*ds;
+            let closer = scope.spawn(move || {
+                let outcome = if abort { ds.abort() } else { ds.close() };
+                closed.send(()).unwrap();
+                outcome.unwrap();
+            });
+            // Who comes now comes too late, at the latest when the file is closed for everybody.
+            while put_kept(&*kept, &[0], &[1], &Values::Int(vec![7])).is_ok() {}
+            assert!(closing.try_recv().is_err(), "somebody is writing still");
+            go.send(true).unwrap();
+            writer.join().unwrap();
+            closer.join().unwrap();
+        });
+        let late = put_kept(&*kept, &[1], &[1], &Values::Int(vec![8])).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::BadId);
+        let ds = open(&path, true);
+        assert!(all(&*ds, "a") == long(), "all of what was put without an error is there");
+        ds.close().unwrap();
+    }
+}
+
+#[test]
+fn who_closes_in_the_middle_of_a_write_is_told() {
+    /// Closes the dataset from within the transfer.
+    struct Close(Mutex<Option<Arc<dyn Dataset>>>);
+    impl Progress for Close {
+        fn advance(&self, _: u64, total: u64) -> bool {
+            if total == LONG
+                && let Some(ds) = self.0.lock().unwrap().take()
+            {
+                ds.close().unwrap();
+            }
+            true
+        }
+    }
+    let (_folder, path) = place("x.nc");
+    let close = Arc::new(Close(Mutex::new(None)));
+    let mut options = Options::default();
+    options.threads = 1;
+    options.progress = Some(Arc::clone(&close) as _);
+    let ds = registry().create(&with_mode(&path, "cdf2"), Clobber::Refuse, false, &options).unwrap();
+    let (a, b) = two(&*ds);
+    put(&*ds, b, &[0], &[1], &Values::Int(vec![7]));
+    *close.0.lock().unwrap() = Some(Arc::clone(&ds));
+    let error = try_put(&*ds, a, &[1, 0], &[1, LONG], &long()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadId, "nobody counts what came after closing: {error}");
+    assert_eq!(all(&*open(&path, false), "b"), Values::Int(vec![7]));
+}
+
+#[test]
+fn definitions_come_at_once_and_only_one_dimension_is_unlimited() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let made: usize = std::thread::scope(|scope| {
+        let ds = &*ds;
+        let makers: Vec<_> =
+            (0..4).map(|at| scope.spawn(move || ds.def_dim(ROOT, &format!("t{at}"), None).is_ok())).collect();
+        makers.into_iter().map(|maker| usize::from(maker.join().unwrap())).sum()
+    });
+    assert_eq!(made, 1);
+    ds.close().unwrap();
+    assert_eq!(open(&path, false).inq_dimids(ROOT, false).unwrap().len(), 1);
+}
+
+/// A record variable with one record.
+fn small(path: &Path) -> VarId {
+    let ds = create(path, "cdf1");
+    let t = dim(&*ds, "t", 0);
+    let v = var(&*ds, "v", NcType::Short, &[t]);
+    ds.put_att(ROOT, None, "title", NcType::Char, &Values::text("some")).unwrap();
+    enddef(&*ds);
+    put(&*ds, v, &[0], &[1], &Values::Short(vec![1]));
+    ds.close().unwrap();
+    v
+}
+
+#[test]
+fn a_reader_goes_on_in_the_file_that_took_the_place() {
+    let (folder, path) = place("x.nc");
+    let v = small(&path);
+    let reader = open(&path, false);
+    let kept = reader.data(v).unwrap();
+    // Written anew with room, so that another file is there, which says the same.
+    let ds = open(&path, true);
+    ds.redef().unwrap();
+    ds._enddef(4096, 512, 0, 512).unwrap();
+    put(&*ds, v, &[1], &[1], &Values::Short(vec![2]));
+    assert_eq!(all(&*reader, "v"), Values::Short(vec![1]));
+    ds.sync().unwrap();
+    reader.sync().unwrap();
+    assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2]));
+    put(&*ds, v, &[2], &[1], &Values::Short(vec![3]));
+    ds.close().unwrap();
+    reader.sync().unwrap();
+    assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
+    let mut bytes = [0; 2];
+    let out = &mut dispatch::OutBuf::over(&mut bytes);
+    kept.get(&Slab::new(&[2], &[1]), dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
+    assert_eq!(i16::from_ne_bytes(bytes), 3, "also what somebody kept");
+    // A file that is gone can be read on.
+    fs::remove_file(&path).unwrap();
+    reader.sync().unwrap();
+    assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
+    drop(folder);
+}
+
+#[test]
+fn a_reader_is_told_that_definitions_changed() {
+    type Change = fn(&dyn Dataset);
+    let changes: [(&str, Change); 5] = [
+        ("a variable", |ds| {
+            ds.redef().unwrap();
+            let t = ds.inq_dimid(ROOT, "t").unwrap();
+            var(ds, "w", NcType::Int, &[t]);
+        }),
+        ("an attribute that needs room", |ds| {
+            ds.redef().unwrap();
+            ds.put_att(ROOT, None, "history", NcType::Char, &Values::text(&"x".repeat(900))).unwrap();
+        }),
+        ("an attribute in place", |ds| {
+            ds.put_att(ROOT, None, "title", NcType::Char, &Values::text("else")).unwrap();
+        }),
+        ("a name in place", |ds| ds.rename_var(ds.inq_varid(ROOT, "v").unwrap(), "u").unwrap()),
+        ("a dimension's name", |ds| ds.rename_dim(ds.inq_dimid(ROOT, "t").unwrap(), "s").unwrap()),
+    ];
+    for (what, change) in changes {
+        let (_folder, path) = place("x.nc");
+        let v = small(&path);
+        let reader = open(&path, false);
+        let ds = open(&path, true);
+        change(&*ds);
+        ds.sync().unwrap();
+        put(&*ds, v, &[1], &[1], &Values::Short(vec![2]));
+        ds.close().unwrap();
+        for _ in 0..2 {
+            let error = reader.sync().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileMeta, "{what}: {error}");
+            assert!(error.to_string().contains("x.nc"), "{what}: {error}");
+        }
+        assert_eq!(all(&*reader, "v"), Values::Short(vec![1]), "{what}: what it knew is there as it was");
+    }
+}
+
+#[test]
+fn a_reader_is_told_that_another_file_is_there() {
+    let (_folder, path) = place("x.nc");
+    small(&path);
+    let reader = open(&path, false);
+    let other = path.with_file_name("other");
+    fs::write(&other, "a text").unwrap();
+    fs::rename(&other, &path).unwrap();
+    let error = reader.sync().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileMeta, "{error}");
+    // The same definitions, and fewer records than were seen.
+    let ds = registry().create(&with_mode(&other, "cdf1"), Clobber::Refuse, false, &Options::default()).unwrap();
+    let t = dim(&*ds, "t", 0);
+    var(&*ds, "v", NcType::Short, &[t]);
+    ds.put_att(ROOT, None, "title", NcType::Char, &Values::text("some")).unwrap();
+    enddef(&*ds);
+    ds.close().unwrap();
+    fs::rename(&other, &path).unwrap();
+    assert_eq!(reader.sync().unwrap_err().kind(), ErrorKind::FileMeta);
+    assert_eq!(all(&*reader, "v"), Values::Short(vec![1]));
+}
