@@ -20,6 +20,8 @@ static MAPS: &[&dyn MapFactory] = &[
     &zmap_file::FileMaps,
     #[cfg(feature = "mem")]
     &zmap_mem::MemMaps,
+    #[cfg(feature = "zip")]
+    &zmap_zip::ZipMaps,
 ];
 
 /// First bytes of formats that this build may lack.
@@ -62,7 +64,7 @@ static KNOWN: &[Known] = &[
     Known::later(PluginKind::Driver, "cdl", "cdl"),
     Known::new(PluginKind::Map, "file", "file"),
     Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
-    Known { magic: first_bytes::ZIP, ..Known::later(PluginKind::Map, "zip", "zip") },
+    Known { magic: first_bytes::ZIP, ..Known::new(PluginKind::Map, "zip", "zip") },
     Known { aliases: &["gs3"], ..Known::later(PluginKind::Map, "s3", "s3") },
     Known { aliases: &["https"], ..Known::later(PluginKind::Map, "http", "http") },
     Known { hdf5_id: Some(1), aliases: &["zlib", "gzip"], ..Known::new(PluginKind::Filter, "deflate", "deflate") },
@@ -111,6 +113,7 @@ mod tests {
                 "classic" => cfg!(feature = "classic"),
                 "file" => cfg!(feature = "file"),
                 "mem" => cfg!(feature = "mem"),
+                "zip" => cfg!(feature = "zip"),
                 "deflate" => cfg!(feature = "deflate"),
                 "shuffle" => cfg!(feature = "shuffle"),
                 "fletcher32" => cfg!(feature = "fletcher32"),

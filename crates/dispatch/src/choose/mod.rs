@@ -403,7 +403,7 @@ impl Registry {
     }
 
     /// The markers of all drivers, each once.
-    fn markers(&self) -> Vec<&'static str> {
+    pub fn markers(&self) -> Vec<&'static str> {
         let mut markers: Vec<_> = self.drivers().flat_map(|driver| driver.info().markers).copied().collect();
         markers.sort_unstable();
         markers.dedup();

@@ -1,0 +1,254 @@
+//! Writing an archive: [`Appender`]. It only ever grows, and one at a time may write it.
+//!
+//! A member goes where the archive ends when it is begun; any number of threads do that side by side. A directory goes behind
+//! all of them. Until its last byte is written the one before it is the last complete one, and nothing that it refers to
+//! is ever written again.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dispatch::{Durability, Options};
+use model::{Error, ErrorKind, Result};
+
+use crate::directory::Directory;
+use crate::records::{self, CENTRAL_LEN, Member, u16_at};
+use crate::source::{Source, write_file};
+
+/// A member up to this length is written together with what stands before it.
+const SMALL: usize = 16 << 10;
+
+/// Who writes an archive.
+#[derive(Debug)]
+pub(crate) struct Appender {
+    file: Arc<File>,
+    durability: Durability,
+    /// Where the next member begins.
+    tail: AtomicU64,
+    /// Counts changes that a directory has to tell of.
+    changes: AtomicU64,
+    /// The directory that was there first, and where it lay.
+    old: (Vec<u8>, u64),
+    /// Records of it that are kept whatever happens.
+    others: Vec<u64>,
+    open: AtomicBool,
+    /// Who holds it writes a directory.
+    saved: Mutex<Saved>,
+}
+
+/// The last directory.
+#[derive(Debug)]
+struct Saved {
+    /// The changes that it tells of.
+    changes: u64,
+    /// Where it ends.
+    end: u64,
+}
+
+/// A directory that is being made.
+pub(crate) struct Records<'o> {
+    bytes: Vec<u8>,
+    count: u64,
+    old: &'o [u8],
+    start: u64,
+}
+
+impl Appender {
+    /// Keeps others from writing the archive.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if somebody does.
+    pub(crate) fn lock(file: &File) -> Result<()> {
+        match file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => Err(ErrorKind::Perm.context("somebody else is writing this archive")),
+            // Where there are no locks, nobody is kept out.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+            Err(TryLockError::Error(error)) => Err(Error::io("locking", error)),
+        }
+    }
+
+    /// Makes a file with an empty archive, whole from the first moment, and locks it.
+    pub(crate) fn create(path: &Path, replace: bool, options: &Options) -> Result<File> {
+        let fail = |error| Error::io("creating", error);
+        // A link stays one; what it leads to is replaced.
+        let place = if replace { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
+        let path = &*place;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if replace && let Ok(old) = File::options().write(true).open(path) {
+            Self::lock(&old)?;
+        }
+        let mut made = tempfile::Builder::new().prefix(".nczarr-").suffix(".tmp").make_in(folder, new_file).map_err(fail)?;
+        let mut empty = Vec::new();
+        records::end(0, 0, 0, &mut empty);
+        made.write_all(&empty).map_err(fail)?;
+        Self::lock(made.as_file())?;
+        if options.durability == Durability::Fsync {
+            made.as_file().sync_all().map_err(fail)?;
+        }
+        let placed = match replace {
+            true => made.persist(path).map_err(|error| error.error),
+            false => made.persist_noclobber(path).map_err(|error| error.error),
+        };
+        let file = placed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ErrorKind::Exist.context("something is there already"),
+            _ => fail(error),
+        })?;
+        if options.durability == Durability::Fsync {
+            sync_folder(folder).map_err(fail)?;
+        }
+        Ok(file)
+    }
+
+    /// Continues an archive that was read and locked. What a writer that was stopped left behind is cut off.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if the archive stands behind other bytes.
+    pub(crate) fn new(file: Arc<File>, source: &Source, directory: &Directory, options: &Options) -> Result<Self> {
+        if directory.offset != 0 {
+            return Err(ErrorKind::Perm.context(format!("{} bytes stand before the archive: it is only read", directory.offset)));
+        }
+        let fail = |error| Error::io("cutting off what no directory knows", error);
+        if file.metadata().map_err(fail)?.len() > directory.end {
+            file.set_len(directory.end).map_err(fail)?;
+        }
+        let start = directory.archive.central_directory_start();
+        let len = usize::try_from(directory.end.saturating_sub(start)).unwrap_or(usize::MAX);
+        let mut old = Vec::new();
+        source.append(len, start, &mut old).map_err(|error| Error::io("the directory", error))?;
+        Ok(Self {
+            file,
+            durability: options.durability,
+            tail: AtomicU64::new(directory.end),
+            changes: AtomicU64::new(0),
+            old: (old, start),
+            others: directory.others.clone(),
+            open: AtomicBool::new(true),
+            saved: Mutex::new(Saved { changes: 0, end: directory.end }),
+        })
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// Writes a member at the end; answers where it is.
+    pub(crate) fn append(&self, name: &str, value: &[u8], crc: u32) -> Result<u64> {
+        let len = value.len() as u64;
+        let head_len = records::local_len(name, len);
+        let at = self.reserve(head_len.saturating_add(len))?;
+        let mut head = Vec::with_capacity(head_len as usize + if value.len() <= SMALL { value.len() } else { 0 });
+        records::local(&Member { name, at, len, crc }, &mut head);
+        let written = if value.len() <= SMALL {
+            head.extend_from_slice(value);
+            write_file(&self.file, &head, at)
+        } else {
+            write_file(&self.file, &head, at).and_then(|()| write_file(&self.file, value, at + head_len))
+        };
+        written.map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
+        Ok(at)
+    }
+
+    fn reserve(&self, len: u64) -> Result<u64> {
+        let room = |tail: u64| tail.checked_add(len).filter(|&end| end <= i64::MAX as u64);
+        self.tail
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, room)
+            .map_err(|_| ErrorKind::Io.context("an archive holds less than 2^63 bytes"))
+    }
+
+    /// Says that the next directory differs from the last one.
+    pub(crate) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// Writes a directory of what `each` adds, unless the last one tells all there is to tell.
+    pub(crate) fn save(&self, each: impl FnOnce(&mut Records<'_>) -> Result<()>) -> Result<()> {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        // Counted before looking: a change that comes between is told of again.
+        let changes = self.changes.load(Ordering::Acquire);
+        if changes == saved.changes {
+            return Ok(());
+        }
+        let fail = |error| Error::io("writing the directory", error);
+        let mut records = Records { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
+        for &other in &self.others {
+            records.keep(other)?;
+        }
+        each(&mut records)?;
+        let Records { mut bytes, count, .. } = records;
+        let len = bytes.len() as u64;
+        // The record at its end needs to know where the directory is, and its length depends on that.
+        const MOST: u64 = (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
+        let at = self.reserve(len.saturating_add(MOST))?;
+        records::end(count, at, len, &mut bytes);
+        // It is to be the last thing in the file, so it ends where it was said to end.
+        self.sync_data().map_err(fail)?;
+        write_file(&self.file, &bytes, at).map_err(fail)?;
+        let end = at + bytes.len() as u64;
+        // Room that was reserved in vain is given back, if nobody came behind it.
+        let _ = self.tail.compare_exchange(at + len + MOST, end, Ordering::Relaxed, Ordering::Relaxed);
+        self.sync_data().map_err(fail)?;
+        *saved = Saved { changes, end };
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        if self.durability == Durability::Fsync { self.file.sync_data() } else { Ok(()) }
+    }
+
+    /// Lets others write. What came behind the last directory, because it failed half way, is cut off: many readers look
+    /// for a directory at the end of the file alone.
+    pub(crate) fn close(&self) -> Result<()> {
+        if !self.open.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let end = self.saved.lock().unwrap_or_else(PoisonError::into_inner).end;
+        let fail = |error| Error::io("closing", error);
+        if self.file.metadata().map_err(fail)?.len() > end {
+            self.file.set_len(end).map_err(fail)?;
+        }
+        match self.file.unlock() {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(fail(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Records<'_> {
+    /// Adds a member: its record in the directory that was read, if it is in that, else a new one.
+    pub(crate) fn add(&mut self, central: Option<u64>, member: &Member<'_>) -> Result<()> {
+        match central {
+            Some(at) => self.keep(at),
+            None => {
+                records::central(member, &mut self.bytes);
+                self.count += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a record as it stands in the directory that was read.
+    fn keep(&mut self, at: u64) -> Result<()> {
+        let record = at.checked_sub(self.start).and_then(|from| self.old.get(usize::try_from(from).ok()?..));
+        let record = record.filter(|record| record.starts_with(&records::CENTRAL)).and_then(|record| {
+            let rest: usize = [28, 30, 32].iter().map(|&at| usize::from(u16_at(record, at))).sum();
+            record.get(..CENTRAL_LEN + rest)
+        });
+        let record = record.ok_or_else(|| ErrorKind::Io.context(format!("no record of the directory at byte {at}")))?;
+        self.bytes.extend_from_slice(record);
+        self.count += 1;
+        Ok(())
+    }
+}
+
+/// A file for reading and writing that was not there before, with the rights a new file has.
+fn new_file(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create_new(true).open(path)
+}
+
+/// Makes it last that a file is in a folder.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,75 @@
+//! [`ZipMaps`]: opens, creates and deletes datasets in archives.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use model::{Error, ErrorKind, Result};
+use url_infer::Target;
+
+use crate::ZipMap;
+
+/// What the factory is called, and what an archive begins with: a member, or its end.
+pub static INFO: MapInfo = MapInfo {
+    name: "zip",
+    schemes: &[],
+    magic: &[Magic { offset: 0, bytes: b"PK\x03\x04" }, Magic { offset: 0, bytes: b"PK\x05\x06" }],
+    about: "a zip archive, one member per object",
+};
+
+/// The factory of [`ZipMap`]s. The fragment's `zipdir` names the folder in the archive that keys begin in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ZipMaps;
+
+impl MapFactory for ZipMaps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let (path, markers) = (path_of(request.target)?, request.registry.markers());
+        let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
+        Ok(Arc::new(map))
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let path = path_of(request.target)?;
+        let replace = request.clobber == Clobber::Replace && path.exists();
+        if replace {
+            // What is no dataset is left alone.
+            let old = ZipMap::open(path, None, request.markers, false, request.options)?;
+            let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
+            if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
+                let markers = request.markers.join(", ");
+                return Err(ErrorKind::Object.context(format!(
+                    "{}: an archive that is not recognisably a dataset: it holds none of {markers}",
+                    path.display()
+                )));
+            }
+        }
+        let folder = folder_of(request.target)?.unwrap_or_default();
+        Ok(Arc::new(ZipMap::create(path, folder, replace, request.options)?))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        let path = path_of(request.target)?;
+        std::fs::remove_file(path).map_err(|error| Error::io(path.display().to_string(), error))
+    }
+}
+
+dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
+
+fn path_of(target: &Target) -> Result<&Path> {
+    if target.path.is_empty() {
+        return Err(ErrorKind::Inval.context("an empty path names no archive"));
+    }
+    Ok(Path::new(&target.path))
+}
+
+fn folder_of(target: &Target) -> Result<Option<&str>> {
+    let folder = target.get("zipdir").map(|folder| folder.trim_matches('/'));
+    if let Some(folder) = folder {
+        Key::new(folder).map_err(|error| error.at(format_args!("{target}: zipdir={folder}")))?;
+    }
+    Ok(folder)
+}

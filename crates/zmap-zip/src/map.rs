@@ -1,0 +1,293 @@
+//! [`ZipMap`]: the map's methods over an archive.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dispatch::{ByteRange, Expect, Key, Limits, MapCaps, Options, OutBuf, Version, Written, ZMap};
+use model::{Error, ErrorKind, Result};
+
+use crate::append::Appender;
+use crate::directory::{Directory, Folder};
+use crate::index::{Before, Changed, Entry, Form, Index};
+use crate::member::Members;
+use crate::records::{MAX_NAME, Member};
+use crate::source::Source;
+
+/// A dataset in a zip archive.
+pub struct ZipMap {
+    name: String,
+    /// The folder in which the keys begin, with a `/` at its end; empty: the root.
+    folder: String,
+    index: Index,
+    members: Members,
+    /// Who writes; `None` where nobody does.
+    appender: Option<Appender>,
+    /// A number no other archive of the process has: versions are of one archive.
+    id: u64,
+}
+
+/// The mark of one state of one object.
+struct Mark {
+    archive: u64,
+    at: u64,
+}
+
+impl ZipMap {
+    /// Opens the archive in a file. It is found by `markers` in which folder the keys begin: see [`ZipMap::folder`].
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` if it is no archive; `NC_EPERM` if it is to be written and cannot be, or somebody else writes it.
+    pub fn open(path: &Path, folder: Option<&str>, markers: &[&str], writable: bool, options: &Options) -> Result<Self> {
+        let name = path.display().to_string();
+        let folder = folder.map_or(Folder::With(markers), Folder::Named);
+        let file = File::options().read(true).write(writable).open(path).map_err(|error| Error::io(&name, error))?;
+        let file = Arc::new(file);
+        if writable {
+            Appender::lock(&file).map_err(|error| error.at(&name))?;
+        }
+        let source = Source::File(Arc::clone(&file));
+        Self::over(name, source, &folder, writable.then_some(file), options)
+    }
+
+    /// Opens an archive that lies in memory, for reading.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` if it is none.
+    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
+        let mut options = Options::default();
+        options.limits = limits.clone();
+        Self::over("an archive in memory".to_owned(), Source::Memory(bytes.into()), &Folder::With(markers), None, &options)
+    }
+
+    /// Makes an empty archive for writing, whose keys begin in `folder`; it takes the place of a file that is there
+    /// if `replace` says so.
+    ///
+    /// # Errors
+    /// `NC_EEXIST` if something is there that may not be replaced; what the system says.
+    pub fn create(path: &Path, folder: &str, replace: bool, options: &Options) -> Result<Self> {
+        let name = path.display().to_string();
+        let file = Appender::create(path, replace, options).map_err(|error| error.at(&name))?;
+        let (file, folder) = (Arc::new(file), Folder::Named(folder));
+        Self::over(name, Source::File(Arc::clone(&file)), &folder, Some(file), options)
+    }
+
+    fn over(
+        name: String,
+        source: Source,
+        folder: &Folder<'_>,
+        file: Option<Arc<File>>,
+        options: &Options,
+    ) -> Result<Self> {
+        static ARCHIVES: AtomicU64 = AtomicU64::new(0);
+        let directory = Directory::read(&source, folder, &options.limits).map_err(|error| error.at(&name))?;
+        let appender = file.map(|file| Appender::new(file, &source, &directory, options)).transpose();
+        let appender = appender.map_err(|error| error.at(&name))?;
+        Ok(Self {
+            name,
+            folder: directory.folder,
+            index: Index::new(directory.entries, appender.is_some()),
+            members: Members::new(source, directory.archive),
+            appender,
+            id: ARCHIVES.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// The folder in which the keys begin; empty: the root of the archive.
+    ///
+    /// That is the root if an object with the name of a marker is there; else the outermost folder that everything lies in
+    /// and that holds one, as when a directory was packed with its name.
+    pub fn folder(&self) -> &str {
+        self.folder.trim_end_matches('/')
+    }
+
+    /// The file it lies in, or what it is called.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(&self.name)
+    }
+
+    /// All members with the bytes of each, in the order of their keys.
+    pub(crate) fn each(&self, mut take: impl FnMut(&str, Vec<u8>) -> Result<()>) -> Result<()> {
+        for key in self.index.list("") {
+            let Some(entry) = self.index.get(&key) else { continue };
+            let mut bytes = Vec::new();
+            let read = self.members.read(&entry, ByteRange::ALL, &mut bytes);
+            read.and_then(|()| take(&key, bytes)).map_err(|error| self.named(error, &key))?;
+        }
+        Ok(())
+    }
+
+    fn named(&self, error: Error, key: &str) -> Error {
+        error.at(format_args!("{}: key {key:?}", self.name))
+    }
+
+    fn error(&self, kind: ErrorKind, key: &Key, what: &str) -> Error {
+        self.named(kind.context(what), key.as_str())
+    }
+
+    fn find(&self, key: &Key) -> Result<Option<Arc<Entry>>> {
+        let found = self.index.get(key.as_str());
+        if found.is_none() && self.index.leads(key.as_str()) {
+            return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
+        }
+        Ok(found)
+    }
+
+    fn writer(&self, doing: &str, key: &Key) -> Result<&Appender> {
+        match &self.appender {
+            Some(appender) if appender.is_open() => Ok(appender),
+            Some(_) => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}: the archive was closed"))),
+            None => Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}: the archive is only read"))),
+        }
+    }
+
+    fn put(&self, key: &Key, value: &[u8], before: Before) -> Result<Written> {
+        let appender = self.writer("write", key)?;
+        if key.is_root() {
+            return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
+        }
+        let name = format!("{}{key}", self.folder);
+        if name.len() > MAX_NAME {
+            let what = format!("a name of {} bytes, an archive holds names of {MAX_NAME}", name.len());
+            return Err(self.error(ErrorKind::Inval, key, &what));
+        }
+        let collides = || self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one");
+        if !self.index.has_room(key.as_str()) {
+            return Err(collides());
+        }
+        let crc = crc32fast::hash(value);
+        let len = value.len() as u64;
+        let at = appender.append(&name, value, crc).map_err(|error| self.named(error, key.as_str()))?;
+        let entry = Entry::new(at, len, len, crc, Form::Stored, None);
+        entry.begins(at + crate::records::local_len(&name, len));
+        match self.index.put(key.as_str(), entry, before) {
+            Changed::Done => {
+                appender.changed();
+                Ok(Written::Done(Some(Version::new(Mark { archive: self.id, at }))))
+            }
+            Changed::Lost => Ok(Written::Lost),
+            Changed::Collision => Err(collides()),
+        }
+    }
+
+    /// Writes a directory of what there is now, if anything changed since the last one.
+    fn save(&self) -> Result<()> {
+        let Some(appender) = self.appender.as_ref().filter(|appender| appender.is_open()) else { return Ok(()) };
+        let saved = appender.save(|out| {
+            self.index.with(|entries| {
+                for (key, entry) in entries {
+                    let name = format!("{}{key}", self.folder);
+                    out.add(entry.central, &Member { name: &name, at: entry.at, len: entry.len, crc: entry.crc })?;
+                }
+                Ok(())
+            })
+        });
+        saved.map_err(|error| error.at(&self.name))
+    }
+}
+
+impl fmt::Debug for ZipMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZipMap")
+            .field("name", &self.name)
+            .field("folder", &self.folder)
+            .field("writable", &self.appender.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ZMap for ZipMap {
+    fn caps(&self) -> MapCaps {
+        let write = self.appender.is_some();
+        MapCaps {
+            write,
+            overwrite: write,
+            delete: write,
+            list: true,
+            range_read: true,
+            conditional_write: write,
+            remote: false,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.find(key)?.map(|entry| entry.len))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(false) };
+        self.members.read(&entry, range, out).map_err(|error| self.named(error, key.as_str()))?;
+        Ok(true)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(false) };
+        self.members.read_into(&entry, offset, out).map_err(|error| self.named(error, key.as_str()))?;
+        Ok(true)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.writer("read versions", key)?;
+        out.clear();
+        let Some(entry) = self.find(key)? else { return Ok(None) };
+        let range = ByteRange::first(limit as u64);
+        self.members.read(&entry, range, out).map_err(|error| self.named(error, key.as_str()))?;
+        Ok(Some(Version::new(Mark { archive: self.id, at: entry.at })))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        Ok(self.index.search(prefix.as_str()))
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.index.list(prefix.as_str()).iter().map(|key| Key::new(key)).collect()
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.put(key, value, Before::Anything).map(drop)
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let before = match expect {
+            Expect::Absent => Before::Nothing,
+            Expect::Is(version) => match version.get::<Mark>() {
+                Some(mark) if mark.archive == self.id => Before::At(mark.at),
+                _ => return Err(self.error(ErrorKind::Inval, key, "a version of another map")),
+            },
+        };
+        self.put(key, value, before)
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        let appender = self.writer("delete", key)?;
+        let removed = self.index.remove(key.as_str());
+        if removed {
+            appender.changed();
+        }
+        Ok(removed)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.save()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.save()?;
+        match &self.appender {
+            Some(appender) => appender.close().map_err(|error| error.at(&self.name)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for ZipMap {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(archive = %self.name, %error, "closing failed");
+        }
+    }
+}

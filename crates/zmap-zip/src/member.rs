@@ -1,0 +1,148 @@
+//! The bytes of a member: where they begin, and reading them, whole or in part.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dispatch::{ByteRange, OutBuf};
+use model::{Error, ErrorKind, Result};
+use zip::ZipArchive;
+
+use crate::index::{Entry, Form};
+use crate::records::{LOCAL, LOCAL_LEN, u16_at};
+use crate::source::{Cursor, Source};
+
+/// The largest compressed member that is kept unpacked.
+const KEPT: u64 = 64 << 20;
+
+/// What reads members.
+pub(crate) struct Members {
+    pub(crate) source: Source,
+    /// For members that are compressed. Its clones share what was read of the directory.
+    archive: ZipArchive<Cursor>,
+    /// The member unpacked last, by its place: parts of it are asked for one after another.
+    unpacked: Mutex<Option<(u64, Arc<[u8]>)>>,
+}
+
+impl Members {
+    pub(crate) fn new(source: Source, archive: ZipArchive<Cursor>) -> Self {
+        Self { source, archive, unpacked: Mutex::default() }
+    }
+
+    /// Replaces `out` by the bytes of a range; what is beyond the end is left out.
+    pub(crate) fn read(&self, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        let (from, len) = cut(entry, range);
+        match entry.form {
+            Form::Bad(why) => Err(ErrorKind::Io.context(why)),
+            Form::Stored => {
+                let room = usize::try_from(len).map_err(|_| memory(len))?;
+                if room > 0 {
+                    let at = self.begin(entry)? + from;
+                    let read = self.source.append(room, at, out);
+                    read.map_err(|error| Error::io(format!("bytes from {at}"), error))?;
+                }
+                check(entry, out)
+            }
+            Form::Packed(number) => {
+                let bytes = self.unpack(entry, number, from + len)?;
+                // What was asked for is there: `unpack` has seen to it.
+                out.extend_from_slice(&bytes[from as usize..(from + len) as usize]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fills `out` from `offset` on, as far as there is anything.
+    pub(crate) fn read_into(&self, entry: &Entry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        out.clear();
+        let (from, len) = cut(entry, ByteRange::new(offset, out.capacity() as u64));
+        match entry.form {
+            Form::Bad(why) => Err(ErrorKind::Io.context(why)),
+            Form::Stored => {
+                if len > 0 {
+                    // It is not more than the capacity.
+                    self.source.fill(len as usize, self.begin(entry)? + from, out)?;
+                }
+                check(entry, out.filled())
+            }
+            Form::Packed(number) => {
+                let bytes = self.unpack(entry, number, from + len)?;
+                out.put(&bytes[from as usize..(from + len) as usize])
+            }
+        }
+    }
+
+    /// Where the bytes of a member begin.
+    fn begin(&self, entry: &Entry) -> Result<u64> {
+        if let Some(data) = entry.data() {
+            return Ok(data);
+        }
+        let mut record = [0; LOCAL_LEN];
+        let at = entry.at;
+        self.source.read(&mut record, at).map_err(|error| Error::io(format!("a member's head at {at}"), error))?;
+        if !record.starts_with(&LOCAL) {
+            return Err(ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does")));
+        }
+        let head = LOCAL_LEN as u64 + u64::from(u16_at(&record, 26)) + u64::from(u16_at(&record, 28));
+        let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
+        let data = data.ok_or_else(|| ErrorKind::Io.context(format!("the member at byte {at} has no end")))?;
+        entry.begins(data);
+        Ok(data)
+    }
+
+    /// The first `until` bytes of a compressed member, or more.
+    fn unpack(&self, entry: &Entry, number: usize, until: u64) -> Result<Arc<[u8]>> {
+        let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, bytes)) = &*kept()
+            && *at == entry.at
+        {
+            return Ok(Arc::clone(bytes));
+        }
+        let fail = |error: zip::result::ZipError| ErrorKind::Io.context("it cannot be unpacked").caused_by(error);
+        let mut archive = self.archive.clone();
+        let member = archive.by_index(number).map_err(fail)?;
+        // A part of a large one is not worth all of it.
+        let whole = until == entry.len || entry.len <= KEPT;
+        let want = if whole { entry.len } else { until };
+        let mut bytes = Vec::new();
+        let most = usize::try_from(want).map_err(|_| memory(want))?;
+        // The length is what the directory says: memory is taken as bytes come.
+        bytes.try_reserve(most.min(1 << 20)).map_err(|_| memory(want))?;
+        // One more shows that there is more, and at the end the checksum is compared.
+        let end = if whole { want.saturating_add(1) } else { want };
+        let read = member.take(end).read_to_end(&mut bytes);
+        read.map_err(|error| Error::io("unpacking it", error))?;
+        if bytes.len() as u64 != want {
+            let found = bytes.len();
+            return Err(ErrorKind::Io.context(format!("{} bytes expected, unpacking it gave {found}", entry.len)));
+        }
+        let bytes: Arc<[u8]> = bytes.into();
+        if whole && want <= KEPT {
+            *kept() = Some((entry.at, Arc::clone(&bytes)));
+        }
+        Ok(bytes)
+    }
+}
+
+/// First byte and length of a range, as far as there is one.
+fn cut(entry: &Entry, range: ByteRange) -> (u64, u64) {
+    let from = range.offset.min(entry.len);
+    (from, range.len.unwrap_or(u64::MAX).min(entry.len - from))
+}
+
+/// Compares the checksum, if these are all bytes of a member.
+fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
+    if bytes.len() as u64 != entry.len {
+        return Ok(());
+    }
+    let found = crc32fast::hash(bytes);
+    if found != entry.crc {
+        return Err(ErrorKind::Io
+            .context(format!("damaged: its checksum is {:08x}, that of its bytes {found:08x}", entry.crc)));
+    }
+    Ok(())
+}
+
+fn memory(len: u64) -> Error {
+    ErrorKind::NoMem.context(format!("no memory for {len} bytes"))
+}

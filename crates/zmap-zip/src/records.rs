@@ -1,0 +1,175 @@
+//! The records of an archive as bytes: what stands before a member, in the directory, and at the end.
+//!
+//! Members are stored as they are, their names are UTF-8, and they have one fixed date, so that equal objects make equal
+//! archives. Fields that do not fit 32 bits (counts: 16) go into the records of zip64, and only those.
+
+/// Before a member.
+pub(crate) const LOCAL: [u8; 4] = *b"PK\x03\x04";
+/// A member in the directory.
+pub(crate) const CENTRAL: [u8; 4] = *b"PK\x01\x02";
+/// The end of the directory.
+pub(crate) const END: [u8; 4] = *b"PK\x05\x06";
+/// The end of a directory of zip64, and what tells where that is.
+pub(crate) const END_64: [u8; 4] = *b"PK\x06\x06";
+pub(crate) const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
+
+/// Bytes of the records, without names and other fields of any length.
+pub(crate) const LOCAL_LEN: usize = 30;
+pub(crate) const CENTRAL_LEN: usize = 46;
+pub(crate) const END_LEN: usize = 22;
+pub(crate) const END_64_LEN: usize = 56;
+pub(crate) const LOCATOR_64_LEN: usize = 20;
+
+/// The longest name.
+pub(crate) const MAX_NAME: usize = u16::MAX as usize;
+
+/// Version needed to extract: 2.0, and 4.5 with zip64.
+const PLAIN: u16 = 20;
+const ZIP64: u16 = 45;
+/// Made by a system with Unix modes.
+const UNIX: u16 = 3 << 8;
+/// A regular file that its owner may write and all may read.
+const MODE: u32 = 0o100_644 << 16;
+/// The name is UTF-8.
+const UTF8: u16 = 1 << 11;
+/// The first of January 1980, the earliest there is.
+const DATE: u16 = 1 << 5 | 1;
+/// The extra field of zip64.
+const EXTRA: u16 = 1;
+
+const FULL_32: u32 = u32::MAX;
+
+/// Where a member is and what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Member<'n> {
+    pub(crate) name: &'n str,
+    /// Of the record before it, from the start of the archive.
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+    pub(crate) crc: u32,
+}
+
+/// Bytes before the data of a member of this name and length.
+pub(crate) fn local_len(name: &str, len: u64) -> u64 {
+    (LOCAL_LEN + name.len() + if fits(len) { 0 } else { 20 }) as u64
+}
+
+/// Appends what stands before a member. The name is at most [`MAX_NAME`] bytes long.
+pub(crate) fn local(member: &Member<'_>, out: &mut Vec<u8>) {
+    let big = !fits(member.len);
+    out.extend_from_slice(&LOCAL);
+    common(member, big, out);
+    half(out, if big { 20 } else { 0 });
+    out.extend_from_slice(member.name.as_bytes());
+    if big {
+        half(out, EXTRA);
+        half(out, 16);
+        long(out, member.len);
+        long(out, member.len);
+    }
+}
+
+/// Appends a member's record in the directory.
+pub(crate) fn central(member: &Member<'_>, out: &mut Vec<u8>) {
+    let (big, far) = (!fits(member.len), !fits(member.at));
+    let extra = 16 * u16::from(big) + 8 * u16::from(far);
+    out.extend_from_slice(&CENTRAL);
+    half(out, UNIX | ZIP64);
+    common(member, big || far, out);
+    half(out, if extra > 0 { extra + 4 } else { 0 });
+    half(out, 0); // no comment
+    half(out, 0); // the first disk
+    half(out, 0); // internal attributes: none
+    word(out, MODE);
+    word(out, short(member.at));
+    out.extend_from_slice(member.name.as_bytes());
+    if extra > 0 {
+        half(out, EXTRA);
+        half(out, extra);
+        if big {
+            long(out, member.len);
+            long(out, member.len);
+        }
+        if far {
+            long(out, member.at);
+        }
+    }
+}
+
+/// What both records of a member begin with, up to the length of its name.
+fn common(member: &Member<'_>, zip64: bool, out: &mut Vec<u8>) {
+    half(out, if zip64 { ZIP64 } else { PLAIN });
+    half(out, UTF8);
+    half(out, 0); // stored
+    half(out, 0); // midnight
+    half(out, DATE);
+    word(out, member.crc);
+    word(out, short(member.len));
+    word(out, short(member.len));
+    half(out, member.name.len() as u16);
+}
+
+/// Appends the end of a directory of `count` members, `len` bytes from `at` on.
+pub(crate) fn end(count: u64, at: u64, len: u64, out: &mut Vec<u8>) {
+    let counted = u16::try_from(count).ok().filter(|&count| count < u16::MAX);
+    if counted.is_none() || !fits(at) || !fits(len) {
+        out.extend_from_slice(&END_64);
+        long(out, (END_64_LEN - 12) as u64);
+        half(out, UNIX | ZIP64);
+        half(out, ZIP64);
+        word(out, 0);
+        word(out, 0);
+        long(out, count);
+        long(out, count);
+        long(out, len);
+        long(out, at);
+        out.extend_from_slice(&LOCATOR_64);
+        word(out, 0);
+        long(out, at.saturating_add(len));
+        word(out, 1);
+    }
+    out.extend_from_slice(&END);
+    half(out, 0);
+    half(out, 0);
+    half(out, counted.unwrap_or(u16::MAX));
+    half(out, counted.unwrap_or(u16::MAX));
+    word(out, short(len));
+    word(out, short(at));
+    half(out, 0);
+}
+
+/// Whether a field of 32 bits holds it; all bits set says that it stands elsewhere.
+fn fits(value: u64) -> bool {
+    value < u64::from(FULL_32)
+}
+
+fn short(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(FULL_32)
+}
+
+fn half(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn word(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn long(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+/// A number of two bytes in a record; 0 beyond its end.
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_le_bytes(*bytes))
+}
+
+/// Likewise of four.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Likewise of eight.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}

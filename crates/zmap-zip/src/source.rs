@@ -1,0 +1,259 @@
+//! Where the bytes of an archive are: [`Source`]; and [`Cursor`], a reader over them for those who want one.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use dispatch::OutBuf;
+use model::{Error, ErrorKind};
+
+/// The bytes of an archive.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    File(Arc<File>),
+    Memory(Arc<[u8]>),
+}
+
+impl Source {
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// Reads as much as there is from `at` on, up to the length of `out`.
+    pub(crate) fn read_some(&self, out: &mut [u8], at: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => read_file(file, out, at),
+            Self::Memory(bytes) => {
+                let from = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+                let read = out.len().min(bytes.len() - from);
+                out[..read].copy_from_slice(&bytes[from..from + read]);
+                Ok(read)
+            }
+        }
+    }
+
+    /// Fills `out` from `at` on.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the archive ends before.
+    pub(crate) fn read(&self, mut out: &mut [u8], mut at: u64) -> io::Result<()> {
+        while !out.is_empty() {
+            match self.read_some(out, at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    out = &mut out[read..];
+                    at += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends `len` bytes from `at` on.
+    ///
+    /// # Errors
+    /// As [`Source::read`]; `OutOfMemory`.
+    pub(crate) fn append(&self, len: usize, at: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        out.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        #[cfg(unix)]
+        if let Self::File(file) = self
+            && out.is_empty()
+            && out.capacity() / 2 <= len
+        {
+            // The whole capacity is read into, which is not much more than is wanted.
+            while out.len() < len {
+                let from = at + out.len() as u64;
+                let read = rustix::io::retry_on_intr(|| {
+                    rustix::io::pread(file, rustix::buffer::spare_capacity(out), from)
+                })?;
+                if read == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            out.truncate(len);
+            return Ok(());
+        }
+        let from = out.len();
+        out.resize(from + len, 0);
+        self.read(&mut out[from..], at)
+    }
+
+    /// Appends `len` bytes from `at` on to an output with room for them.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    pub(crate) fn fill(&self, len: usize, at: u64, out: &mut OutBuf<'_>) -> model::Result<()> {
+        let fail = |error: io::Error| Error::io(format!("bytes from {at}"), error);
+        #[cfg(unix)]
+        if let Self::File(file) = self {
+            let goal = out.filled().len() + len;
+            while out.filled().len() < goal {
+                let before = out.filled().len();
+                let at = at + (before + len - goal) as u64;
+                out.fill_with(|room| {
+                    let room = room.get_mut(..goal - before).ok_or_else(|| ErrorKind::Internal.context("no room"))?;
+                    match rustix::io::pread(file, room, at) {
+                        Ok((read, _)) => Ok(read),
+                        Err(error) => Err(fail(error.into())),
+                    }
+                })?;
+                if out.filled().len() == before {
+                    return Err(fail(io::ErrorKind::UnexpectedEof.into()));
+                }
+            }
+            return Ok(());
+        }
+        self.read(out.zeroed(len)?, at).map_err(fail)
+    }
+}
+
+#[cfg(unix)]
+fn read_file(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, at)
+}
+
+#[cfg(windows)]
+fn read_file(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, at)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn read_file(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    let (_turn, mut file) = (turn(), file);
+    file.seek(SeekFrom::Start(at))?;
+    file.read(out)
+}
+
+/// Writes all of `bytes` at `at`.
+#[cfg(unix)]
+pub(crate) fn write_file(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+/// Writes all of `bytes` at `at`.
+#[cfg(windows)]
+pub(crate) fn write_file(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                bytes = &bytes[written..];
+                at += written as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of `bytes` at `at`.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn write_file(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    let (_turn, mut file) = (turn(), file);
+    file.seek(SeekFrom::Start(at))?;
+    io::Write::write_all(&mut file, bytes)
+}
+
+/// Where a place cannot be named with the call, one call at a time moves there.
+#[cfg(not(any(unix, windows)))]
+fn turn() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Bytes read ahead by a [`Cursor`].
+const AHEAD: usize = 64 << 10;
+
+/// A reader over the first bytes of a source. Small reads come out of memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor {
+    source: Source,
+    /// How many bytes there are to it.
+    len: u64,
+    at: u64,
+    ahead: Vec<u8>,
+    /// Where `ahead` lies.
+    from: u64,
+}
+
+impl Cursor {
+    pub(crate) fn new(source: Source, len: u64) -> Self {
+        Self { source, len, at: 0, ahead: Vec::new(), from: 0 }
+    }
+}
+
+impl Read for Cursor {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let want = out.len().min(left);
+        if want == 0 {
+            return Ok(0);
+        }
+        let skip = self.at.checked_sub(self.from).and_then(|skip| usize::try_from(skip).ok());
+        let ready = skip.and_then(|skip| self.ahead.get(skip..)).unwrap_or_default();
+        let read = if !ready.is_empty() {
+            let read = want.min(ready.len());
+            out[..read].copy_from_slice(&ready[..read]);
+            read
+        } else if want >= AHEAD {
+            self.source.read_some(&mut out[..want], self.at)?
+        } else {
+            self.ahead.resize(AHEAD.min(left), 0);
+            self.from = self.at;
+            let filled = self.source.read_some(&mut self.ahead, self.at);
+            self.ahead.truncate(*filled.as_ref().unwrap_or(&0));
+            filled?;
+            let read = want.min(self.ahead.len());
+            out[..read].copy_from_slice(&self.ahead[..read]);
+            read
+        };
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Cursor {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.len.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is read and skipped, it is what a reader over the bytes gives.
+        #[test]
+        fn a_cursor_reads_what_is_there(
+            len in 0usize..200_000,
+            cut in 0u64..300_000,
+            steps in prop::collection::vec((0u64..250_000, 0usize..100_000), 1..12),
+        ) {
+            let bytes: Arc<[u8]> = (0..len).map(|i| (i * 7 + (i >> 8)) as u8).collect();
+            let mut ours = Cursor::new(Source::Memory(Arc::clone(&bytes)), cut.min(len as u64));
+            let mut theirs = io::Cursor::new(&bytes[..len.min(cut as usize)]);
+            for (to, want) in steps {
+                prop_assert_eq!(ours.seek(SeekFrom::Start(to)).unwrap(), theirs.seek(SeekFrom::Start(to)).unwrap());
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                (&mut ours).take(want as u64).read_to_end(&mut a).unwrap();
+                (&mut theirs).take(want as u64).read_to_end(&mut b).unwrap();
+                prop_assert_eq!(a, b);
+            }
+        }
+    }
+}

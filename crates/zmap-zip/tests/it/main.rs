@@ -1,0 +1,67 @@
+//! The map over archives: the suite every map goes through, and what only an archive can do.
+
+mod archives;
+mod hostile;
+mod killed;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dispatch::{ByteRange, Key, Options, ZMap};
+use tempfile::TempDir;
+use zmap_zip::ZipMap;
+
+/// What a Zarr store is recognised by.
+const MARKERS: &[&str] = &[".zgroup", ".zarray"];
+
+/// Makes new archives in one scratch directory.
+struct Scratch {
+    dir: TempDir,
+    count: AtomicUsize,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), count: AtomicUsize::new(0) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join(format!("{}.zip", self.count.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+fn open(path: &std::path::Path, writable: bool) -> model::Result<ZipMap> {
+    ZipMap::open(path, None, MARKERS, writable, &Options::default())
+}
+
+/// All objects of a map.
+fn objects(map: &dyn ZMap) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for key in map.list(&Key::root()).unwrap() {
+        let mut bytes = Vec::new();
+        assert!(map.read(&key, ByteRange::ALL, &mut bytes).unwrap(), "{key}");
+        all.push((key.to_string(), bytes));
+    }
+    all
+}
+
+#[test]
+fn it_is_a_map() {
+    let scratch = Scratch::new();
+    for folder in ["", "a/b"] {
+        let make = || Arc::new(ZipMap::create(&scratch.path(), folder, false, &Options::default()).unwrap()) as Arc<_>;
+        conformance::check_map(&|| make()).unwrap();
+    }
+}
+
+#[test]
+fn an_archive_that_is_only_read_is_one_too() {
+    let bytes = zmap_zip::archive(std::iter::empty::<(Key, &[u8])>()).unwrap();
+    conformance::check_map(&|| Arc::new(ZipMap::from_bytes(bytes.as_slice(), MARKERS, &Default::default()).unwrap()))
+        .unwrap();
+}
