@@ -56,6 +56,7 @@ pub const BARE_TEXT: &[Right] = &[
     right("jsonatts_1", ":j07 = \"1\" ;", ":j07 = \"true\" ;"),
     right("jsonatts_1", ":j13 = \"1\" ;", ":j13 = \"12\" ;"),
     right("jsonatts_1", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
+    right("names_1", "\\1.2:paren\\(1\\) = \"1\" ;", "\\1.2:paren\\(1\\) = \"1.2\" ;"),
     right("old492_jsonatts", "obs:j06 = \"-\" ;", "obs:j06 = \"-24.25\" ;"),
     right("old492_jsonatts", "obs:j14 = \"1\" ;", "obs:j14 = \"1.0\" ;"),
     right("old492_jsonatts", "obs:j16 = \"1\" ;", "obs:j16 = \"01\" ;"),

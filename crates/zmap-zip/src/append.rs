@@ -80,7 +80,8 @@ impl Appender {
         if replace && let Ok(old) = File::options().write(true).open(path) {
             Self::lock(&old)?;
         }
-        let mut made = tempfile::Builder::new().prefix(".nczarr-").suffix(".tmp").make_in(folder, new_file).map_err(fail)?;
+        let mut made =
+            tempfile::Builder::new().prefix(".nczarr-").suffix(".tmp").make_in(folder, new_file).map_err(fail)?;
         let mut empty = Vec::new();
         records::end(0, 0, 0, &mut empty);
         made.write_all(&empty).map_err(fail)?;
@@ -108,7 +109,8 @@ impl Appender {
     /// `NC_EPERM` if the archive stands behind other bytes.
     pub(crate) fn new(file: Arc<File>, source: &Source, directory: &Directory, options: &Options) -> Result<Self> {
         if directory.offset != 0 {
-            return Err(ErrorKind::Perm.context(format!("{} bytes stand before the archive: it is only read", directory.offset)));
+            return Err(ErrorKind::Perm
+                .context(format!("{} bytes stand before the archive: it is only read", directory.offset)));
         }
         let fail = |error| Error::io("cutting off what no directory knows", error);
         if file.metadata().map_err(fail)?.len() > directory.end {

@@ -62,8 +62,11 @@ impl Directory {
             },
         };
         if archive.len() as u64 > limits.entries {
-            return Err(ErrorKind::Io
-                .context(format!("an archive of {} members exceeds the limit of {}", archive.len(), limits.entries)));
+            return Err(ErrorKind::Io.context(format!(
+                "an archive of {} members exceeds the limit of {}",
+                archive.len(),
+                limits.entries
+            )));
         }
         let mut this = Self {
             entries: BTreeMap::new(),

@@ -147,7 +147,8 @@ impl Index {
             let base = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
             let mut names: Vec<String> = Vec::new();
             let mut from = Bound::Included(base.clone());
-            while let Some((key, _)) = entries.range::<str, _>((from.as_ref().map(String::as_str), Bound::Unbounded)).next()
+            while let Some((key, _)) =
+                entries.range::<str, _>((from.as_ref().map(String::as_str), Bound::Unbounded)).next()
                 && let Some(rest) = key.strip_prefix(&*base)
             {
                 let name = rest.split('/').next().unwrap_or(rest);

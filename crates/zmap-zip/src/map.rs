@@ -40,7 +40,13 @@ impl ZipMap {
     ///
     /// # Errors
     /// `NC_ENOTNC` if it is no archive; `NC_EPERM` if it is to be written and cannot be, or somebody else writes it.
-    pub fn open(path: &Path, folder: Option<&str>, markers: &[&str], writable: bool, options: &Options) -> Result<Self> {
+    pub fn open(
+        path: &Path,
+        folder: Option<&str>,
+        markers: &[&str],
+        writable: bool,
+        options: &Options,
+    ) -> Result<Self> {
         let name = path.display().to_string();
         let folder = folder.map_or(Folder::With(markers), Folder::Named);
         let file = File::options().read(true).write(writable).open(path).map_err(|error| Error::io(&name, error))?;
@@ -59,7 +65,13 @@ impl ZipMap {
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
         let mut options = Options::default();
         options.limits = limits.clone();
-        Self::over("an archive in memory".to_owned(), Source::Memory(bytes.into()), &Folder::With(markers), None, &options)
+        Self::over(
+            "an archive in memory".to_owned(),
+            Source::Memory(bytes.into()),
+            &Folder::With(markers),
+            None,
+            &options,
+        )
     }
 
     /// Makes an empty archive for writing, whose keys begin in `folder`; it takes the place of a file that is there

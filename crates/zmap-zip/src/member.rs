@@ -81,7 +81,9 @@ impl Members {
         let at = entry.at;
         self.source.read(&mut record, at).map_err(|error| Error::io(format!("a member's head at {at}"), error))?;
         if !record.starts_with(&LOCAL) {
-            return Err(ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does")));
+            return Err(
+                ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does"))
+            );
         }
         let head = LOCAL_LEN as u64 + u64::from(u16_at(&record, 26)) + u64::from(u16_at(&record, 28));
         let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
@@ -137,8 +139,9 @@ fn check(entry: &Entry, bytes: &[u8]) -> Result<()> {
     }
     let found = crc32fast::hash(bytes);
     if found != entry.crc {
-        return Err(ErrorKind::Io
-            .context(format!("damaged: its checksum is {:08x}, that of its bytes {found:08x}", entry.crc)));
+        return Err(
+            ErrorKind::Io.context(format!("damaged: its checksum is {:08x}, that of its bytes {found:08x}", entry.crc))
+        );
     }
     Ok(())
 }

@@ -81,13 +81,18 @@ impl<W: Write> Writer<W> {
     fn add(&mut self, key: &str, value: &[u8]) -> Result<()> {
         let name = format!("{}{key}", self.folder);
         if name.len() > MAX_NAME {
-            return Err(ErrorKind::Inval.context(format!("a name of {} bytes, an archive holds {MAX_NAME}", name.len())));
+            return Err(
+                ErrorKind::Inval.context(format!("a name of {} bytes, an archive holds {MAX_NAME}", name.len()))
+            );
         }
         let member = Member { name: &name, at: self.at, len: value.len() as u64, crc: crc32fast::hash(value) };
         let mut head = Vec::new();
         records::local(&member, &mut head);
         records::central(&member, &mut self.directory);
-        self.to.write_all(&head).and_then(|()| self.to.write_all(value)).map_err(|error| Error::io("writing", error))?;
+        self.to
+            .write_all(&head)
+            .and_then(|()| self.to.write_all(value))
+            .map_err(|error| Error::io("writing", error))?;
         self.at += (head.len() + value.len()) as u64;
         self.count += 1;
         Ok(())

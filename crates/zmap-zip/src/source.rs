@@ -69,9 +69,8 @@ impl Source {
             // The whole capacity is read into, which is not much more than is wanted.
             while out.len() < len {
                 let from = at + out.len() as u64;
-                let read = rustix::io::retry_on_intr(|| {
-                    rustix::io::pread(file, rustix::buffer::spare_capacity(out), from)
-                })?;
+                let read =
+                    rustix::io::retry_on_intr(|| rustix::io::pread(file, rustix::buffer::spare_capacity(out), from))?;
                 if read == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }

@@ -81,7 +81,9 @@ fn compressed_members_are_read_whole_and_in_parts() {
     for (name, bytes) in members {
         let len = bytes.len() as u64;
         assert_eq!(map.len(&key(name)).unwrap(), Some(len));
-        for (from, count) in [(0, None), (0, Some(1)), (len / 2, Some(9)), (len, None), (len + 5, Some(1)), (3, Some(u64::MAX))] {
+        for (from, count) in
+            [(0, None), (0, Some(1)), (len / 2, Some(9)), (len, None), (len + 5, Some(1)), (3, Some(u64::MAX))]
+        {
             assert!(map.read(&key(name), ByteRange { offset: from, len: count }, &mut out).unwrap());
             let from = from.min(len) as usize;
             let to = from + (count.unwrap_or(u64::MAX).min(len - from as u64) as usize);

@@ -60,7 +60,11 @@ fn lies_about_sizes_are_errors() {
             lying[central + at..central + at + 4].copy_from_slice(&value.to_le_bytes());
         }
         let map = of(&lying).unwrap();
-        assert_eq!(map.read(&key("v/0"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Io, "{value}");
+        assert_eq!(
+            map.read(&key("v/0"), ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(),
+            ErrorKind::Io,
+            "{value}"
+        );
     }
 }
 

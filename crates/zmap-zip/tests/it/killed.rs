@@ -5,8 +5,11 @@ use zmap_zip::ZipMap;
 
 use crate::{Scratch, key, objects, open};
 
-/// States of an archive, with its bytes at each sync.
-fn states() -> Vec<(Vec<u8>, Vec<(String, Vec<u8>)>)> {
+/// The bytes of an archive, and the objects in it.
+type State = (Vec<u8>, Vec<(String, Vec<u8>)>);
+
+/// An archive at each sync.
+fn states() -> Vec<State> {
     let scratch = Scratch::new();
     let path = scratch.path();
     let inner = zmap_zip::archive([(key("inner"), b"of an archive in a member")]).unwrap();
@@ -71,7 +74,9 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
         let found = open(&path, false).map(|map| {
             let mut bytes = Vec::new();
             let keys = map.list(&key("")).unwrap();
-            keys.iter().map(|key| map.read(key, dispatch::ByteRange::ALL, &mut bytes).map(|_| bytes.clone())).collect::<Vec<_>>()
+            keys.iter()
+                .map(|key| map.read(key, dispatch::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
+                .collect::<Vec<_>>()
         });
         if let Ok(values) = found {
             // An error, or a value that was written, now or before.
