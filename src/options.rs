@@ -99,7 +99,9 @@ macro_rules! shared_options {
             self
         }
 
-        /// What an absent chunk means.
+        /// What an absent chunk means; of a Zarr dataset a URL says the same with `#missing_chunks=fill`, `warn` or `error`.
+        ///
+        /// Where a variable has no fill value (`fill_value` is `null`) fill values are zeros and empty strings.
         #[must_use]
         pub fn missing_chunks(mut self, missing: MissingChunks) -> Self {
             self.options.missing_chunks = missing;

@@ -343,4 +343,51 @@ fn an_absent_chunk_is_a_fill_value_or_an_error_as_asked() {
     assert_eq!(read(MissingChunks::Warn).unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
     let error = read(MissingChunks::Error).unwrap_err();
     assert!(error.to_string().contains("v/1"), "{error}");
+    // A URL says the same, whatever the options say.
+    let read = |word: &str| {
+        let file =
+            OpenOptions::new().missing_chunks(MissingChunks::Warn).open(&format!("{path}#missing_chunks={word}"))?;
+        file.variable("v")?.get_values::<i32, _>(..)
+    };
+    assert_eq!(read("fill").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
+    assert_eq!(read("warn").unwrap(), [1, 2, 3, 4, 5, -7, -7, -7, -7, -7]);
+    assert_eq!(read("error").unwrap_err().kind(), ErrorKind::NoObject);
+    let error = read("zero").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Inval);
+    assert!(error.to_string().contains("missing_chunks=zero: fill, warn or error"), "{error}");
+}
+
+#[test]
+fn absent_chunks_are_asked_for_in_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.zarr").display().to_string();
+    let file = nczarr::create(&path).unwrap();
+    file.add_dimension("x", 4).unwrap();
+    let v = file.add_variable::<f32>("v", &["x"]).unwrap();
+    v.set_chunking(&[2]).unwrap();
+    v.put_attribute("scale_factor", 2.0f32).unwrap();
+    v.put(&[1.0f32, 2.0], 0..2).unwrap();
+    let scalar = file.add_variable::<i32>("scalar", &[]).unwrap();
+    let text = file.add_string_variable("text", &["x"]).unwrap();
+    let bare = file.add_variable::<i32>("bare", &["x"]).unwrap();
+    bare.set_no_fill().unwrap();
+    drop((v, scalar, text, bare));
+    file.close().unwrap();
+    let file = OpenOptions::new().missing_chunks(MissingChunks::Error).open(&path).unwrap();
+    let v = file.variable("v").unwrap();
+    assert_eq!(v.get_values::<f32, _>(0..2).unwrap(), [1.0, 2.0], "what is there is there");
+    for outcome in [
+        v.get_values::<f64, _>(..).map(drop),
+        v.get_values::<f32, _>([3]).map(drop),
+        v.get_values::<f32, _>(Extent::Strided { start: 0, count: None, stride: 3 }).map(drop),
+        v.get_unpacked::<f64, _>(..).map(drop),
+        file.variable("scalar").unwrap().get_values::<i32, _>(()).map(drop),
+        file.variable("text").unwrap().get_strings(..).map(drop),
+        file.variable("bare").unwrap().get_values::<i32, _>(..).map(drop),
+    ] {
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NoObject);
+    }
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(file.variable("bare").unwrap().get_values::<i32, _>(..).unwrap(), [0; 4], "nothing better is known");
+    assert_eq!(file.variable("scalar").unwrap().get_values::<i32, _>(()).unwrap(), [-2_147_483_647]);
 }

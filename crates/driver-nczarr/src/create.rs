@@ -7,10 +7,10 @@ use model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
 use crate::about::{About, Origin};
+use crate::asked;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::open::separator;
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn new_properties() -> String {
@@ -27,7 +27,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if target.has_mode("v3") {
         return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is not in this build, only Zarr V2")));
     }
-    let separator = separator(target)?;
+    let (separator, options) = (asked::separator(target)?, asked::options(target, request.options)?);
     let mounted = request.registry.create_map(request)?;
     let map = Arc::clone(&mounted.map);
     if !map.caps().write {
@@ -53,7 +53,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         model,
         map,
         registry: Arc::clone(request.registry),
-        options: request.options.clone(),
+        options,
         flavour,
         named_dims,
         annotate,

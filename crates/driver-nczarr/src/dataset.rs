@@ -277,7 +277,11 @@ impl Dataset for ZarrDataset {
         let model = self.model.snapshot();
         let var = model.var(id)?;
         match var.quantize {
-            Some(quantize) => Ok(Arc::new(Rounded::new(array, var.xtype, quantize, var.fill_value()))),
+            Some(quantize) => {
+                // Where there is no fill value, netCDF-C leaves the default one as it is all the same.
+                let fill = var.fill_value().or_else(|| model::fill::default(var.xtype));
+                Ok(Arc::new(Rounded::new(array, var.xtype, quantize, fill)))
+            }
             None => Ok(array),
         }
     }

@@ -10,6 +10,7 @@
 mod about;
 mod admit;
 mod annotation;
+mod asked;
 mod attrs;
 mod base64;
 mod chunks;

@@ -159,14 +159,3 @@ fn store_name(target: &Target) -> String {
     };
     if stem.is_empty() { "data".to_owned() } else { stem.to_owned() }
 }
-
-/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.
-pub(crate) fn separator(target: &Target) -> Result<char> {
-    match target.get("dimension_separator") {
-        None | Some(".") => Ok('.'),
-        Some("/") => Ok('/'),
-        Some(other) => {
-            Err(ErrorKind::Inval.context(format!("{target}: dimension_separator={other}: '.' or '/' is wanted")))
-        }
-    }
-}

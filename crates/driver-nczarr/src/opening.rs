@@ -8,6 +8,7 @@ use dispatch::{Dataset, MountedMap, OpenRequest, ZMap};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::about::{About, Origin};
+use crate::asked;
 use crate::codecs::Codecs;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
@@ -15,7 +16,6 @@ use crate::flavour::{Flavour, Loaded, Naming, properties};
 use crate::json::Json;
 use crate::lists;
 use crate::older::{Defects, Generation};
-use crate::open::separator;
 use crate::tree::RawRoot;
 use crate::var::Reading;
 
@@ -127,7 +127,7 @@ impl<'a> Opening<'a> {
             model: ModelCell::new(loaded.model),
             map,
             registry: Arc::clone(request.registry),
-            options: request.options.clone(),
+            options: asked::options(request.target, request.options)?,
             flavour,
             named_dims,
             annotate,
@@ -135,7 +135,7 @@ impl<'a> Opening<'a> {
             root_array,
             created: false,
             classic_model: false,
-            separator: separator(request.target)?,
+            separator: asked::separator(request.target)?,
             about,
             state: RwLock::new(state),
             committed: Mutex::new(Committed {

@@ -1,9 +1,11 @@
 //! Rounding of floats on the way to the engine: BitGroom, granular BitRound and BitRound.
 //!
-//! Only writes are changed; zero, the fill value and what is not finite pass as they are. How values were rounded is
-//! told by one attribute of the variable, named here.
+//! Only writes are changed; zero, the fill value and what is not finite pass as they are. All else has the bits that
+//! netCDF-C gives it, a greatest finite value that is rounded up to infinity included. How values were rounded is told by
+//! one attribute of the variable, named here.
 //!
-//! Source: Zender 2016 (BitGroom); Kouznetsov 2021 and Delaunay 2019 (rounding the bits that are not kept).
+//! Source: Zender 2016 (BitGroom); Kouznetsov 2021 and Delaunay 2019 (rounding the bits that are not kept); values
+//! that netCDF-C 4.10.1 stores (`tests/quantize.txt`).
 
 use std::sync::Arc;
 
@@ -108,9 +110,8 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
             };
             for (i, value) in values.iter_mut().enumerate() {
                 if *value != 0.0 && value.is_finite() && Some(*value) != fill {
-                    let rounded =
-                        f32::from_bits(bits(f64::from(*value), value.to_bits().into(), 23, i, quantize) as u32);
-                    *value = if rounded.is_finite() { rounded } else { *value };
+                    // No bit is carried beyond the exponent of a finite value.
+                    *value = f32::from_bits(bits((*value).into(), value.to_bits().into(), 23, i, quantize) as u32);
                 }
             }
         }
@@ -121,8 +122,7 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
             };
             for (i, value) in values.iter_mut().enumerate() {
                 if *value != 0.0 && value.is_finite() && Some(*value) != fill {
-                    let rounded = f64::from_bits(bits(*value, value.to_bits(), 52, i, quantize));
-                    *value = if rounded.is_finite() { rounded } else { *value };
+                    *value = f64::from_bits(bits(*value, value.to_bits(), 52, i, quantize));
                 }
             }
         }
@@ -132,22 +132,47 @@ fn round(values: &mut Values, quantize: Quantize, fill: Option<&Values>) {
 
 /// The bit pattern of a rounded value with a mantissa of `mantissa` bits.
 fn bits(value: f64, pattern: u64, mantissa: u32, index: usize, quantize: Quantize) -> u64 {
-    const BITS_PER_DIGIT: f64 = std::f64::consts::LOG2_10;
-    let drop = |kept: f64| mantissa - (kept.clamp(0.0, mantissa.into()) as u32);
     match quantize {
         Quantize::BitGroom(digits) => {
-            let low = (1u64 << drop((f64::from(digits) * BITS_PER_DIGIT).ceil() + 1.0)) - 1;
+            let kept = (f64::from(digits) * BITS_PER_DIGIT).ceil() as u32 + 1;
+            let low = (1u64 << mantissa.saturating_sub(kept)) - 1;
             // Shaved and set in turn, so that the mean stays.
             if index.is_multiple_of(2) { pattern & !low } else { pattern | low }
         }
         Quantize::GranularBitRound(digits) => {
-            // The error may be half a unit of the last digit that is kept.
-            let magnitude = value.abs();
-            let unit = magnitude.log10().floor() + 1.0 - f64::from(digits);
-            half_up(pattern, drop((magnitude.log2().floor() - unit * BITS_PER_DIGIT).ceil()))
+            let kept = granular(value, digits);
+            half_up(pattern, u32::try_from(i64::from(mantissa) - kept).unwrap_or(0))
         }
-        Quantize::BitRound(kept) => half_up(pattern, drop(kept.into())),
+        Quantize::BitRound(kept) => half_up(pattern, mantissa.saturating_sub(kept)),
     }
+}
+
+const BITS_PER_DIGIT: f64 = std::f64::consts::LN_10 / std::f64::consts::LN_2;
+const DIGITS_PER_BIT: f64 = std::f64::consts::LN_2 / std::f64::consts::LN_10;
+
+/// How many bits of its mantissa a value needs for so many digits; less than none where it is nearly a power of ten.
+///
+/// The order of operations is that of netCDF-C: another one ends at another bit now and then.
+fn granular(value: f64, digits: u32) -> i64 {
+    let (fraction, exponent) = split(value);
+    let log = fraction.log10();
+    let place = (exponent * DIGITS_PER_BIT + log).floor() + 1.0;
+    let unit = (BITS_PER_DIGIT * (place - f64::from(digits))).floor();
+    let magnitude = (exponent - BITS_PER_DIGIT * log).floor();
+    (magnitude - unit).abs() as i64 - 1
+}
+
+/// The fraction, from 0.5 to 1, and the power of two of the magnitude of a finite value that is not zero.
+fn split(value: f64) -> (f64, f64) {
+    const HIDDEN: u64 = 1 << 52;
+    let bits = value.abs().to_bits();
+    let (bits, exponent) = match bits >> 52 {
+        // Subnormal: made normal by a power of two.
+        0 => ((value.abs() * HIDDEN as f64).to_bits(), -52.0),
+        _ => (bits, 0.0),
+    };
+    let fraction = f64::from_bits(bits & (HIDDEN - 1) | 0.5f64.to_bits());
+    (fraction, exponent + (bits >> 52) as f64 - 1022.0)
 }
 
 /// Rounds away the lowest `drop` bits.
@@ -183,16 +208,91 @@ mod tests {
         }
     }
 
+    /// Bits in hexadecimal as values of a type of so many bits.
+    fn values(bits: &str, columns: &[&str]) -> Values {
+        let number = |text: &&str| u64::from_str_radix(text, 16).unwrap();
+        match bits {
+            "32" => Values::Float(columns.iter().map(|text| f32::from_bits(number(text) as u32)).collect()),
+            _ => Values::Double(columns.iter().map(|text| f64::from_bits(number(text))).collect()),
+        }
+    }
+
+    fn patterns(values: &Values) -> Vec<u64> {
+        match values {
+            Values::Float(values) => values.iter().map(|value| value.to_bits().into()).collect(),
+            Values::Double(values) => values.iter().map(|value| value.to_bits()).collect(),
+            _ => unreachable!(),
+        }
+    }
+
     #[test]
-    fn special_values_pass() {
+    fn bits_are_those_of_netcdf_c() {
+        let (mut given, mut lines) = (Vec::new(), 0);
+        for line in include_str!("../tests/quantize.txt").lines().filter(|line| !line.starts_with('#')) {
+            let mut words: Vec<&str> = line.split(' ').collect();
+            if words[0].starts_with("in") {
+                given = words.split_off(1);
+                continue;
+            }
+            let (bits, way, kept) = (words[0], words[1], words[2].parse().unwrap());
+            let has_fill = words[3] == "f";
+            let fill = match bits {
+                "32" if has_fill => Values::Float(vec![1.234_567]),
+                "32" => model::fill::default(NcType::Float).unwrap(),
+                _ if has_fill => Values::Double(vec![1.234_567]),
+                _ => model::fill::default(NcType::Double).unwrap(),
+            };
+            let quantize = match way {
+                "g" => Quantize::BitGroom(kept),
+                "r" => Quantize::GranularBitRound(kept),
+                _ => Quantize::BitRound(kept),
+            };
+            let expected = &words[3 + usize::from(has_fill)..];
+            let turns = if way == "g" { 2 } else { 1 };
+            assert_eq!(expected.len(), given.len() * turns);
+            for (odd, expected) in expected.chunks(given.len()).enumerate() {
+                for (given, expected) in given.iter().zip(expected) {
+                    let mut value = values(bits, &vec![*given; odd + 1]);
+                    let before = patterns(&value)[odd];
+                    round(&mut value, quantize, Some(&fill));
+                    let infinite = match bits {
+                        "32" => f32::from_bits(before as u32).is_infinite(),
+                        _ => f64::from_bits(before).is_infinite(),
+                    };
+                    // netCDF-C makes NaN or zero of infinities; here they pass.
+                    let expected = if infinite { before } else { u64::from_str_radix(expected, 16).unwrap() };
+                    assert_eq!(patterns(&value)[odd], expected, "{bits} {quantize:?} {given} {odd}: {expected:x}");
+                }
+            }
+            lines += 1;
+        }
+        assert_eq!(lines, 135);
+    }
+
+    #[test]
+    fn magnitudes_come_apart() {
+        for (value, fraction, exponent) in [
+            (1.0, 0.5, 1.0),
+            (-3.0, 0.75, 2.0),
+            (0.5, 0.5, 0.0),
+            (f64::MIN_POSITIVE, 0.5, -1021.0),
+            (5e-324, 0.5, -1073.0),
+            (f64::MIN_POSITIVE / 2.0 * 1.5, 0.75, -1022.0),
+            (f64::MAX, 1.0 - f64::EPSILON / 2.0, 1024.0),
+        ] {
+            assert_eq!(split(value), (fraction, exponent), "{value:e}");
+        }
+    }
+
+    #[test]
+    fn zeros_infinities_and_the_fill_value_pass() {
         let fill = Values::Float(vec![1.234_567]);
-        let special = vec![0.0, -0.0, f32::NAN, f32::INFINITY, f32::MAX, 1.234_567];
-        let mut values = Values::Float(special.clone());
-        round(&mut values, Quantize::BitRound(2), Some(&fill));
-        assert_eq!(values, Values::Float(special));
-        let mut values = Values::Float(vec![1.234_567, 1.234_567]);
-        round(&mut values, Quantize::BitGroom(2), None);
-        assert_eq!(values, Values::Float(vec![1.234_375, 1.238_281_1]));
+        let special = vec![0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.234_567, f32::INFINITY];
+        for quantize in [Quantize::BitRound(2), Quantize::BitGroom(2), Quantize::GranularBitRound(2)] {
+            let mut values = Values::Float(special.clone());
+            round(&mut values, quantize, Some(&fill));
+            assert_eq!(patterns(&values), patterns(&Values::Float(special.clone())), "{quantize:?}");
+        }
     }
 
     #[test]

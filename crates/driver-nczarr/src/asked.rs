@@ -1,0 +1,34 @@
+//! What the fragment of a URL asks of this driver, beside `mode=`.
+
+use dispatch::{MissingChunks, Options};
+use model::{Error, ErrorKind, Result};
+use url_infer::Target;
+
+/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.
+pub(crate) fn separator(target: &Target) -> Result<char> {
+    match target.get("dimension_separator") {
+        None | Some(".") => Ok('.'),
+        Some("/") => Ok('/'),
+        Some(other) => Err(wrong(target, "dimension_separator", other, "'.' or '/'")),
+    }
+}
+
+/// The options, with what the fragment's `missing_chunks` says of chunks that are not there: `fill`, `warn` or `error`.
+///
+/// # Errors
+/// `NC_EINVAL` for another word.
+pub(crate) fn options(target: &Target, options: &Options) -> Result<Options> {
+    let mut options = options.clone();
+    options.missing_chunks = match target.get("missing_chunks") {
+        None => options.missing_chunks,
+        Some("fill") => MissingChunks::Fill,
+        Some("warn") => MissingChunks::Warn,
+        Some("error") => MissingChunks::Error,
+        Some(other) => return Err(wrong(target, "missing_chunks", other, "fill, warn or error")),
+    };
+    Ok(options)
+}
+
+fn wrong(target: &Target, name: &str, found: &str, expected: &str) -> Error {
+    ErrorKind::Inval.context(format!("{target}: {name}={found}: {expected} is wanted"))
+}
