@@ -92,6 +92,8 @@ fn empty_padding(new: &Current, here: &Here, record: u64, filling: bool) -> Resu
     let bytes = here.slot.bytes;
     match here.pattern.as_ref().filter(|_| filling && here.own > bytes) {
         Some(pattern) => fill::write(&new.store, pattern, new.offset(here, record) + bytes, here.own - bytes),
+        // The file reaches as far as its records do.
+        None if here.own > bytes => new.store.write_at(new.offset(here, record) + here.own - 1, &[0]),
         None => Ok(()),
     }
 }

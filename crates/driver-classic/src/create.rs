@@ -56,7 +56,11 @@ fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-fn start(
+/// A dataset without definitions in a store without bytes.
+///
+/// # Errors
+/// None that come from an empty model.
+pub(crate) fn start(
     request: &CreateRequest<'_>,
     store: Store,
     unfinished: Option<Unfinished>,

@@ -18,6 +18,8 @@ mod current;
 mod cursor;
 mod dataset;
 mod driver;
+#[cfg(test)]
+mod faults;
 mod fill;
 mod gate;
 mod growth;

@@ -28,6 +28,8 @@ enum Place {
     },
     Memory(RwLock<Vec<u8>>),
     Fixed(Arc<[u8]>),
+    #[cfg(test)]
+    Failing(crate::faults::Failing),
     #[cfg(feature = "mmap")]
     Mapped {
         map: memmap2::Mmap,
@@ -52,6 +54,11 @@ impl Store {
 
     pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
         Self::new(Place::Fixed(bytes))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn failing(store: crate::faults::Failing) -> Self {
+        Self::new(Place::Failing(store))
     }
 
     /// A file that is only read, as memory.
@@ -155,6 +162,8 @@ impl Store {
             Place::File { .. } => self.read(0, u64::MAX),
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).clone()),
             Place::Fixed(bytes) => Ok(bytes.to_vec()),
+            #[cfg(test)]
+            Place::Failing(_) => self.read(0, u64::MAX),
             #[cfg(feature = "mmap")]
             Place::Mapped { map: bytes, .. } => Ok(bytes.to_vec()),
         }
@@ -171,6 +180,8 @@ impl Store {
             }
             Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
             Place::Fixed(bytes) => copy(bytes, out),
+            #[cfg(test)]
+            Place::Failing(store) => store.read_at(offset, out),
             #[cfg(feature = "mmap")]
             Place::Mapped { map: bytes, .. } => copy(bytes, out),
         }
@@ -212,6 +223,8 @@ impl ByteStore for Store {
                 memory[end - bytes.len()..end].copy_from_slice(bytes);
                 Ok(())
             }
+            #[cfg(test)]
+            Place::Failing(store) => store.write_at(offset, bytes),
             _ => Err(ErrorKind::Perm.context("the memory is read-only")),
         }
     }
@@ -223,6 +236,8 @@ impl ByteStore for Store {
             }
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
             Place::Fixed(bytes) => Ok(bytes.len() as u64),
+            #[cfg(test)]
+            Place::Failing(store) => store.size(),
             #[cfg(feature = "mmap")]
             Place::Mapped { map: bytes, .. } => Ok(bytes.len() as u64),
         }
