@@ -1,6 +1,6 @@
 //! Files: opening them, making new ones, and replacing one by another in one step.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,8 @@ pub(crate) struct Unfinished {
     path: PathBuf,
     /// Where it belongs, if that is elsewhere.
     target: Option<PathBuf>,
+    /// What is there until then, locked: nobody writes what is about to be replaced.
+    replaced: Option<File>,
     kept: bool,
 }
 
@@ -34,9 +36,15 @@ pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
-    let file = OpenOptions::new().read(true).write(writable).open(path).map_err(io)?;
+    let open = || OpenOptions::new().read(true).write(writable).open(path).map_err(io);
+    let mut file = open()?;
     if writable {
         lock(&file, path)?;
+        // Whoever had it locked may have put another one in its place before letting go.
+        while !is_at(&file, Path::new(path)).map_err(io)? {
+            file = open()?;
+            lock(&file, path)?;
+        }
     }
     let path = fs::canonicalize(path).map_err(io)?;
     if writable {
@@ -70,6 +78,23 @@ fn is_unfinished(name: &str, start: &str) -> bool {
     numbers.is_some_and(|(process, number)| digits(process) && digits(number))
 }
 
+/// Whether a file is the one that a path leads to, as far as the system tells files apart.
+fn is_at(file: &File, path: &Path) -> std::io::Result<bool> {
+    Ok(identity(&file.metadata()?) == identity(&fs::metadata(path)?))
+}
+
+/// Tells files apart. `None`: the system does not say.
+#[cfg(unix)]
+pub(crate) fn identity(found: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
 /// Two who write would not see each other's records, and one who redefines would write where nobody looks.
 fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     match file.try_lock() {
@@ -95,7 +120,7 @@ pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Resul
         Ok(file) => {
             lock(&file, path)?;
             let path = fs::canonicalize(path).map_err(io)?;
-            let unfinished = Unfinished { path: path.clone(), target: None, kept: false };
+            let unfinished = Unfinished { path: path.clone(), target: None, replaced: None, kept: false };
             return Ok((Opened { file, path }, unfinished));
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -109,8 +134,11 @@ pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Resul
     }
     let target = fs::canonicalize(path).map_err(io)?;
     // Who writes it now would write on where nobody looks any more.
-    lock(&OpenOptions::new().write(true).open(&target).map_err(io)?, path)?;
-    beside(&target)
+    let old = OpenOptions::new().write(true).open(&target).map_err(io)?;
+    lock(&old, path)?;
+    let (opened, mut unfinished) = beside(&target)?;
+    unfinished.replaced = Some(old);
+    Ok((opened, unfinished))
 }
 
 /// Whether a new dataset may take the place of what is there: nothing, an empty file, or a file that is a dataset.
@@ -156,7 +184,8 @@ pub(crate) fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
                 lock(&file, path.display())?;
-                let unfinished = Unfinished { path: path.clone(), target: Some(target.to_owned()), kept: false };
+                let unfinished =
+                    Unfinished { path: path.clone(), target: Some(target.to_owned()), replaced: None, kept: false };
                 if let Ok(old) = fs::metadata(target) {
                     // A file system without such rights has nothing to keep.
                     let _ = file.set_permissions(old.permissions());
@@ -231,4 +260,22 @@ pub(crate) fn sync_directory(path: &Path) -> Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn sync_directory(_: &Path) -> Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_replaced_is_not_where_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.nc");
+        fs::write(&path, "old").unwrap();
+        let old = File::open(&path).unwrap();
+        assert!(is_at(&old, &path).unwrap());
+        replace(&path, b"new").unwrap();
+        assert!(!is_at(&old, &path).unwrap());
+        assert!(is_at(&File::open(&path).unwrap(), &path).unwrap());
+    }
 }

@@ -4,7 +4,7 @@
 //! is gone on with if it holds what this one did; if not, the reader is told so and goes on reading what it has: never
 //! are data of one file taken for what the header of another one says.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -130,16 +130,4 @@ fn difference(old: &Model, new: &Model) -> Option<String> {
 fn changed(path: &Path, what: &str) -> Error {
     let path = path.display();
     ErrorKind::FileMeta.context(format!("{path}: {what}: somebody changed it since it was opened; open it anew"))
-}
-
-/// Tells files apart. `None`: the system does not say.
-#[cfg(unix)]
-pub(crate) fn identity(found: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    Some((found.dev(), found.ino()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
 }

@@ -9,8 +9,7 @@ use chunkio::ByteStore;
 use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
 
-use crate::place::Opened;
-use crate::refresh::identity;
+use crate::place::{Opened, identity};
 
 /// The bytes of one file.
 #[derive(Debug)]

@@ -221,8 +221,11 @@ fn what_is_replaced_stays_until_the_new_file_has_a_header() {
     };
     let ds = start();
     check_sample(&*open(&path, false));
+    // What is about to go is not written by anybody.
+    assert_eq!(try_open(&path, true).unwrap_err().kind(), ErrorKind::Access);
     ds.abort().unwrap();
     check_sample(&*open(&path, false));
+    open(&path, true).close().unwrap();
     drop(start());
     assert_eq!(files(folder.path()), ["x.nc"], "a dataset that is dropped leaves nothing");
     let ds = start();
