@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use cdl::Blocks;
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
-use nczarr::dispatch::{Dataset, NcDispatch as _};
+use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
 use super::Broken;
-use super::define::Copied;
+use super::define::{Copied, Form, NewVar};
 use super::sparse::{Elements, Sparse};
 use crate::source::DatasetSource;
 
 /// About so many bytes are in memory at a time.
-const BUDGET: u64 = 64 << 20;
+pub const BUDGET: u64 = 64 << 20;
 /// What a string counts for.
 const STRING: u64 = 64;
 
@@ -23,12 +23,18 @@ const STRING: u64 = 64;
 pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied) -> Result<(), Broken> {
     let model = from.model().snapshot();
     for (id, _) in model.vars() {
-        var(from, to, &model, copied, id, copied.vars[id.index()])?;
+        if let Some(new) = &copied.vars[id.index()] {
+            var(from, to, &model, copied, id, new)?;
+        }
     }
     // A dimension along which nothing was written has its length all the same.
     let target = to.model().snapshot();
-    for (id, dim) in model.dims().filter(|(_, dim)| dim.unlimited) {
-        target.dim(copied.dims[id.index()])?.grow(dim.len());
+    for (id, dim) in model.dims() {
+        if let Some(new) = copied.dims[id.index()]
+            && target.dim(new)?.unlimited
+        {
+            target.dim(new)?.grow(dim.len());
+        }
     }
     Ok(())
 }
@@ -39,7 +45,7 @@ fn var(
     model: &Model,
     copied: &Copied,
     id: VarId,
-    new: VarId,
+    new: &NewVar,
 ) -> Result<(), Broken> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
@@ -52,10 +58,12 @@ fn var(
         ty => source.item_size(ty)? as u64,
     };
     let data = from.data(id)?;
-    let chunks = (to.data(new)?.chunk_shape(), data.chunk_shape());
-    let sparse = Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new))?;
-    // Strings have none, and their type is the same everywhere.
-    let memory = if ty == NcType::String { ty } else { copied.ty(ty)? };
+    let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
+    let sparse = match &new.form {
+        Form::Same => Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?,
+        Form::Numbers(_) | Form::Text { .. } => None,
+    };
+    let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
     for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item)) {
         let slab = Slab::new(&start, &count);
         let elements = match ty {
@@ -63,19 +71,51 @@ fn var(
             _ => source.bytes(id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
         };
         let elements = elements.map_err(Broken::Source)?;
-        let present = match &sparse {
-            None => None,
-            Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
-        };
-        let Some(parts) = present else {
-            to.put_vara(new, &start, &count, elements.memory(memory))?;
-            continue;
-        };
-        for ((start, count), elements) in parts {
-            to.put_vara(new, &start, &count, elements.memory(memory))?;
+        match (&new.form, elements) {
+            (Form::Numbers(change), Elements::Bytes(_, bytes)) => {
+                let bytes =
+                    change.elements(&bytes).and_then(|bytes| bytes.ok_or_else(changed)).map_err(Broken::Source)?;
+                to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
+            }
+            (&Form::Text { len }, Elements::Strings(strings)) => {
+                let bytes = rows(&strings, len).map_err(Broken::Source)?;
+                let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
+                to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
+            }
+            (_, elements) => {
+                let present = match &sparse {
+                    None => None,
+                    Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
+                };
+                let Some(parts) = present else {
+                    to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                    continue;
+                };
+                for ((start, count), elements) in parts {
+                    to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// Values are looked at before the form of a variable is chosen.
+fn changed() -> model::Error {
+    ErrorKind::Range.context("its values changed while they were copied")
+}
+
+/// Strings as rows of bytes, which NULs fill up.
+fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
+    let len = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("strings of {len} bytes")))?;
+    let mut bytes = Vec::new();
+    for string in strings {
+        let string = string.as_bytes();
+        let padding = len.checked_sub(string.len()).ok_or_else(changed)?;
+        bytes.extend_from_slice(string);
+        bytes.resize(bytes.len() + padding, 0);
+    }
+    Ok(bytes)
 }
 
 /// The shape in which data is moved: whole chunks of the target, and as far as the budget reaches whole chunks of the source.
@@ -137,36 +177,49 @@ impl Iterator for Tiles {
     }
 }
 
-/// The length of the longest string of each string variable, in bytes.
+/// What is known of the strings of a variable, its fill value among them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Text {
+    /// The length of the longest, in bytes.
+    pub longest: usize,
+    /// Whether the last byte of one is NUL.
+    pub ends_with_nul: bool,
+}
+
+impl Text {
+    fn and(self, strings: &[NcString]) -> Self {
+        let bytes = || strings.iter().map(NcString::as_bytes);
+        Self {
+            longest: bytes().map(<[u8]>::len).max().unwrap_or(0).max(self.longest),
+            ends_with_nul: self.ends_with_nul || bytes().any(|bytes| bytes.last() == Some(&0)),
+        }
+    }
+}
+
+/// What is known of each string variable.
 ///
 /// # Errors
 /// What reading says.
-pub fn longest_strings(from: &dyn Dataset, model: &Model) -> Result<HashMap<VarId, usize>> {
+pub fn texts(from: &dyn Dataset, model: &Model) -> Result<HashMap<VarId, Text>> {
     let source = DatasetSource::new(from);
-    let mut lengths = HashMap::new();
+    let mut texts = HashMap::new();
     for (id, var) in model.vars().filter(|(_, var)| var.xtype == NcType::String) {
         let shape = model.shape(id)?;
-        let fill = var.fill_value();
-        let mut longest = match &fill {
-            Some(model::Values::String(fill)) => fill.iter().map(length).max().unwrap_or(0),
-            _ => 0,
+        let mut text = match &var.fill_value() {
+            Some(model::Values::String(fill)) => Text::default().and(fill),
+            _ => Text::default(),
         };
         if !shape.contains(&0) {
             let chunks = from.data(id)?.chunk_shape();
             for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
-                let strings = source.strings(id, &Slab::new(&start, &count))?;
-                longest = strings.iter().map(length).max().unwrap_or(0).max(longest);
+                text = text.and(&source.strings(id, &Slab::new(&start, &count))?);
             }
         }
-        if lengths.insert(id, longest).is_some() {
+        if texts.insert(id, text).is_some() {
             return Err(ErrorKind::Internal.context("a variable is listed twice"));
         }
     }
-    Ok(lengths)
-}
-
-fn length(string: &NcString) -> usize {
-    string.as_bytes().len()
+    Ok(texts)
 }
 
 #[cfg(test)]

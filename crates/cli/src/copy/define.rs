@@ -1,92 +1,135 @@
 //! Defining in the target what the source has: groups, types, dimensions, variables, attributes.
+//!
+//! What the target refuses is defined as it can be held (`fit`, `names`), or left out; both is written down, to be told.
+//! Which format the target has is asked only where a choice is to be made before it can refuse.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{
-    Chunking, Defined, DimId, Edit, Endian, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, TypeClass, TypeId,
-    UserType, Values, Var, VarFill, VarId,
+    Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
+    VarId,
 };
 use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
 
+use super::Broken;
+use super::data::Text;
+use super::fit::Change;
+use super::losses::Losses;
+use super::names::{Names, Place, Space};
 use super::spec::Layout;
 
-/// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
-pub const MAX_LEN: &str = "_nczarr_maxstrlen";
-/// The attribute of the root that says so for variables that do not.
-const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
-/// How long they may be if nothing says so.
-const BUILT_IN_MAX_LEN: usize = 128;
+const NO_DIMS: &str = "dimensions that the target cannot hold";
+const NO_TYPES: &str = "types that the target cannot hold";
+const FLAT: &str = "groups, whose objects have the names of their groups and _ before their own";
+const RENAMED: &str = "names, which are others there";
 
-/// The default fill of a double as netCDF-C writes it to NCZarr.
-const ROUNDED_DEFAULT: f64 = 9.96921e36;
-
-/// What became of the objects of the source.
+/// What became of the objects of the source, by their ids there; `None`: left out.
 pub struct Copied {
-    /// The variables, by their ids in the source.
-    pub vars: Vec<VarId>,
-    /// The dimensions, by their ids in the source.
-    pub dims: Vec<DimId>,
-    /// The types, by their ids in the source.
-    types: Vec<TypeId>,
-    /// The groups, by their ids in the source.
-    groups: Vec<GroupId>,
+    /// The model of the target.
+    pub made: Arc<Model>,
+    /// The variables.
+    pub vars: Vec<Option<NewVar>>,
+    /// The dimensions.
+    pub dims: Vec<Option<DimId>>,
+    /// The groups.
+    pub groups: Vec<Place>,
+    /// Names of attributes of groups that have others now.
+    pub atts: HashMap<(GroupId, String), String>,
+    /// What was left out or changed.
+    pub lost: Losses,
+    /// The paths of attributes that were left out.
+    pub left: HashSet<String>,
+    types: Vec<Option<TypeId>>,
+}
+
+/// A variable of the target.
+pub struct NewVar {
+    pub id: VarId,
+    pub form: Form,
+}
+
+/// How its elements are those of the source.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Form {
+    /// As they are.
+    Same,
+    /// In another type.
+    Numbers(Change),
+    /// Strings as rows of `len` bytes.
+    Text { len: u64 },
 }
 
 impl Copied {
-    /// The target's type that stands for one of the source's.
-    pub fn ty(&self, ty: NcType) -> Result<NcType> {
-        let NcType::User(id) = ty else { return Ok(ty) };
-        let new = self.types.get(id.index());
-        new.map(|&id| NcType::User(id)).ok_or_else(|| ErrorKind::BadTypId.context(format!("{id:?}")))
+    /// The target's type that stands for one of the source's; `None` if it was left out.
+    pub fn ty(&self, ty: NcType) -> Option<NcType> {
+        let NcType::User(id) = ty else { return Some(ty) };
+        self.types.get(id.index()).copied().flatten().map(NcType::User)
     }
 
-    fn group(&self, id: GroupId) -> Result<GroupId> {
-        self.groups.get(id.index()).copied().ok_or_else(|| ErrorKind::BadGrpId.context(format!("{id:?}")))
-    }
-
-    fn values(&self, values: &Values) -> Result<Values> {
-        Ok(match (values, self.ty(values.nc_type())?) {
+    /// Values of the target's types.
+    pub fn values(&self, values: &Values) -> Option<Values> {
+        Some(match (values, self.ty(values.nc_type())?) {
             (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes.clone()),
             (values, _) => values.clone(),
         })
     }
 }
 
-/// Defines everything, and ends define mode. `lengths` are those of the longest string of each string variable.
+/// What is to be defined.
+pub struct Wanted<'a> {
+    /// The layout that was asked for.
+    pub layout: &'a Layout,
+    /// What is known of the strings of each string variable.
+    pub texts: &'a HashMap<VarId, Text>,
+    /// Variables that are to be left out, since with them the others would be too large.
+    pub without: &'a HashSet<VarId>,
+}
+
+/// Defines everything that the target can hold, and ends define mode.
 ///
 /// # Errors
-/// What the target cannot hold.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied> {
+/// What reading the source and writing the target say; `NC_EVARSIZE` if all variables together are too large.
+pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<Copied, Broken> {
     let source = from.model().snapshot();
+    let copied = Copied {
+        made: to.model().snapshot(),
+        vars: Vec::new(),
+        dims: Vec::new(),
+        groups: vec![Place::copy(GroupId::ROOT, GroupId::ROOT)],
+        atts: HashMap::new(),
+        lost: Losses::default(),
+        left: HashSet::new(),
+        types: Vec::new(),
+    };
     let mut work = Work {
         from,
         to,
         source: Arc::clone(&source),
-        layout,
-        lengths,
-        copied: Copied { vars: Vec::new(), dims: Vec::new(), types: Vec::new(), groups: vec![GroupId::ROOT] },
+        wanted,
+        names: Names::default(),
+        string_dims: Vec::new(),
+        copied,
     };
     for (id, group) in source.groups().skip(1) {
-        let parent = work.copied.group(group.parent.unwrap_or(GroupId::ROOT))?;
-        let new = to.def_grp(parent, &group.name).map_err(|error| error.at(path(&source, id, "")))?;
-        work.copied.groups.push(new);
+        work.group(id, group)?;
     }
-    for (_, dim) in source.dims() {
-        let group = work.copied.group(dim.group)?;
-        let len = (!dim.unlimited).then(|| dim.len());
-        let new = to.def_dim(group, &dim.name, len).map_err(|error| error.at(path(&source, dim.group, &dim.name)))?;
+    // Formats with one unlimited dimension have it as the first of each variable's.
+    let several = to.info().format == Format::NetCdf4;
+    let record = if several { None } else { record_dim(&source) };
+    for (id, dim) in source.dims() {
+        let new = work.dim(dim, if several { dim.unlimited } else { record == Some(id) })?;
         work.copied.dims.push(new);
     }
     for (_, ty) in source.user_types() {
-        let new = work.user_type(ty).map_err(|error| error.at(path(&source, ty.group, &ty.name)))?;
+        let new = work.user_type(ty)?;
         work.copied.types.push(new);
     }
     for (id, group) in source.groups() {
-        work.atts(id, None, &group.atts).map_err(|error| error.at(path(&source, id, "")))?;
+        work.group_atts(id, &group.atts)?;
     }
     for (id, var) in source.vars() {
-        let new = work.var(id, var).map_err(|error| error.at(path(&source, var.group, &var.name)))?;
+        let new = work.var(id, var)?;
         work.copied.vars.push(new);
     }
     if to.model().is_defining() {
@@ -94,30 +137,153 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, layout: &Layout, lengths: &Hash
         let room = from.spacing();
         to._enddef(room.h_minfree, room.v_align, room.v_minfree, room.r_align)?;
     }
+    work.copied.made = to.model().snapshot();
     Ok(work.copied)
 }
 
-fn path(model: &Model, group: GroupId, name: &str) -> String {
-    model.fqn(group, name).unwrap_or_default()
+/// The dimension that is unlimited where only one can be, and only as the first of a variable's.
+fn record_dim(source: &Model) -> Option<DimId> {
+    let first_only = |id: DimId| source.vars().all(|(_, var)| !var.dims.iter().skip(1).any(|&dim| dim == id));
+    let used = |id: DimId| source.vars().any(|(_, var)| var.dims.first() == Some(&id));
+    let candidates = || source.dims().filter(|&(id, _)| first_only(id));
+    let unlimited = || candidates().filter(|(_, dim)| dim.unlimited).map(|(id, _)| id);
+    // One without length can be nothing else there.
+    let empty = || candidates().filter(|(_, dim)| dim.is_empty()).map(|(id, _)| id);
+    unlimited().find(|&id| used(id)).or_else(|| unlimited().next()).or_else(|| empty().next())
 }
 
-struct Work<'a> {
-    from: &'a dyn Dataset,
-    to: &'a dyn Dataset,
-    source: Arc<Model>,
-    layout: &'a Layout,
-    lengths: &'a HashMap<VarId, usize>,
-    copied: Copied,
+/// Whether an error says that the format cannot hold something, and not that writing fails.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BadType
+            | ErrorKind::BadTypId
+            | ErrorKind::NotNc4
+            | ErrorKind::StrictNc3
+            | ErrorKind::NoCompound
+            | ErrorKind::Unlimit
+            | ErrorKind::UnlimPos
+            | ErrorKind::DimSize
+            | ErrorKind::VarSize
+            | ErrorKind::BadName
+            | ErrorKind::MaxName
+            | ErrorKind::NameInUse
+            | ErrorKind::MaxDims
+            | ErrorKind::MaxVars
+            | ErrorKind::MaxAtts
+            | ErrorKind::Char
+            | ErrorKind::Range
+            | ErrorKind::Inval
+            | ErrorKind::NoFilter
+            | ErrorKind::Filter
+    )
+}
+
+/// What was made, or why the format refuses it.
+pub fn unless_refused<T>(made: Result<T>) -> Result<Result<T, Error>> {
+    match made {
+        Err(error) if !is_refusal(&error) => Err(error),
+        made => Ok(made),
+    }
+}
+
+/// What is being defined, as far as it is.
+pub struct Work<'a> {
+    pub from: &'a dyn Dataset,
+    pub to: &'a dyn Dataset,
+    pub source: Arc<Model>,
+    pub wanted: &'a Wanted<'a>,
+    pub names: Names,
+    /// Those of the bytes of strings, by length.
+    pub string_dims: Vec<(u64, DimId)>,
+    pub copied: Copied,
 }
 
 impl Work<'_> {
-    fn user_type(&self, user: &UserType) -> Result<TypeId> {
-        let (group, name) = (self.copied.group(user.group)?, user.name.as_str());
+    /// What an object is called in messages.
+    pub fn path(&self, group: GroupId, name: &str) -> String {
+        self.source.fqn(group, name).unwrap_or_default()
+    }
+
+    /// Where the objects of a group go.
+    pub fn place(&self, group: GroupId) -> Result<Place> {
+        self.copied.groups.get(group.index()).cloned().ok_or_else(|| ErrorKind::BadGrpId.context(format!("{group:?}")))
+    }
+
+    /// A name for an object of a group, and where it goes.
+    pub fn name(&mut self, space: Space, group: GroupId, name: &str) -> Result<(GroupId, String)> {
+        let place = self.place(group)?;
+        let given = self.names.give(&self.source, &place, space, name);
+        if given != format!("{}{name}", place.prefix) {
+            self.copied.lost.add(RENAMED, format!("{} ({given})", self.path(group, name)));
+        }
+        Ok((place.group, given))
+    }
+
+    /// Writes down that something was left out.
+    pub fn left_out(&mut self, kind: &str, path: String, why: impl std::fmt::Display) {
+        self.copied.lost.add(kind, format!("{path} ({why})"));
+    }
+
+    fn group(&mut self, id: GroupId, group: &model::Group) -> Result<()> {
+        let parent = self.place(group.parent.unwrap_or(GroupId::ROOT))?;
+        // In a group that has no place of its own none can be.
+        let made = match parent.prefix.is_empty() {
+            true => unless_refused(self.to.def_grp(parent.group, &group.name))?.ok(),
+            false => None,
+        };
+        let place = match made {
+            Some(new) => Place::copy(id, new),
+            None => {
+                let path = self.path(id, "");
+                self.copied.lost.add(FLAT, path);
+                parent.inside(&group.name)
+            }
+        };
+        self.copied.groups.push(place);
+        Ok(())
+    }
+
+    fn dim(&mut self, dim: &Dim, unlimited: bool) -> Result<Option<DimId>> {
+        let (group, name) = self.name(Space::Dims, dim.group, &dim.name)?;
+        let one_only = self.to.info().format != Format::NetCdf4;
+        let made = match unlimited {
+            true => self.to.def_dim(group, &name, None),
+            // It would be the unlimited one.
+            false if one_only && dim.is_empty() => {
+                Err(ErrorKind::DimSize.context("only the unlimited one has no length"))
+            }
+            false => self.to.def_dim(group, &name, Some(dim.len())),
+        };
+        match unless_refused(made)? {
+            Ok(id) => Ok(Some(id)),
+            Err(why) => {
+                self.left_out(NO_DIMS, self.path(dim.group, &dim.name), why);
+                Ok(None)
+            }
+        }
+    }
+
+    fn user_type(&mut self, user: &UserType) -> Result<Option<TypeId>> {
+        match unless_refused(self.def_type(user))? {
+            Ok(id) => Ok(Some(id)),
+            Err(why) => {
+                self.left_out(NO_TYPES, self.path(user.group, &user.name), why);
+                Ok(None)
+            }
+        }
+    }
+
+    fn def_type(&self, user: &UserType) -> Result<TypeId> {
+        let (group, name) = (self.place(user.group)?.group, user.name.as_str());
+        let known = |ty: NcType| {
+            self.copied.ty(ty).ok_or_else(|| ErrorKind::BadTypId.context("it needs a type that was left out"))
+        };
         let made = match &user.class {
             TypeClass::Compound { size, .. } => self.to.edit(&Edit::DefCompound { group, name, size: *size })?,
             TypeClass::Enum { base, .. } => self.to.edit(&Edit::DefEnum { group, name, base: *base })?,
             TypeClass::Opaque { size } => self.to.edit(&Edit::DefOpaque { group, name, size: *size })?,
-            TypeClass::Vlen { base } => self.to.edit(&Edit::DefVlen { group, name, base: self.copied.ty(*base)? })?,
+            TypeClass::Vlen { base } => self.to.edit(&Edit::DefVlen { group, name, base: known(*base)? })?,
         };
         let Defined::Type(ty) = made else {
             return Err(ErrorKind::Internal.context(format!("{made:?} in place of a type")));
@@ -129,7 +295,7 @@ impl Work<'_> {
                         ty,
                         name: &field.name,
                         offset: field.offset,
-                        field: self.copied.ty(field.ty)?,
+                        field: known(field.ty)?,
                         shape: &field.shape,
                     })?;
                 }
@@ -142,97 +308,5 @@ impl Work<'_> {
             TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => {}
         }
         Ok(ty)
-    }
-
-    fn atts(&self, group: GroupId, var: Option<VarId>, atts: &model::Att) -> Result<()> {
-        let group = self.copied.group(group)?;
-        for (name, values) in atts {
-            let values = self.copied.values(values)?;
-            let edit = Edit::PutAtt { group, var, name, values: &values };
-            self.to.edit(&edit).map_err(|error| error.at(format_args!("attribute {name:?}")))?;
-        }
-        Ok(())
-    }
-
-    fn var(&self, id: VarId, var: &Var) -> Result<VarId> {
-        let dims: Vec<DimId> = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect();
-        let new = self.to.def_var(self.copied.group(var.group)?, &var.name, self.copied.ty(var.xtype)?, &dims)?;
-        if matches!(self.to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
-            self.layout(id, var, new)?;
-        }
-        // Quantization is not defined anew: the values are rounded already, and an attribute says so.
-        self.atts(var.group, Some(new), &var.atts)?;
-        self.string_length(id, var, new)?;
-        match &var.fill {
-            // Its default, rounded to six digits by who wrote it; the target has the exact one.
-            VarFill::Value(value) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => {}
-            VarFill::Value(value) if !var.atts.contains_key(FILL_VALUE) => {
-                self.to.def_var_fill(new, false, Some(&self.copied.values(value)?))?;
-            }
-            VarFill::NoFill => self.to.def_var_fill(new, true, None)?,
-            VarFill::Value(_) | VarFill::Default => {}
-        }
-        Ok(new)
-    }
-
-    fn layout(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
-        // A scalar has neither chunks nor filters.
-        if !var.dims.is_empty() {
-            let shape = self.source.shape(id)?;
-            let stored = match &var.chunking {
-                Chunking::Chunked(chunks) => Some(chunks.clone()),
-                Chunking::Default => self.from.data(id)?.chunk_shape(),
-                Chunking::Contiguous | Chunking::Compact => None,
-            }
-            .filter(|chunks| chunks.len() == shape.len());
-            let asked = self.layout.chunks(id, &var.dims, stored.as_ref().unwrap_or(&shape));
-            match asked.or(stored) {
-                Some(chunks) => {
-                    self.to.def_var_chunking(new, &Chunking::Chunked(self.fitting(&var.dims, chunks)?))?;
-                }
-                None => self.to.def_var_chunking(new, &var.chunking)?,
-            }
-            for filter in self.layout.filters(id).unwrap_or(&var.filters) {
-                let what = || format!("filter {}", filter.name);
-                self.to.def_var_filter_spec(new, filter).map_err(|error| error.at(what()))?;
-            }
-        }
-        if var.endian != Endian::Native {
-            self.to.def_var_endian(new, var.endian)?;
-        }
-        Ok(())
-    }
-
-    /// A chunk shape that is nowhere 0, nor longer than a fixed dimension.
-    fn fitting(&self, dims: &[DimId], mut chunks: Vec<u64>) -> Result<Vec<u64>> {
-        for (chunk, &dim) in chunks.iter_mut().zip(dims) {
-            let dim = self.source.dim(dim)?;
-            let most = if dim.unlimited || dim.is_empty() { u64::MAX } else { dim.len() };
-            *chunk = (*chunk).clamp(1, most);
-        }
-        Ok(chunks)
-    }
-
-    /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
-    fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
-        let Some(&longest) = self.lengths.get(&id) else { return Ok(()) };
-        let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
-            Some(model::Scalar::Int(len)) => usize::try_from(len).ok(),
-            _ => None,
-        };
-        let limit = match said(&var.atts, MAX_LEN) {
-            Some(len) => len,
-            // Stored with a varying length, or as something else: what they are long is all there is to know.
-            None if var.stored_type.is_some() => 0,
-            None => said(&self.source.root().atts, DEFAULT_MAX_LEN).unwrap_or(BUILT_IN_MAX_LEN),
-        };
-        if longest <= limit && limit > 0 {
-            return Ok(());
-        }
-        let len = i32::try_from(longest.max(1))
-            .map_err(|error| ErrorKind::VarSize.context(format!("a string of {longest} bytes")).caused_by(error))?;
-        let values = Values::Int(vec![len]);
-        let group = self.copied.group(var.group)?;
-        self.to.edit(&Edit::PutAtt { group, var: Some(new), name: MAX_LEN, values: &values }).map(drop)
     }
 }

@@ -1,22 +1,23 @@
-//! What a copy did not keep: the metadata of the finished copy, compared with that of its source.
+//! What a copy did not keep: what was left out or changed when it was defined ([`Losses`]), and whatever else the metadata of
+//! the finished copy show when they are compared with those of its source.
 //!
 //! Every format loses something else; nobody has to know what, since the result tells.
 
 use std::collections::HashSet;
 
-use model::{Model, NcType, Var, VarFill};
+use model::{DimId, GroupId, Model, NcType, Scalar, Values, Var, VarFill, VarId};
 
-use super::define::{Copied, MAX_LEN};
-
-/// So many objects are named per kind of loss.
-const NAMED: usize = 8;
+use super::define::{Copied, Form};
+use super::fit;
+use super::var::{DEFAULT_MAX_LEN, MAX_LEN};
 
 /// Kinds of losses, each with the objects it happened to.
-#[derive(Default)]
-struct Losses(Vec<(String, Vec<String>)>);
+#[derive(Debug, Default, Clone)]
+pub struct Losses(Vec<(String, Vec<String>)>);
 
 impl Losses {
-    fn add(&mut self, kind: impl Into<String>, object: impl Into<String>) {
+    /// One more object.
+    pub fn add(&mut self, kind: impl Into<String>, object: impl Into<String>) {
         let kind = kind.into();
         match self.0.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, objects)) => objects.push(object.into()),
@@ -24,113 +25,202 @@ impl Losses {
         }
     }
 
+    /// One line per kind, which names every object.
     fn lines(self) -> Vec<String> {
-        let line = |(kind, objects): (String, Vec<String>)| {
-            let rest = objects.len().saturating_sub(NAMED);
-            let named = objects[..objects.len() - rest].join(", ");
-            if rest > 0 { format!("{kind}: {named} and {rest} more") } else { format!("{kind}: {named}") }
-        };
-        self.0.into_iter().map(line).collect()
+        self.0.into_iter().map(|(kind, objects)| format!("{kind}: {}", objects.join(", "))).collect()
     }
 }
 
 /// One line per kind of difference. The layout of variables is not compared: it may have been asked for.
 pub fn between(source: &Model, copy: &Model, copied: &Copied) -> Vec<String> {
-    let mut lost = Losses::default();
-    dims(source, copy, &mut lost);
-    for (id, group) in source.groups() {
-        let path = source.fqn(id, "").unwrap_or_default();
-        match find_group(source, copy, id) {
-            Some(there) => {
-                atts(&path, &group.atts, &there.atts, &mut lost);
-                order("dimensions", &path, group.dims.keys(), there.dims.keys(), &mut lost);
-                order("variables", &path, group.vars.keys(), there.vars.keys(), &mut lost);
-                order("groups", &path, group.groups.keys(), there.groups.keys(), &mut lost);
-            }
-            None => lost.add("groups", path),
-        }
+    let mut compared = Compared { source, copy, copied, lost: copied.lost.clone() };
+    compared.dims();
+    for (id, _) in source.groups() {
+        compared.group(id);
     }
     for (id, var) in source.vars() {
-        let path = source.fqn(var.group, &var.name).unwrap_or_default();
-        let there = find_group(source, copy, var.group).and_then(|group| group.vars.get(&var.name));
-        let Some(there) = there.and_then(|&id| copy.var(id).ok()) else {
-            lost.add("variables", path);
-            continue;
-        };
-        if there.xtype != copied.ty(var.xtype).unwrap_or(var.xtype) {
-            let kind = format!("type {} of variables, read as {}", name(source, var.xtype), name(copy, there.xtype));
-            lost.add(kind, &path);
-        }
-        if source.shape(id).ok() != there.dims.iter().map(|&dim| Some(copy.dim(dim).ok()?.len())).collect() {
-            lost.add("shape of variables", &path);
-        }
-        if dim_paths(source, var) != dim_paths(copy, there) {
-            lost.add("dimensions of variables", &path);
-        }
-        if (var.fill == VarFill::NoFill) != (there.fill == VarFill::NoFill) {
-            lost.add("whether variables are filled", &path);
-        }
-        atts(&path, &var.atts, &there.atts, &mut lost);
+        compared.var(id, var);
     }
-    lost.lines()
+    compared.lost.lines()
 }
 
-/// The dimensions of a variable, by their paths.
-fn dim_paths(model: &Model, var: &Var) -> Vec<Option<String>> {
-    let path = |dim: &model::Dim| model.fqn(dim.group, &dim.name).ok();
-    var.dims.iter().map(|&dim| path(model.dim(dim).ok()?)).collect()
+struct Compared<'a> {
+    source: &'a Model,
+    copy: &'a Model,
+    copied: &'a Copied,
+    lost: Losses,
 }
 
-/// Whether what is in both is in the same order.
-fn order<'n>(
-    what: &str,
-    path: &str,
-    source: impl Iterator<Item = &'n String>,
-    copy: impl Iterator<Item = &'n String>,
-    lost: &mut Losses,
-) {
-    let (source, copy): (Vec<_>, Vec<_>) = (source.collect(), copy.collect());
-    let (here, there): (HashSet<_>, HashSet<_>) = (source.iter().collect(), copy.iter().collect());
-    let kept = source.iter().filter(|name| there.contains(name));
-    if !kept.eq(copy.iter().filter(|name| here.contains(name))) {
-        lost.add(format!("order of {what}"), path);
-    }
-}
-
-/// Dimensions that are no longer unlimited, or not there.
-fn dims(source: &Model, copy: &Model, lost: &mut Losses) {
-    for (_, dim) in source.dims() {
-        let path = source.fqn(dim.group, &dim.name).unwrap_or_default();
-        let there = find_group(source, copy, dim.group).and_then(|group| group.dims.get(&dim.name));
-        match there.and_then(|&id| copy.dim(id).ok()) {
-            None => lost.add("dimensions", path),
-            Some(there) if dim.unlimited && !there.unlimited => lost.add("that dimensions are unlimited", path),
-            Some(_) => {}
+impl Compared<'_> {
+    /// The copy's group that is one of those that were defined in it.
+    fn group_there(&self, defined: GroupId) -> Option<GroupId> {
+        let mut here = GroupId::ROOT;
+        for name in self.copied.made.group_names(defined).ok()? {
+            here = self.copy.find_group(here, name)?;
         }
+        Some(here)
     }
-}
 
-fn atts(path: &str, source: &model::Att, copy: &model::Att, lost: &mut Losses) {
-    for (name, values) in source.iter().filter(|(name, _)| *name != MAX_LEN) {
-        let object = format!("{path}:{name}");
-        match copy.get(name) {
-            None => lost.add("attributes", object),
-            Some(there) if there.nc_type() != values.nc_type() => {
-                let (here, there) = (values.nc_type().name(), there.nc_type().name());
-                lost.add(format!("type {here} of attributes, read as {there}"), object);
+    fn dim_there(&self, id: DimId) -> Option<DimId> {
+        let defined = self.copied.made.dim(self.copied.dims[id.index()]?).ok()?;
+        self.copy.group(self.group_there(defined.group)?).ok()?.dims.get(&defined.name).copied()
+    }
+
+    fn var_there(&self, id: VarId) -> Option<VarId> {
+        let defined = self.copied.made.var(self.copied.vars[id.index()].as_ref()?.id).ok()?;
+        self.copy.group(self.group_there(defined.group)?).ok()?.vars.get(&defined.name).copied()
+    }
+
+    fn path(&self, group: GroupId, name: &str) -> String {
+        self.source.fqn(group, name).unwrap_or_default()
+    }
+
+    fn dims(&mut self) {
+        for (id, dim) in self.source.dims().filter(|(id, _)| self.copied.dims[id.index()].is_some()) {
+            let path = self.path(dim.group, &dim.name);
+            let Some(there) = self.dim_there(id).and_then(|id| self.copy.dim(id).ok()) else {
+                self.lost.add("dimensions", path);
+                continue;
+            };
+            if dim.unlimited && !there.unlimited {
+                self.lost.add("that dimensions are unlimited", &path);
             }
-            Some(there) if there != values => lost.add("value of attributes", object),
-            Some(_) => {}
+            if !dim.unlimited && there.unlimited {
+                self.lost.add("that dimensions are not unlimited", &path);
+            }
+            if dim.len() != there.len() {
+                self.lost.add("length of dimensions", &path);
+            }
+        }
+    }
+
+    fn group(&mut self, id: GroupId) {
+        let Ok(group) = self.source.group(id) else { return };
+        let path = self.path(id, "");
+        let place = &self.copied.groups[id.index()];
+        let Some(there) = self.group_there(place.group).and_then(|id| self.copy.group(id).ok()) else {
+            self.lost.add("groups", path);
+            return;
+        };
+        let renamed =
+            |name: &str| self.copied.atts.get(&(id, name.to_owned())).cloned().unwrap_or_else(|| name.to_owned());
+        let mut lost = std::mem::take(&mut self.lost);
+        let atts = group.atts.iter().map(|(name, values)| (name.as_str(), renamed(name), values));
+        self.atts(&path, atts, &there.atts, &mut lost);
+        if place.prefix.is_empty() {
+            let names = |atts: &model::Att| atts.keys().cloned().collect::<HashSet<_>>();
+            let given = names(&group.atts).into_iter().chain(self.copied.atts.values().cloned()).collect();
+            added(&path, &there.atts, &given, &mut lost);
+        }
+        let dims = group.dims.values().filter_map(|&id| self.dim_there(id)).collect::<Vec<_>>();
+        let vars = group.vars.values().filter_map(|&id| self.var_there(id)).collect::<Vec<_>>();
+        let groups = group.groups.values().filter(|id| self.copied.groups[id.index()].prefix.is_empty());
+        let groups = groups.filter_map(|id| self.group_there(self.copied.groups[id.index()].group)).collect::<Vec<_>>();
+        for (what, kept) in [
+            ("dimensions", dims.iter().map(|id| there.dims.values().position(|here| here == id)).is_sorted()),
+            ("variables", vars.iter().map(|id| there.vars.values().position(|here| here == id)).is_sorted()),
+            ("groups", groups.iter().map(|id| there.groups.values().position(|here| here == id)).is_sorted()),
+        ] {
+            if !kept {
+                lost.add(format!("order of {what}"), &path);
+            }
+        }
+        self.lost = lost;
+    }
+
+    fn var(&mut self, id: VarId, var: &Var) {
+        // That it was left out is said already.
+        let Some(new) = &self.copied.vars[id.index()] else { return };
+        let path = self.path(var.group, &var.name);
+        let Some(there) = self.var_there(id).and_then(|id| self.copy.var(id).ok()) else {
+            self.lost.add("variables", path);
+            return;
+        };
+        if Some(there.xtype) != self.copied.ty(var.xtype) {
+            let (here, there) = (name(self.source, var.xtype), name(self.copy, there.xtype));
+            self.lost.add(format!("type {here} of variables, read as {there}"), &path);
+        }
+        let extra = usize::from(matches!(new.form, Form::Text { .. }));
+        let kept = &there.dims[..there.dims.len().saturating_sub(extra)];
+        let len = |dim: &DimId| self.copy.dim(*dim).ok().map(model::Dim::len);
+        if self.source.shape(id).ok() != kept.iter().map(len).collect() {
+            self.lost.add("shape of variables", &path);
+        }
+        let dims: Vec<_> = var.dims.iter().map(|&dim| self.dim_there(dim)).collect();
+        if !dims.iter().copied().eq(kept.iter().map(|&dim| Some(dim))) {
+            self.lost.add("dimensions of variables", &path);
+        }
+        let filled = |var: &Var| var.fill != VarFill::NoFill;
+        if filled(var) != filled(there) {
+            self.lost.add("whether variables are filled", &path);
+        }
+        let mut lost = std::mem::take(&mut self.lost);
+        let atts = var.atts.iter().map(|(name, values)| (name.as_str(), name.clone(), values));
+        self.atts(&path, atts, &there.atts, &mut lost);
+        added(&path, &there.atts, &var.atts.keys().cloned().collect(), &mut lost);
+        self.lost = lost;
+    }
+
+    /// Attributes: their names in the source and in the copy, and their values in the source.
+    fn atts<'v>(
+        &self,
+        path: &str,
+        source: impl Iterator<Item = (&'v str, String, &'v Values)>,
+        copy: &model::Att,
+        lost: &mut Losses,
+    ) {
+        for (name, new, values) in source.filter(|(name, ..)| *name != MAX_LEN) {
+            let object = format!("{path}:{name}");
+            if self.copied.left.contains(&object) {
+                continue;
+            }
+            let Some(there) = copy.get(&new) else {
+                lost.add("attributes", object);
+                continue;
+            };
+            if Some(there.nc_type()) != self.copied.ty(values.nc_type()) {
+                let (here, there) = (self::name(self.source, values.nc_type()), there.nc_type().name());
+                lost.add(format!("type {here} of attributes, read as {there}"), object.clone());
+            }
+            if !same(values, there) {
+                lost.add("value of attributes", object);
+            }
         }
     }
 }
 
-fn find_group<'m>(source: &Model, copy: &'m Model, id: model::GroupId) -> Option<&'m model::Group> {
-    let mut here = model::GroupId::ROOT;
-    for name in source.group_names(id).ok()? {
-        here = copy.find_group(here, name)?;
+/// Attributes that the source has not.
+fn added(path: &str, there: &model::Att, source: &HashSet<String>, lost: &mut Losses) {
+    let new = there.keys().filter(|name| ![MAX_LEN, DEFAULT_MAX_LEN].contains(&name.as_str()));
+    for name in new.filter(|name| !source.contains(*name)) {
+        lost.add("attributes added", format!("{path}:{name}"));
     }
-    copy.group(here).ok()
+}
+
+/// Whether values are the same numbers or the same text, whatever their types.
+fn same(source: &Values, copy: &Values) -> bool {
+    let number = |values: &Values, at| match values.scalar(at) {
+        Some(Scalar::Int(value)) => Some(Scalar::Int(value)),
+        // No integer of 64 bits is missed: they are exact as 128 bits.
+        Some(Scalar::Float(value))
+            if value.fract() == 0.0 && value.abs() < 2f64.powi(100) && value.to_bits() != (-0.0f64).to_bits() =>
+        {
+            Some(Scalar::Int(value as i128))
+        }
+        other => other,
+    };
+    let equal = |a: Option<Scalar>, b: Option<Scalar>| match (a, b) {
+        (Some(Scalar::Float(a)), Some(Scalar::Float(b))) => a.to_bits() == b.to_bits(),
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    };
+    match (source, copy) {
+        _ if source == copy => true,
+        (Values::User(_, a), Values::User(_, b)) => a == b,
+        (Values::String(list), Values::Char(text)) => fit::lines(list) == *text,
+        (Values::Char(text), Values::String(list)) => matches!(list.as_slice(), [one] if one.as_bytes() == text),
+        _ => source.len() == copy.len() && (0..source.len()).all(|at| equal(number(source, at), number(copy, at))),
+    }
 }
 
 fn name(model: &Model, ty: NcType) -> String {
@@ -148,10 +238,28 @@ mod tests {
     fn losses_of_one_kind_are_one_line() {
         let mut lost = Losses::default();
         lost.add("groups", "/g");
-        (0..10).for_each(|i| lost.add("attributes", format!("/:a{i}")));
-        assert_eq!(
-            lost.lines(),
-            ["groups: /g", "attributes: /:a0, /:a1, /:a2, /:a3, /:a4, /:a5, /:a6, /:a7 and 2 more"]
-        );
+        (0..3).for_each(|i| lost.add("attributes", format!("/:a{i}")));
+        assert_eq!(lost.lines(), ["groups: /g", "attributes: /:a0, /:a1, /:a2"]);
+    }
+
+    #[test]
+    fn values_are_compared_whatever_their_types() {
+        let text = |text: &str| Values::String(vec![text.into()]);
+        for (source, copy, want) in [
+            (Values::UInt(vec![1, 2]), Values::Int(vec![1, 2]), true),
+            (Values::UInt(vec![1, 2]), Values::Int(vec![1]), false),
+            (Values::Float(vec![0.1]), Values::Double(vec![f64::from(0.1f32)]), true),
+            (Values::Float(vec![0.1]), Values::Double(vec![0.1]), false),
+            (Values::Int64(vec![(1 << 53) + 1]), Values::Double(vec![9007199254740992.0]), false),
+            (Values::Double(vec![-0.0]), Values::Int(vec![0]), false),
+            (Values::Double(vec![f64::NAN]), Values::Float(vec![f32::NAN]), true),
+            (text("a"), Values::text("a"), true),
+            (text("a"), Values::text("b"), false),
+            (Values::String(vec!["a".into(), "b".into()]), Values::text("a"), false),
+            (Values::String(vec!["a".into(), "b".into()]), Values::text("a\nb"), true),
+            (Values::text("7"), Values::Int(vec![7]), false),
+        ] {
+            assert_eq!(same(&source, &copy), want, "{source:?} {copy:?}");
+        }
     }
 }

@@ -7,23 +7,27 @@
 
 mod data;
 mod define;
+mod fit;
 pub mod kind;
 mod losses;
+mod names;
 mod place;
 mod sparse;
 pub mod spec;
+mod var;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use model::{Error, ErrorKind, Result, VarId};
+use model::{Error, ErrorKind, Model, NcType, Result, VarId};
 use nczarr::dispatch::Dataset;
 use nczarr::{CreateOptions, File};
 
 use crate::args::Copy;
 use crate::failure::{Failure, at};
 
-use define::Copied;
+use data::Text;
+use define::{Copied, Wanted};
 use place::Place;
 use spec::Layout;
 
@@ -56,12 +60,13 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     let layout = Layout::of(args, &model, source.registry())?;
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
     check(&args.source, &target_url, &source).map_err(&at_source)?;
-    let lengths = data::longest_strings(source.dataset().as_ref(), &model).map_err(&at_source)?;
+    let texts = data::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let place = Place::of(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
+    // Only what was made here is taken away again.
     let target = options.create(place.url()).map_err(&at_target)?;
-    let copied = copy(&source, &target, &layout, &lengths).and_then(|copied| {
-        target.close()?;
+    let making = Making { url: place.url(), options, source: &source, layout: &layout, texts: &texts };
+    let copied = making.copy(target).and_then(|copied| {
         let lost = losses(place.url(), &model, &copied)?;
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
@@ -85,11 +90,48 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     }
 }
 
-fn copy(source: &File, target: &File, layout: &Layout, lengths: &HashMap<VarId, usize>) -> Result<Copied, Broken> {
-    let (from, to): (&dyn Dataset, &dyn Dataset) = (source.dataset().as_ref(), target.dataset().as_ref());
-    let copied = define::all(from, to, layout, lengths)?;
-    data::all(from, to, &copied)?;
-    Ok(copied)
+/// What a copy is made of and where.
+struct Making<'a> {
+    url: &'a str,
+    options: CreateOptions,
+    source: &'a File,
+    layout: &'a Layout,
+    texts: &'a HashMap<VarId, Text>,
+}
+
+impl Making<'_> {
+    /// Makes the copy. Variables that are too large go, the largest first, until the rest can be laid out.
+    fn copy(&self, mut target: File) -> Result<Copied, Broken> {
+        let mut without = HashSet::new();
+        loop {
+            let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
+            let wanted = Wanted { layout: self.layout, texts: self.texts, without: &without };
+            match define::all(from, to, &wanted) {
+                Ok(copied) => {
+                    data::all(from, to, &copied)?;
+                    target.close()?;
+                    return Ok(copied);
+                }
+                Err(Broken::Target(error)) if error.kind() == ErrorKind::VarSize => {
+                    let largest = largest(&self.source.model(), &without).ok_or(Broken::Target(error))?;
+                    without.insert(largest);
+                    to.abort()?;
+                    target = self.options.create(self.url)?;
+                }
+                Err(broken) => return Err(broken),
+            }
+        }
+    }
+}
+
+/// The variable with the most bytes that is not left out yet.
+fn largest(model: &Model, without: &HashSet<VarId>) -> Option<VarId> {
+    let bytes = |id: VarId, ty: NcType| {
+        let item = model.type_size(ty).ok().flatten().unwrap_or(1) as u64;
+        model.shape(id).unwrap_or_default().iter().fold(item, |product, &len| product.saturating_mul(len))
+    };
+    let left = model.vars().filter(|(id, _)| !without.contains(id));
+    left.max_by_key(|(id, var)| bytes(*id, var.xtype)).map(|(id, _)| id)
 }
 
 fn check(source: &str, target: &str, file: &File) -> Result<()> {

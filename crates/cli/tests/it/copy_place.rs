@@ -102,7 +102,7 @@ fn only_datasets_are_replaced() {
             let args = ["copy", "-k", kind, &whole, text(&target), "--clobber"];
             let (code, told) = failure(&args[..if clobber { 6 } else { 5 }]);
             assert!(code == 1 && (told.contains("NC_EEXIST") || told.contains("NC_EOBJECT")), "{told}");
-            assert!(files(&place) == before, "{args:?}");
+            assert!(files(&place) == before, "{args:?}: {:?}", files(&place).keys());
         }
     }
     for (target, kind) in [("empty", "classic"), ("nothing", "nczarr"), ("one.zarr", "classic")] {

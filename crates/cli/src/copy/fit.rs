@@ -1,0 +1,177 @@
+//! Numbers in a type that the target has, where it lacks theirs: the narrowest that holds every value exactly.
+//!
+//! What was never written stays that: the fill value becomes the same number if the new type has it, else the new type's
+//! default. No other element may become it. A byte has no default fill value, as everywhere in netCDF: all its values are
+//! values.
+
+use model::convert::convert_values;
+use model::{NcString, NcType, Result, Values, Var, VarFill, fill};
+
+/// Types in which the values of another one may be kept, in the order of preference. Each has its own only in a format that
+/// lacks it.
+pub fn wider(ty: NcType) -> &'static [NcType] {
+    use NcType::{Double, Int, Int64, Short, UByte, UInt, UInt64, UShort};
+    match ty {
+        UByte => &[Short],
+        UShort | UInt | Int64 => &[Int, Double],
+        UInt64 => &[Int64, Int, Double],
+        _ => &[],
+    }
+}
+
+/// How the elements of a variable become those of another type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    from: NcType,
+    /// The type they are to have.
+    pub to: NcType,
+    /// The fill value and what it becomes.
+    fill: Option<(Values, Values)>,
+}
+
+impl Change {
+    /// How a variable's elements become those of a type of [`wider`].
+    pub fn new(var: &Var, to: NcType) -> Self {
+        let from = var.xtype;
+        let default = |value: Values| fill::default(to).map(|default| (value, default));
+        let fill = match &var.fill {
+            VarFill::NoFill => None,
+            VarFill::Default if from == NcType::UByte => None,
+            VarFill::Default => fill::default(from).and_then(default),
+            VarFill::Value(value) => match exactly(value, to) {
+                Some(same) => Some((value.clone(), same)),
+                None => default(value.clone()),
+            },
+        };
+        Self { from, to, fill }
+    }
+
+    /// What the fill value becomes; `None` if there is none.
+    pub fn fill(&self) -> Option<&Values> {
+        self.fill.as_ref().map(|(_, new)| new)
+    }
+
+    /// Whether it holds whatever the values are, so that nobody has to look at them.
+    pub fn is_safe(&self) -> bool {
+        use NcType::{Double, Int, Short, UByte, UInt, UShort};
+        matches!((self.from, self.to), (UByte, Short) | (UShort, Int) | (UShort | UInt, Double))
+    }
+
+    /// Elements in native byte order, as those of the new type; `None` if one of them would become another number, or what
+    /// was written would read as what was not.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` if they are no numbers.
+    pub fn elements(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        let (Some(size), Some(new_size)) = (self.from.size(), self.to.size()) else { return Ok(None) };
+        let fill = self.fill.as_ref().and_then(|(old, new)| Some((old.to_native_bytes()?, new.to_native_bytes()?)));
+        let mut known = bytes.to_vec();
+        // Not converted: there may be no such number.
+        for element in known.chunks_exact_mut(size) {
+            if fill.as_ref().is_some_and(|(old, _)| element == old) {
+                element.fill(0);
+            }
+        }
+        let values = Values::from_native_bytes(self.from, &known);
+        let Some(new) = values.and_then(|values| exactly(&values, self.to)) else { return Ok(None) };
+        let Some(mut new) = new.to_native_bytes() else { return Ok(None) };
+        if let Some((old, becomes)) = fill {
+            for (element, new) in bytes.chunks_exact(size).zip(new.chunks_exact_mut(new_size)) {
+                match (element == old, *new == becomes) {
+                    (true, _) => new.copy_from_slice(&becomes),
+                    (false, true) => return Ok(None),
+                    (false, false) => {}
+                }
+            }
+        }
+        Ok(Some(new))
+    }
+}
+
+/// The same numbers in another type; `None` if it lacks one of them.
+pub fn exactly(values: &Values, to: NcType) -> Option<Values> {
+    let (new, out_of_range) = convert_values(values, to).ok()?;
+    let (back, out_of_range_back) = convert_values(&new, values.nc_type()).ok()?;
+    (!out_of_range && !out_of_range_back && back == *values).then_some(new)
+}
+
+/// Strings as lines of one text.
+pub fn lines(strings: &[NcString]) -> Vec<u8> {
+    strings.iter().map(NcString::as_bytes).collect::<Vec<_>>().join(&b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn var(xtype: NcType, fill: VarFill) -> Var {
+        Var { xtype, fill, ..Var::default() }
+    }
+
+    fn change(values: &Values, fill: VarFill, to: NcType) -> Option<Values> {
+        let change = Change::new(&var(values.nc_type(), fill), to);
+        let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap()?;
+        Some(Values::from_native_bytes(to, &bytes).unwrap())
+    }
+
+    #[test]
+    fn every_value_is_kept_or_none() {
+        use NcType::{Double, Int, Short};
+        let default = || VarFill::Default;
+        for (values, fill, to, want) in [
+            (Values::UByte(vec![0, 255]), default(), Short, Some(Values::Short(vec![0, 255]))),
+            (Values::UInt(vec![1, 2147483647]), default(), Int, Some(Values::Int(vec![1, 2147483647]))),
+            (Values::UInt(vec![1, 2147483648]), default(), Int, None),
+            // What was never written stays that.
+            (Values::UInt(vec![4294967295, 5]), default(), Int, Some(Values::Int(vec![fill::INT, 5]))),
+            (Values::UInt(vec![4294967295]), VarFill::NoFill, Int, None),
+            (Values::Int64(vec![fill::INT64, -7]), default(), Int, Some(Values::Int(vec![fill::INT, -7]))),
+            (Values::Int64(vec![-2147483647]), default(), Int, None),
+            (Values::Int64(vec![-2147483647]), default(), Double, Some(Values::Double(vec![-2147483647.0]))),
+            (
+                Values::Int64(vec![fill::INT64, 1 << 53]),
+                default(),
+                Double,
+                Some(Values::Double(vec![fill::DOUBLE, 9007199254740992.0])),
+            ),
+            (Values::Int64(vec![(1 << 53) + 1]), default(), Double, None),
+            (Values::Int64(vec![i64::MAX]), default(), Double, None),
+            (Values::UInt64(vec![u64::MAX]), default(), Double, None),
+            // A fill value of its own is that number in the new type, if it has it.
+            (Values::Int64(vec![9, 1]), VarFill::Value(Values::Int64(vec![9])), Int, Some(Values::Int(vec![9, 1]))),
+            (
+                Values::Int64(vec![i64::MAX, 1]),
+                VarFill::Value(Values::Int64(vec![i64::MAX])),
+                Int,
+                Some(Values::Int(vec![fill::INT, 1])),
+            ),
+        ] {
+            assert_eq!(change(&values, fill.clone(), to), want, "{values:?} {fill:?} {to:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_the_same_number(values in prop::collection::vec(any::<i64>(), 0..6), shift in 0u32..60, to in 0..2) {
+            let to = [NcType::Int, NcType::Double][to as usize];
+            let values = Values::Int64(values.into_iter().map(|value| value >> shift).collect());
+            let fits = |at| match values.scalar(at).unwrap() {
+                model::Scalar::Int(value) if to == NcType::Int => i32::try_from(value).is_ok_and(|value| value != fill::INT),
+                model::Scalar::Int(value) => (value as f64) as i128 == value,
+                model::Scalar::Float(_) => unreachable!("integers"),
+            };
+            let all = (0..values.len()).all(fits);
+            let changed = change(&values, VarFill::Default, to);
+            prop_assert_eq!(changed.is_some(), all);
+            for (at, new) in changed.iter().flat_map(|new| (0..new.len()).map(move |at| (at, new))) {
+                let number = |scalar| match scalar {
+                    model::Scalar::Int(value) => value,
+                    model::Scalar::Float(value) => value as i128,
+                };
+                prop_assert_eq!(number(new.scalar(at).unwrap()), number(values.scalar(at).unwrap()));
+            }
+        }
+    }
+}

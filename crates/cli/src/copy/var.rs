@@ -1,0 +1,308 @@
+//! Defining variables and attributes, in the form in which the target can hold them.
+
+use cdl::Blocks;
+use model::{
+    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, NcType, Result, Slab, Values, Var, VarFill,
+    VarId,
+};
+use nczarr::dispatch::{Format, NcDispatch as _};
+
+use super::Broken;
+use super::data::{BUDGET, Text};
+use super::define::{Form, NewVar, Work, unless_refused};
+use super::fit::{self, Change};
+use super::names::Space;
+use crate::source::DatasetSource;
+
+/// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
+pub const MAX_LEN: &str = "_nczarr_maxstrlen";
+/// The attribute of the root that says so for variables that do not.
+pub const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
+/// How long they may be if nothing says so.
+const BUILT_IN_MAX_LEN: usize = 128;
+
+/// The default fill of a double as netCDF-C writes it to NCZarr.
+const ROUNDED_DEFAULT: f64 = 9.96921e36;
+
+const NO_VARS: &str = "variables that the target cannot hold";
+const NO_ATTS: &str = "attributes that the target cannot hold";
+const NO_FILTERS: &str = "filters that the target cannot hold";
+const JOINED: &str = "strings of attributes, which are lines of one text there";
+const STRING_DIMS: &str = "dimensions added for the length of strings";
+
+impl Work<'_> {
+    /// The attributes of a group.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn group_atts(&mut self, id: GroupId, atts: &model::Att) -> Result<()> {
+        for (name, values) in atts {
+            let (group, new) = self.name(Space::Atts, id, name)?;
+            let path = format!("{}:{name}", self.path(id, ""));
+            self.att((group, None), &new, values, None, path)?;
+            if new != *name {
+                self.copied.atts.insert((id, name.clone()), new);
+            }
+        }
+        Ok(())
+    }
+
+    /// An attribute at a place, in the type that it has, or else in `other` or one that can hold it.
+    fn att(
+        &mut self,
+        (group, var): (GroupId, Option<VarId>),
+        name: &str,
+        values: &Values,
+        other: Option<NcType>,
+        path: String,
+    ) -> Result<()> {
+        let put = |values: &Values| unless_refused(self.to.edit(&Edit::PutAtt { group, var, name, values }));
+        let why = match self.copied.values(values) {
+            None => ErrorKind::BadTypId.context("its type was left out"),
+            Some(values) => match put(&values)? {
+                Ok(_) => return Ok(()),
+                Err(why) => why,
+            },
+        };
+        if why.kind() == ErrorKind::BadType {
+            for to in other.into_iter().chain(fit::wider(values.nc_type()).iter().copied()) {
+                if let Some(same) = fit::exactly(values, to)
+                    && put(&same)?.is_ok()
+                {
+                    return Ok(());
+                }
+            }
+            if let Values::String(list) = values
+                && put(&Values::Char(fit::lines(list)))?.is_ok()
+            {
+                if list.len() != 1 {
+                    self.copied.lost.add(JOINED, path);
+                }
+                return Ok(());
+            }
+        }
+        self.no_att(path, why);
+        Ok(())
+    }
+
+    fn no_att(&mut self, path: String, why: impl std::fmt::Display) {
+        self.left_out(NO_ATTS, path.clone(), why);
+        self.copied.left.insert(path);
+    }
+
+    /// A variable; `None` if it was left out.
+    ///
+    /// # Errors
+    /// What reading and writing say.
+    pub fn var(&mut self, id: VarId, var: &Var) -> Result<Option<NewVar>, Broken> {
+        let path = self.path(var.group, &var.name);
+        let (group, name) = self.name(Space::Vars, var.group, &var.name)?;
+        let made = match self.form(id, var, (group, &name))? {
+            Ok((form, xtype, dims)) => match unless_refused(self.to.def_var(group, &name, xtype, &dims))? {
+                Ok(id) => Ok(NewVar { id, form }),
+                Err(why) => Err(why),
+            },
+            Err(why) => Err(why),
+        };
+        let new = match made {
+            Ok(new) => new,
+            Err(why) => {
+                self.left_out(NO_VARS, path, why);
+                return Ok(None);
+            }
+        };
+        if matches!(self.to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
+            self.layout(id, var, new.id)?;
+        }
+        // Quantization is not defined anew: the values are rounded already, and an attribute says so.
+        self.var_atts(group, var, &new, &path)?;
+        if new.form == Form::Same {
+            self.string_length(id, var, new.id)?;
+        }
+        self.fill(var, &new)?;
+        Ok(Some(new))
+    }
+
+    /// The form, type and dimensions that a variable can have, or why it can have none.
+    #[allow(clippy::type_complexity, reason = "what a definition takes")]
+    fn form(
+        &mut self,
+        id: VarId,
+        var: &Var,
+        (group, name): (GroupId, &str),
+    ) -> Result<Result<(Form, NcType, Vec<DimId>), Error>, Broken> {
+        if self.wanted.without.contains(&id) {
+            return Ok(Err(ErrorKind::VarSize.context("it is too large, or too large beside the others")));
+        }
+        let Some(mut dims) = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>()
+        else {
+            return Ok(Err(ErrorKind::BadDim.context("one of its dimensions is not there")));
+        };
+        let Some(xtype) = self.copied.ty(var.xtype) else {
+            return Ok(Err(ErrorKind::BadTypId.context("its type is not there")));
+        };
+        let admits = |xtype| self.to.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
+        let why = match unless_refused(admits(xtype))? {
+            Ok(()) => return Ok(Ok((Form::Same, xtype, dims))),
+            Err(why) if why.kind() != ErrorKind::BadType => return Ok(Err(why)),
+            Err(why) => why,
+        };
+        for &to in fit::wider(var.xtype) {
+            let change = Change::new(var, to);
+            if admits(to).is_ok() && self.fits(id, &change).map_err(Broken::Source)? {
+                return Ok(Ok((Form::Numbers(change), to, dims)));
+            }
+        }
+        match self.wanted.texts.get(&id) {
+            Some(text) if text.ends_with_nul => {
+                Ok(Err(ErrorKind::Char.context("some of its strings end with NUL, which text cannot").caused_by(why)))
+            }
+            Some(text) if admits(NcType::Char).is_ok() => {
+                let len = text.longest.max(1) as u64;
+                match self.string_dim(var.group, len)? {
+                    Ok(dim) => {
+                        dims.push(dim);
+                        Ok(Ok((Form::Text { len }, NcType::Char, dims)))
+                    }
+                    Err(why) => Ok(Err(why)),
+                }
+            }
+            _ => Ok(Err(why.at("no type there has all its values"))),
+        }
+    }
+
+    /// Whether all elements of a variable can be changed.
+    fn fits(&self, id: VarId, change: &Change) -> Result<bool> {
+        let shape = self.source.shape(id)?;
+        if change.is_safe() || shape.contains(&0) {
+            return Ok(true);
+        }
+        let source = DatasetSource::new(self.from);
+        let item = source.item_size(self.source.var(id)?.xtype)?.max(1) as u64;
+        let chunks = self.from.data(id)?.chunk_shape();
+        for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / item) {
+            if change.elements(&source.bytes(id, &Slab::new(&start, &count))?)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The dimension of the bytes of strings of this length.
+    fn string_dim(&mut self, group: GroupId, len: u64) -> Result<Result<DimId, Error>> {
+        if let Some((_, dim)) = self.string_dims.iter().find(|(known, _)| *known == len) {
+            return Ok(Ok(*dim));
+        }
+        let place = self.place(group)?;
+        let name = self.names.free(&self.source, &place, Space::Dims, format!("string{len}"));
+        let made = unless_refused(self.to.def_dim(place.group, &name, Some(len)))?;
+        if let Ok(dim) = made {
+            self.string_dims.push((len, dim));
+            self.copied.lost.add(STRING_DIMS, format!("/{name}"));
+        }
+        Ok(made)
+    }
+
+    fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
+        for (name, values) in &var.atts {
+            let path = format!("{path}:{name}");
+            let is_fill = name == FILL_VALUE && var.fill == VarFill::Value(values.clone());
+            match &new.form {
+                Form::Numbers(change) if is_fill => {
+                    let fill = change.fill().unwrap_or(values).clone();
+                    self.att((group, Some(new.id)), name, &fill, None, path)?;
+                }
+                Form::Numbers(change) => self.att((group, Some(new.id)), name, values, Some(change.to), path)?,
+                // Of what these say nothing is true of text.
+                Form::Text { .. } if name == MAX_LEN => {}
+                Form::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
+                Form::Text { .. } | Form::Same => self.att((group, Some(new.id)), name, values, None, path)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&self, var: &Var, new: &NewVar) -> Result<()> {
+        match (&var.fill, &new.form) {
+            (VarFill::NoFill, _) => self.to.def_var_fill(new.id, true, None),
+            (_, Form::Text { .. }) => Ok(()),
+            // Its default, rounded to six digits by who wrote it; the target has the exact one.
+            (VarFill::Value(value), _) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => Ok(()),
+            (VarFill::Value(_), Form::Numbers(change)) if !var.atts.contains_key(FILL_VALUE) => {
+                self.to.def_var_fill(new.id, false, change.fill())
+            }
+            (VarFill::Value(value), Form::Same) if !var.atts.contains_key(FILL_VALUE) => {
+                self.to.def_var_fill(new.id, false, self.copied.values(value).as_ref())
+            }
+            (VarFill::Value(_) | VarFill::Default, _) => Ok(()),
+        }
+    }
+
+    fn layout(&mut self, id: VarId, var: &Var, new: VarId) -> Result<()> {
+        // A scalar has neither chunks nor filters.
+        if !var.dims.is_empty() {
+            let shape = self.source.shape(id)?;
+            let stored = match &var.chunking {
+                Chunking::Chunked(chunks) => Some(chunks.clone()),
+                Chunking::Default => self.from.data(id)?.chunk_shape(),
+                Chunking::Contiguous | Chunking::Compact => None,
+            }
+            .filter(|chunks| chunks.len() == shape.len());
+            let asked = self.wanted.layout.chunks(id, &var.dims, stored.as_ref().unwrap_or(&shape));
+            match asked.or(stored) {
+                Some(chunks) => {
+                    self.to.def_var_chunking(new, &Chunking::Chunked(self.fitting(&var.dims, chunks)?))?;
+                }
+                None => self.to.def_var_chunking(new, &var.chunking)?,
+            }
+            let asked = self.wanted.layout.filters(id);
+            for filter in asked.unwrap_or(&var.filters) {
+                let made = self
+                    .to
+                    .def_var_filter_spec(new, filter)
+                    .map_err(|error| error.at(format_args!("filter {}", filter.name)));
+                match unless_refused(made)? {
+                    Err(why) if asked.is_none() => self.left_out(NO_FILTERS, self.path(var.group, &var.name), why),
+                    made => made.map_err(|error| error.at(self.path(var.group, &var.name)))?,
+                }
+            }
+        }
+        if var.endian != Endian::Native {
+            self.to.def_var_endian(new, var.endian)?;
+        }
+        Ok(())
+    }
+
+    /// A chunk shape that is nowhere 0, nor longer than a fixed dimension.
+    fn fitting(&self, dims: &[DimId], mut chunks: Vec<u64>) -> Result<Vec<u64>> {
+        for (chunk, &dim) in chunks.iter_mut().zip(dims) {
+            let dim = self.source.dim(dim)?;
+            let most = if dim.unlimited || dim.is_empty() { u64::MAX } else { dim.len() };
+            *chunk = (*chunk).clamp(1, most);
+        }
+        Ok(chunks)
+    }
+
+    /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
+    fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
+        let Some(&Text { longest, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
+        let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
+            Some(model::Scalar::Int(len)) => usize::try_from(len).ok(),
+            _ => None,
+        };
+        let limit = match said(&var.atts, MAX_LEN) {
+            Some(len) => len,
+            // Stored with a varying length, or as something else: what they are long is all there is to know.
+            None if var.stored_type.is_some() => 0,
+            None => said(&self.source.root().atts, DEFAULT_MAX_LEN).unwrap_or(BUILT_IN_MAX_LEN),
+        };
+        if longest <= limit && limit > 0 {
+            return Ok(());
+        }
+        let len = i32::try_from(longest.max(1))
+            .map_err(|error| ErrorKind::VarSize.context(format!("a string of {longest} bytes")).caused_by(error))?;
+        let values = Values::Int(vec![len]);
+        let group = self.place(var.group)?.group;
+        self.to.edit(&Edit::PutAtt { group, var: Some(new), name: MAX_LEN, values: &values }).map(drop)
+    }
+}
