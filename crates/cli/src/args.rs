@@ -113,7 +113,8 @@ pub struct Copy {
     #[arg(long)]
     pub clobber: bool,
     /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the
-    /// target's URL or ending says it
+    /// target's URL or ending says it. What it lacks is held otherwise where nothing of a value is lost (wider numbers, text
+    /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
     /// Fail if the target cannot keep everything; nothing of the copy stays then

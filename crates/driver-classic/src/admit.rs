@@ -44,6 +44,7 @@ fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
         Edit::PutAtt { name, values, .. } => {
             check_type(kind, values.nc_type()).map_err(|error| error.at(format_args!("attribute {name:?}")))
         }
+        Edit::DefVarUnwritten { .. } => Err(enhanced("a fill value beside the attribute _FillValue")),
         Edit::DefGroup { name, .. } => Err(enhanced(&format!("group {name:?}"))),
         Edit::RenameGroup { .. } => Err(enhanced("renaming a group")),
         Edit::DefVarFilter { .. } => Err(enhanced("a filter")),

@@ -102,6 +102,7 @@ impl ZarrDataset {
             Edit::PutAtt { var, name, .. } | Edit::DelAtt { var, name, .. } => layout(var, &[name]),
             Edit::RenameAtt { var, name, to, .. } => layout(var, &[name, to]),
             Edit::DefVarFill { var, .. }
+            | Edit::DefVarUnwritten { var, .. }
             | Edit::DefVarChunking { var, .. }
             | Edit::DefVarEndian { var, .. }
             | Edit::DefVarQuantize { var, .. }
@@ -182,6 +183,10 @@ impl Look<'_> {
             Edit::DelAtt { group, var, name } => {
                 self.check_att_place(group, var)?;
                 self.touch_att(var, name)
+            }
+            Edit::DefVarUnwritten { var, value } => {
+                self.check_fill(var, value)?;
+                self.relayout(var, Late::Fill)
             }
             Edit::DefVarFill { var, value, .. } => {
                 if let Some(value) = value {

@@ -1,7 +1,7 @@
 //! What netCDF knows of a plain Zarr store and Zarr has no word for, in one attribute, `_netcdf`.
 //!
 //! A group's holds `dimensions` (as NCZarr declares them), the order of `arrays` and `groups`; an array's holds `"type":
-//! "char"`; either `types` and `nan`, as `_nczarr_attr` has them, for attributes whose JSON alone is read otherwise. Each
+//! "char"`, and `"fill": "unwritten"` where what unwritten elements read as is not the attribute `_FillValue`; either `types` and `nan`, as `_nczarr_attr` has them, for attributes whose JSON alone is read otherwise. Each
 //! member is there only where something would be lost without it.
 //!
 //! The documents themselves always win: an order is a hint, a length is that of the arrays. [`Structure::of`] says
@@ -9,14 +9,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{Model, NcType, Result, Values, Var};
+use model::{Model, NcType, Result, Values, Var, VarFill};
 
-use crate::attrs::{self, NETCDF};
+use crate::attrs::{self, FILL_VALUE, NETCDF};
 use crate::dtype::Kind;
 use crate::json::{Members, Object, Value, write_list, write_name, write_string};
 use crate::lists::{self, Declared, Lists};
 use crate::tree::RawTree;
 use crate::var::Links;
+
+/// What is said of a fill value that is no attribute.
+const UNWRITTEN: &str = "unwritten";
 
 /// The annotation of a node.
 pub(crate) fn of<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
@@ -204,6 +207,15 @@ pub(crate) fn write_var(var: &Var, out: &mut String) {
         write_name("type", out);
         write_string("char", out);
     }
+    if matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE) {
+        write_name("fill", out);
+        write_string(UNWRITTEN, out);
+    }
+}
+
+/// Whether the fill value of an array is said to be no attribute.
+pub(crate) fn is_only_unwritten(attrs: &Members<'_>) -> bool {
+    of(attrs).and_then(|members| members.get("fill")?.as_str()) == Some(UNWRITTEN)
 }
 
 /// The type to record for an attribute, if its stored text alone is read otherwise. `fill`: it is the fill value of a variable

@@ -78,6 +78,8 @@ pub(crate) struct Stored {
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// What makes bytes of elements of variable length.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
+    /// Whether its fill value is said to be no attribute.
+    pub(crate) only_unwritten: bool,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,
 }
@@ -108,6 +110,7 @@ pub(crate) fn build(
             error.at(format_args!("{key}/.zarray"))
         })
     });
+    stored.only_unwritten = annotation::is_only_unwritten(attrs);
     let mut links = Links::None;
     match read {
         Ok((document, read)) => {

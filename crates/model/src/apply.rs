@@ -42,6 +42,7 @@ impl Model {
                 Ok(Defined::Nothing)
             }
             Edit::DefVarFill { var, no_fill, value } => self.def_var_fill(var, no_fill, value),
+            Edit::DefVarUnwritten { var, value } => self.def_var_unwritten(var, value),
             Edit::DefVarChunking { var, chunking } => self.def_var_chunking(var, chunking),
             Edit::DefVarEndian { var, endian } => {
                 self.var_mut(var)?.endian = endian;
@@ -296,6 +297,19 @@ impl Model {
                 var.atts.shift_remove(FILL_VALUE);
             }
         }
+        Ok(Defined::Nothing)
+    }
+
+    fn def_var_unwritten(&mut self, id: VarId, value: &Values) -> Result<Defined> {
+        self.check_fill(id, value)?;
+        if self.var(id)?.atts.contains_key(FILL_VALUE) {
+            return Err(self.about(
+                id,
+                ErrorKind::Inval,
+                "the attribute _FillValue says what unwritten elements read as",
+            ));
+        }
+        self.var_mut(id)?.fill = VarFill::Value(value.clone());
         Ok(Defined::Nothing)
     }
 

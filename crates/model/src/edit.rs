@@ -34,6 +34,9 @@ pub enum Edit<'a> {
     SetFill { mode: FillMode },
     /// A variable's fill value (`None`: the default of its type), or no fill at all.
     DefVarFill { var: VarId, no_fill: bool, value: Option<&'a Values> },
+    /// What unwritten elements of a variable without the attribute `_FillValue` read as; there is no such attribute afterwards
+    /// either. For formats that keep the one apart from the other.
+    DefVarUnwritten { var: VarId, value: &'a Values },
     /// A variable's chunk shape.
     DefVarChunking { var: VarId, chunking: &'a Chunking },
     /// A variable's byte order.

@@ -1,11 +1,11 @@
 //! Numbers in a type that the target has, where it lacks theirs: the narrowest that holds every value exactly.
 //!
-//! What was never written stays that: the fill value becomes the same number if the new type has it, else the new type's
+//! What readers take for missing stays that: the fill value becomes the same number if the new type has it, else the new type's
 //! default. No other element may become it. A byte has no default fill value, as everywhere in netCDF: all its values are
 //! values.
 
 use model::convert::convert_values;
-use model::{NcString, NcType, Result, Values, Var, VarFill, fill};
+use model::{FILL_VALUE, NcString, NcType, Result, Values, Var, fill};
 
 /// Types in which the values of another one may be kept, in the order of preference. Each has its own only in a format that
 /// lacks it.
@@ -33,16 +33,11 @@ impl Change {
     /// How a variable's elements become those of a type of [`wider`].
     pub fn new(var: &Var, to: NcType) -> Self {
         let from = var.xtype;
-        let default = |value: Values| fill::default(to).map(|default| (value, default));
-        let fill = match &var.fill {
-            VarFill::NoFill => None,
-            VarFill::Default if from == NcType::UByte => None,
-            VarFill::Default => fill::default(from).and_then(default),
-            VarFill::Value(value) => match exactly(value, to) {
-                Some(same) => Some((value.clone(), same)),
-                None => default(value.clone()),
-            },
-        };
+        let default = fill::default(to);
+        let fill = apparent_fill(var).and_then(|value| match exactly(&value, to) {
+            Some(same) if var.atts.contains_key(FILL_VALUE) => Some((value, same)),
+            _ => Some((value, default?)),
+        });
         Self { from, to, fill }
     }
 
@@ -88,6 +83,16 @@ impl Change {
     }
 }
 
+/// The value that readers take for a missing one: what the attribute says, or else the type's default. A byte has none.
+pub fn apparent_fill(var: &Var) -> Option<Values> {
+    let said = var.atts.get(FILL_VALUE).filter(|value| value.nc_type() == var.xtype && value.len() == 1);
+    match said {
+        Some(value) => Some(value.clone()),
+        None if matches!(var.xtype, NcType::Byte | NcType::UByte | NcType::Char) => None,
+        None => fill::default(var.xtype),
+    }
+}
+
 /// The same numbers in another type; `None` if it lacks one of them.
 pub fn exactly(values: &Values, to: NcType) -> Option<Values> {
     let (new, out_of_range) = convert_values(values, to).ok()?;
@@ -106,11 +111,13 @@ mod tests {
 
     use super::*;
 
-    fn var(xtype: NcType, fill: VarFill) -> Var {
-        Var { xtype, fill, ..Var::default() }
+    fn var(xtype: NcType, fill: Option<Values>) -> Var {
+        let mut var = Var { xtype, ..Var::default() };
+        var.atts.extend(fill.map(|fill| (FILL_VALUE.to_owned(), fill)));
+        var
     }
 
-    fn change(values: &Values, fill: VarFill, to: NcType) -> Option<Values> {
+    fn change(values: &Values, fill: Option<Values>, to: NcType) -> Option<Values> {
         let change = Change::new(&var(values.nc_type(), fill), to);
         let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap()?;
         Some(Values::from_native_bytes(to, &bytes).unwrap())
@@ -119,14 +126,13 @@ mod tests {
     #[test]
     fn every_value_is_kept_or_none() {
         use NcType::{Double, Int, Short};
-        let default = || VarFill::Default;
+        let default = || None;
         for (values, fill, to, want) in [
             (Values::UByte(vec![0, 255]), default(), Short, Some(Values::Short(vec![0, 255]))),
             (Values::UInt(vec![1, 2147483647]), default(), Int, Some(Values::Int(vec![1, 2147483647]))),
             (Values::UInt(vec![1, 2147483648]), default(), Int, None),
             // What was never written stays that.
             (Values::UInt(vec![4294967295, 5]), default(), Int, Some(Values::Int(vec![fill::INT, 5]))),
-            (Values::UInt(vec![4294967295]), VarFill::NoFill, Int, None),
             (Values::Int64(vec![fill::INT64, -7]), default(), Int, Some(Values::Int(vec![fill::INT, -7]))),
             (Values::Int64(vec![-2147483647]), default(), Int, None),
             (Values::Int64(vec![-2147483647]), default(), Double, Some(Values::Double(vec![-2147483647.0]))),
@@ -140,10 +146,10 @@ mod tests {
             (Values::Int64(vec![i64::MAX]), default(), Double, None),
             (Values::UInt64(vec![u64::MAX]), default(), Double, None),
             // A fill value of its own is that number in the new type, if it has it.
-            (Values::Int64(vec![9, 1]), VarFill::Value(Values::Int64(vec![9])), Int, Some(Values::Int(vec![9, 1]))),
+            (Values::Int64(vec![9, 1]), Some(Values::Int64(vec![9])), Int, Some(Values::Int(vec![9, 1]))),
             (
                 Values::Int64(vec![i64::MAX, 1]),
-                VarFill::Value(Values::Int64(vec![i64::MAX])),
+                Some(Values::Int64(vec![i64::MAX])),
                 Int,
                 Some(Values::Int(vec![fill::INT, 1])),
             ),
@@ -163,7 +169,7 @@ mod tests {
                 model::Scalar::Float(_) => unreachable!("integers"),
             };
             let all = (0..values.len()).all(fits);
-            let changed = change(&values, VarFill::Default, to);
+            let changed = change(&values, None, to);
             prop_assert_eq!(changed.is_some(), all);
             for (at, new) in changed.iter().flat_map(|new| (0..new.len()).map(move |at| (at, new))) {
                 let number = |scalar| match scalar {

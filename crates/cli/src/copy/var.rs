@@ -206,7 +206,7 @@ impl Work<'_> {
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
         for (name, values) in &var.atts {
             let path = format!("{path}:{name}");
-            let is_fill = name == FILL_VALUE && var.fill == VarFill::Value(values.clone());
+            let is_fill = name == FILL_VALUE && fit::apparent_fill(var).as_ref() == Some(values);
             match &new.form {
                 Form::Numbers(change) if is_fill => {
                     let fill = change.fill().unwrap_or(values).clone();
@@ -228,11 +228,11 @@ impl Work<'_> {
             (_, Form::Text { .. }) => Ok(()),
             // Its default, rounded to six digits by who wrote it; the target has the exact one.
             (VarFill::Value(value), _) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => Ok(()),
-            (VarFill::Value(_), Form::Numbers(change)) if !var.atts.contains_key(FILL_VALUE) => {
-                self.to.def_var_fill(new.id, false, change.fill())
-            }
             (VarFill::Value(value), Form::Same) if !var.atts.contains_key(FILL_VALUE) => {
-                self.to.def_var_fill(new.id, false, self.copied.values(value).as_ref())
+                // Where a format keeps it in the attribute alone everything is written: an attribute would say that these
+                // values are missing.
+                let Some(value) = self.copied.values(value) else { return Ok(()) };
+                unless_refused(self.to.edit(&Edit::DefVarUnwritten { var: new.id, value: &value })).map(drop)
             }
             (VarFill::Value(_) | VarFill::Default, _) => Ok(()),
         }

@@ -254,3 +254,107 @@ fn a_strict_copy_keeps_everything_or_is_not_there() {
         let _ = std::fs::remove_dir_all(&target);
     }
 }
+
+/// Variables of every kind of numbers and strings, several unlimited dimensions, and groups.
+fn rich(folder: &Path) -> String {
+    let path = folder.join("rich.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    for name in ["member", "time", "late"] {
+        file.add_unlimited_dimension(name).unwrap();
+    }
+    file.add_dimension("n", 3).unwrap();
+    file.put_attribute("big", i64::MAX).unwrap();
+    file.put_attribute("small", 7i64).unwrap();
+    file.put_attribute("words", Values::String(vec!["a b".into(), "c".into()])).unwrap();
+    for (name, values) in [
+        ("fits", Values::UInt(vec![1, 2, u32::MAX])),
+        ("wide", Values::UInt(vec![1, 2, u32::MAX - 1])),
+        ("exact", Values::Int64(vec![1 << 40, 2, 3])),
+        ("inexact", Values::Int64(vec![i64::MAX, 2, 3])),
+        ("bytes", Values::UByte(vec![0, 128, 255])),
+    ] {
+        let v = file.add_variable_with_type(name, values.nc_type(), &["n"]).unwrap();
+        v.put_raw(&values.to_native_bytes().unwrap(), ..).unwrap();
+    }
+    file.add_variable::<i32>("v", &["time", "late"]).unwrap().put(&[1, 2, 3, 4, 5, 6], (0..2, 0..3)).unwrap();
+    file.add_string_variable("s", &["n"]).unwrap().put_strings(&["one", "", "été"], ..).unwrap();
+    let inner = file.add_group("g").unwrap().add_group("h").unwrap();
+    inner.put_attribute("title", "deep").unwrap();
+    inner.add_dimension("n", 2).unwrap();
+    inner.add_variable::<f32>("fits", &["n"]).unwrap().put(&[0.5f32, 1.5], ..).unwrap();
+    file.add_variable::<i8>("g_h_fits", &[]).unwrap();
+    file.close().unwrap();
+    text(&path).to_owned()
+}
+
+#[test]
+fn what_the_target_lacks_is_held_otherwise_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (rich(folder.path()), folder.path().join("target.nc"));
+    let output = run(["copy", "-k", "1", &source, text(&target)]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    for line in [
+        "groups, whose objects have the names of their groups and _ before their own: /g, /g/h\n",
+        "names, which are others there: /g/h/fits (g_h_fits_1)\n",
+        "dimensions that the target cannot hold: /member (NC_EDIMSIZE",
+        "that dimensions are unlimited: /late\n",
+        "strings of attributes, which are lines of one text there: /:words\n",
+        "type string of attributes, read as char: /:words\n",
+        "type string of variables, read as char: /s\n",
+        "dimensions added for the length of strings: /string5\n",
+        "type uint of variables, read as int: /fits\n",
+        "type uint of variables, read as double: /wide\n",
+        "type int64 of variables, read as double: /exact\n",
+        "type ubyte of variables, read as short: /bytes\n",
+        "type int64 of attributes, read as int: /:small\n",
+        "variables that the target cannot hold: /inexact (NC_EBADTYPE",
+        "attributes that the target cannot hold: /:big (NC_EBADTYPE",
+    ] {
+        assert!(told.contains(&format!("target.nc: not kept: {line}")), "{line}{told}");
+    }
+    let copy = out(&["dump", text(&target)]);
+    for line in [
+        "time = UNLIMITED ; // (2 currently)",
+        "late = 3 ;",
+        "g_h_n = 2 ;",
+        "float g_h_fits_1(g_h_n) ;",
+        "byte g_h_fits ;",
+        ":g_h_title = \"deep\" ;",
+        ":words = \"a b\\n\",",
+        " fits = 1, 2, _ ;",
+        "wide = 1, 2, 4294967294 ;",
+        "exact = 1099511627776, 2, 3 ;",
+        "bytes = 0, 128, 255 ;",
+        "\"one\",",
+        "g_h_fits_1 = 0.5, 1.5 ;",
+    ] {
+        assert!(copy.contains(line), "{line}\n{copy}");
+    }
+    // In place of the first loss, an error and nothing.
+    let strict = folder.path().join("strict.nc");
+    let (code, told) = failure(&["copy", "--strict", "-k", "5", &source, text(&strict)]);
+    assert!(code == 1 && told.contains("/g/h") && told.contains("--strict"), "{told}");
+    assert!(!strict.exists());
+}
+
+#[test]
+fn what_is_too_large_for_the_target_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    for (name, len) in [("x", 40_000), ("y", 60_000), ("z", 3 << 30)] {
+        file.add_dimension(name, len).unwrap();
+    }
+    file.add_variable::<f64>("large", &["x", "y"]).unwrap();
+    file.add_variable::<i8>("long", &["z"]).unwrap();
+    file.add_variable::<i32>("small", &[]).unwrap().put(&[5], ()).unwrap();
+    file.close().unwrap();
+    let target = folder.path().join("target.nc");
+    let output = run(["copy", "-k", "1", text(&path), text(&target)]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("dimensions that the target cannot hold: /z (NC_EDIMSIZE"), "{told}");
+    assert!(told.contains("/large (NC_EVARSIZE") && told.contains("/long (NC_EBADDIM"), "{told}");
+    assert_eq!(out(&["cat", text(&target), "--format", "text"]), "5\n");
+}

@@ -102,7 +102,7 @@ fn name_of(edit: &Edit<'_>) -> &'static str {
         Edit::RenameAtt { .. } => "rename_att",
         Edit::DelAtt { .. } => "del_att",
         Edit::SetFill { .. } => "set_fill",
-        Edit::DefVarFill { .. } => "def_var_fill",
+        Edit::DefVarFill { .. } | Edit::DefVarUnwritten { .. } => "def_var_fill",
         Edit::DefVarChunking { .. } => "def_var_chunking",
         Edit::DefVarEndian { .. } => "def_var_endian",
         Edit::DefVarFilter { .. } => "def_var_filter",

@@ -56,7 +56,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             if let Some(given) = given {
                 loaded.stale |= given != dim_names(&loaded.model, &var)?;
             }
-            if named {
+            if named && !stored.only_unwritten {
                 stored.implied_fill = imply_fill(&mut var);
             }
         }

@@ -130,6 +130,36 @@ fn it_stays_true_when_we_write_again() {
     assert_eq!(structure(&read(&map)), structure(&d.model().snapshot()));
 }
 
+#[test]
+fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "zarr,annotate");
+    let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+    let zero = Values::Int(vec![0]);
+    for name in ["said", "unsaid"] {
+        let v = d.def_var(ROOT, name, NcType::Int, &[x]).unwrap();
+        if name == "said" {
+            d.def_var_fill(v, false, Some(&zero)).unwrap();
+        } else {
+            d.edit(&model::Edit::DefVarUnwritten { var: v, value: &zero }).unwrap();
+        }
+    }
+    d.close().unwrap();
+    assert_eq!(map.json("unsaid/.zarray")["fill_value"], 0);
+    assert_eq!(map.json("unsaid/.zattrs")["_netcdf"], serde_json::json!({"fill": "unwritten"}));
+    for writable in [false, true] {
+        let d = if writable { open_rw(&map) } else { open(&map).unwrap() };
+        let model = d.model().snapshot();
+        for (name, said) in [("said", Some(&zero)), ("unsaid", None)] {
+            let var = model.var(model.find_var(ROOT, name).unwrap()).unwrap();
+            assert_eq!((&var.fill, var.atts.get("_FillValue")), (&model::VarFill::Value(zero.clone()), said), "{name}");
+        }
+        let before = map.objects();
+        d.close().unwrap();
+        assert_eq!(map.objects(), before);
+    }
+}
+
 /// A writer that stopped half-way, or another program that appended to one array.
 #[test]
 fn an_unlimited_dimension_grows_with_its_longest_array() {

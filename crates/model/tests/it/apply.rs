@@ -141,10 +141,19 @@ fn fill_and_its_attribute_are_one() {
         let value = if let VarFill::Value(value) = expected { Some(value) } else { None };
         assert_eq!(var.atts.get(FILL_VALUE), value.as_ref(), "{edit:?}");
     }
+    // What no attribute says is another matter.
+    let unwritten = |value| Edit::DefVarUnwritten { var: TEMP, value };
+    sample::apply(&mut model, &unwritten(&two)).unwrap();
+    let var = model.var(TEMP).unwrap();
+    assert_eq!((&var.fill, var.atts.get(FILL_VALUE)), (&VarFill::Value(two.clone()), None));
+    sample::apply(&mut model, &put(FILL_VALUE, &one)).unwrap();
+    assert_eq!(sample::apply(&mut model, &unwritten(&two)).unwrap_err().kind(), ErrorKind::Inval);
     check(&[
+        (unwritten(&Values::Double(vec![1.0])), Err(ErrorKind::BadType)),
         (fill(false, Some(&Values::Float(vec![]))), Err(ErrorKind::Inval)),
         (fill(false, Some(&Values::Double(vec![1.0]))), Err(ErrorKind::BadType)),
         (Edit::DefVarFill { var: VarId(9), no_fill: true, value: None }, Err(ErrorKind::NotVar)),
+        (Edit::DefVarUnwritten { var: VarId(9), value: &Values::Float(vec![0.0]) }, Err(ErrorKind::NotVar)),
     ]);
 }
 
