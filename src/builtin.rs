@@ -80,6 +80,14 @@ static KNOWN: &[Known] = &[
     Known::new(PluginKind::Filter, "crc32c", "crc32c"),
     Known::new(PluginKind::Filter, "adler32", "adler32"),
     Known::new(PluginKind::Filter, "jenkins_lookup3", "jenkins-lookup3"),
+    Known::new(PluginKind::Filter, "delta", "numeric"),
+    Known::new(PluginKind::Filter, "fixedscaleoffset", "numeric"),
+    Known::new(PluginKind::Filter, "quantize", "numeric"),
+    Known::new(PluginKind::Filter, "bitround", "numeric"),
+    Known::new(PluginKind::Filter, "packbits", "numeric"),
+    Known::new(PluginKind::Filter, "astype", "numeric"),
+    Known::new(PluginKind::Filter, "categorize", "numeric"),
+    Known::new(PluginKind::Element, "categorize", "numeric"),
 ];
 
 static TABLE: Table = Table {
@@ -126,6 +134,7 @@ mod tests {
                 "crc32c" => cfg!(feature = "crc32c"),
                 "adler32" => cfg!(feature = "adler32"),
                 "jenkins-lookup3" => cfg!(feature = "jenkins-lookup3"),
+                "numeric" => cfg!(feature = "numeric"),
                 other => {
                     assert!(known.later, "{other} is no feature");
                     false

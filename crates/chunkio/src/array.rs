@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
+use dispatch::{CacheConfig, ElementChunk, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::grid::Grid;
@@ -12,7 +12,7 @@ use crate::kernel::Convert;
 use crate::numbers::Numbers;
 use crate::plan::{Plan, Source};
 use crate::strings::{Cell, Strings, Text, fill_string};
-use crate::{ArraySpec, Element, read, strings, write};
+use crate::{ArraySpec, Element, Order, read, strings, write};
 
 /// One array, ready to be read and written by any number of threads.
 #[derive(Debug)]
@@ -150,7 +150,11 @@ impl Kind {
             }
             Element::Text { width } => Text::Fixed(Cell::Bytes(width)),
             Element::Utf32 { chars, big_endian } => Text::Fixed(Cell::Points { chars, big_endian }),
-            Element::Variable(codec) => Text::Codec(codec),
+            Element::Variable(mut codec) => {
+                let chunk = ElementChunk { shape: &grid.chunk, first_fastest: order == Order::F };
+                codec.bind(&chunk).map_err(|error| error.at(format_args!("codec {}", codec.name())))?;
+                Text::Codec(codec)
+            }
         };
         let form = Strings { text, plan, fill: fill_string(fill.as_ref())?, elems, most: source.most };
         Ok(Self::Strings(Keeper::new(name, grid, form, store, options, writable, elems * held)))

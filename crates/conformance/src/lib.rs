@@ -1,7 +1,7 @@
 //! Suites any map, filter or driver can be run through.
 //!
 //! Plain functions that a third party calls from its own tests: [`check_map`], [`check_filter`],
-//! [`check_driver`], [`check_dataset`]. Each answers the first guarantee it found broken, as a [`Failure`] that says what was
+//! [`check_element_filter`], [`check_driver`], [`check_dataset`]. Each answers the first guarantee it found broken, as a [`Failure`] that says what was
 //! expected and what was found. They know the seams of [`dispatch`] and nothing of what they test.
 #![forbid(unsafe_code)]
 
@@ -12,5 +12,5 @@ mod map;
 
 pub use driver::{check_dataset, check_driver};
 pub use failure::{Failure, Outcome};
-pub use filter::check_filter;
+pub use filter::{ElementFilter, check_element_filter, check_filter};
 pub use map::check_map;

@@ -8,7 +8,16 @@ use std::fmt;
 use dyn_clone::DynClone;
 use model::{NcString, Result};
 
-use crate::Json;
+use crate::{ItemType, Json};
+
+/// What an element codec may want to know of the chunks it will work on.
+#[derive(Debug, Clone, Copy)]
+pub struct ElementChunk<'a> {
+    /// The shape of every chunk.
+    pub shape: &'a [u64],
+    /// Whether elements come with the first dimension fastest, not the last.
+    pub first_fastest: bool,
+}
 
 /// Turns the elements of one chunk into bytes and back.
 pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
@@ -17,6 +26,19 @@ pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
 
     /// The codec description.
     fn to_json(&self) -> Json;
+
+    /// What each element is a list of; `None`: it is text. Bytes of an element are the list's items as stored.
+    fn item(&self) -> Option<ItemType> {
+        None
+    }
+
+    /// Learns what it will work on; called once per variable, before any data.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if it cannot work on such chunks.
+    fn bind(&mut self, _chunk: &ElementChunk<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Replaces `out` by the bytes of `elements`.
     ///

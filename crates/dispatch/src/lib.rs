@@ -40,7 +40,7 @@ pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
 };
-pub use element::{ElementClass, ElementCodec};
+pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use inventory;
 pub use key::Key;

@@ -4,7 +4,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use dispatch::{Filter, Registry};
+use dispatch::{ElementCodec, Filter, Registry};
 use model::{ErrorKind, FilterSpec, Result, Var};
 
 use crate::dtype::Kind;
@@ -49,6 +49,20 @@ impl Codecs {
     }
 }
 
+/// The codec of elements that are text.
+fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<Box<dyn ElementCodec>> {
+    let id = codec_id(codec)?;
+    let found = registry.element(id).and_then(|class| class.parse(&codec_json(codec)));
+    let found = found.map_err(|error| error.at("member \"filters\""))?;
+    match found.item() {
+        None => Ok(found),
+        Some(_) => {
+            Err(ErrorKind::BadType
+                .context(format!("member \"filters\": type {dtype} with codec {id:?} cannot be read")))
+        }
+    }
+}
+
 /// The element codec and the filters of an array, from its codecs' descriptions.
 pub(crate) fn read(
     var: &mut Var,
@@ -63,13 +77,9 @@ pub(crate) fn read(
         let codec = described.next().ok_or_else(|| {
             ErrorKind::BadType.context("member \"filters\": type |O wants an object codec, found none")
         })?;
-        let id = codec_id(codec)?;
-        if id == "vlen-utf8" {
-            stored.element = Some(reading.registry.element(id)?.parse(&codec_json(codec))?);
-        } else {
-            // Its elements are no strings.
-            first_error = Err(ErrorKind::BadType
-                .context(format!("member \"filters\": type {} with codec {id:?} cannot be read", meta.dtype.text)));
+        match element(codec, &meta.dtype.text, reading.registry) {
+            Ok(element) => stored.element = Some(element),
+            Err(error) => first_error = Err(error),
         }
     }
     let mut entering = meta.dtype.item_type();

@@ -80,6 +80,18 @@ impl<'a> Members<'a> {
         }
     }
 
+    /// A number that must be there.
+    #[cfg(feature = "numeric")]
+    pub fn number(&self, member: &str) -> Result<serde_json::Number> {
+        let Some(value) = self.get(member) else { return Err(self.wrong(member, "a number", &Json::Null)) };
+        let found = match value {
+            Json::Number(number) => Some(number.clone()),
+            Json::String(text) => text.trim().parse().ok().and_then(serde_json::Number::from_f64),
+            _ => None,
+        };
+        found.ok_or_else(|| self.wrong(member, "a number", value))
+    }
+
     /// The error about a member that is not as it should be.
     pub fn wrong(&self, member: &str, expected: &str, found: &Json) -> Error {
         ErrorKind::Filter.context(format!(
@@ -103,6 +115,11 @@ pub(crate) fn describe(format: ZarrFormat, v2: &str, v3: &str, members: Json) ->
         }
         ZarrFormat::V3 => json!({"name": v3, "configuration": members}),
     }
+}
+
+/// Whether a description of unknown generation is one of V3: it has a name, one of V2 has an id.
+pub(crate) fn is_v3(codec: &Json) -> bool {
+    codec.get("id").is_none() && (codec.is_string() || codec.get("name").is_some())
 }
 
 fn whole(number: f64) -> Option<i64> {

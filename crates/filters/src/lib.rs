@@ -1,7 +1,7 @@
 //! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length elements.
 //!
 //! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, zstd, blosc. Checksums: fletcher32, crc32, crc32c, adler32,
-//!   lookup3. Others: shuffle. [`BUILTIN`] names those of this build.
+//!   lookup3. Others: shuffle; those that compute with elements (`numeric`). [`BUILTIN`] names those of this build.
 //! * Elements: `vlen-utf8` and `vlen-bytes`, in [`BUILTIN_ELEMENTS`].
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
@@ -19,6 +19,8 @@ mod bzip2;
 mod checksum;
 #[cfg(any(feature = "deflate", feature = "blosc"))]
 mod deflate;
+#[cfg(feature = "numeric")]
+mod dtype;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
 #[cfg_attr(
@@ -35,6 +37,8 @@ mod lz4;
 mod lz4_ffi;
 #[cfg(feature = "lzma")]
 mod lzma;
+#[cfg(feature = "numeric")]
+mod numeric;
 #[cfg(any(feature = "bzip2", feature = "lzma"))]
 mod pump;
 #[cfg(any(feature = "deflate", feature = "lz4", feature = "zstd", feature = "blosc"))]
@@ -74,6 +78,10 @@ pub use fletcher32::Fletcher32Class;
 pub use lz4::Lz4Class;
 #[cfg(feature = "lzma")]
 pub use lzma::LzmaClass;
+#[cfg(feature = "numeric")]
+pub use numeric::{
+    AstypeClass, BitroundClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass, PackbitsClass, QuantizeClass,
+};
 #[cfg(feature = "shuffle")]
 pub use shuffle::ShuffleClass;
 pub use vlen::{VlenBytesClass, VlenUtf8Class};
@@ -108,7 +116,26 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &Adler32Class,
     #[cfg(feature = "jenkins-lookup3")]
     &JenkinsLookup3Class,
+    #[cfg(feature = "numeric")]
+    &DeltaClass,
+    #[cfg(feature = "numeric")]
+    &FixedScaleOffsetClass,
+    #[cfg(feature = "numeric")]
+    &QuantizeClass,
+    #[cfg(feature = "numeric")]
+    &BitroundClass,
+    #[cfg(feature = "numeric")]
+    &PackbitsClass,
+    #[cfg(feature = "numeric")]
+    &AstypeClass,
+    #[cfg(feature = "numeric")]
+    &CategorizeClass,
 ];
 
 /// The element codec classes, for a facade's table.
-pub static BUILTIN_ELEMENTS: &[&dyn ElementClass] = &[&VlenUtf8Class, &VlenBytesClass];
+pub static BUILTIN_ELEMENTS: &[&dyn ElementClass] = &[
+    &VlenUtf8Class,
+    &VlenBytesClass,
+    #[cfg(feature = "numeric")]
+    &CategorizeClass,
+];

@@ -6,9 +6,11 @@
 //! Both codecs store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
 //! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
-use model::{ErrorKind, NcString, Result};
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, inventory};
+use model::{ErrorKind, NcString, NcType, Result};
 use serde_json::json;
+
+use crate::json::is_v3;
 
 /// The class of `vlen-utf8`.
 pub struct VlenUtf8Class;
@@ -29,7 +31,7 @@ impl ElementClass for VlenUtf8Class {
     }
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
-        Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, v3: is_v3(codec) }))
+        Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, item: None, v3: is_v3(codec) }))
     }
 }
 
@@ -43,25 +45,27 @@ impl ElementClass for VlenBytesClass {
     }
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
-        Ok(Box::new(Vlen { name: "vlen-bytes", utf8: false, v3: is_v3(codec) }))
+        let item = Some(ItemType::of(NcType::UByte, false));
+        Ok(Box::new(Vlen { name: "vlen-bytes", utf8: false, item, v3: is_v3(codec) }))
     }
-}
-
-/// A codec description of V3 has a name, one of V2 an id.
-fn is_v3(codec: &Json) -> bool {
-    codec.get("id").is_none() && (codec.is_string() || codec.get("name").is_some())
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Vlen {
     name: &'static str,
     utf8: bool,
+    /// What elements are lists of; none of text.
+    item: Option<ItemType>,
     v3: bool,
 }
 
 impl ElementCodec for Vlen {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn item(&self) -> Option<ItemType> {
+        self.item
     }
 
     fn to_json(&self) -> Json {

@@ -1,4 +1,4 @@
-//! [`check_filter`]: the guarantees of [`Filter`] and its class.
+//! [`check_filter`] and [`check_element_filter`]: the guarantees of [`Filter`] and its class.
 
 mod damage;
 mod names;
@@ -40,14 +40,58 @@ pub fn check_filter(class: &dyn FilterClass, samples: &[&[u32]]) -> Outcome {
             let what = format!("{} with {params:?}, {chunk:?}", class.info().name);
             for (kind, data) in sample::data(chunk) {
                 let what = format!("{what}, {kind}");
-                let encoded = trips::check(&what, &*filter, &data)?;
+                let encoded = trips::check(&what, &*filter, &data, &data)?;
                 damage::check(&what, &*filter, &data, &encoded)?;
             }
-            trips::check_threads(&what, filter, &sample::noise(chunk.chunk_bytes, 99))?;
+            let noise = sample::noise(chunk.chunk_bytes, 99);
+            trips::check_threads(&what, filter, &noise, &noise)?;
         }
         if bound == 0 {
             return Err(broken(format!("{} with {params:?} binds to some chunk", class.info().name), "one", bound));
         }
+    }
+    damage::check_class(class)
+}
+
+/// A filter that works on elements: it takes no other bytes, and may lose something of those it takes.
+pub struct ElementFilter<'a> {
+    /// HDF5 parameters that it must accept.
+    pub params: &'a [u32],
+    /// Chunks it must bind to.
+    pub chunks: &'a [ChunkInfo],
+    /// Makes data it takes of random bytes, a chunk at most.
+    pub takes: &'a dyn Fn(&[u8]) -> Vec<u8>,
+    /// What comes back of such data: the same number of bytes; the same bytes if nothing is lost.
+    pub gives: &'a dyn Fn(&[u8]) -> Vec<u8>,
+}
+
+/// As [`check_filter`], for a filter that works on elements.
+///
+/// Of bytes that are no whole number of elements is only asked that they are refused (`NC_EFILTER`) or come back.
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_element_filter(class: &dyn FilterClass, sample: &ElementFilter<'_>) -> Outcome {
+    let ElementFilter { params, chunks, takes, gives } = *sample;
+    names::check_class(class)?;
+    let filter = ok(format!("parameters {params:?} are accepted"), parse(class, params)?)?;
+    names::check(class, params, &*filter)?;
+    for chunk in chunks {
+        let mut filter = filter.clone();
+        let what = format!("{} with {params:?}, {chunk:?}", class.info().name);
+        ok(format!("{what}: bind"), guarded("bind", || filter.bind(chunk))?)?;
+        for len in [0, chunk.item.size, chunk.chunk_bytes] {
+            for seed in 0..3 {
+                let data = takes(&sample::noise(len, seed));
+                let encoded = trips::check(&what, &*filter, &data, &gives(&data))?;
+                damage::check(&what, &*filter, &data, &encoded)?;
+            }
+        }
+        for len in [1, 2, 3, chunk.item.size + 1, chunk.chunk_bytes - 1, chunk.chunk_bytes + 1] {
+            trips::check_odd(&what, &*filter, &sample::noise(len, 5))?;
+        }
+        let data = takes(&sample::noise(chunk.chunk_bytes, 99));
+        trips::check_threads(&what, filter, &data, &gives(&data))?;
     }
     damage::check_class(class)
 }

@@ -1,0 +1,127 @@
+//! Fewer decimal digits (codec id `quantize`).
+//!
+//! * Parameters: none, or the digits (two's complement), then the types as in `delta`
+//! * Zarr V2: `{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}`
+//! * Zarr V3: `{"name": "numcodecs.quantize", "configuration": {…}}`
+//! * Stored: multiples of the largest power of two that keeps so many digits behind the point, as `astype`
+//!
+//! Loses precision on purpose; decoding only changes the type, and needs no digits. Numbers so large that the multiple
+//! would be infinite stay as they are: there is nothing to round in them.
+
+use std::borrow::Cow;
+
+use dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
+};
+use model::{ErrorKind, Result};
+use serde_json::{Map, json};
+
+use super::number::{Wide, convert};
+use super::types::{FLOATS, Types};
+use crate::json::{Members, describe};
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: None,
+    name: "quantize",
+    aliases: &["numcodecs.quantize"],
+    about: "keeps some decimal digits of floats, loses the rest; digits, dtype, astype",
+};
+
+const MEMBERS: [&str; 2] = ["dtype", "astype"];
+
+/// A float has no more decimal digits on either side of its point.
+const MOST: i32 = 308;
+
+/// The class of the filter.
+pub struct QuantizeClass;
+
+inventory::submit! { FilterPlugin(&QuantizeClass) }
+
+impl FilterClass for QuantizeClass {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        let (digits, types) = match params.split_first() {
+            None => (None, params),
+            Some((digits, types)) => (Some(digits.cast_signed()), types),
+        };
+        if digits.is_some_and(|digits| digits.unsigned_abs() > MOST.unsigned_abs()) {
+            return Err(ErrorKind::Inval.context(format!("quantize: expected at most {MOST} digits, found {params:?}")));
+        }
+        Ok(Box::new(Quantize { digits, types: Types::of_words(INFO.name, types, MEMBERS, FLOATS)? }))
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let members = Members::of(INFO.name, codec, format)?;
+        let digits = match members.int("digits")? {
+            None => None,
+            Some(found) => match i32::try_from(found).ok().filter(|digits| (-MOST..=MOST).contains(digits)) {
+                None => return Err(members.wrong("digits", "a number of decimal digits", &json!(found))),
+                digits => digits,
+            },
+        };
+        Ok(Box::new(Quantize { digits, types: Types::read(INFO.name, &members, MEMBERS, FLOATS)? }))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Quantize {
+    digits: Option<i32>,
+    types: Types,
+}
+
+impl Filter for Quantize {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        // Types without digits have no place.
+        let types = self.digits.map(|_| self.types.words()).unwrap_or_default();
+        Cow::Owned(self.digits.map(i32::cast_unsigned).into_iter().chain(types).collect())
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        let mut members = Map::new();
+        if let Some(digits) = self.digits {
+            members.insert("digits".into(), json!(digits));
+        }
+        self.types.describe(&mut members);
+        describe(format, "quantize", "numcodecs.quantize", Json::Object(members))
+    }
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        self.types.bind(chunk)
+    }
+
+    fn encoded_item(&self) -> ItemType {
+        self.types.encoded_item()
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        self.types.encode_bound(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let (decoded, encoded) = self.types.forms()?;
+        let Some(digits) = self.digits else {
+            return Err(ErrorKind::Filter.context("quantize: expected \"digits\" to encode with, found none"));
+        };
+        let bits = (f64::from(digits) * std::f64::consts::LOG2_10).ceil();
+        let round = |value: f64| decoded.cast(Wide::Float(value)).map_or(f64::NAN, Wide::float);
+        let scale = round(bits.exp2());
+        convert(INFO.name, (decoded, src), (encoded, dst), |value| {
+            let value = value.float();
+            let multiple = round(scale * value);
+            let near = if multiple.is_finite() { round(multiple.round_ties_even() / scale) } else { value };
+            encoded.keep(Wide::Float(near))
+        })
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let (decoded, encoded) = self.types.forms()?;
+        convert(INFO.name, (encoded, src), (decoded, dst), |stored| decoded.cast(stored))
+    }
+}

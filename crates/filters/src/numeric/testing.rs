@@ -1,0 +1,55 @@
+//! What the tests of these filters share.
+
+use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
+use model::Result;
+
+/// The filter of a V2 description, bound to bytes of no meaning.
+pub(super) fn filter(class: &dyn FilterClass, codec: Json) -> Box<dyn Filter> {
+    bound(class, codec, ItemType::BYTES)
+}
+
+/// The filter of a V2 description, bound to such elements.
+pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box<dyn Filter> {
+    let mut filter = class.parse_json(&codec, ZarrFormat::V2).expect("a good description");
+    let chunk =
+        ChunkInfo { item_size: item.size, chunk_bytes: 16 * item.size, row: 16, line: None, big_endian: false, item };
+    filter.bind(&chunk).expect("bound");
+    filter
+}
+
+/// Encodes into as much as the bound says.
+pub(super) fn encode(filter: &dyn Filter, src: &[u8]) -> Result<Vec<u8>> {
+    run(filter.encode_bound(src.len()).unwrap_or(0), |out| filter.encode(src, out))
+}
+
+pub(super) fn decode(filter: &dyn Filter, src: &[u8], capacity: usize) -> Result<Vec<u8>> {
+    run(capacity, |out| filter.decode(src, out))
+}
+
+fn run(capacity: usize, run: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
+    let mut memory = vec![0xa5; capacity];
+    let mut out = OutBuf::over(&mut memory);
+    run(&mut out)?;
+    Ok(out.filled().to_vec())
+}
+
+pub(super) trait Bytes: Copy {
+    fn bytes(self, big: bool) -> Vec<u8>;
+}
+
+macro_rules! bytes {
+    ($($t:ty),*) => {$(
+        impl Bytes for $t {
+            fn bytes(self, big: bool) -> Vec<u8> {
+                if big { self.to_be_bytes().to_vec() } else { self.to_le_bytes().to_vec() }
+            }
+        }
+    )*};
+}
+
+bytes!(u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+/// Values as bytes.
+pub(super) fn bytes_of<T: Bytes>(values: &[T], big: bool) -> Vec<u8> {
+    values.iter().flat_map(|value| value.bytes(big)).collect()
+}
