@@ -94,6 +94,7 @@ impl File {
     }
 
     /// Closes a dataset that lies in memory as one file ([`OpenOptions::open_bytes`](crate::OpenOptions::open_bytes),
+    /// [`OpenOptions::open_in_memory`](crate::OpenOptions::open_in_memory),
     /// [`CreateOptions::create_in_memory`](crate::CreateOptions::create_in_memory)) and answers that file's bytes.
     ///
     /// # Errors

@@ -182,7 +182,8 @@ impl OpenOptions {
     /// Maps a dataset that is one file into memory, if it is only read: its bytes need not be asked for. Feature `mmap`;
     /// other formats than classic files take no notice.
     ///
-    /// Nobody may cut the file short while it is open: the system ends the process where it looks at what is gone.
+    /// Nobody may cut the file short while it is read: the system ends the process where it looks at what is gone. What
+    /// was cut off between two reads is an error of the second.
     #[must_use]
     pub fn memory_map(mut self, map: bool) -> Self {
         self.options.memory_map = map;
@@ -199,6 +200,18 @@ impl OpenOptions {
         let registry = default_or(&self.registry)?;
         let dataset = registry.open_bytes(name, bytes.into(), self.writable, &self.options)?;
         Ok(File::new(dataset, name, registry))
+    }
+
+    /// Opens a dataset that is one file and reads it into memory. With `persist`, and if it is opened for writing, what is
+    /// written goes back to the file when it is closed, in one step, and nobody else can write the file meanwhile; without,
+    /// the file stays as it is. [`File::close_to_bytes`] answers the bytes.
+    ///
+    /// # Errors
+    /// As [`open`]; `NC_EDISKLESS` if the format cannot do it, `NC_EACCESS` if somebody else writes the file.
+    pub fn open_in_memory(&self, path: &str, persist: bool) -> Result<File> {
+        let registry = default_or(&self.registry)?;
+        let dataset = registry.open_in_memory(path, self.writable, &self.options, persist)?;
+        Ok(File::new(dataset, path, registry))
     }
 
     /// Opens the dataset for reading and finds one variable in it, by its path from the root.

@@ -103,7 +103,7 @@ fn headers() -> Vec<(&'static str, Vec<u8>, Option<ErrorKind>)> {
         (
             "a long name that is no text",
             {
-                let odd = vec![0xFF; 20 << 20];
+                let odd = vec![0xFF; 10 << 20];
                 Head::new(0).word(0).word(0).word(12).word(1).name(&odd).word(1).word(0).vars(0, &[], 0).0
             },
             too_much,

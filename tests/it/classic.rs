@@ -239,5 +239,19 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     file.add_variable::<i8>("v", &["x"]).unwrap().put(&[1i8, 2], ..).unwrap();
     assert!(!Path::new(&path).exists());
     file.close().unwrap();
-    assert_eq!(nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<i8, _>(..).unwrap(), [1, 2]);
+    let values = || nczarr::open(&path).unwrap().variable("v").unwrap().get_values::<i8, _>(..).unwrap();
+    assert_eq!(values(), [1, 2]);
+    for (persist, expected) in [(false, [1, 2]), (true, [1, 3])] {
+        let file = OpenOptions::new().writable(true).open_in_memory(&path, persist).unwrap();
+        file.variable("v").unwrap().put_value(3i8, 1).unwrap();
+        assert_eq!(values(), [1, 2]);
+        let bytes = file.close_to_bytes().unwrap();
+        assert_eq!(values(), expected);
+        let copy = nczarr::open_bytes(bytes).unwrap();
+        assert_eq!(copy.variable("v").unwrap().get_values::<i8, _>(..).unwrap(), [1, 3]);
+    }
+    let store = folder.path().join("store").display().to_string();
+    nczarr::create(&format!("{store}#mode=nczarr,file")).unwrap().close().unwrap();
+    let error = OpenOptions::new().open_in_memory(&store, false).unwrap_err();
+    assert_eq!(error.kind(), nczarr::ErrorKind::Diskless);
 }

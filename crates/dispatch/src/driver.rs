@@ -224,6 +224,15 @@ pub trait Driver: Send + Sync + 'static {
         Err(ErrorKind::InMemory.context(format!("driver {} opens nothing in memory", self.info().name)))
     }
 
+    /// Opens a dataset that is one file and reads it into memory. `persist`: what is written there goes back to the file
+    /// when it is closed, in one step; nothing does if it is opened for reading only.
+    ///
+    /// # Errors
+    /// As [`Driver::open`]; `NC_EDISKLESS` if the format is no single file.
+    fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
+        Err(ErrorKind::Diskless.context(format!("driver {} opens nothing in memory", self.info().name)))
+    }
+
     /// Creates a dataset that is one file, in memory. `persist`: when it is closed the file is put where the target says.
     ///
     /// # Errors

@@ -87,8 +87,8 @@ pub struct Options {
     pub truncate_strings: bool,
     /// A new dataset may say in attributes of the format's own what the format has no other word for.
     pub annotate: bool,
-    /// A dataset that is one file and only read is mapped into memory. Should somebody cut the file short meanwhile, the
-    /// system ends the process where it looks at what is gone.
+    /// A dataset that is one file and only read is mapped into memory. Should somebody cut the file short in the
+    /// middle of a read, the system ends the process where it looks at what is gone.
     pub memory_map: bool,
     /// Told of every transfer.
     pub progress: Option<Arc<dyn Progress>>,

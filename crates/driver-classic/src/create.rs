@@ -1,9 +1,9 @@
 //! Creating: an empty dataset whose header is written at the first commit.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Clobber, CreateRequest, Dataset, settings};
+use dispatch::{CreateRequest, Dataset, settings};
 use model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -12,6 +12,7 @@ use crate::dataset::{ClassicDataset, Shared};
 use crate::kind::Kind;
 use crate::layout::Layout;
 use crate::open::info;
+use crate::persist::Persist;
 use crate::place::{self, Unfinished};
 use crate::store::Store;
 
@@ -34,16 +35,8 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     let mut target = None;
     if persist {
         check_place(request)?;
-        let path = PathBuf::from(&request.target.path);
-        if request.clobber == Clobber::Refuse && path.symlink_metadata().is_ok() {
-            let what = format!("{}: something is there, and may not be replaced", path.display());
-            return Err(ErrorKind::Exist.context(what));
-        }
-        if !place::is_replaceable(&path, request.registry)? {
-            let what = format!("{}: what is there is not a file that any driver knows", path.display());
-            return Err(ErrorKind::Exist.context(what));
-        }
-        target = Some(path);
+        let path = Path::new(&request.target.path);
+        target = Some(Persist::to_new(path, request.clobber, request.registry, request.options.durability)?);
     }
     start(request, Store::memory(Vec::new()), None, target)
 }
@@ -64,7 +57,7 @@ pub(crate) fn start(
     request: &CreateRequest<'_>,
     store: Store,
     unfinished: Option<Unfinished>,
-    persist: Option<PathBuf>,
+    persist: Option<Persist>,
 ) -> Result<Arc<dyn Dataset>> {
     let kind =
         Kind::of_modes(request.target).or_else(|| Kind::of_format(settings::default_format())).unwrap_or(Kind::Cdf1);

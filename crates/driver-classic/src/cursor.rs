@@ -197,17 +197,19 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// A name, which is never empty.
+    /// A name, which is never empty and will be in memory `more` times beside.
     ///
     /// # Errors
-    /// `NC_EBADNAME` for an empty one; as [`Cursor::number`].
-    pub(crate) fn name(&mut self, what: What<'_>) -> Result<String> {
+    /// `NC_EBADNAME` for an empty one; as [`Cursor::number`] and [`Cursor::charge`].
+    pub(crate) fn name(&mut self, more: u64, what: What<'_>) -> Result<String> {
         let at = self.at;
         let what = || format!("{}: its name", what());
         let len = self.count(&what)?;
         if len == 0 {
             return Err(ErrorKind::BadName.context(format!("byte {at}: {}: it is empty", what())));
         }
+        self.need(len, &what)?;
+        self.charge(len.checked_mul(more), &what)?;
         let bytes = self.elements(len, 1, &what, |byte| byte[0])?;
         match String::from_utf8(bytes) {
             Ok(name) => Ok(name),

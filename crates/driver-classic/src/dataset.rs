@@ -14,6 +14,7 @@ use crate::commit::Committed;
 use crate::current::Current;
 use crate::gate::Gate;
 use crate::kind::Kind;
+use crate::persist::Persist;
 use crate::place;
 use crate::var::ClassicVar;
 
@@ -26,7 +27,7 @@ pub(crate) struct ClassicDataset {
     /// The records there were when it was opened.
     pub(crate) counted: u64,
     /// Where the bytes in memory go when it is closed.
-    pub(crate) persist: Option<std::path::PathBuf>,
+    pub(crate) persist: Option<Persist>,
     /// Held by whoever writes the header.
     pub(crate) committed: Mutex<Committed>,
     /// Held while an edit is admitted and applied: one must not make another one illegal in between.
@@ -140,11 +141,12 @@ impl ClassicDataset {
         {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
         }
+        self.persist.iter().for_each(Persist::release);
     }
 
     fn write_image(&self) -> Result<()> {
         match &self.persist {
-            Some(target) => place::replace(target, &self.shared.numbered().1.store.image()?),
+            Some(persist) => self.shared.numbered().1.store.with_bytes(|bytes| persist.write(bytes, &self.registry)),
             None => Ok(()),
         }
     }

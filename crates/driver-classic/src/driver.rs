@@ -41,6 +41,10 @@ impl Driver for ClassicDriver {
         open::open_bytes(request, bytes)
     }
 
+    fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+        open::open_in_memory(request, persist)
+    }
+
     fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
         create::create_in_memory(request, persist)
     }

@@ -31,6 +31,7 @@ mod load;
 mod mapped;
 mod open;
 mod parse;
+mod persist;
 mod place;
 mod refresh;
 mod store;

@@ -11,6 +11,7 @@ use crate::current::{Current, Ready};
 use crate::dataset::{ClassicDataset, Shared};
 use crate::kind::Kind;
 use crate::load::{self, Loaded};
+use crate::persist::Persist;
 use crate::store::Store;
 use crate::{INFO, parse, place};
 
@@ -20,16 +21,35 @@ use crate::{INFO, parse, place};
 /// `NC_ENOTNC` if it is not a classic file or its header makes no sense, naming the place; `NC_ETRUNC` if the header is
 /// cut short, or if it is to be written and data are missing; what the system says.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    check_place(request)?;
+    let opened = place::open(&request.target.path, request.writable)?;
+    let store = match request.options.memory_map && !request.writable {
+        true => Store::mapped(opened.file, opened.path)?,
+        false => Store::file(opened.file, opened.path),
+    };
+    open_store(request, store, None)
+}
+
+/// Opens a file whose bytes are read into memory first. `persist`: what is written there goes back to the file when it
+/// is closed, which nobody else writes meanwhile.
+///
+/// # Errors
+/// As [`open`]; `NC_ENOMEM`.
+pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+    check_place(request)?;
+    let persist = persist && request.writable;
+    let opened = place::open(&request.target.path, persist)?;
+    let bytes = opened.read()?;
+    let persist = persist.then(|| Persist::to_opened(opened, request.options.durability));
+    open_store(request, if request.writable { Store::memory(bytes) } else { Store::own(bytes) }, persist)
+}
+
+fn check_place(request: &OpenRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
         return Err(ErrorKind::NotNc.context(format!("{target}: classic files are opened as files, not in a map")));
     }
-    let opened = place::open(&target.path, request.writable)?;
-    let store = match request.options.memory_map && !request.writable {
-        true => Store::mapped(&opened.file, &opened.path)?,
-        false => Store::file(opened.file, opened.path),
-    };
-    open_store(request, store)
+    Ok(())
 }
 
 /// Opens what `bytes` hold; written is a copy in memory.
@@ -37,13 +57,13 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
-    open_store(request, if request.writable { Store::memory(bytes.to_vec()) } else { Store::fixed(bytes) })
+    open_store(request, if request.writable { Store::memory(bytes.to_vec()) } else { Store::fixed(bytes) }, None)
 }
 
 /// No memory is taken for more than so much of a record that nothing stands for.
 const MISSING: u64 = 16 << 20;
 
-fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
     let at = |error: model::Error| error.at(request.target);
     let size = store.size()?;
@@ -89,7 +109,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
         registry: Arc::clone(request.registry),
         info: info(kind, writable, notes),
         counted: records,
-        persist: None,
+        persist,
         committed: Mutex::new(committed),
         edits: Mutex::default(),
         vars: RwLock::default(),

@@ -133,7 +133,7 @@ fn dims(cursor: &mut Cursor<'_>) -> Result<Vec<(String, u64)>> {
     let entries = list(cursor, DIMENSIONS, least, DIM, "dimensions", "the dataset")?;
     let mut dims = Vec::with_capacity(entries);
     for number in 0..entries {
-        let name = twice(cursor, &|| format!("dimension {number}"))?;
+        let name = cursor.name(1, &|| format!("dimension {number}"))?;
         let at = cursor.at();
         let len = cursor.count(&|| format!("dimension {name:?}: its length"))?;
         if len > i64::MAX as u64 {
@@ -142,13 +142,6 @@ fn dims(cursor: &mut Cursor<'_>) -> Result<Vec<(String, u64)>> {
         dims.push((name, len));
     }
     Ok(dims)
-}
-
-/// A name that is in memory twice: by itself, and in a table of names.
-fn twice(cursor: &mut Cursor<'_>, what: What<'_>) -> Result<String> {
-    let name = cursor.name(what)?;
-    cursor.charge(Some(name.len() as u64), what)?;
-    Ok(name)
 }
 
 fn atts(cursor: &mut Cursor<'_>, owner: &str) -> Result<Att> {
@@ -161,7 +154,7 @@ fn atts(cursor: &mut Cursor<'_>, owner: &str) -> Result<Att> {
     }
     for number in 0..entries {
         let at = cursor.at();
-        let name = cursor.name(&|| format!("{owner}: attribute {number}"))?;
+        let name = cursor.name(0, &|| format!("{owner}: attribute {number}"))?;
         let what = || format!("{owner}: attribute {name:?}");
         let ty = ty(cursor, &what)?;
         let what = || format!("{}: its values", what());
@@ -189,7 +182,7 @@ fn vars(cursor: &mut Cursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
     let entries = list(cursor, VARIABLES, least, VAR, "variables", "the dataset")?;
     let mut vars = Vec::with_capacity(entries);
     for number in 0..entries {
-        let name = twice(cursor, &|| format!("variable {number}"))?;
+        let name = cursor.name(1, &|| format!("variable {number}"))?;
         vars.push(var(cursor, name, dims)?);
     }
     Ok(vars)
@@ -199,7 +192,7 @@ fn vars(cursor: &mut Cursor<'_>, dims: usize) -> Result<Vec<HeaderVar>> {
 /// of before speaks of variables that are in the list as well, or of none.
 fn another(cursor: &Cursor<'_>, dims: &[(String, u64)], vars: &[HeaderVar]) -> Option<String> {
     let mut ahead = cursor.ahead();
-    let name = ahead.name(&|| String::new()).ok()?;
+    let name = ahead.name(0, &|| String::new()).ok()?;
     let var = var(&mut ahead, name, dims.len()).ok()?;
     let lens = var.dims.iter().enumerate().map(|(at, dim)| (at, dims.get(dim.index()).map_or(0, |&(_, len)| len)));
     let inner = lens.filter(|&(at, len)| at > 0 || len > 0).map(|(_, len)| len);

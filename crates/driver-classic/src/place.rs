@@ -1,7 +1,7 @@
 //! Files: opening them, making new ones, and replacing one by another in one step.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +15,26 @@ pub(crate) struct Opened {
     pub(crate) path: PathBuf,
 }
 
+impl Opened {
+    /// All bytes, from the start to where the file ended when it was asked.
+    ///
+    /// # Errors
+    /// `NC_ENOMEM`; `NC_ETRUNC` if somebody cut it short meanwhile; what the system says.
+    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        let io = |error| Error::io(self.path.display().to_string(), error);
+        let size = self.file.metadata().map_err(io)?.len();
+        let no_mem = || ErrorKind::NoMem.context(format!("{}: {size} bytes", self.path.display()));
+        let len = usize::try_from(size).map_err(|_| no_mem())?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|error| no_mem().caused_by(error))?;
+        (&self.file).take(size).read_to_end(&mut bytes).map_err(io)?;
+        match bytes.len() == len {
+            true => Ok(bytes),
+            false => Err(ErrorKind::Trunc.context(format!("{}: it was cut short meanwhile", self.path.display()))),
+        }
+    }
+}
+
 /// A file of a dataset that is not finished; it goes away with this unless it was kept.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
@@ -22,10 +42,13 @@ pub(crate) struct Unfinished {
     path: PathBuf,
     /// Where it belongs, if that is elsewhere.
     target: Option<PathBuf>,
-    /// What is there until then, locked: nobody writes what is about to be replaced.
-    replaced: Option<File>,
+    /// What is there, locked until it is replaced.
+    held: Option<File>,
     kept: bool,
 }
+
+/// How often somebody else may come between before it is given up.
+const TRIES: usize = 100;
 
 /// Opens a file.
 ///
@@ -36,21 +59,70 @@ pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
-    let open = || OpenOptions::new().read(true).write(writable).open(path).map_err(io);
-    let mut file = open()?;
-    if writable {
-        lock(&file, path)?;
-        // Whoever had it locked may have put another one in its place before letting go.
-        while !is_at(&file, Path::new(path)).map_err(io)? {
-            file = open()?;
-            lock(&file, path)?;
+    if !writable {
+        let file = File::open(path).map_err(io)?;
+        return Ok(Opened { file, path: fs::canonicalize(path).map_err(io)? });
+    }
+    for _ in 0..TRIES {
+        let target = fs::canonicalize(path).map_err(io)?;
+        if let Some(file) = claim(&target)? {
+            clear_away(&target);
+            return Ok(Opened { file, path: target });
         }
     }
-    let path = fs::canonicalize(path).map_err(io)?;
-    if writable {
-        clear_away(&path);
+    Err(restless(path))
+}
+
+/// Opens a file to write it, with its lock. `None`: another one took its place meanwhile, or none.
+pub(crate) fn claim(path: &Path) -> Result<Option<File>> {
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(|error| Error::io(path.display().to_string(), error))?;
+    lock(&file, path.display())?;
+    Ok(is_at(&file, path).then_some(file))
+}
+
+/// Whether an open file is the one at a place, as far as the system tells files apart: who waits for a lock may get that
+/// of a file that was replaced meanwhile.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(here), Ok(there)) => identity(&here) == identity(&there),
+        _ => false,
     }
-    Ok(Opened { file, path })
+}
+
+/// Tells files apart. `None`: the system does not say.
+#[cfg(unix)]
+pub(crate) fn identity(found: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+fn restless(path: impl std::fmt::Display) -> Error {
+    ErrorKind::Access.context(format!("{path}: others replace it again and again"))
+}
+
+/// Where a path leads, links followed, whether or not something is there.
+///
+/// # Errors
+/// What the system says; the directory must be there.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
+    let io = |error| Error::io(path.display().to_string(), error);
+    let mut place = std::path::absolute(path).map_err(io)?;
+    for _ in 0..40 {
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
+            return fs::canonicalize(&place).map_err(io);
+        };
+        match fs::read_link(&place) {
+            Ok(to) => place = folder.join(to),
+            Err(_) => return Ok(fs::canonicalize(folder).map_err(io)?.join(name)),
+        }
+    }
+    Err(ErrorKind::Access.context(format!("{}: links that lead to links without end", path.display())))
 }
 
 /// Removes what processes that were killed left beside a file that this one has locked. Who is at work holds a lock.
@@ -78,23 +150,6 @@ fn is_unfinished(name: &str, start: &str) -> bool {
     numbers.is_some_and(|(process, number)| digits(process) && digits(number))
 }
 
-/// Whether a file is the one that a path leads to, as far as the system tells files apart.
-fn is_at(file: &File, path: &Path) -> std::io::Result<bool> {
-    Ok(identity(&file.metadata()?) == identity(&fs::metadata(path)?))
-}
-
-/// Tells files apart. `None`: the system does not say.
-#[cfg(unix)]
-pub(crate) fn identity(found: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    Some((found.dev(), found.ino()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
-}
-
 /// Two who write would not see each other's records, and one who redefines would write where nobody looks.
 fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     match file.try_lock() {
@@ -110,42 +165,88 @@ fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     }
 }
 
-/// Makes a file for a new dataset. Where one may be replaced, it stays until the new one has a header.
+/// Makes a file for a new dataset. Where one may be replaced, it stays until the new one has a header, and nobody else
+/// writes or replaces it meanwhile.
 ///
 /// # Errors
-/// `NC_EEXIST` if something is there that may not be replaced; what the system says.
+/// `NC_EEXIST` if something is there that may not be replaced; `NC_EACCESS` if somebody else writes it, or makes a new
+/// one in its place; what the system says.
 pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Result<(Opened, Unfinished)> {
-    let io = |error| Error::io(path, error);
-    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-        Ok(file) => {
-            lock(&file, path)?;
-            let path = fs::canonicalize(path).map_err(io)?;
-            let unfinished = Unfinished { path: path.clone(), target: None, replaced: None, kept: false };
-            return Ok((Opened { file, path }, unfinished));
+    let target = match clobber {
+        // A link is something that is there, wherever it leads.
+        Clobber::Refuse => std::path::absolute(path).map_err(|error| Error::io(path, error))?,
+        Clobber::Replace => resolve(Path::new(path))?,
+    };
+    match take(&target, clobber, registry)? {
+        Taken::New(file) => {
+            let path = fs::canonicalize(&target).map_err(|error| Error::io(path, error))?;
+            let unfinished = Unfinished { path: path.clone(), target: None, held: None, kept: false };
+            Ok((Opened { file, path }, unfinished))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(io(error)),
+        Taken::Old(held) => {
+            let (opened, mut unfinished) = beside(&target)?;
+            unfinished.held = Some(held);
+            Ok((opened, unfinished))
+        }
     }
-    if clobber == Clobber::Refuse {
-        return Err(ErrorKind::Exist.context(format!("{path}: something is there, and may not be replaced")));
+}
+
+/// A place that is ours: its file, locked.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// Nothing was there.
+    New(File),
+    /// What is there may be replaced.
+    Old(File),
+}
+
+/// Takes a place for a new dataset.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn take(target: &Path, clobber: Clobber, registry: &Registry) -> Result<Taken> {
+    let shown = target.display();
+    for _ in 0..TRIES {
+        match OpenOptions::new().read(true).write(true).create_new(true).open(target) {
+            Ok(file) => {
+                lock(&file, &shown)?;
+                if is_at(&file, target) {
+                    return Ok(Taken::New(file));
+                }
+                continue;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io(shown.to_string(), error)),
+        }
+        check_replaceable(target, clobber, registry)?;
+        match claim(target) {
+            Ok(Some(file)) => return Ok(Taken::Old(file)),
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
     }
-    if !is_replaceable(Path::new(path), registry)? {
-        return Err(ErrorKind::Exist.context(format!("{path}: what is there is not a file that any driver knows")));
-    }
-    let target = fs::canonicalize(path).map_err(io)?;
-    // Who writes it now would write on where nobody looks any more.
-    let old = OpenOptions::new().write(true).open(&target).map_err(io)?;
-    lock(&old, path)?;
-    let (opened, mut unfinished) = beside(&target)?;
-    unfinished.replaced = Some(old);
-    Ok((opened, unfinished))
+    Err(restless(shown))
+}
+
+/// Whether a new dataset may take the place of what is there, if something is.
+///
+/// # Errors
+/// `NC_EEXIST` if not; what the system says.
+pub(crate) fn check_replaceable(path: &Path, clobber: Clobber, registry: &Registry) -> Result<()> {
+    let refused = match clobber {
+        Clobber::Refuse if path.symlink_metadata().is_ok() => "something is there, and may not be replaced",
+        Clobber::Replace if !is_replaceable(path, registry)? => "what is there is not a file that any driver knows",
+        _ => return Ok(()),
+    };
+    Err(ErrorKind::Exist.context(format!("{}: {refused}", path.display())))
 }
 
 /// Whether a new dataset may take the place of what is there: nothing, an empty file, or a file that is a dataset.
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn is_replaceable(path: &Path, registry: &Registry) -> Result<bool> {
+fn is_replaceable(path: &Path, registry: &Registry) -> Result<bool> {
     looks_replaceable(path, registry).map_err(|error| Error::io(path.display().to_string(), error))
 }
 
@@ -183,30 +284,23 @@ pub(crate) fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
         let path = target.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
-                lock(&file, path.display())?;
-                let unfinished =
-                    Unfinished { path: path.clone(), target: Some(target.to_owned()), replaced: None, kept: false };
+                // Who clears away takes it for what somebody dead left, until it is locked.
+                match lock(&file, path.display()) {
+                    Ok(()) if is_at(&file, &path) => {}
+                    Err(error) if error.kind() != ErrorKind::Access => return Err(error),
+                    _ => continue,
+                }
                 if let Ok(old) = fs::metadata(target) {
                     // A file system without such rights has nothing to keep.
                     let _ = file.set_permissions(old.permissions());
                 }
+                let unfinished = Unfinished { path, target: Some(target.to_owned()), held: None, kept: false };
                 return Ok((Opened { file, path: target.to_owned() }, unfinished));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io(path.display().to_string(), error)),
         }
     }
-}
-
-/// Puts a file of these bytes at a place, in one step.
-///
-/// # Errors
-/// What the system says; what was there is there still.
-pub(crate) fn replace(target: &Path, bytes: &[u8]) -> Result<()> {
-    let (mut opened, mut unfinished) = beside(target)?;
-    let io = |error| Error::io(target.display().to_string(), error);
-    opened.file.write_all(bytes).and_then(|()| opened.file.sync_data()).map_err(io)?;
-    unfinished.keep().map(|_| ())
 }
 
 impl Unfinished {
@@ -219,6 +313,7 @@ impl Unfinished {
             fs::rename(&self.path, target).map_err(|error| Error::io(target.display().to_string(), error))?;
             self.path.clone_from(target);
             self.target = None;
+            self.held = None;
         }
         self.kept = true;
         Ok(self.path.clone())
@@ -273,9 +368,9 @@ mod tests {
         let path = folder.path().join("x.nc");
         fs::write(&path, "old").unwrap();
         let old = File::open(&path).unwrap();
-        assert!(is_at(&old, &path).unwrap());
-        replace(&path, b"new").unwrap();
-        assert!(!is_at(&old, &path).unwrap());
-        assert!(is_at(&File::open(&path).unwrap(), &path).unwrap());
+        assert!(is_at(&old, &path));
+        beside(&path).unwrap().1.keep().unwrap();
+        assert!(!is_at(&old, &path));
+        assert!(is_at(&File::open(&path).unwrap(), &path));
     }
 }

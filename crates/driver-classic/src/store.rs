@@ -1,6 +1,7 @@
 //! [`Store`]: where the bytes of a file are: in a file, in memory that grows, or in memory that stays as it is.
 
 use std::fs::{File, Metadata};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,16 +27,29 @@ enum Place {
         path: PathBuf,
     },
     Memory(RwLock<Vec<u8>>),
-    Fixed(Arc<[u8]>),
+    Fixed(Fixed),
     #[cfg(test)]
     Failing(crate::faults::Failing),
     #[cfg(feature = "mmap")]
-    Mapped {
-        map: memmap2::Mmap,
-        path: PathBuf,
-        /// Of the file when it was mapped.
-        found: Metadata,
-    },
+    Mapped(crate::mapped::Mapped),
+}
+
+/// Bytes that stay as they are.
+#[derive(Debug)]
+enum Fixed {
+    Shared(Arc<[u8]>),
+    Own(Vec<u8>),
+}
+
+impl Deref for Fixed {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Own(bytes) => bytes,
+        }
+    }
 }
 
 impl Store {
@@ -52,7 +66,12 @@ impl Store {
     }
 
     pub(crate) fn fixed(bytes: Arc<[u8]>) -> Self {
-        Self::new(Place::Fixed(bytes))
+        Self::new(Place::Fixed(Fixed::Shared(bytes)))
+    }
+
+    /// The same for bytes that nobody else has.
+    pub(crate) fn own(bytes: Vec<u8>) -> Self {
+        Self::new(Place::Fixed(Fixed::Own(bytes)))
     }
 
     #[cfg(test)]
@@ -64,15 +83,12 @@ impl Store {
     ///
     /// # Errors
     /// `NC_ENOTBUILT` without the feature `mmap`; what the system says.
-    pub(crate) fn mapped(file: &File, path: &Path) -> Result<Self> {
+    pub(crate) fn mapped(file: File, path: PathBuf) -> Result<Self> {
         #[cfg(feature = "mmap")]
-        {
-            let found = file.metadata().map_err(|error| failed("look at", path, error))?;
-            Ok(Self::new(Place::Mapped { map: crate::mapped::map(file, path)?, path: path.to_owned(), found }))
-        }
+        return Ok(Self::new(Place::Mapped(crate::mapped::Mapped::new(file, path)?)));
         #[cfg(not(feature = "mmap"))]
         {
-            let _ = file;
+            drop(file);
             let what = format!("{}: mapping into memory needs the feature \"mmap\"", path.display());
             Err(ErrorKind::NotBuilt.context(what))
         }
@@ -91,7 +107,7 @@ impl Store {
         match &self.place {
             Place::File { path, .. } => Some(path),
             #[cfg(feature = "mmap")]
-            Place::Mapped { path, .. } => Some(path),
+            Place::Mapped(mapped) => Some(mapped.path()),
             _ => None,
         }
     }
@@ -108,7 +124,7 @@ impl Store {
             }
             // What came after it was mapped is not in the map.
             #[cfg(feature = "mmap")]
-            Place::Mapped { found: known, .. } => Ok(differs(known) || known.len() != found.len()),
+            Place::Mapped(mapped) => Ok(differs(&mapped.metadata()?) || mapped.len() as u64 != found.len()),
             _ => Ok(false),
         }
     }
@@ -120,7 +136,7 @@ impl Store {
     pub(crate) fn anew(&self, opened: Opened) -> Result<Self> {
         match &self.place {
             #[cfg(feature = "mmap")]
-            Place::Mapped { .. } => Self::mapped(&opened.file, &opened.path),
+            Place::Mapped(_) => Self::mapped(opened.file, opened.path),
             _ => Ok(Self::file(opened.file, opened.path)),
         }
     }
@@ -159,12 +175,27 @@ impl Store {
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
         match &self.place {
             Place::File { .. } => self.read(0, u64::MAX),
-            Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).clone()),
-            Place::Fixed(bytes) => Ok(bytes.to_vec()),
             #[cfg(test)]
             Place::Failing(_) => self.read(0, u64::MAX),
+            _ => self.with_bytes(|bytes| Ok(bytes.to_vec())),
+        }
+    }
+
+    /// Lets `work` see all bytes, where they are in memory. Nobody can write them meanwhile.
+    ///
+    /// # Errors
+    /// `NC_EINMEMORY` if they are in a file; what `work` says.
+    pub(crate) fn with_bytes<T>(&self, work: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        match &self.place {
+            Place::File { path, .. } => {
+                Err(ErrorKind::InMemory.context(format!("{}: the bytes are not in memory", path.display())))
+            }
+            Place::Memory(bytes) => work(&bytes.read().unwrap_or_else(PoisonError::into_inner)),
+            Place::Fixed(bytes) => work(bytes),
+            #[cfg(test)]
+            Place::Failing(_) => work(&self.read(0, u64::MAX)?),
             #[cfg(feature = "mmap")]
-            Place::Mapped { map: bytes, .. } => Ok(bytes.to_vec()),
+            Place::Mapped(mapped) => work(mapped.bytes()?),
         }
     }
 
@@ -182,7 +213,7 @@ impl Store {
             #[cfg(test)]
             Place::Failing(store) => store.read_at(offset, out),
             #[cfg(feature = "mmap")]
-            Place::Mapped { map: bytes, .. } => copy(bytes, out),
+            Place::Mapped(mapped) => copy(mapped.bytes()?, out),
         }
     }
 }
@@ -238,7 +269,7 @@ impl ByteStore for Store {
             #[cfg(test)]
             Place::Failing(store) => store.size(),
             #[cfg(feature = "mmap")]
-            Place::Mapped { map: bytes, .. } => Ok(bytes.len() as u64),
+            Place::Mapped(mapped) => Ok(mapped.len() as u64),
         }
     }
 
@@ -253,7 +284,7 @@ impl ByteStore for Store {
         match &self.place {
             Place::Fixed(bytes) => Some(bytes),
             #[cfg(feature = "mmap")]
-            Place::Mapped { map: bytes, .. } => Some(bytes),
+            Place::Mapped(mapped) => mapped.bytes().ok(),
             _ => None,
         }
     }

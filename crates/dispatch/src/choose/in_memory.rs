@@ -1,4 +1,5 @@
-//! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::create_in_memory`].
+//! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::open_in_memory`],
+//! [`Registry::create_in_memory`].
 //!
 //! The rule is that of files: first bytes, then `mode=`.
 
@@ -6,6 +7,7 @@ use std::sync::Arc;
 
 use model::{ErrorKind, Result};
 
+use super::{Looks, target_of};
 use crate::registry::not_built;
 use crate::{Clobber, Dataset, Magic, OpenRequest, Options, Registry, trace};
 
@@ -41,6 +43,26 @@ impl Registry {
         };
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open", &target, || driver.open_bytes(&request, Arc::clone(&bytes)))
+    }
+
+    /// Opens the dataset that `path`, a path or URL, means, and reads the file that it is into memory. `persist`: what is
+    /// written there goes back to the file when it is closed.
+    ///
+    /// # Errors
+    /// As [`Registry::open`]; `NC_EDISKLESS` if the format is no single file.
+    pub fn open_in_memory(
+        self: &Arc<Self>,
+        path: &str,
+        writable: bool,
+        options: &Options,
+        persist: bool,
+    ) -> Result<Arc<dyn Dataset>> {
+        let target = target_of(path)?;
+        let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+        trace::call("open", &target, || {
+            let choice = self.choose(&request, &mut Looks::unheard())?;
+            choice.driver.open_in_memory(&OpenRequest { map: choice.map, ..request.clone() }, persist)
+        })
     }
 
     /// Creates a dataset that is one file, in memory; it starts in define mode. `persist`: when it is closed the file is

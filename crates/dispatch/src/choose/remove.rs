@@ -1,5 +1,6 @@
 //! Deleting a dataset, and making room for a new one: only what is recognised is ever removed.
 
+use std::fs::TryLockError;
 use std::sync::Arc;
 
 use model::{Error, ErrorKind, Result};
@@ -79,6 +80,13 @@ impl Registry {
 }
 
 fn remove_file(path: &str) -> Result<()> {
+    // Whoever writes it would write on where nobody looks any more. Not every file system has locks.
+    let file = std::fs::File::open(path);
+    if let Ok(file) = &file
+        && let Err(TryLockError::WouldBlock) = file.try_lock()
+    {
+        return Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")));
+    }
     std::fs::remove_file(path).map_err(|error| match Error::io(path, error) {
         error if error.kind() == ErrorKind::NotFound => error,
         error => ErrorKind::CantRemove.context(path).caused_by(error),

@@ -44,6 +44,10 @@ macro_rules! forward {
                 self.deref().open_bytes(request, bytes)
             }
 
+            fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+                self.deref().open_in_memory(request, persist)
+            }
+
             fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
                 self.deref().create_in_memory(request, persist)
             }

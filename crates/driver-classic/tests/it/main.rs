@@ -4,6 +4,7 @@ mod at_once;
 mod conformance_suite;
 mod growing;
 mod memory;
+mod places;
 mod redefining;
 mod refused;
 mod support;

@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use dispatch::{Clobber, NcDispatch as _, Options};
+use dispatch::{Clobber, Durability, NcDispatch as _, Options};
 use model::{ErrorKind, NcType, Values};
 
-use crate::support::{ROOT, all, create, dim, enddef, open, place, put, registry, var, with_mode};
+use crate::support::{
+    ROOT, all, create, dim, enddef, files, open, place, put, registry, try_get, try_open, try_put, var, with_mode,
+};
 
 fn image() -> Vec<u8> {
     let (_folder, path) = place("x.nc");
@@ -72,11 +74,91 @@ fn what_is_made_in_memory_is_the_file_it_would_be() {
 }
 
 #[test]
+fn a_file_is_opened_in_memory_and_written_back_when_it_is_closed() {
+    for (writable, persist, durability) in [
+        (true, true, Durability::Rename),
+        (true, true, Durability::Fsync),
+        (true, false, Durability::Rename),
+        (false, true, Durability::Rename),
+    ] {
+        let (folder, path) = place("x.nc");
+        fs::write(&path, image()).unwrap();
+        let mut options = Options::default();
+        options.durability = durability;
+        let opened = || registry().open_in_memory(&path.display().to_string(), writable, &options, persist);
+        let ds = opened().unwrap();
+        assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2]));
+        let v = ds.inq_varid(ROOT, "v").unwrap();
+        if !writable {
+            assert_eq!(try_put(&*ds, v, &[2], &[1], &Values::Int(vec![3])).unwrap_err().kind(), ErrorKind::Perm);
+            ds.close().unwrap();
+            continue;
+        }
+        put(&*ds, v, &[2], &[1], &Values::Int(vec![3]));
+        ds.redef().unwrap();
+        var(&*ds, "w", NcType::Byte, &[]);
+        enddef(&*ds);
+        ds.sync().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), image(), "nothing is written before it is closed");
+        // Nobody else writes what is to be replaced.
+        for other in [opened().err(), try_open(&path, true).err()] {
+            assert_eq!(other.map(|error| error.kind()), persist.then_some(ErrorKind::Access));
+        }
+        ds.close().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes == ds.image().unwrap(), persist);
+        assert_eq!(bytes == image(), !persist);
+        assert_eq!(files(folder.path()), ["x.nc"]);
+        // The lock is gone although the dataset is not.
+        open(&path, true).close().unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_closed_well_is_not_written_back() {
+    let (folder, path) = place("x.nc");
+    fs::write(&path, image()).unwrap();
+    let ds = registry().open_in_memory(&path.display().to_string(), true, &Options::default(), true).unwrap();
+    put(&*ds, ds.inq_varid(ROOT, "v").unwrap(), &[2], &[1], &Values::Int(vec![3]));
+    drop(ds);
+    assert_eq!(fs::read(&path).unwrap(), image());
+    fs::write(&path, b"no dataset").unwrap();
+    for persist in [true, false] {
+        let error = registry().open_in_memory(&path.display().to_string(), true, &Options::default(), persist);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::NotNc);
+    }
+    let missing = folder.path().join("missing.nc").display().to_string();
+    let error = registry().open_in_memory(&missing, true, &Options::default(), true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(files(folder.path()), ["x.nc"]);
+}
+
+#[test]
 fn a_file_is_not_in_memory() {
     let (_folder, path) = place("x.nc");
     let ds = create(&path, "cdf1");
     assert_eq!(ds.image().unwrap_err().kind(), ErrorKind::InMemory);
     ds.close().unwrap();
+}
+
+/// What is gone is an error, and not the end of the process.
+fn cut_while_it_is_mapped() {
+    let (_folder, path) = place("x.nc");
+    let ds = create(&path, "cdf1");
+    let x = dim(&*ds, "x", 1 << 18);
+    let v = var(&*ds, "v", NcType::Int, &[x]);
+    enddef(&*ds);
+    put(&*ds, v, &[0], &[1 << 18], &Values::Int(vec![1; 1 << 18]));
+    ds.close().unwrap();
+    let mut options = Options::default();
+    options.memory_map = true;
+    let ds = registry().open(&path.display().to_string(), false, &options).unwrap();
+    assert_eq!(try_get(&*ds, v, &[(1 << 18) - 1], &[1]).unwrap(), Values::Int(vec![1]));
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+    for (start, count) in [(0, 1), (0, 1 << 18), ((1 << 18) - 1, 1)] {
+        assert_eq!(try_get(&*ds, v, &[start], &[count]).unwrap_err().kind(), ErrorKind::Trunc);
+    }
+    assert_eq!(ds.image().unwrap_err().kind(), ErrorKind::Trunc);
 }
 
 #[test]
@@ -91,6 +173,7 @@ fn a_file_that_is_only_read_is_mapped_if_asked_for() {
         assert_eq!(all(&*mapped, "v"), Values::Int(vec![1, 2]));
         assert_eq!(mapped.image().unwrap(), image());
         mapped.close().unwrap();
+        cut_while_it_is_mapped();
     } else {
         assert_eq!(mapped.unwrap_err().kind(), ErrorKind::NotBuilt);
     }
