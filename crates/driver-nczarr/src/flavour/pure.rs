@@ -13,6 +13,9 @@ use crate::json::Members;
 use crate::tree::{RawArray, RawTree};
 use crate::var::{Built, Links, Reading};
 
+/// So many dimensions of names in common are told of one by one.
+const TOLD: usize = 20;
+
 /// The model of a plain store. `root_array`: an array without a group, with the name its variable gets.
 ///
 /// # Errors
@@ -39,6 +42,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
     let declared = loaded.model.dims().len();
+    let mut others = Vec::new();
     loaded.named_dims |= declared > 0;
     for (group, RawArray { key, name, built }) in arrays {
         let Built { mut var, mut stored, links } = *built;
@@ -52,7 +56,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             let named = names.is_some();
             loaded.named_dims |= named;
             let given = if reading.keep { names.clone() } else { None };
-            var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared)?;
+            var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared, &mut others)?;
             if let Some(given) = given {
                 loaded.stale |= given != dim_names(&loaded.model, &var)?;
             }
@@ -61,6 +65,15 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             }
         }
         loaded.var(var, key, stored)?;
+    }
+    let more = others.len().saturating_sub(TOLD);
+    for (id, given) in others.into_iter().take(TOLD) {
+        let dim = loaded.model.dim(id)?;
+        let path = loaded.model.fqn(dim.group, &dim.name)?;
+        loaded.notes.push(format!("dimension {path}: arrays call it {given:?}, as they call one of another length"));
+    }
+    if more > 0 {
+        loaded.notes.push(format!("{more} more dimensions that have a name in common with one of another length"));
     }
     Ok(loaded)
 }
@@ -99,6 +112,7 @@ fn dims(
     shape: &[u64],
     names: Option<Vec<String>>,
     declared: usize,
+    others: &mut Vec<(DimId, String)>,
 ) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
     let mut names = names.unwrap_or_default().into_iter();
@@ -106,9 +120,9 @@ fn dims(
         let id = match names.next() {
             Some(name) => match find_declared(model, group, &name, declared) {
                 Some(id) => id,
-                None => dim(model, group, name, len)?,
+                None => dim(model, group, name, len, others)?,
             },
-            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len)?,
+            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len, others)?,
         };
         ids.push(id);
     }
@@ -127,15 +141,22 @@ fn find_declared(model: &Model, group: GroupId, name: &str, declared: usize) -> 
     None
 }
 
-/// The dimension `name` of `group` with this length; another length gets another name.
-fn dim(model: &mut Model, group: GroupId, mut name: String, len: u64) -> Result<DimId> {
+/// The dimension `given` of `group` with this length. Another length gets another name, and is told of in `others`.
+fn dim(model: &mut Model, group: GroupId, given: String, len: u64, others: &mut Vec<(DimId, String)>) -> Result<DimId> {
+    let Some(&id) = model.group(group)?.dims.get(&given) else { return model.add_dim(group, given, len, len == 0) };
+    if model.dim(id)?.len() == len {
+        return Ok(id);
+    }
+    let mut name = format!("{given}_{len}");
     while let Some(&id) = model.group(group)?.dims.get(&name) {
         if model.dim(id)?.len() == len {
             return Ok(id);
         }
         name = format!("{name}_{len}");
     }
-    model.add_dim(group, name, len, len == 0)
+    let id = model.add_dim(group, name, len, len == 0)?;
+    others.push((id, given));
+    Ok(id)
 }
 
 /// By xarray's convention the fill value of an array is its `_FillValue`; the attribute itself is not stored.

@@ -62,7 +62,10 @@ fn dimensions_are_named_or_made_up() {
     ];
     assert_eq!(dims(&map), expected.map(|(name, len, unlimited)| (name.to_owned(), len, unlimited)));
     let d = open(&map).unwrap();
-    assert_eq!(d.info().flavour, "xarray");
+    let info = d.info();
+    assert_eq!(info.flavour, "xarray");
+    let told: Vec<_> = info.notes.iter().filter(|note| note.starts_with("dimension ")).collect();
+    assert_eq!(told, ["dimension /x_7: arrays call it \"x\", as they call one of another length"]);
     assert!(!d.model().snapshot().var(var(&*d, "b")).unwrap().atts.contains_key("_ARRAY_DIMENSIONS"));
     let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
     assert!(d.model().snapshot().dims().all(|(_, dim)| dim.name.starts_with("_Anonymous_Dim_")));
@@ -71,6 +74,25 @@ fn dimensions_are_named_or_made_up() {
     let d = open_rw(&map);
     d.close().unwrap();
     assert_eq!(map.objects(), before);
+}
+
+#[test]
+fn names_in_common_are_told_of_but_not_without_end() {
+    let map = TestMap::new(&[GROUP]);
+    for i in 0..30 {
+        map.put(&format!("v{i:02}/.zarray"), shape(&format!("[{}]", i + 1)).as_bytes());
+        map.put(&format!("v{i:02}/.zattrs"), br#"{"_ARRAY_DIMENSIONS": ["x"]}"#);
+    }
+    // A name that was given away already, with a third length.
+    map.put("w/.zarray", shape("[2,77]").as_bytes());
+    map.put("w/.zattrs", br#"{"_ARRAY_DIMENSIONS": ["x","x_3"]}"#);
+    let d = open(&map).unwrap();
+    let model = d.model().snapshot();
+    let w: Vec<_> = model.var(var(&*d, "w")).unwrap().dims.iter().map(|&dim| &model.dim(dim).unwrap().name).collect();
+    assert_eq!(w, ["x_2", "x_3_77"]);
+    let notes = d.info().notes;
+    assert_eq!(notes.iter().filter(|note| note.contains("arrays call it")).count(), 20);
+    assert!(notes.iter().any(|note| note.starts_with("10 more dimensions")), "{notes:?}");
 }
 
 #[test]
