@@ -6,8 +6,9 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nczarr::OpenOptions;
+use nczarr::{File, OpenOptions, Variable};
 
 const MOMENTS: u64 = 200;
 const WIDTH: usize = 37;
@@ -30,9 +31,30 @@ fn child(path: &str) -> nczarr::Result<()> {
     let fixed = file.add_variable::<f64>("fixed", &["x"])?;
     let v = file.add_variable::<i32>("v", &["t", "x"])?;
     let n = file.add_variable::<i8>("n", &["t"])?;
+    let m = file.add_variable::<i16>("m", &["t"])?;
     fixed.put(&[0.5f64; WIDTH], ..)?;
     file.sync()?;
     say("synced 0 0".to_owned());
+    let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        // Another thread makes records of its own meanwhile: what is counted is not only what this one wrote.
+        let other = scope.spawn(|| -> nczarr::Result<()> {
+            while !stop.load(Ordering::Acquire) {
+                let record = done.load(Ordering::Acquire);
+                for ahead in 0..3 {
+                    m.put_value(7, (record + ahead) as u64)?;
+                }
+            }
+            Ok(())
+        });
+        let outcome = steps(&file, &v, &n, &done, &say);
+        stop.store(true, Ordering::Release);
+        other.join().expect("it does not panic").and(outcome)
+    })?;
+    file.close()
+}
+
+fn steps(file: &File, v: &Variable, n: &Variable, done: &AtomicUsize, say: &dyn Fn(String)) -> nczarr::Result<()> {
     let mut record = 0;
     for round in 1..=ROUNDS {
         for _ in 0..3 {
@@ -41,6 +63,7 @@ fn child(path: &str) -> nczarr::Result<()> {
                 v.put(&row(record), (record as u64, ..))?;
                 n.put_value(record as i8, record as u64)?;
                 record += 1;
+                done.store(record, Ordering::Release);
             }
             say("syncing".to_owned());
             file.sync()?;
@@ -53,7 +76,7 @@ fn child(path: &str) -> nczarr::Result<()> {
         file.sync()?;
         say(format!("synced {record} {round}"));
     }
-    file.close()
+    Ok(())
 }
 
 /// Checks a file of which so many records and rounds were synced.
@@ -73,6 +96,17 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
             if found[record * WIDTH..][..WIDTH] != row(record) || small[record] != record as i8 {
                 return Ok(Err(format!("record {record} is another one")));
             }
+        }
+        let fills = |value: i32| value == nczarr::model::fill::INT;
+        for record in records..there {
+            let there = &found[record * WIDTH..][..WIDTH];
+            if there.iter().zip(row(record)).any(|(&value, put)| value != put && !fills(value)) {
+                return Ok(Err(format!("record {record}, not synced: {there:?}")));
+            }
+        }
+        let other = file.variable("m")?.get_values::<i16, _>(..)?;
+        if other.iter().any(|&value| value != 7 && value != nczarr::model::fill::SHORT) {
+            return Ok(Err(format!("values of the other thread: {other:?}")));
         }
         for round in 1..=rounds {
             let later = file.variable(&format!("later{round}"))?;

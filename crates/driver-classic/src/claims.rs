@@ -122,6 +122,15 @@ impl Claims {
         // A writer that was disturbed has to find that out.
         let ready = self.ready;
         self.list.retain(|claim| claim.units.end > ready || claim.writer.is_some());
+        // What many writers have done while one before them is at work is one thing to remember.
+        let done = |claim: &Claim| claim.settled && claim.writer.is_none();
+        self.list.dedup_by(|next, kept| {
+            let joined = done(kept) && done(next);
+            if joined {
+                kept.units.end = next.units.end;
+            }
+            joined
+        });
     }
 }
 
@@ -258,6 +267,20 @@ mod tests {
         assert!(!claims.written(first), "a part of it was filled over");
         assert!(claims.written(first));
         assert_eq!((claims.ready(), claims.end()), (6, 6));
+    }
+
+    #[test]
+    fn many_writes_behind_a_slow_one_are_remembered_as_one() {
+        let mut claims = Claims::new(0);
+        let slow = claims.claim(1);
+        for end in 2..100 {
+            let number = claims.claim(end);
+            assert!(claims.written(number));
+            assert!(claims.list.len() <= 2, "{:?}", claims.list);
+        }
+        assert_eq!((claims.ready(), claims.end()), (0, 99));
+        assert!(claims.written(slow));
+        assert_eq!(claims.ready(), 99);
     }
 
     #[test]
