@@ -25,6 +25,7 @@ pub fn bench(criterion: &mut Criterion) {
             let info = ChunkInfo {
                 item_size,
                 chunk_bytes: plain.len(),
+                elements: plain.len() / item_size,
                 row: plain.len() / item_size,
                 line: Some(plain.len() / item_size),
                 big_endian: false,

@@ -138,6 +138,7 @@ impl Kind {
             big_endian,
             elements,
             bytes: item.map(|item| item * elems),
+            count: elems,
             row: grid.row,
             line,
             most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),

@@ -41,6 +41,8 @@ pub(crate) struct Source {
     pub(crate) elements: ItemType,
     /// Bytes of a chunk before the filters; `None` if that is not fixed.
     pub(crate) bytes: Option<usize>,
+    /// Elements of a chunk.
+    pub(crate) count: usize,
     /// Elements along the fastest dimension.
     pub(crate) row: usize,
     /// Elements of numbers along the last dimension of the array, if that is fixed.
@@ -72,6 +74,7 @@ impl Plan {
             let info = ChunkInfo {
                 item_size: source.item,
                 chunk_bytes: bound.unwrap_or(0),
+                elements: source.count,
                 row: source.row,
                 line: source.line,
                 big_endian: source.big_endian,

@@ -93,6 +93,8 @@ pub struct ChunkInfo {
     pub item_size: usize,
     /// Bytes of one whole chunk as it enters this filter when encoding.
     pub chunk_bytes: usize,
+    /// Elements of one whole chunk.
+    pub elements: usize,
     /// Elements along the fastest dimension of the chunk.
     pub row: usize,
     /// Elements along the last dimension of the whole array; `None` if that may change, or elements are text.

@@ -288,6 +288,7 @@ pub(crate) fn settled(
         // To netCDF-C, and so to its shuffle, a string is a pointer, however many bytes are stored of it.
         item_size: if text { STRING_ITEM } else { item },
         chunk_bytes: usize::try_from(chunk_bytes(chunks, item as u64)).unwrap_or(usize::MAX),
+        elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
         line: line.filter(|_| !text).and_then(|line| usize::try_from(line).ok()),
         big_endian: dtype.big_endian,

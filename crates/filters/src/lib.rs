@@ -1,7 +1,8 @@
 //! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length elements.
 //!
-//! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, zstd, blosc. Checksums: fletcher32, crc32, crc32c, adler32,
-//!   lookup3. Others: shuffle; those that compute with elements (`numeric`). [`BUILTIN`] names those of this build.
+//! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, szip, zstd, blosc. Checksums: fletcher32, crc32, crc32c,
+//!   adler32, lookup3. Others: shuffle; those that compute with elements (`numeric`). [`BUILTIN`] names those of this
+//!   build.
 //! * Elements: `vlen-utf8` and `vlen-bytes`, in [`BUILTIN_ELEMENTS`].
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
@@ -28,7 +29,14 @@ mod fletcher32;
     allow(dead_code, reason = "not every filter reads every kind of member")
 )]
 mod json;
-#[cfg(any(feature = "deflate", feature = "bzip2", feature = "lzma", feature = "zstd", feature = "blosc"))]
+#[cfg(any(
+    feature = "deflate",
+    feature = "bzip2",
+    feature = "lzma",
+    feature = "szip",
+    feature = "zstd",
+    feature = "blosc"
+))]
 mod local;
 #[cfg(feature = "lz4")]
 mod lz4;
@@ -46,7 +54,9 @@ mod pump;
 mod raw;
 #[cfg(feature = "shuffle")]
 mod shuffle;
-#[cfg(any(feature = "shuffle", feature = "blosc"))]
+#[cfg(feature = "szip")]
+mod szip;
+#[cfg(any(feature = "shuffle", feature = "blosc", feature = "szip"))]
 #[allow(unsafe_code)]
 mod transpose;
 mod vlen;
@@ -84,6 +94,8 @@ pub use numeric::{
 };
 #[cfg(feature = "shuffle")]
 pub use shuffle::ShuffleClass;
+#[cfg(feature = "szip")]
+pub use szip::SzipClass;
 pub use vlen::{VlenBytesClass, VlenUtf8Class};
 #[cfg(feature = "zstd")]
 pub use zstd::ZstdClass;
@@ -98,6 +110,8 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &GzipClass,
     #[cfg(feature = "fletcher32")]
     &Fletcher32Class,
+    #[cfg(feature = "szip")]
+    &SzipClass,
     #[cfg(feature = "zstd")]
     &ZstdClass,
     #[cfg(feature = "blosc")]

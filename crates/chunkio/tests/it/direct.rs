@@ -95,6 +95,7 @@ fn folded_stages_store_what_the_filters_would() {
                 let info = ChunkInfo {
                     item_size: item,
                     chunk_bytes: bytes.len(),
+                    elements: bytes.len() / item,
                     row: 7,
                     line: Some(7),
                     big_endian,

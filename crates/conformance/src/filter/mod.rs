@@ -113,7 +113,8 @@ const CHUNKS: &[ChunkInfo] = &[
 
 const fn chunk(item_size: usize, items: usize) -> ChunkInfo {
     let item = ItemType::bytes(item_size);
-    ChunkInfo { item_size, chunk_bytes: item_size * items, row: items, line: Some(items), big_endian: false, item }
+    let chunk_bytes = item_size * items;
+    ChunkInfo { item_size, chunk_bytes, elements: items, row: items, line: Some(items), big_endian: false, item }
 }
 
 fn parse(class: &dyn FilterClass, params: &[u32]) -> Outcome<Result<Box<dyn Filter>>> {

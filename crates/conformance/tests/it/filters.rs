@@ -13,6 +13,7 @@ fn the_filters_of_this_project_pass() {
     let samples: &[(&str, &[&[u32]])] = &[
         ("shuffle", &[&[]]),
         ("fletcher32", &[&[]]),
+        ("szip", &[&[4, 2], &[32, 8], &[32 + 128, 32], &[141, 16, 32, 100]]),
         ("deflate", &[&[1], &[9]]),
         ("gzip", &[&[1]]),
         ("zstd", &[&[3], &[-5_i32 as u32]]),

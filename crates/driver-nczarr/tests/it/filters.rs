@@ -104,3 +104,51 @@ fn negative_levels_are_spelled_as_the_readers_want_them() {
         assert_eq!(d.model().snapshot().var(v).unwrap().filters[0].params, [5u32.wrapping_neg()]);
     }
 }
+
+/// Szip's scanlines are as long as the last dimension of the array, which nothing stored tells of an unlimited one.
+#[test]
+fn szip_wants_numbers_and_a_last_dimension_that_stays() {
+    let shapes: [(&[Option<u64>], Option<&str>); 4] = [
+        (&[Some(7), Some(29)], None),
+        (&[None, Some(29)], None),
+        (&[Some(29), None], Some("fixed length")),
+        (&[Some(7), Some(2)], Some("fewer than the 16 pixels")),
+    ];
+    for modes in ["nczarr", "zarr"] {
+        for (shape, refused) in shapes {
+            let map = TestMap::new(&[]);
+            let d = create(&map, modes);
+            let dims: Vec<_> =
+                shape.iter().enumerate().map(|(at, &len)| d.def_dim(ROOT, &format!("d{at}"), len).unwrap()).collect();
+            let v = d.def_var(ROOT, "v", NcType::Short, &dims).unwrap();
+            d.def_var_chunking(v, &Chunking::Chunked(vec![3, if shape[1] == Some(2) { 2 } else { 13 }])).unwrap();
+            d.def_var_filter(v, 4, &[32, 16]).unwrap();
+            assert_eq!(d.inq_var_filter_info(v, 4).unwrap(), [32, 16]);
+            let Some(refused) = refused else {
+                let data: Vec<f64> = (0..7 * 29).map(|i| f64::from(i / 5)).collect();
+                put(&*d, v, &[0, 0], &[7, 29], &data);
+                d.close().unwrap();
+                let document = map.json("v/.zarray");
+                let codec = document["filters"].get(0).unwrap_or(&document["compressor"]);
+                assert_eq!(*codec, serde_json::json!({"id": "szip", "mask": 32, "pixels-per-block": 16}));
+                let d = open(&map).unwrap();
+                let v = var(&*d, "v");
+                assert_eq!(get(&*d, v), data);
+                assert_eq!(
+                    (d.inq_var_filter_ids(v).unwrap(), d.inq_var_filter_info(v, 4).unwrap()),
+                    (vec![4], vec![32, 16])
+                );
+                continue;
+            };
+            let error = d._enddef(0, 1, 0, 1).unwrap_err();
+            assert_eq!(error.kind(), model::ErrorKind::Filter, "{error}");
+            assert!(error.to_string().contains(refused) && error.to_string().contains("szip"), "{error}");
+        }
+    }
+    // To netCDF-C strings are pointers, whatever is stored of them.
+    let szip = r#"{"id": "szip", "mask": 4, "pixels-per-block": 2}"#;
+    let map = TestMap::new(&[(".zgroup", r#"{"zarr_format": 2}"#), ("s/.zarray", &text_array(szip))]);
+    let d = open(&map).unwrap();
+    let problem = d.model().snapshot().var(var(&*d, "s")).unwrap().problem.clone().unwrap();
+    assert!(problem.to_string().contains("works on numbers"), "{problem}");
+}

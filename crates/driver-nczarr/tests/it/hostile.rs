@@ -93,9 +93,16 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
         (
             "v/.zarray",
             "\"filters\": null",
-            "\"filters\": [{\"id\": \"szip\"}]",
+            "\"filters\": [{\"id\": \"wavelet\"}]",
             ErrorKind::NoFilter,
-            &["v/.zarray", "szip"],
+            &["v/.zarray", "wavelet"],
+        ),
+        (
+            "v/.zarray",
+            "\"filters\": null",
+            "\"filters\": [{\"id\": \"szip\"}]",
+            ErrorKind::Filter,
+            &["v/.zarray", "szip", "\"mask\""],
         ),
         ("v/.zarray", "\"filters\": null", "\"filters\": [7]", ErrorKind::NcZarr, &["v/.zarray", "\"filters\""]),
         ("v/.zattrs", VATTRS, "{}", ErrorKind::NcZarr, &["v/.zattrs", "_nczarr_array"]),

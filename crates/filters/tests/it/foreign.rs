@@ -384,3 +384,54 @@ mod blosc {
         }
     }
 }
+
+/// The same bytes as `kinds` in vectors/make_szip.py makes.
+#[cfg(feature = "szip")]
+fn szip_data(kind: u32, size: u64) -> Vec<u8> {
+    let byte = |i: u64| match kind {
+        0 => 0,
+        1 => i / 7 % 256,
+        2 => (i * i * 2_654_435_761 % (1 << 32)) >> 24,
+        3 if i.is_multiple_of(97) => i % 256,
+        3 => 0,
+        _ => i % 8 / 5,
+    };
+    (0..size).map(|i| byte(i) as u8).collect()
+}
+
+#[test]
+#[cfg(feature = "szip")]
+fn szip_of_libaec() {
+    use dispatch::{ChunkInfo, ItemType};
+
+    let mut vectors = vector!("szip");
+    let mut cases = 0;
+    while let Some((head, rest)) = vectors.split_first_chunk::<28>() {
+        let [mask, block, bits, line, size, kind, coded] =
+            std::array::from_fn(|at| u32::from_le_bytes(head.as_chunks::<4>().0[at]));
+        let (coded, rest) = rest.split_at(coded as usize);
+        (vectors, cases) = (rest, cases + 1);
+        let item_size = bits as usize / 8;
+        let data = szip_data(kind, size.into());
+        let mut filter = crate::class("szip").parse_params(&[mask & 36, block]).unwrap();
+        filter
+            .bind(&ChunkInfo {
+                item_size,
+                chunk_bytes: data.len(),
+                elements: data.len() / item_size,
+                row: line as usize,
+                line: Some(line as usize),
+                big_endian: mask & 16 != 0,
+                item: ItemType::bytes(item_size),
+            })
+            .unwrap();
+        assert_eq!(*filter.working_params(), [mask, block, bits, line]);
+        let stream = [&size.to_le_bytes(), coded].concat();
+        let what = format!("{filter:?}, {size} bytes of kind {kind}");
+        let found = decode(&*filter, &stream, data.len()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(found == data, "{what}");
+        // Of codes of one length either may be chosen.
+        assert_eq!(encode(&*filter, &data).unwrap().len(), stream.len(), "{what}");
+    }
+    assert_eq!((cases, vectors.len()), (250, 0));
+}

@@ -15,6 +15,13 @@ pub(crate) fn all_filters(item: usize) -> Vec<Box<dyn Filter>> {
     if cfg!(feature = "fletcher32") {
         codecs.push(json!({"id": "fletcher32"}));
     }
+    if cfg!(feature = "szip") && [1, 2, 4, 8].contains(&item) {
+        for mask in [4, 32] {
+            for block in [2, 8, 32] {
+                codecs.push(json!({"id": "szip", "mask": mask, "pixels-per-block": block}));
+            }
+        }
+    }
     if cfg!(feature = "deflate") {
         for level in [0, 1, 5, 9] {
             codecs.push(json!({"id": "zlib", "level": level}));

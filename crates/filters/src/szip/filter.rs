@@ -1,0 +1,246 @@
+//! The szip filter: parameters, descriptions, sizes, byte planes.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use model::{Error, ErrorKind, Result};
+use serde_json::json;
+
+use super::Code;
+use super::line::Lines;
+use crate::json::{Members, describe};
+use crate::{local, transpose};
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(4),
+    name: "szip",
+    aliases: &[],
+    about: "extended-Rice coding of numbers; two parameters: 4 (as they are) or 32 (differences), pixels per block",
+};
+
+/// Bits of the mask, as HDF5 has them.
+mod mask {
+    /// Samples are coded as they are.
+    pub(super) const EC: u32 = 4;
+    /// Differences between samples are.
+    pub(super) const NN: u32 = 32;
+    /// The least significant byte comes first.
+    pub(super) const LSB: u32 = 8;
+    /// The most significant byte comes first.
+    pub(super) const MSB: u32 = 16;
+    /// Always set by HDF5.
+    pub(super) const ALLOW_K13: u32 = 1;
+    /// Never set by HDF5.
+    pub(super) const CHIP: u32 = 2;
+    /// No header; always set by HDF5.
+    pub(super) const RAW: u32 = 128;
+
+    pub(super) const ALL: u32 = EC | NN | LSB | MSB | ALLOW_K13 | CHIP | RAW;
+}
+
+/// The most blocks a scanline may have.
+const MOST_BLOCKS: usize = 128;
+
+/// Memory above this is given back after use.
+const KEEP: usize = 8 << 20;
+
+/// The class of the szip filter.
+pub struct SzipClass;
+
+inventory::submit! { FilterPlugin(&SzipClass) }
+
+impl FilterClass for SzipClass {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        match *params {
+            // What HDF5 adds follows from the array.
+            [mask, block] | [mask, block, _, _] => Szip::boxed(mask, block, ErrorKind::Inval),
+            _ => Err(ErrorKind::Inval.context(format!(
+                "szip: expected two parameters, the mask and the pixels per block, found {params:?}"
+            ))),
+        }
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let members = Members::of(INFO.name, codec, format)?;
+        let number = |member| {
+            let found = members.int(member)?;
+            let number = found.and_then(|number| u32::try_from(number).ok());
+            number.ok_or_else(|| members.wrong(member, "a number that is not negative", &json!(found)))
+        };
+        Szip::boxed(number("mask")?, number("pixels-per-block")?, ErrorKind::Filter)
+    }
+}
+
+/// What was learnt of the array.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    /// Bytes of an element: 1, 2, 4 or 8.
+    item: usize,
+    lines: Lines,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Szip {
+    mask: u32,
+    block: u32,
+    bound: Option<Bound>,
+}
+
+impl Szip {
+    fn boxed(mask: u32, block: u32, kind: ErrorKind) -> Result<Box<dyn Filter>> {
+        if mask & !mask::ALL != 0 || (mask & mask::EC == 0) == (mask & mask::NN == 0) {
+            return Err(kind.context(format!("szip: expected a mask with either 4 or 32, found {mask}")));
+        }
+        if !(2..=32).contains(&block) || !block.is_multiple_of(2) {
+            return Err(
+                kind.context(format!("szip: expected an even number of 2 to 32 pixels per block, found {block}"))
+            );
+        }
+        Ok(Box::new(Self { mask, block, bound: None }))
+    }
+
+    fn bound(&self) -> Result<Bound> {
+        self.bound.ok_or_else(|| ErrorKind::Internal.context("szip: used before the array was known"))
+    }
+}
+
+impl Bound {
+    /// Whether elements are coded as byte planes.
+    fn planes(self) -> bool {
+        self.item > 2
+    }
+}
+
+impl Filter for Szip {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Owned(vec![self.mask, self.block])
+    }
+
+    fn working_params(&self) -> Cow<'_, [u32]> {
+        let Some(bound) = self.bound else { return self.params() };
+        let order = if bound.lines.big_endian { mask::MSB } else { mask::LSB };
+        let mask = self.mask & !(mask::CHIP | mask::LSB | mask::MSB) | mask::ALLOW_K13 | mask::RAW | order;
+        // Both are small: an element has at most 8 bytes, a scanline at most 128 blocks of 32 pixels.
+        Cow::Owned(vec![mask, self.block, 8 * bound.item as u32, bound.lines.pixels as u32])
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        describe(format, "szip", "szip", json!({"mask": self.mask, "pixels-per-block": self.block}))
+    }
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        let item = chunk.item_size;
+        if ![1, 2, 4, 8].contains(&item) {
+            return Err(
+                ErrorKind::Filter.context(format!("szip: elements of {item} bytes; 1, 2, 4 and 8 are possible"))
+            );
+        }
+        let line = chunk.line.ok_or_else(|| {
+            ErrorKind::Filter.context("szip: works on numbers along a last dimension of fixed length only")
+        })?;
+        let block = self.block as usize;
+        let most = block * MOST_BLOCKS;
+        let pixels = if line >= block { line.min(most) } else { chunk.elements.min(most) };
+        if pixels < block {
+            return Err(ErrorKind::Filter.context(format!(
+                "szip: a chunk has {} elements, fewer than the {block} pixels of a block",
+                chunk.elements
+            )));
+        }
+        let code = Code {
+            bits: if item == 2 { 16 } else { 8 },
+            block,
+            blocks: pixels.div_ceil(block),
+            predict: self.mask & mask::NN != 0,
+        };
+        self.bound = Some(Bound { item, lines: Lines { code, pixels, big_endian: chunk.big_endian } });
+        Ok(())
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        self.bound?.lines.bound(decoded)?.checked_add(HEADER)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let bound = self.bound()?;
+        let size = u32::try_from(src.len())
+            .map_err(|_| ErrorKind::Filter.context(format!("szip: {} bytes are more than it can code", src.len())))?;
+        dst.put(&size.to_le_bytes())?;
+        with(|scratch| {
+            if !bound.planes() {
+                return bound.lines.encode(src, &mut scratch.samples, dst);
+            }
+            let planes = scratch.planes(src.len());
+            transpose::shuffle(src, bound.item, &mut OutBuf::over(planes))?;
+            bound.lines.encode(&scratch.planes, &mut scratch.samples, dst)
+        })
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let bound = self.bound()?;
+        let (size, stream) = src.split_first_chunk::<HEADER>().ok_or_else(|| short(src.len()))?;
+        let size = u32::from_le_bytes(*size) as usize;
+        if size > dst.room() {
+            return Err(ErrorKind::Filter
+                .context(format!("szip: the stream is of {size} bytes, more than the {} declared", dst.room())));
+        }
+        with(|scratch| {
+            if !bound.planes() {
+                return bound.lines.decode(stream, size, &mut scratch.samples, dst);
+            }
+            scratch.planes(size);
+            let mut planes = OutBuf::over(&mut scratch.planes);
+            bound.lines.decode(stream, size, &mut scratch.samples, &mut planes)?;
+            transpose::unshuffle(planes.filled(), bound.item, dst)
+        })
+    }
+}
+
+/// Bytes of the decoded size.
+const HEADER: usize = 4;
+
+fn short(found: usize) -> Error {
+    ErrorKind::Filter.context(format!("szip: expected at least the {HEADER} bytes of the size, found {found} bytes"))
+}
+
+/// Memory kept per thread.
+#[derive(Default)]
+struct Scratch {
+    planes: Vec<u8>,
+    samples: Vec<u16>,
+}
+
+impl Scratch {
+    /// Memory for the byte planes of `len` bytes: no more than the caller holds or expects.
+    fn planes(&mut self, len: usize) -> &mut [u8] {
+        self.planes.resize(len, 0);
+        &mut self.planes
+    }
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Scratch>> = const { Cell::new(None) };
+}
+
+fn with<R>(work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
+    local::with(
+        &SCRATCH,
+        || Ok(Scratch::default()),
+        |scratch| {
+            let outcome = work(scratch);
+            if scratch.planes.capacity() > KEEP {
+                scratch.planes = Vec::new();
+            }
+            outcome
+        },
+    )
+}
