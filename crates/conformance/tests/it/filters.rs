@@ -47,8 +47,15 @@ mod element_filters {
 
     fn chunks(kind: ItemKind, size: usize, big_endian: bool) -> Vec<ChunkInfo> {
         let item = ItemType { kind, size, big_endian };
-        let chunk =
-            |count| ChunkInfo { item_size: size, chunk_bytes: size * count, row: count, line: None, big_endian, item };
+        let chunk = |count| ChunkInfo {
+            item_size: size,
+            chunk_bytes: size * count,
+            elements: count,
+            row: count,
+            line: None,
+            big_endian,
+            item,
+        };
         [1, 33, 1000].map(chunk).to_vec()
     }
 

@@ -141,7 +141,8 @@ mod tests {
             assert_eq!(decode(&*packbits(), stored, 8).unwrap_err().kind(), ErrorKind::Filter, "{stored:?}");
         }
         let item = ItemType::bytes(4);
-        let chunk = ChunkInfo { item_size: 4, chunk_bytes: 64, row: 16, line: None, big_endian: false, item };
+        let chunk =
+            ChunkInfo { item_size: 4, chunk_bytes: 64, elements: 16, row: 16, line: None, big_endian: false, item };
         assert!(packbits().bind(&chunk).is_err());
     }
 

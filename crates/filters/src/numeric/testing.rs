@@ -11,8 +11,15 @@ pub(super) fn filter(class: &dyn FilterClass, codec: Json) -> Box<dyn Filter> {
 /// The filter of a V2 description, bound to such elements.
 pub(super) fn bound(class: &dyn FilterClass, codec: Json, item: ItemType) -> Box<dyn Filter> {
     let mut filter = class.parse_json(&codec, ZarrFormat::V2).expect("a good description");
-    let chunk =
-        ChunkInfo { item_size: item.size, chunk_bytes: 16 * item.size, row: 16, line: None, big_endian: false, item };
+    let chunk = ChunkInfo {
+        item_size: item.size,
+        chunk_bytes: 16 * item.size,
+        elements: 16,
+        row: 16,
+        line: None,
+        big_endian: false,
+        item,
+    };
     filter.bind(&chunk).expect("bound");
     filter
 }
