@@ -25,6 +25,7 @@ DTYPES = {
 CHAR = "the dtype >S1, by which netCDF-C tells characters from strings, has a byte order it refuses, with the whole group"
 TEXT = "text of fixed length does not open, or reads as nothing, whoever wrote it"
 FILTERS = "its driver has no filters before the compressor"
+CODECS = "it has none of these codecs"
 LENGTH = "numcodecs shuffles whole elements only, and a filter before made the chunk another length"
 UNSIGNED = "netCDF-C, for whom that is, wants levels without sign; it takes none above 22"
 SCALAR = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
@@ -52,6 +53,8 @@ KNOWN = {
     ("tensorstore", "chains.*", "/fletcher32 values"): FILTERS,
     ("zarr-python", "chains.*", "/*_shuffle* values"): LENGTH,
     ("xarray", "chains.*", "/*_shuffle* values"): LENGTH,
+    ("tensorstore", "codecs.*", "* values"): CODECS,
+    ("netcdf-c", "codecs.*", "open"): CODECS,
     ("netcdf-c", "negative.zarr.*", "open"): "a negative level of zstd is an illegal parameter to it",
     ("tensorstore", "negative.nczarr.*", "/zstd values"): UNSIGNED,
     ("tensorstore", "negative.consolidated.*", "/zstd values"): UNSIGNED,

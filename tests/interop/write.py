@@ -12,7 +12,8 @@ import numpy
 import tensorstore
 import xarray
 import zarr
-from numcodecs import Blosc, Fletcher32, GZip, Shuffle, Zlib, Zstd
+from numcodecs import BZ2, LZ4, LZMA, Blosc, Fletcher32, GZip, Shuffle, Zlib, Zstd
+from numcodecs.checksum32 import CRC32, CRC32C, Adler32, JenkinsLookup3
 
 NAMES = {
     "i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint",
@@ -169,6 +170,13 @@ def with_zarr_python(path):
     add("blosc", grid, compressors=Blosc("zstd", 5, Blosc.BITSHUFFLE))
     add("shuffle", grid, filters=[Shuffle(4)], compressors=Zlib(1))
     add("fletcher32", grid, filters=[Fletcher32()])
+    add("bz2", grid, compressors=BZ2(5))
+    add("lz4", grid, compressors=LZ4(3))
+    add("lzma", grid, compressors=LZMA())
+    add("lzma_alone", grid, compressors=LZMA(format=2, preset=1))
+    add("lzma_raw", grid, compressors=LZMA(format=3, filters=[{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]))
+    add("sums", grid, filters=[CRC32(), CRC32C(), Adler32(), JenkinsLookup3()])
+    add("sums_elsewhere", grid, filters=[CRC32("end"), CRC32C("start"), Adler32("end")], compressors=LZMA(check=10))
     add("bool", numpy.array([True, False, True]), fill_value=False, expected=numpy.array([1, 0, 1], "u1"))
     texts = ["a", "größe", "", "日本", "e f"]
     add("unicode", numpy.array(texts, "<U6"), type="string", expected=texts, fill_value="")

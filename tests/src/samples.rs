@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, Plan)> {
         ("wide", wide()),
         ("filters", filters()),
         ("chains", chains()),
+        ("codecs", codecs()),
         ("negative", negative()),
         ("chunks", chunks()),
         ("fills", fills()),
@@ -159,6 +160,9 @@ fn filters() -> Plan {
         ("fletcher32_deflate".to_owned(), vec![("fletcher32", vec![]), ("deflate", vec![1])]),
         ("all".to_owned(), vec![("shuffle", vec![]), ("fletcher32", vec![]), ("deflate", vec![6])]),
     ];
+    for level in [1, 9] {
+        chains.push((format!("bzip2_{level}"), vec![("bzip2", vec![level])]));
+    }
     for level in [0, 1, 9] {
         chains.push((format!("deflate{level}"), vec![("deflate", vec![level])]));
         chains.push((format!("shuffle_deflate{level}"), vec![("shuffle", vec![]), ("deflate", vec![level])]));
@@ -176,6 +180,31 @@ fn filters() -> Plan {
                 var = var.filter(filter, params);
             }
             plan.vars.push(var);
+        }
+    }
+    plan
+}
+
+/// Filters that few readers have; apart from the others.
+fn codecs() -> Plan {
+    let (xz, alone, none) = (1, 2, u32::MAX);
+    let sums = ["crc32", "crc32c", "adler32"].map(|name| [(name, vec![]), (name, vec![0]), (name, vec![1])]);
+    let others: [(&str, Vec<u32>); 8] = [
+        ("lz4", vec![]),
+        ("lz4", vec![0, 100]),
+        ("lzma", vec![]),
+        ("lzma", vec![9]),
+        ("lzma", vec![xz, 10, 2, 0]),
+        ("lzma", vec![alone, none, none, 0]),
+        // Raw: a delta of four bytes, then LZMA2 with preset 1.
+        ("lzma", vec![3, none, none, 0, 3, 1 << 9, 4, 33, 1, 1]),
+        ("jenkins_lookup3", vec![7]),
+    ];
+    let mut plan = Plan { dims: vec![Dim::fixed("y", 11), Dim::fixed("x", 70)], ..Plan::default() };
+    for (at, (name, params)) in sums.into_iter().flatten().chain(others).enumerate() {
+        for ty in [NcType::Int, NcType::Double] {
+            let var = Var::new(&format!("{name}_{at}_{}", ty.name()), &["y", "x"], ramp(ty, 11 * 70));
+            plan.vars.push(var.chunked(&[4, 32]).filter(name, &params));
         }
     }
     plan
