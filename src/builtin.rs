@@ -74,6 +74,7 @@ static KNOWN: &[Known] = &[
     Known { hdf5_id: Some(32001), ..Known::new(PluginKind::Filter, "blosc", "blosc") },
     Known { hdf5_id: Some(32015), ..Known::new(PluginKind::Filter, "zstd", "zstd") },
     Known { hdf5_id: Some(307), aliases: &["bz2"], ..Known::new(PluginKind::Filter, "bzip2", "bzip2") },
+    Known { hdf5_id: Some(32008), ..Known::later(PluginKind::Filter, "bitshuffle", "bitshuffle") },
     Known { hdf5_id: Some(32004), ..Known::new(PluginKind::Filter, "lz4", "lz4") },
     Known::new(PluginKind::Filter, "lzma", "lzma"),
     Known::new(PluginKind::Filter, "crc32", "crc32"),

@@ -5,6 +5,9 @@
 //!   build.
 //! * Elements: `vlen-utf8` and `vlen-bytes`, in [`BUILTIN_ELEMENTS`].
 //!
+//! Not here: filters of HDF5 files that no Zarr document can name, bitshuffle (HDF5 32008) and the form in which HDF5's own
+//! LZ4 filter (32004) frames its blocks: numcodecs has no such codecs, so NCZarr cannot store them.
+//!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
 //! must know of the data it learns in [`Filter::bind`](dispatch::Filter::bind). On the steady path nothing
 //! allocates: codec contexts and scratch memory are kept per thread.
