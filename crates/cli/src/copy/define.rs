@@ -15,7 +15,7 @@ use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
 use super::Broken;
 use super::data::Text;
 use super::fit::Change;
-use super::losses::Losses;
+use super::losses::{self, Losses};
 use super::names::{Names, Place, Space};
 use super::spec::Layout;
 
@@ -202,7 +202,7 @@ pub struct Work<'a> {
 impl Work<'_> {
     /// What an object is called in messages.
     pub fn path(&self, group: GroupId, name: &str) -> String {
-        self.source.fqn(group, name).unwrap_or_default()
+        losses::path(&self.source, group, name)
     }
 
     /// Where the objects of a group go.

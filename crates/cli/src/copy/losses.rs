@@ -72,7 +72,7 @@ impl Compared<'_> {
     }
 
     fn path(&self, group: GroupId, name: &str) -> String {
-        self.source.fqn(group, name).unwrap_or_default()
+        path(self.source, group, name)
     }
 
     fn dims(&mut self) {
@@ -187,6 +187,13 @@ impl Compared<'_> {
             }
         }
     }
+}
+
+/// What an object is called in messages: its path, as commands take it. Without a name: the group itself.
+pub fn path(model: &Model, group: GroupId, name: &str) -> String {
+    let group = model.group_path(group).unwrap_or_default();
+    let separator = if name.is_empty() || group == "/" { "" } else { "/" };
+    format!("{group}{separator}{}", model::name::escape(name))
 }
 
 /// Attributes that the source has not.

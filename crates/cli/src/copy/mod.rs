@@ -14,6 +14,8 @@ mod names;
 mod place;
 mod sparse;
 pub mod spec;
+#[cfg(test)]
+mod table;
 mod var;
 
 use std::collections::{HashMap, HashSet};
@@ -53,6 +55,13 @@ impl From<Error> for Broken {
 /// # Errors
 /// What cannot be read or written, flags that fit no variable, and with `--strict` what the target did not keep.
 pub fn run(args: &Copy) -> Result<(), Failure> {
+    let lost = make(args)?;
+    tell(&args.target, &lost);
+    Ok(())
+}
+
+/// Copies the dataset; answers what is to be told.
+fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let target_url = args.kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     let source = nczarr::open(&args.source).map_err(&at_source)?;
@@ -77,8 +86,7 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
     match copied {
         Ok(lost) => {
             place.put().map_err(&at_target)?;
-            tell(&args.target, &lost);
-            Ok(())
+            Ok(lost)
         }
         Err(broken) => {
             place.discard();

@@ -1,0 +1,442 @@
+//! Every kind of target with every dataset of the corpus: nothing stops a copy, and what it says is complete.
+//!
+//! The texts of source and copy are taken apart here, by lines, and compared piece by piece: each difference must be of an
+//! object that the copy names, and each object that it names must differ. A part of the corpus lies in the repository;
+//! `NCZ_CORPUS` names the whole of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use cdl::Options;
+use model::name::escape;
+use nczarr_tests::dump::dump;
+use nczarr_tests::unpack::unpack;
+
+use crate::args;
+use crate::failure::Failure;
+use crate::source::DatasetSource;
+
+const KINDS: [&str; 5] = ["1", "2", "5", "nczarr", "zarr"];
+
+/// Special attributes that are about how something is stored.
+const STORAGE: [&str; 13] = [
+    "_Storage",
+    "_ChunkSizes",
+    "_Endianness",
+    "_Filter",
+    "_DeflateLevel",
+    "_Shuffle",
+    "_Fletcher32",
+    "_Codecs",
+    "_NCProperties",
+    "_SuperblockVersion",
+    "_IsNetcdf4",
+    "_Format",
+    "_nczarr_maxstrlen",
+];
+
+/// Why a source cannot be copied at all: it is damaged, or needs what this build has not.
+const SOURCE: [&str; 5] = ["NC_ENOFILTER", "NC_ENOTBUILT", "NC_ETRUNC", "NC_EFILTER", "cannot be read"];
+
+/// The pieces of a text: kind and path, as in `dim /g/x`, and what it says.
+type Pieces = BTreeMap<(Kind, String), String>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Group,
+    Dim,
+    Var,
+    Att,
+    Data,
+    /// The order of what is in a group.
+    Order,
+}
+
+/// A name as messages have it.
+fn unescape(name: &str) -> String {
+    let (mut out, mut bytes) = (Vec::new(), name.as_bytes().iter().copied());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => match bytes.next() {
+                Some(b'%') => {
+                    let digits: String = bytes.by_ref().take(2).map(char::from).collect();
+                    out.push(u8::from_str_radix(&digits, 16).unwrap());
+                }
+                other => out.extend(other),
+            },
+            byte => out.push(byte),
+        }
+    }
+    escape(&String::from_utf8(out).unwrap())
+}
+
+/// Where an unescaped character of `wanted` stands outside of quotes.
+fn find(text: &str, wanted: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => return None,
+            c if !escaped && wanted.contains(c) => return Some(at),
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    None
+}
+
+fn pieces(text: &str) -> Pieces {
+    let mut pieces = Pieces::new();
+    let (mut groups, mut section, mut statement) = (Vec::<String>::new(), "", String::new());
+    let mut order: BTreeMap<String, String> = BTreeMap::new();
+    for line in text.lines().skip(1) {
+        let bare = line.trim();
+        if statement.is_empty() {
+            match bare {
+                "" => continue,
+                "dimensions:" | "variables:" | "data:" | "// global attributes:" | "// group attributes:" => {
+                    section = bare;
+                    continue;
+                }
+                _ if bare.starts_with("group: ") && bare.ends_with('{') => {
+                    groups.push(unescape(bare["group: ".len()..].trim_end_matches('{').trim_end()));
+                    pieces.insert((Kind::Group, format!("/{}", groups.join("/"))), String::new());
+                    continue;
+                }
+                _ if bare.starts_with('}') => {
+                    groups.pop();
+                    continue;
+                }
+                _ => {}
+            }
+        }
+        statement.push_str(bare);
+        statement.push('\n');
+        if !bare.ends_with(';') && !bare.contains("; // (") {
+            continue;
+        }
+        let whole = std::mem::take(&mut statement);
+        // Text of many lines is printed as such where it is char, whatever it is.
+        let whole = whole.trim_end().trim_end_matches(';').trim_end().replace("\\n\",\n\"", "\\n");
+        let whole = whole.as_str();
+        let group: String = groups.iter().map(|name| format!("/{name}")).collect();
+        let split = |whole: &str| {
+            let at = whole.find(" =").unwrap();
+            (whole[..at].to_owned(), whole[at + 2..].trim().to_owned())
+        };
+        let (kind, name, says) = match section {
+            "dimensions:" => {
+                let (name, len) = split(whole);
+                (Kind::Dim, unescape(&name), len)
+            }
+            "data:" => {
+                let (name, values) = split(whole);
+                (Kind::Data, unescape(&name), values)
+            }
+            _ => match find(whole, ":") {
+                Some(colon) => {
+                    let (var, rest) = whole.split_at(colon);
+                    let equals = rest.find(" = ").unwrap();
+                    let att = unescape(&rest[1..equals]);
+                    if STORAGE.contains(&att.as_str()) {
+                        continue;
+                    }
+                    // A type may stand before.
+                    let (ty, var) = match find(var, " ") {
+                        Some(at) => (&var[..at], unescape(&var[at + 1..])),
+                        None => ("", unescape(var)),
+                    };
+                    let owner = if var.is_empty() && group.is_empty() { "/".to_owned() } else { var };
+                    let owner = if owner == "/" { owner } else { join(&group, &owner) };
+                    pieces.insert((Kind::Att, format!("{owner}:{att}")), format!("{ty}{}", &rest[equals..]));
+                    continue;
+                }
+                None => {
+                    let at = find(whole, " ").unwrap();
+                    let (ty, rest) = whole.split_at(at);
+                    let end = find(rest, "(").unwrap_or(rest.len());
+                    (Kind::Var, unescape(rest[..end].trim()), format!("{ty}{}", &rest[end..]))
+                }
+            },
+        };
+        let path = join(&group, &name);
+        if kind != Kind::Data {
+            order.entry(group).or_default().push_str(&format!("{kind:?} {path}\n"));
+        }
+        pieces.insert((kind, path), says);
+    }
+    pieces.extend(
+        order.into_iter().map(|(group, says)| ((Kind::Order, if group.is_empty() { "/".into() } else { group }), says)),
+    );
+    pieces
+}
+
+fn join(group: &str, name: &str) -> String {
+    if name.is_empty() { group.to_owned() } else { format!("{group}/{name}") }
+}
+
+/// The values of data, numbers in one form whatever their type.
+fn values(data: &str) -> Vec<String> {
+    // Braces stand where a dimension that is not the first is unlimited.
+    let blank = |c: char| c.is_whitespace() || ",{}".contains(c);
+    let (mut values, mut rest) = (Vec::new(), data.trim_matches(blank));
+    while !rest.is_empty() {
+        let end = if let Some(quoted) = rest.strip_prefix('"') {
+            let mut escaped = false;
+            let end = quoted.char_indices().find(|(_, c)| {
+                let ends = *c == '"' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                ends
+            });
+            end.unwrap().0 + 2
+        } else {
+            rest.find(blank).unwrap_or(rest.len())
+        };
+        let value = rest[..end].trim();
+        values.push(match (value.trim_end_matches('.').parse::<i128>(), value.parse::<f64>()) {
+            (Ok(integer), _) => integer.to_string(),
+            (_, Ok(float)) if float.is_finite() && float.fract() == 0.0 => format!("{float:.0}"),
+            (_, Ok(float)) => format!("{float:e}"),
+            _ => value.to_owned(),
+        });
+        rest = rest[end..].trim_start_matches(blank);
+    }
+    values
+}
+
+/// What a copy said: the objects, with what else they are called there.
+fn named(told: &[String]) -> BTreeMap<String, Vec<(String, String)>> {
+    let mut named: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for line in told {
+        let (kind, objects) = line.split_once(": /").unwrap();
+        for object in objects.split(", /") {
+            let end = object.match_indices(" (").find(|(at, _)| !object[..*at].ends_with('\\'));
+            let (path, more) = object.split_at(end.map_or(object.len(), |(at, _)| at));
+            let more = more.trim_start_matches(" (").trim_end_matches(')');
+            named.entry(format!("/{path}")).or_default().push((kind.to_owned(), more.to_owned()));
+        }
+    }
+    named
+}
+
+/// What is wrong with what was said of the differences between two texts.
+fn judge(source: &str, copy: &str, told: &[String]) -> Vec<String> {
+    let (source, copy, named) = (pieces(source), pieces(copy), named(told));
+    let flat = named.values().flatten().any(|(kind, _)| kind.starts_with("groups, "));
+    let says =
+        |path: &str, part: &str| named.get(path).is_some_and(|kinds| kinds.iter().any(|(kind, _)| kind.contains(part)));
+    // What an object of a group that went is called.
+    let there = |kind: Kind, path: &str| {
+        if !flat || kind == Kind::Group || kind == Kind::Order {
+            return path.to_owned();
+        }
+        let (owner, att) = match kind {
+            Kind::Att => path.rsplit_once(':').map(|(owner, att)| (owner, format!(":{att}"))).unwrap(),
+            _ => (path, String::new()),
+        };
+        let is_group = kind == Kind::Att && (owner == "/" || source.contains_key(&(Kind::Group, owner.to_owned())));
+        let plain = owner[1..].replace('/', "_");
+        let renamed = named.get(owner).into_iter().flatten().find(|(kind, _)| kind.starts_with("names, "));
+        match (is_group, renamed) {
+            (true, _) if owner == "/" => path.to_owned(),
+            (true, _) => format!("/:{plain}_{}", &att[1..]),
+            (false, Some((_, new))) if kind == Kind::Att || copy.contains_key(&(kind, format!("/{new}"))) => {
+                format!("/{new}{att}")
+            }
+            (false, _) => format!("/{plain}{att}"),
+        }
+    };
+    let (mut bad, mut differ, mut met) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    for ((kind, path), says_here) in &source {
+        let new = (*kind, there(*kind, path));
+        let found = copy.get(&new);
+        met.insert(new.clone());
+        let owner = if *kind == Kind::Att { path.rsplit_once(':').map_or("", |(owner, _)| owner) } else { path };
+        let var_gone = !copy.contains_key(&(Kind::Var, there(Kind::Var, owner)));
+        let same = match (kind, found) {
+            (_, None) => false,
+            (Kind::Order, Some(found)) => {
+                let kept = |text: &str, other: &str| {
+                    let lines: Vec<_> = text
+                        .lines()
+                        .filter(|line| other.lines().any(|other| other == *line))
+                        .map(str::to_owned)
+                        .collect();
+                    lines
+                };
+                flat || kept(says_here, found) == kept(found, says_here)
+            }
+            (Kind::Data, Some(found)) => says(path, "type string") || values(says_here) == values(found),
+            // Dimensions have other names.
+            (Kind::Var, Some(found)) if flat => {
+                let form = |text: &str| (text.split('(').next().unwrap_or("").to_owned(), text.matches(',').count());
+                form(says_here) == form(found)
+            }
+            (_, Some(found)) => says_here == found,
+        };
+        if same {
+            continue;
+        }
+        differ.insert(path.clone());
+        let is_said = match kind {
+            Kind::Att if path.ends_with(":_NoFill") => {
+                differ.insert(owner.to_owned());
+                var_gone || says(owner, "filled")
+            }
+            Kind::Att if var_gone && source.contains_key(&(Kind::Var, owner.to_owned())) => named.contains_key(owner),
+            Kind::Order => flat || says(path, "order"),
+            _ => named.contains_key(path),
+        };
+        if !is_said {
+            bad.push(format!("{kind:?} {path}: {says_here:?} became {found:?}, and nothing says so"));
+        }
+    }
+    for (kind, path) in copy.keys().filter(|key| !met.contains(key)) {
+        differ.insert(path.clone());
+        if !named.contains_key(path) && *kind != Kind::Order {
+            bad.push(format!("{kind:?} {path} is new, and nothing says so"));
+        }
+    }
+    for path in named.keys().filter(|path| !differ.contains(*path)) {
+        bad.push(format!("{path} is the same, and something is said of it: {:?}", named[path]));
+    }
+    bad
+}
+
+fn text(url: &str) -> Result<String, String> {
+    let options = Options {
+        name: "x".to_owned(),
+        special: true,
+        float_digits: Some(9),
+        double_digits: Some(17),
+        ..Options::default()
+    };
+    nczarr::open(url).and_then(|file| dump(&file, &options)).map_err(|error| error.to_string())
+}
+
+fn copy(source: &str, kind: &str, target: &Path) -> Result<Vec<String>, String> {
+    let args = args::Copy {
+        source: source.to_owned(),
+        target: target.to_str().unwrap().to_owned(),
+        chunks: Vec::new(),
+        filter: Vec::new(),
+        clobber: true,
+        kind: Some(kind.parse().unwrap()),
+        strict: false,
+        plain: false,
+    };
+    super::make(&args).map_err(|failure| match failure {
+        Failure::Usage(what) => what,
+        Failure::Failed { place, error } => format!("{place}: {error}"),
+    })
+}
+
+/// How variables of a copy that can hold everything differ: their layout, and their values bit by bit.
+fn not_the_same(source: &str, copy: &str) -> model::Result<Vec<String>> {
+    let (source, copy) = (nczarr::open(source)?, nczarr::open(copy)?);
+    let (here, there) = (source.model(), copy.model());
+    let (from, to) = (DatasetSource::new(source.dataset().as_ref()), DatasetSource::new(copy.dataset().as_ref()));
+    let zarr = source.info().map.is_some();
+    let mut bad = Vec::new();
+    for (id, var) in here.vars() {
+        let path = here.var_path(id)?;
+        let new = there.var_at(model::GroupId::ROOT, &path)?;
+        let (copied, shape) = (there.var(new)?, here.shape(id)?);
+        // In what is not chunked they are what the target makes of it; a scalar has a chunk or none. Along a fixed dimension
+        // netCDF knows none that is longer.
+        let fitting = |chunks: Option<Vec<u64>>| {
+            let dims = var.dims.iter().map(|&dim| here.dim(dim).unwrap());
+            let most = dims.map(|dim| if dim.unlimited { u64::MAX } else { dim.len() });
+            chunks.map(|chunks| chunks.into_iter().zip(most).map(|(len, most)| len.min(most)).collect::<Vec<_>>())
+        };
+        let chunks = [fitting(source.dataset().data(id)?.chunk_shape()), copy.dataset().data(new)?.chunk_shape()];
+        if zarr && !shape.is_empty() && chunks[0] != chunks[1] && !shape.contains(&0) {
+            bad.push(format!("{path}: chunks {:?} became {:?}", chunks[0], chunks[1]));
+        }
+        let names = |var: &model::Var| {
+            var.filters.iter().map(|filter| (filter.name.clone(), filter.params.clone())).collect::<Vec<_>>()
+        };
+        if !shape.is_empty() && names(var) != names(copied) {
+            bad.push(format!("{path}: filters {:?} became {:?}", names(var), names(copied)));
+        }
+        if shape.contains(&0) {
+            continue;
+        }
+        let start = vec![0; shape.len()];
+        let slab = model::Slab::new(&start, &shape);
+        if from.values(id, &slab)? != to.values(new, &slab)? {
+            bad.push(format!("{path}: values are not the same"));
+        }
+    }
+    Ok(bad)
+}
+
+/// Names and URLs of the datasets of the corpus; those that are packed are unpacked to `scratch`.
+fn datasets(scratch: &Path) -> Vec<(String, String)> {
+    let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").canonicalize().unwrap()];
+    roots.extend(std::env::var_os("NCZ_CORPUS").map(PathBuf::from));
+    let mut found = BTreeMap::new();
+    for root in roots {
+        let rows = |part: &str| {
+            let text = fs::read_to_string(root.join(part).join("MANIFEST.tsv")).unwrap();
+            text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect::<Vec<Vec<String>>>()
+        };
+        for row in rows("netcdf-c") {
+            let path = root.join("netcdf-c").join(&row[1]);
+            if row[1].starts_with("classic/") {
+                found.insert(row[0].clone(), path.display().to_string());
+            } else if row[1].starts_with("nczarr/") && row[1].ends_with(".zarr.zip") {
+                unpack(&path, scratch).unwrap();
+                let fragment = row[3].split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
+                found.insert(row[0].clone(), format!("file://{}/{}.zarr#{fragment}", scratch.display(), row[0]));
+            }
+        }
+        for row in rows("zarr") {
+            if row[4] == "2" && !row[0].ends_with(".zip") && row[11] != "error" {
+                found.insert(row[0].clone(), root.join("zarr").join(&row[0]).display().to_string());
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+#[test]
+fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let datasets = datasets(scratch.path());
+    let (next, bad, done) = (Mutex::new(datasets.iter()), Mutex::new(Vec::new()), Mutex::new(0));
+    let work = || {
+        let folder = tempfile::tempdir().unwrap();
+        loop {
+            let Some((name, url)) = next.lock().unwrap().next() else { break };
+            let target = folder.path().join(Path::new(name).file_name().unwrap());
+            // What cannot be read is an error of the source; that it is one is the business of other tests.
+            let Ok(source) = text(url) else { continue };
+            for kind in KINDS {
+                let found = match copy(url, kind, &target) {
+                    Err(told) if SOURCE.iter().any(|why| told.contains(why)) => continue,
+                    Err(told) => vec![told],
+                    Ok(told) => match text(target.to_str().unwrap()) {
+                        Ok(copy) => {
+                            let mut found = judge(&source, &copy, &told);
+                            if ["nczarr", "zarr"].contains(&kind) {
+                                found.extend(
+                                    not_the_same(url, target.to_str().unwrap())
+                                        .unwrap_or_else(|error| vec![error.to_string()]),
+                                );
+                            }
+                            found
+                        }
+                        Err(error) => vec![error],
+                    },
+                };
+                *done.lock().unwrap() += 1;
+                bad.lock().unwrap().extend(found.into_iter().map(|what| format!("{name} -k {kind}: {what}")));
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+    let (bad, done) = (bad.into_inner().unwrap(), done.into_inner().unwrap());
+    assert!(bad.is_empty(), "{} of {done} copies of {}:\n{}", bad.len(), datasets.len(), bad.join("\n"));
+    assert!(done > 300, "{done}");
+}
