@@ -148,7 +148,7 @@ fn missing(document: &str) -> Result<Option<(String, &'static str)>, String> {
     let codecs = document["filters"].as_array().into_iter().flatten().chain([&document["compressor"]]);
     for codec in codecs.filter(|codec| !codec.is_null()) {
         let id = codec["id"].as_str().ok_or("a codec without id")?;
-        let built = ["shuffle", "zlib", "gzip", "bz2", "lz4", "lzma", "zstd", "blosc", "vlen-utf8"];
+        let built = ["shuffle", "zlib", "gzip", "bz2", "lz4", "lzma", "zstd", "blosc", "vlen-utf8", "json2"];
         let sums = ["fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3"];
         let computing = ["delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize"];
         if ![&built[..], &sums, &computing].concat().contains(&id) {

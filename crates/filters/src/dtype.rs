@@ -53,6 +53,7 @@ impl Dtype {
     }
 
     /// The description of a type, if it is one of numbers.
+    #[cfg(any(feature = "numeric", test))]
     pub(crate) fn of(item: ItemType) -> Option<Self> {
         let letter = match item.kind {
             ItemKind::Bool => 'b',

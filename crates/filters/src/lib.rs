@@ -3,7 +3,8 @@
 //! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, szip, zstd, blosc. Checksums: fletcher32, crc32, crc32c,
 //!   adler32, lookup3. Others: shuffle; those that compute with elements (`numeric`). [`BUILTIN`] names those of this
 //!   build.
-//! * Elements: `vlen-utf8` and `vlen-bytes`, in [`BUILTIN_ELEMENTS`].
+//! * Elements: `vlen-utf8`, `vlen-bytes`, `vlen-array`, `json2`, `msgpack2`, `categorize`, and `pickle`, which is refused:
+//!   [`BUILTIN_ELEMENTS`].
 //!
 //! Not here: filters of HDF5 files that no Zarr document can name, bitshuffle (HDF5 32008) and the form in which HDF5's own
 //! LZ4 filter (32004) frames its blocks: numcodecs has no such codecs, so NCZarr cannot store them.
@@ -23,7 +24,6 @@ mod bzip2;
 mod checksum;
 #[cfg(any(feature = "deflate", feature = "blosc"))]
 mod deflate;
-#[cfg(feature = "numeric")]
 mod dtype;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
@@ -50,6 +50,7 @@ mod lz4_ffi;
 mod lzma;
 #[cfg(feature = "numeric")]
 mod numeric;
+mod object;
 #[cfg(any(feature = "bzip2", feature = "lzma"))]
 mod pump;
 #[cfg(any(feature = "deflate", feature = "lz4", feature = "zstd", feature = "blosc"))]
@@ -95,11 +96,12 @@ pub use lzma::LzmaClass;
 pub use numeric::{
     AstypeClass, BitroundClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass, PackbitsClass, QuantizeClass,
 };
+pub use object::{Json2Class, Msgpack2Class, PickleClass};
 #[cfg(feature = "shuffle")]
 pub use shuffle::ShuffleClass;
 #[cfg(feature = "szip")]
 pub use szip::SzipClass;
-pub use vlen::{VlenBytesClass, VlenUtf8Class};
+pub use vlen::{VlenArrayClass, VlenBytesClass, VlenUtf8Class};
 #[cfg(feature = "zstd")]
 pub use zstd::ZstdClass;
 
@@ -153,6 +155,10 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
 pub static BUILTIN_ELEMENTS: &[&dyn ElementClass] = &[
     &VlenUtf8Class,
     &VlenBytesClass,
+    &VlenArrayClass,
+    &Json2Class,
+    &Msgpack2Class,
+    &PickleClass,
     #[cfg(feature = "numeric")]
     &CategorizeClass,
 ];

@@ -1,16 +1,18 @@
-//! Elements of variable length as bytes (codecs `vlen-utf8` and `vlen-bytes`).
+//! Elements of variable length as bytes (codecs `vlen-utf8`, `vlen-bytes` and `vlen-array`).
 //!
 //! * Zarr V2: `{"id": "vlen-utf8"}`; Zarr V3: `{"name": "vlen-utf8", "configuration": {}}`
+//! * `vlen-array` also says of what numbers its elements are lists: `{"id": "vlen-array", "dtype": "<f8"}`
 //! * Stored: the number of elements, then for each its length and its bytes; numbers are 32 bits, little-endian
 //!
-//! Both codecs store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
+//! All store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
 //! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, inventory};
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
 use model::{ErrorKind, NcString, NcType, Result};
 use serde_json::json;
 
-use crate::json::is_v3;
+use crate::dtype::Dtype;
+use crate::json::{Members, describe, is_v3};
 
 /// The class of `vlen-utf8`.
 pub struct VlenUtf8Class;
@@ -18,6 +20,10 @@ pub struct VlenUtf8Class;
 /// The class of `vlen-bytes`.
 pub struct VlenBytesClass;
 
+/// The class of `vlen-array`.
+pub struct VlenArrayClass;
+
+inventory::submit! { ElementPlugin(&VlenArrayClass) }
 inventory::submit! { ElementPlugin(&VlenUtf8Class) }
 inventory::submit! { ElementPlugin(&VlenBytesClass) }
 
@@ -31,7 +37,7 @@ impl ElementClass for VlenUtf8Class {
     }
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
-        Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, item: None, v3: is_v3(codec) }))
+        Ok(Box::new(Vlen { name: "vlen-utf8", utf8: true, item: None, dtype: None, v3: is_v3(codec) }))
     }
 }
 
@@ -46,17 +52,54 @@ impl ElementClass for VlenBytesClass {
 
     fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
         let item = Some(ItemType::of(NcType::UByte, false));
-        Ok(Box::new(Vlen { name: "vlen-bytes", utf8: false, item, v3: is_v3(codec) }))
+        Ok(Box::new(Vlen { name: "vlen-bytes", utf8: false, item, dtype: None, v3: is_v3(codec) }))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+impl ElementClass for VlenArrayClass {
+    fn names(&self) -> &'static [&'static str] {
+        &["vlen-array", "numcodecs.vlen-array"]
+    }
+
+    fn about(&self) -> &'static str {
+        "lists of numbers, of any length"
+    }
+
+    fn parse(&self, codec: &Json) -> Result<Box<dyn ElementCodec>> {
+        let v3 = is_v3(codec);
+        let members = Members::of("vlen-array", codec, if v3 { ZarrFormat::V3 } else { ZarrFormat::V2 })?;
+        let found = members.get("dtype").unwrap_or(&Json::Null);
+        let dtype = found.as_str().and_then(Dtype::parse);
+        let dtype = dtype.ok_or_else(|| members.wrong("dtype", "a type of numbers", found))?;
+        let item = Some(dtype.item);
+        Ok(Box::new(Vlen { name: "vlen-array", utf8: false, item, dtype: Some(dtype), v3 }))
+    }
+}
+
+#[derive(Debug, Clone)]
 struct Vlen {
     name: &'static str,
     utf8: bool,
     /// What elements are lists of; none of text.
     item: Option<ItemType>,
+    /// As the description has it.
+    dtype: Option<Dtype>,
     v3: bool,
+}
+
+impl Vlen {
+    /// Whether an element is a list of whole numbers of items.
+    fn whole(&self, index: usize, element: &[u8]) -> Result<()> {
+        let size = self.item.map_or(1, |item| item.size);
+        match element.len() % size {
+            0 => Ok(()),
+            _ => Err(ErrorKind::Filter.context(format!(
+                "{}: element {index} of {} bytes is no list of items of {size} bytes",
+                self.name,
+                element.len()
+            ))),
+        }
+    }
 }
 
 impl ElementCodec for Vlen {
@@ -69,10 +112,12 @@ impl ElementCodec for Vlen {
     }
 
     fn to_json(&self) -> Json {
-        match self.v3 {
-            false => json!({"id": self.name}),
-            true => json!({"name": self.name, "configuration": {}}),
-        }
+        let name = match (&self.dtype, self.v3) {
+            (Some(_), true) => "numcodecs.vlen-array",
+            _ => self.name,
+        };
+        let members = self.dtype.as_ref().map_or_else(|| json!({}), |dtype| json!({"dtype": dtype.json()}));
+        describe(if self.v3 { ZarrFormat::V3 } else { ZarrFormat::V2 }, self.name, name, members)
     }
 
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
@@ -84,6 +129,7 @@ impl ElementCodec for Vlen {
         out.extend_from_slice(&number(elements.len(), "elements")?.to_le_bytes());
         for (index, element) in elements.iter().enumerate() {
             let bytes = element.as_bytes();
+            self.whole(index, bytes)?;
             if self.utf8
                 && let Err(error) = std::str::from_utf8(bytes)
             {
@@ -126,6 +172,7 @@ impl ElementCodec for Vlen {
                 let at = src.len() - rest.len();
                 return Err(failed(format!("element {index} at byte {at} reaches beyond the {} bytes", src.len())));
             };
+            self.whole(index, bytes)?;
             if self.utf8
                 && let Err(error) = std::str::from_utf8(bytes)
             {
@@ -220,6 +267,29 @@ mod tests {
         let need = 1000 * size_of::<NcString>();
         assert_eq!(utf8().decode(&bomb, 1000, need).unwrap().len(), 1000);
         assert!(utf8().decode(&bomb, 1000, need - 1).unwrap_err().to_string().contains("limit"));
+    }
+
+    #[test]
+    fn lists_of_numbers() {
+        let json = json!({"id": "vlen-array", "dtype": "<i2"});
+        let codec = VlenArrayClass.parse(&json).unwrap();
+        assert_eq!(codec.to_json(), json);
+        assert_eq!(codec.item(), Some(ItemType::of(NcType::Short, false)));
+        // numcodecs.VLenArray("<i2").encode([[1, 2], [], [-1]])
+        let foreign = b"\x03\0\0\0\x04\0\0\0\x01\0\x02\0\0\0\0\0\x02\0\0\0\xff\xff";
+        let elements = [&b"\x01\0\x02\0"[..], b"", b"\xff\xff"].map(NcString::from);
+        assert_eq!(codec.decode(foreign, 3, LIMIT).unwrap(), elements);
+        let mut out = Vec::new();
+        codec.encode(&elements, &mut out).unwrap();
+        assert_eq!(out, foreign);
+        let odd = [NcString::from(&b"abc"[..])];
+        assert!(codec.encode(&odd, &mut out).unwrap_err().to_string().contains("element 0 of 3 bytes"));
+        assert!(codec.decode(b"\x01\0\0\0\x03\0\0\0abc", 1, LIMIT).is_err());
+        let v3 = json!({"name": "numcodecs.vlen-array", "configuration": {"dtype": "float32"}});
+        assert_eq!(VlenArrayClass.parse(&v3).unwrap().to_json(), v3);
+        for wrong in [json!({"id": "vlen-array"}), json!({"dtype": "|O"}), json!("vlen-array")] {
+            assert_eq!(VlenArrayClass.parse(&wrong).unwrap_err().kind(), ErrorKind::Filter);
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn the_table_names_what_the_features_say() {
 #[test]
 fn the_element_codecs_are_there() {
     let names: Vec<_> = filters::BUILTIN_ELEMENTS.iter().map(|class| class.names()[0]).collect();
-    let mut expected = vec!["vlen-utf8", "vlen-bytes"];
+    let mut expected = vec!["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle"];
     expected.extend(cfg!(feature = "numeric").then_some("categorize"));
     assert_eq!(names, expected);
     assert_eq!(inventory::iter::<ElementPlugin>().count(), names.len());

@@ -1,0 +1,191 @@
+//! Codecs of Python objects: json2 and msgpack2, as far as the objects are text; and pickle, which is refused.
+//!
+//! * Stored: one list, of the elements, then the type string (`|O`), then the shape
+//! * The elements stand in one flat list, or nested as the shape says; a scalar's shape is `[]`
+//!
+//! Null is read as empty text, for it is what Python writes where nothing was. An object of any other kind is an error
+//! that names it. Written is always a flat list. Nested lists tell elements by index whatever order the array has, but
+//! the library that wrote them reads them back in the order of the array: where the two differ, they are refused.
+
+mod json2;
+mod msgpack;
+mod msgpack2;
+mod pickle;
+
+pub use json2::Json2Class;
+pub use msgpack2::Msgpack2Class;
+pub use pickle::PickleClass;
+
+use dispatch::ElementChunk;
+use model::{Error, ErrorKind, NcString, Result};
+
+/// One value of a list.
+#[derive(Debug, PartialEq)]
+enum Node {
+    Text(NcString),
+    Null,
+    Number(u64),
+    List(Vec<Node>),
+    /// What is none of these, by its kind.
+    Other(&'static str),
+}
+
+impl Node {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Null => "null",
+            Self::Number(_) => "a number",
+            Self::List(_) => "a list",
+            Self::Other(kind) => kind,
+        }
+    }
+}
+
+/// Memory that may still be taken.
+struct Budget {
+    limit: usize,
+    left: usize,
+}
+
+impl Budget {
+    fn new(limit: usize) -> Self {
+        Self { limit, left: limit }
+    }
+
+    /// Takes memory for a value with so many bytes of text.
+    fn take(&mut self, text: usize) -> std::result::Result<(), String> {
+        let need = size_of::<Node>().saturating_add(text);
+        self.left = self
+            .left
+            .checked_sub(need)
+            .ok_or_else(|| format!("the values exceed the limit of {} bytes", self.limit))?;
+        Ok(())
+    }
+}
+
+/// What a codec learns of its chunks: whether nested lists are in the order of the elements.
+#[derive(Debug, Clone, Copy, Default)]
+struct Order {
+    first_fastest: bool,
+}
+
+impl Order {
+    fn of(chunk: &ElementChunk<'_>) -> Self {
+        Self { first_fastest: chunk.first_fastest && chunk.shape.len() > 1 }
+    }
+}
+
+/// The elements of a stored list.
+fn elements(name: &str, mut list: Vec<Node>, count: usize, order: Order) -> Result<Vec<NcString>> {
+    let failed = |what: String| ErrorKind::Filter.context(format!("{name}: {what}"));
+    let (shape, dtype) = (list.pop(), list.pop());
+    let (Some(Node::List(shape)), Some(Node::Text(dtype))) = (shape, dtype) else {
+        return Err(failed("expected a list that ends with a type and a shape".into()));
+    };
+    let text = dtype.as_bytes();
+    if !matches!(text, b"|O" | b"O" | b"object") && !text.iter().take(2).any(|&byte| byte == b'U') {
+        return Err(failed(format!("expected type |O, found {:?}", String::from_utf8_lossy(text))));
+    }
+    let lens = shape.iter().map(|len| match len {
+        Node::Number(len) => usize::try_from(*len).ok(),
+        _ => None,
+    });
+    let shape: Vec<usize> =
+        lens.collect::<Option<_>>().ok_or_else(|| failed("expected a shape of whole numbers".into()))?;
+    let found = shape.iter().try_fold(1usize, |product, &len| product.checked_mul(len));
+    if found != Some(count) {
+        return Err(failed(format!("expected {count} elements, found shape {shape:?}")));
+    }
+    if shape.len() > 1 && order.first_fastest {
+        return Err(failed(format!("nested lists of shape {shape:?} in an array of order F have no agreed meaning")));
+    }
+    // Every element is a value that is there, so this is bounded by what was read.
+    let mut elements = Vec::new();
+    // A scalar is a list of one.
+    let shape = if shape.is_empty() { vec![1] } else { shape };
+    flatten(name, list, &shape, &mut elements)?;
+    Ok(elements)
+}
+
+fn flatten(name: &str, list: Vec<Node>, shape: &[usize], out: &mut Vec<NcString>) -> Result<()> {
+    let failed = |what: String| -> Error { ErrorKind::Filter.context(format!("{name}: {what}")) };
+    let Some((&len, inner)) = shape.split_first() else { return Ok(()) };
+    if list.len() != len {
+        return Err(failed(format!("expected a list of {len} values at element {}, found {}", out.len(), list.len())));
+    }
+    for node in list {
+        match node {
+            Node::List(list) if !inner.is_empty() => flatten(name, list, inner, out)?,
+            Node::Text(text) if inner.is_empty() => out.push(text),
+            Node::Null if inner.is_empty() => out.push(NcString::new()),
+            other => {
+                let expected = if inner.is_empty() { "text" } else { "a list" };
+                let index = out.len();
+                return Err(failed(format!("element {index}: expected {expected}, found {}", other.kind())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An element as text.
+fn text<'e>(name: &str, index: usize, element: &'e NcString) -> Result<&'e str> {
+    std::str::from_utf8(element.as_bytes()).map_err(|error| {
+        let at = error.valid_up_to();
+        ErrorKind::Filter.context(format!("{name}: element {index} is not UTF-8 at byte {at}")).caused_by(error)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(texts: &[&str]) -> Vec<Node> {
+        texts.iter().map(|&text| Node::Text(text.into())).collect()
+    }
+
+    fn stored(mut values: Vec<Node>, dtype: &str, shape: &[u64]) -> Vec<Node> {
+        values.push(Node::Text(dtype.into()));
+        values.push(Node::List(shape.iter().map(|&len| Node::Number(len)).collect()));
+        values
+    }
+
+    #[test]
+    fn lists_of_every_shape() {
+        let order = Order::default();
+        let texts = |texts: &[&str]| texts.iter().map(|&text| NcString::from(text)).collect::<Vec<_>>();
+        assert_eq!(elements("x", stored(list(&["a", "b"]), "|O", &[2]), 2, order).unwrap(), texts(&["a", "b"]));
+        assert_eq!(elements("x", stored(list(&["a"]), "|O", &[]), 1, order).unwrap(), texts(&["a"]));
+        assert_eq!(elements("x", stored(vec![], "|O", &[0]), 0, order).unwrap(), texts(&[]));
+        assert_eq!(elements("x", stored(vec![Node::Null], "<U3", &[1]), 1, order).unwrap(), texts(&[""]));
+        let nested = || stored(vec![Node::List(list(&["a", "b"])), Node::List(list(&["c", "d"]))], "|O", &[2, 2]);
+        assert_eq!(elements("x", nested(), 4, order).unwrap(), texts(&["a", "b", "c", "d"]));
+        let first_fastest = Order::of(&ElementChunk { shape: &[2, 2], first_fastest: true });
+        assert!(elements("x", nested(), 4, first_fastest).unwrap_err().to_string().contains("order F"));
+        // Flat ones are in the order of the array, and one dimension has one order.
+        let flat = stored(list(&["a", "b"]), "|O", &[2]);
+        assert_eq!(elements("x", flat, 2, first_fastest).unwrap(), texts(&["a", "b"]));
+    }
+
+    #[test]
+    fn what_is_no_text_is_told() {
+        let one = |node| stored(vec![node], "|O", &[1]);
+        for (list, count, about) in [
+            (vec![], 0, "ends with a type and a shape"),
+            (list(&["a", "|O"]), 1, "ends with a type and a shape"),
+            (stored(list(&["a"]), "<i4", &[1]), 1, "expected type |O"),
+            (stored(list(&["a"]), "|O", &[2]), 1, "expected 1 elements, found shape [2]"),
+            (stored(list(&["a"]), "|O", &[2]), 2, "list of 2 values"),
+            (stored(list(&["a"]), "|O", &[u64::MAX, u64::MAX]), 1, "found shape"),
+            (stored(list(&["a", "b"]), "|O", &[1, 2]), 2, "list of 1 values at element 0, found 2"),
+            (stored(list(&["a"]), "|O", &[1, 1]), 1, "element 0: expected a list, found text"),
+            (one(Node::Number(3)), 1, "element 0: expected text, found a number"),
+            (one(Node::List(list(&["a"]))), 1, "element 0: expected text, found a list"),
+            (one(Node::Other("bytes")), 1, "found bytes"),
+        ] {
+            let error = elements("x", list, count, Order::default()).unwrap_err();
+            assert!(error.kind() == ErrorKind::Filter && error.to_string().contains(about), "{error}");
+        }
+    }
+}

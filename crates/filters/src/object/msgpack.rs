@@ -1,0 +1,127 @@
+//! MessagePack, as much of it as lists of text are made of: [`read`] and the writing of text and numbers.
+//!
+//! Source: the MessagePack specification.
+
+use model::NcString;
+
+use super::{Budget, Node};
+
+/// Deeper lists are no array's.
+const DEPTH: usize = 64;
+
+/// Reads the value that all of `src` is.
+pub(super) fn read(src: &[u8], budget: &mut Budget) -> Result<Node, String> {
+    let mut reader = Reader { src, at: 0, budget };
+    let node = reader.node(DEPTH)?;
+    match src.len() - reader.at {
+        0 => Ok(node),
+        more => Err(format!("{more} bytes are left over")),
+    }
+}
+
+struct Reader<'a> {
+    src: &'a [u8],
+    at: usize,
+    budget: &'a mut Budget,
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
+        let rest = self.src.get(self.at..).unwrap_or_default();
+        match rest.get(..len) {
+            Some(bytes) => {
+                self.at += len;
+                Ok(bytes)
+            }
+            None => Err(format!("{len} bytes expected at byte {}, {} are there", self.at, rest.len())),
+        }
+    }
+
+    /// A number of `len` bytes, at most 8.
+    fn number(&mut self, len: usize) -> Result<u64, String> {
+        Ok(self.bytes(len)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+
+    fn len(&mut self, len: usize) -> Result<usize, String> {
+        usize::try_from(self.number(len)?).map_err(|_| "a length beyond memory".to_owned())
+    }
+
+    fn node(&mut self, depth: usize) -> Result<Node, String> {
+        let from = self.at;
+        self.budget.take(0)?;
+        match self.number(1)? as u8 {
+            small @ 0..=0x7f => Ok(Node::Number(small.into())),
+            list @ 0x90..=0x9f => self.list(usize::from(list & 0x0f), depth),
+            text @ 0xa0..=0xbf => self.text(usize::from(text & 0x1f)),
+            0xc0 => Ok(Node::Null),
+            size @ 0xcc..=0xcf => Ok(Node::Number(self.number(1 << (size - 0xcc))?)),
+            size @ 0xd9..=0xdb => {
+                let len = self.len(1 << (size - 0xd9))?;
+                self.text(len)
+            }
+            size @ 0xdc..=0xdd => {
+                let len = self.len(2 << (size - 0xdc))?;
+                self.list(len, depth)
+            }
+            // Nothing of these is needed to tell that it is none of ours: the rest of the list does not matter.
+            other => {
+                let kind = match other {
+                    0x80..=0x8f | 0xde | 0xdf => "a map",
+                    0xc2 | 0xc3 => "a truth value",
+                    0xc4..=0xc6 => "bytes",
+                    0xca | 0xcb => "a number with a fraction",
+                    0xd0..=0xd3 | 0xe0..=0xff => "a signed number",
+                    _ => "something else",
+                };
+                Err(format!("expected text at byte {from}, found {kind}"))
+            }
+        }
+    }
+
+    fn text(&mut self, len: usize) -> Result<Node, String> {
+        let bytes = self.bytes(len)?;
+        self.budget.take(len)?;
+        Ok(Node::Text(NcString::from(bytes)))
+    }
+
+    fn list(&mut self, len: usize, depth: usize) -> Result<Node, String> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(format!("lists in more than {DEPTH} lists")) };
+        // Memory grows with what is there, not with what is announced.
+        let mut list = Vec::new();
+        for _ in 0..len {
+            list.push(self.node(depth)?);
+        }
+        Ok(Node::List(list))
+    }
+}
+
+/// Appends the head of a list.
+pub(super) fn put_list(out: &mut Vec<u8>, len: u32) {
+    put_head(out, len, 0x90, 16, [None, Some(0xdc), Some(0xdd)]);
+}
+
+/// Appends text. `raw`: in the form that has no length of one byte.
+pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8], len: u32, raw: bool) {
+    put_head(out, len, 0xa0, 32, [(!raw).then_some(0xd9), Some(0xda), Some(0xdb)]);
+    out.extend_from_slice(text);
+}
+
+/// Appends a number.
+pub(super) fn put_number(out: &mut Vec<u8>, number: u32) {
+    put_head(out, number, 0, 128, [Some(0xcc), Some(0xcd), Some(0xce)]);
+}
+
+/// A number below `few` together with its mark, or a mark for 1, 2 or 4 bytes and the number.
+fn put_head(out: &mut Vec<u8>, number: u32, mark: u8, few: u32, marks: [Option<u8>; 3]) {
+    let [_, _, _, low] = number.to_be_bytes();
+    if number < few {
+        return out.push(mark | low);
+    }
+    for (mark, size) in marks.into_iter().zip([1, 2, 4]) {
+        let Some(mark) = mark else { continue };
+        if size == 4 || number >> (8 * size) == 0 {
+            out.push(mark);
+            return out.extend_from_slice(&number.to_be_bytes()[4 - size..]);
+        }
+    }
+}

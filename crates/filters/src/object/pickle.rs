@@ -1,0 +1,38 @@
+//! Pickled objects (codec id `pickle`): refused.
+//!
+//! Reading a pickle runs what it says. It is known here only to be refused by name.
+
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use model::{ErrorKind, Result};
+
+/// The class of `pickle`.
+pub struct PickleClass;
+
+inventory::submit! { ElementPlugin(&PickleClass) }
+
+impl ElementClass for PickleClass {
+    fn names(&self) -> &'static [&'static str] {
+        &["pickle", "numcodecs.pickle"]
+    }
+
+    fn about(&self) -> &'static str {
+        "Python's objects: always refused, for reading them runs code"
+    }
+
+    fn parse(&self, _codec: &Json) -> Result<Box<dyn ElementCodec>> {
+        Err(ErrorKind::BadType.context("codec \"pickle\" is refused: reading a pickle can run any code"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn it_is_refused_by_name() {
+        let error = PickleClass.parse(&json!({"id": "pickle", "protocol": 4})).unwrap_err();
+        assert!(error.kind() == ErrorKind::BadType && error.to_string().contains("\"pickle\" is refused"), "{error}");
+    }
+}
