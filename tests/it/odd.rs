@@ -24,7 +24,7 @@ fn one_bad_variable_does_not_close_the_file() {
     for (name, from, to) in [
         ("codec", r#""compressor": null"#, r#""compressor": {"id": "nosuch"}"#),
         ("filter", r#""filters": null"#, r#""filters": [{"id": "nosuch", "level": 1}]"#),
-        ("dtype", r#""<i4""#, r#""<c16""#),
+        ("dtype", r#""<i4""#, r#""<c32""#),
         ("fill", r#""fill_value": 0"#, r#""fill_value": "many""#),
     ] {
         put(&store, &format!("{name}/.zarray"), INTS.replace(from, to));
@@ -37,7 +37,7 @@ fn one_bad_variable_does_not_close_the_file() {
     for (name, kind, named) in [
         ("codec", ErrorKind::NoFilter, "nosuch"),
         ("filter", ErrorKind::NoFilter, "nosuch"),
-        ("dtype", ErrorKind::BadType, "<c16"),
+        ("dtype", ErrorKind::BadType, "<c32"),
         ("fill", ErrorKind::NcZarr, "fill_value"),
     ] {
         let variable = file.variable(name).unwrap();

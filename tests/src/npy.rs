@@ -2,6 +2,9 @@
 //!
 //! Source: NumPy's `numpy.lib.format`.
 
+use nczarr::model::{TimeStep, TimeUnit};
+use serde_json::Value;
+
 /// An array as a `.npy` file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Npy {
@@ -36,7 +39,7 @@ impl Npy {
         let descr = member(header, "descr")?;
         let descr = match descr.strip_prefix('\'') {
             Some(text) => text.split_once('\'').ok_or("descr is not closed")?.0,
-            None => descr.split_once("], 'fortran_order'").map_or(descr, |(list, _)| list),
+            None => descr.split_once(", 'fortran_order'").map_or(descr, |(list, _)| list),
         };
         let (shape, _) = member(header, "shape")?
             .strip_prefix('(')
@@ -58,6 +61,42 @@ impl Npy {
         Some((order, kind, chars.as_str().parse().ok()?))
     }
 
+    /// The unit of a type of time: `<M8[25us]`.
+    pub fn time(&self) -> Option<TimeUnit> {
+        let span = self.descr.get(1..2)? == "m";
+        let rest = self.descr.get(1..)?.strip_prefix(['M', 'm'])?.strip_prefix('8')?;
+        let Some(unit) = rest.strip_prefix('[').and_then(|unit| unit.strip_suffix(']')) else {
+            return rest.is_empty().then_some(TimeUnit { span, step: None });
+        };
+        let (times, code) = unit.split_at(unit.bytes().take_while(u8::is_ascii_digit).count());
+        let times = if times.is_empty() { 1 } else { times.parse().ok()? };
+        Some(TimeUnit { span, step: Some((times, TimeStep::from_code(code)?)) })
+    }
+
+    /// The elements of a record type with every field in this machine's byte order.
+    ///
+    /// # Errors
+    /// If it is no record type, or one of fields that are not looked at.
+    pub fn record(&self) -> Result<Vec<u8>, String> {
+        // The list of a Python program is one of JSON, but for its brackets and quotes.
+        let json = self.descr.replace('(', "[").replace(')', "]").replace('\'', "\"").replace(",]", "]");
+        let list = serde_json::from_str(&json).map_err(|error| format!("{}: {error}", self.descr))?;
+        let mut sizes = Vec::new();
+        runs(&list, &mut sizes)?;
+        let mut bytes = self.data.clone();
+        let mut rest = &mut bytes[..];
+        while !rest.is_empty() {
+            for &(size, count, big) in &sizes {
+                let (run, more) = rest.split_at_mut_checked(size * count).ok_or("not a whole number of records")?;
+                if big != cfg!(target_endian = "big") {
+                    run.chunks_mut(size).for_each(<[u8]>::reverse);
+                }
+                rest = more;
+            }
+        }
+        Ok(bytes)
+    }
+
     /// The elements of a text type (`S` or `U`), without the zeros they are padded with.
     ///
     /// # Errors
@@ -72,6 +111,33 @@ impl Npy {
             _ => Err(format!("{} is no text type", self.descr)),
         }
     }
+}
+
+/// Size, number and byte order of the numbers that a record consists of, one run after another.
+fn runs(list: &Value, sizes: &mut Vec<(usize, usize, bool)>) -> Result<(), String> {
+    for field in list.as_array().ok_or("no list of fields")? {
+        let count = match &field[2] {
+            Value::Null => 1,
+            Value::Number(count) => count.as_u64().unwrap_or(0) as usize,
+            shape => shape.as_array().into_iter().flatten().map(|len| len.as_u64().unwrap_or(0) as usize).product(),
+        };
+        let Some(dtype) = field[1].as_str() else {
+            for _ in 0..count {
+                runs(&field[1], sizes)?;
+            }
+            continue;
+        };
+        let (order, kind) = (dtype.starts_with('>'), dtype.get(1..2).unwrap_or(""));
+        let size: usize = dtype.get(2..).and_then(|size| size.parse().ok()).ok_or_else(|| format!("field {field}"))?;
+        sizes.push(match kind {
+            "S" | "V" => (1, size * count, false),
+            "U" => (4, size * count, order),
+            "c" => (size / 2, 2 * count, order),
+            "f" if size == 2 => return Err(format!("field {field}")),
+            _ => (size, count, order),
+        });
+    }
+    Ok(())
 }
 
 fn trimmed(item: &[u8]) -> &[u8] {

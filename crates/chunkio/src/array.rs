@@ -3,16 +3,18 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, ElementChunk, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
+use dispatch::{CacheConfig, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
+use model::convert::Half;
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
+use crate::elements::Elements;
 use crate::grid::Grid;
 use crate::keeper::Keeper;
 use crate::kernel::Convert;
 use crate::numbers::Numbers;
 use crate::plan::{Plan, Source};
 use crate::strings::{Cell, Strings, Text, fill_string};
-use crate::{ArraySpec, Element, Order, read, strings, write};
+use crate::{ArraySpec, Element, Order, Piece, read, strings, write};
 
 /// One array, ready to be read and written by any number of threads.
 #[derive(Debug)]
@@ -91,8 +93,10 @@ impl ChunkedArray {
         ErrorKind::Inval.context(format!("{name}: memory of {expected} {unit} expected, {found} found"))
     }
 
-    fn check_bytes(&self, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
-        let size = ty.size().ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
+    fn check_bytes(&self, form: &Numbers, slab: &Slab<'_>, ty: NcType, found: usize) -> Result<()> {
+        let own = (ty == form.ty).then(|| form.item());
+        let size =
+            own.or(ty.size()).ok_or_else(|| ErrorKind::BadType.context(format!("memory of type {}", ty.name())))?;
         let expected = byte_len(slab.len(), size)?;
         if expected != found { Err(self.wrong_memory(expected as u64, found, "bytes")) } else { Ok(()) }
     }
@@ -108,6 +112,7 @@ impl ChunkedArray {
 impl Kind {
     fn new(spec: ArraySpec) -> Result<Self> {
         let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, store, options, writable } = spec;
+        let mut stage = None;
         // Bytes of an element as stored, and in memory.
         let (item, held, big_endian) = match &element {
             Element::Number { ty, big_endian } => {
@@ -121,23 +126,39 @@ impl Kind {
                 let width = chars.checked_mul(4).ok_or_else(no_size)?;
                 (Some(width), width.max(1), *big_endian)
             }
+            Element::Time { big_endian, .. } => (Some(8), 8, *big_endian),
+            Element::Packed { pieces, .. } => {
+                let (own, stored, held) = Elements::new(pieces)?;
+                stage = own;
+                (Some(stored), held, cfg!(target_endian = "big"))
+            }
             Element::Variable(_) => (None, size_of::<NcString>(), false),
         };
         let number = matches!(element, Element::Number { .. });
+        let packed = matches!(element, Element::Packed { .. });
         let line = dims.last().filter(|dim| number && !dim.unlimited);
         let line = line.and_then(|dim| usize::try_from(dim.len.load(Ordering::Acquire)).ok());
         let grid = Grid::new(dims, chunk_shape, order, held, &options.limits)?;
         let elems = grid.elems;
         let elements = match &element {
             Element::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),
+            Element::Time { big_endian, .. } => ItemType::of(NcType::Int64, *big_endian),
+            Element::Packed { pieces, .. } => match pieces[..] {
+                [Piece::Halves { half: Half::Binary16, count: 1, big_endian }] => {
+                    ItemType { kind: ItemKind::Float, size: 2, big_endian }
+                }
+                _ => ItemType::bytes(item.unwrap_or(1)),
+            },
             _ => ItemType::bytes(item.unwrap_or(1).max(1)),
         };
         let source = Source {
+            held: if item.is_some() { held } else { 1 },
             item: item.unwrap_or(1).max(1),
             number,
             big_endian,
             elements,
-            bytes: item.map(|item| item * elems),
+            stage,
+            bytes: item.map(|item| if packed { held * elems } else { item * elems }),
             count: elems,
             row: grid.row,
             line,
@@ -145,19 +166,25 @@ impl Kind {
         };
         let plan = Plan::new(&source, filters)?;
         let text = match element {
-            Element::Number { ty, .. } => {
+            Element::Number { ty, .. } | Element::Packed { ty, .. } => {
                 let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;
                 return Ok(Self::Numbers(Keeper::new(name, grid, form, store, options, writable, elems * held)));
             }
             Element::Text { width } => Text::Fixed(Cell::Bytes(width)),
             Element::Utf32 { chars, big_endian } => Text::Fixed(Cell::Points { chars, big_endian }),
+            Element::Time { unit, big_endian } => Text::Fixed(Cell::Time { unit, big_endian }),
             Element::Variable(mut codec) => {
                 let chunk = ElementChunk { shape: &grid.chunk, first_fastest: order == Order::F };
                 codec.bind(&chunk).map_err(|error| error.at(format_args!("codec {}", codec.name())))?;
                 Text::Codec(codec)
             }
         };
-        let form = Strings { text, plan, fill: fill_string(fill.as_ref())?, elems, most: source.most };
+        let mut fill = fill_string(fill.as_ref())?;
+        if let Text::Fixed(Cell::Time { unit, .. }) = text {
+            // As it reads when it was stored.
+            fill = NcString::from(unit.format(fill.to_str().and_then(|fill| unit.parse(fill))?));
+        }
+        let form = Strings { text, plan, fill, elems, most: source.most };
         Ok(Self::Strings(Keeper::new(name, grid, form, store, options, writable, elems * held)))
     }
 }
@@ -180,7 +207,7 @@ impl VarData for ChunkedArray {
         let any = self.check(slab, false)?;
         match (&self.kind, out) {
             (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
-                self.check_bytes(slab, ty, out.capacity())?;
+                self.check_bytes(&keeper.form, slab, ty, out.capacity())?;
                 model::convert::check(keeper.form.ty, ty).map_err(|error| error.at(&keeper.name))?;
                 if any { read::get(keeper, slab, ty, out) } else { Ok(()) }
             }
@@ -203,7 +230,7 @@ impl VarData for ChunkedArray {
         let any = self.check(slab, false)?;
         match (&self.kind, out) {
             (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
-                self.check_bytes(slab, ty, out.capacity())?;
+                self.check_bytes(&keeper.form, slab, ty, out.capacity())?;
                 let form = &keeper.form;
                 let convert = Convert::scaling(form.ty, ty, linear).map_err(|error| error.at(&keeper.name))?;
                 if any { read::get_with(keeper, slab, Some(convert), out) } else { Ok(()) }
@@ -217,7 +244,7 @@ impl VarData for ChunkedArray {
         let any = self.check(slab, true)?;
         let result = match (&self.kind, data) {
             (Kind::Numbers(keeper), MemRef::Fixed { ty, bytes }) => {
-                self.check_bytes(slab, ty, bytes.len())?;
+                self.check_bytes(&keeper.form, slab, ty, bytes.len())?;
                 model::convert::check(ty, keeper.form.ty).map_err(|error| error.at(&keeper.name))?;
                 if any { write::put(keeper, slab, ty, bytes) } else { Ok(()) }
             }

@@ -10,6 +10,7 @@ mod array;
 #[allow(unsafe_code)]
 mod cache;
 mod claims;
+mod elements;
 mod flat;
 mod flush;
 mod grid;
@@ -34,5 +35,6 @@ mod threads;
 mod write;
 
 pub use array::ChunkedArray;
+pub use elements::{pack, unpack};
 pub use flat::{ByteStore, FlatArray, FlatSpec, Short};
-pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order};
+pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order, Piece};

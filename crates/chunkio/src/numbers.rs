@@ -3,7 +3,7 @@
 //! Stored bytes become that in one pass of a kernel after the called filters; see [`crate::read`] and
 //! [`crate::write`] for transfers that never make it whole.
 
-use model::convert;
+use model::convert::{self, Half};
 use model::{ErrorKind, NcType, Result, Values};
 
 use crate::keeper::Form;
@@ -31,6 +31,7 @@ impl Numbers {
             None => vec![0; item],
             Some(values) => fill_bytes(values, ty, item)?,
         };
+        let fill = plan.half.map_or(Ok(fill.clone()), |half| halved(&fill, half))?;
         Ok(Self { ty, plan, fill, elems, whole: Part::whole(elems) })
     }
 
@@ -48,6 +49,13 @@ impl Numbers {
     pub(crate) fn kept(&self) -> Layout {
         Layout::native(self.item())
     }
+}
+
+/// A single as the half float it is stored as.
+fn halved(fill: &[u8], half: Half) -> Result<Vec<u8>> {
+    let one =
+        fill.try_into().map(f32::from_ne_bytes).map_err(|_| ErrorKind::Internal.context("a fill value of a single"))?;
+    Ok(half.nearest(one.into()).to_ne_bytes().to_vec())
 }
 
 fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {

@@ -5,8 +5,10 @@
 //! stages, never a filter's name.
 
 use dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
+use model::convert::Half;
 use model::{Error, ErrorKind, Result};
 
+use crate::elements::Elements;
 use crate::kernel::Layout;
 use crate::memory::{Pair, Scratch, fill_vec};
 
@@ -23,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) layout: Layout,
     /// Those bytes; `None` if elements have no fixed size.
     pub(crate) bytes: Option<usize>,
+    /// Whether the elements are stored as half floats, so that what is written must be one.
+    pub(crate) half: Option<Half>,
     /// More stored bytes than this are not a chunk.
     pub(crate) limit: usize,
     /// The called filters in the order of encoding, each with the most bytes it may decode to.
@@ -32,14 +36,18 @@ pub(crate) struct Plan {
 /// What the plan is compiled from.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Bytes of an element; 1 if that is not fixed.
+    /// Bytes of an element in memory; 1 if that is not fixed.
+    pub(crate) held: usize,
+    /// Bytes of an element as stored; 1 if that is not fixed.
     pub(crate) item: usize,
+    /// What makes stored elements of those in memory and back, where more than the order of their bytes differs.
+    pub(crate) stage: Option<Elements>,
     /// Whether the kernels know such elements, so that stages may be folded.
     pub(crate) number: bool,
     pub(crate) big_endian: bool,
     /// The elements, as filters are told of them.
     pub(crate) elements: ItemType,
-    /// Bytes of a chunk before the filters; `None` if that is not fixed.
+    /// Bytes of a chunk in memory; `None` if that is not fixed.
     pub(crate) bytes: Option<usize>,
     /// Elements of a chunk.
     pub(crate) count: usize,
@@ -66,9 +74,14 @@ impl Plan {
     /// What a filter says of the chunks it would work on.
     pub(crate) fn new(source: &Source, filters: Vec<Box<dyn Filter>>) -> Result<Self> {
         let mut layout =
-            Layout { item: source.item, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
+            Layout { item: source.held, planes: false, swap: source.big_endian != cfg!(target_endian = "big") };
         let mut called: Vec<(Box<dyn Filter>, usize)> = Vec::new();
         let mut bound = source.bytes;
+        if let Some(stage) = &source.stage {
+            layout.swap = false;
+            called.push((Box::new(stage.clone()), bound.unwrap_or(0)));
+            bound = bound.and_then(|bytes| stage.encode_bound(bytes));
+        }
         let mut entering = source.elements;
         for mut filter in filters {
             let info = ChunkInfo {
@@ -96,7 +109,8 @@ impl Plan {
             called.push((filter, room));
         }
         let limit = bound.map_or(source.most, |bytes| bytes.saturating_mul(2)).saturating_add(SLACK);
-        Ok(Self { layout, bytes: source.bytes, limit, filters: called })
+        let half = source.stage.as_ref().and_then(Elements::half);
+        Ok(Self { layout, bytes: source.bytes, half, limit, filters: called })
     }
 
     /// Whether stored bytes are the elements as they are in memory.

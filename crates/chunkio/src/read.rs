@@ -34,7 +34,7 @@ struct Get<'a> {
     projection: &'a Projection,
     board: &'a Board<'a>,
     convert: Option<Convert>,
-    /// An unwritten element of the memory type, and whether it is out of its range.
+    /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
     fill: [u8; 8],
     fill_out_of_range: bool,
     mem_item: usize,
@@ -125,14 +125,12 @@ pub(crate) fn get_with(
     .and_then(|outcome| outcome)
 }
 
-/// An unwritten element of the memory type, and whether it is out of its range.
+/// An unwritten element of the memory type, if that is another, and whether it is out of its range.
 fn convert_fill(form: &Numbers, convert: Option<&Convert>) -> ([u8; 8], bool) {
     if let Some(convert) = convert {
         return convert.element(&form.fill);
     }
-    let mut fill = [0; 8];
-    fill[..form.fill.len()].copy_from_slice(&form.fill);
-    (fill, false)
+    ([0; 8], false)
 }
 
 impl Get<'_> {
@@ -296,7 +294,8 @@ impl Get<'_> {
     fn missing(&self, slot: Slot<'_>, part: &Part) -> Result<()> {
         let keeper = self.keeper;
         keeper.missing(&part.index)?;
-        slot.fill(&self.fill[..self.mem_item], part);
+        let own = &keeper.form.fill;
+        slot.fill(if self.convert.is_some() { &self.fill[..self.mem_item] } else { own }, part);
         self.moved(part, self.fill_out_of_range);
         Ok(())
     }

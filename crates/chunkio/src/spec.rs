@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use dispatch::{ElementCodec, Filter, Key, Options, ZMap};
-use model::{NcType, Values};
+use model::convert::Half;
+use model::{NcType, TimeUnit, Values};
 
 /// How one element is stored.
 #[derive(Debug, Clone)]
@@ -30,8 +31,51 @@ pub enum Element {
         /// Whether each code point's most significant byte comes first.
         big_endian: bool,
     },
+    /// Instants or spans of time, counted in 64 bits; presented as strings.
+    Time {
+        /// What is counted.
+        unit: TimeUnit,
+        /// Whether the most significant byte comes first.
+        big_endian: bool,
+    },
+    /// Elements of several parts, each stored in its own way, one after another without gaps.
+    ///
+    /// As [`NcType::Float`] of one half float they are numbers like others; as a user-defined type they are what their
+    /// pieces are in memory, one after another.
+    Packed {
+        /// The type presented: `Float`, or a user-defined type of fixed size.
+        ty: NcType,
+        /// Their parts; together an element of the type.
+        pieces: Vec<Piece>,
+    },
     /// Elements of variable length, made bytes by a codec; presented as strings.
     Variable(Box<dyn ElementCodec>),
+}
+
+/// A part of an [`Element::Packed`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// So many bytes, the same in memory.
+    Bytes(usize),
+    /// Numbers, in this machine's byte order in memory.
+    Numbers {
+        /// Bytes of each.
+        size: usize,
+        /// How many.
+        count: usize,
+        /// Whether their most significant byte comes first.
+        big_endian: bool,
+    },
+    /// Floats of 16 bits, singles in memory.
+    Halves {
+        /// Which.
+        half: Half,
+        /// How many.
+        count: usize,
+        /// Whether their most significant byte comes first.
+        big_endian: bool,
+    },
 }
 
 /// The layout of elements inside a chunk.

@@ -42,7 +42,10 @@ pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &
 /// Writes a slab that was checked and is not empty.
 pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
     let form = &keeper.form;
-    let convert = Convert::writing(ty, form.ty)?;
+    let convert = match form.plan.half {
+        Some(half) => Some(Convert::halving(ty, half)?),
+        None => Convert::writing(ty, form.ty)?,
+    };
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
     let projection = Projection::new(&keeper.grid, slab, &writable_shape(keeper, slab))?;
     let outcome = Outcome::new(&keeper.options, bytes.len());

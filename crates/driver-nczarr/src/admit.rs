@@ -9,7 +9,9 @@ use model::{DimId, Edit, Endian, Error, ErrorKind, GroupId, Model, NcType, Resul
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dataset::{State, VarState, ZarrDataset};
 use crate::dtype::Kind;
+use crate::flavour::Flavour;
 use crate::plan::{instance, maxstrlen};
+use crate::types;
 
 /// A chunk's key is at most this much longer than its variable's.
 const CHUNK_NAME: usize = 64;
@@ -162,8 +164,9 @@ impl Look<'_> {
         match *edit {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
             Edit::DefVar { group, name, xtype, .. } => {
-                if !xtype.is_atomic() {
-                    return Err(no_user_types());
+                if let NcType::User(ty) = xtype {
+                    self.check_user_types()?;
+                    types::stored(self.model, ty, Endian::Native)?;
                 }
                 self.check_node(group, name)
             }
@@ -208,14 +211,20 @@ impl Look<'_> {
                 instance(filter, &self.dataset.registry)?;
                 self.relayout(var, Late::Layout)
             }
-            Edit::DefCompound { .. }
-            | Edit::InsertField { .. }
-            | Edit::DefVlen { .. }
-            | Edit::DefEnum { .. }
-            | Edit::InsertEnum { .. }
-            | Edit::DefOpaque { .. } => Err(no_user_types()),
+            // Whether a record can be stored, is known when a variable is one.
+            Edit::DefCompound { .. } | Edit::InsertField { .. } | Edit::DefOpaque { .. } => self.check_user_types(),
+            Edit::DefVlen { name, .. } | Edit::DefEnum { name, .. } => {
+                self.check_user_types()?;
+                Err(ErrorKind::NotNc4.context(format!("type {name}: Zarr has neither vlens nor enums")))
+            }
+            Edit::InsertEnum { .. } => Err(no_user_types()),
             _ => Err(ErrorKind::Inval.context("NCZarr does not know this edit")),
         }
+    }
+
+    /// Whether the format holds user-defined types.
+    fn check_user_types(&self) -> Result<()> {
+        if self.dataset.flavour == Flavour::Zarr { Ok(()) } else { Err(no_user_types()) }
     }
 
     /// Whether a variable or group of this name can be made.
@@ -258,7 +267,10 @@ impl Look<'_> {
 
     fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<()> {
         self.check_att_name(group, var, name)?;
-        attrs::check(values).map_err(|error| error.at(name))?;
+        let is_fill = var.is_some() && name == FILL_VALUE;
+        if !(is_fill && matches!(values, Values::User(..))) {
+            attrs::check(values).map_err(|error| error.at(name))?;
+        }
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT
             || name == MAXSTRLEN && is_string(self.model, var);
         if bad_width && maxstrlen(values).is_none_or(|width| width as u64 > self.dataset.options.limits.chunk) {
@@ -301,7 +313,7 @@ impl Look<'_> {
         filled.fill = model::VarFill::Value(value.clone());
         let dtype = match self.state.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) {
             Some(meta) => meta.dtype.clone(),
-            None => crate::dtype::DType::of(var.xtype, var.endian, 1, true)?,
+            None => self.dataset.planning().dtype(self.model, var, 1)?,
         };
         // The model says so when the type differs.
         if value.nc_type() != var.xtype {

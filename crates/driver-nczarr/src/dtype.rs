@@ -5,11 +5,16 @@
 //!
 //! Source: NumPy's type strings as the formats notes list them; the NCZarr manual for `>S1`.
 
+use std::sync::Arc;
+
 use chunkio::Element;
 use dispatch::{ItemKind, ItemType};
-use model::{Endian, ErrorKind, NcType, Result};
+use model::convert::Half;
+use model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
 
 use crate::json::{Value, text};
+use crate::record::Record;
+use crate::types;
 
 /// An element type as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +24,8 @@ pub(crate) struct DType {
     pub(crate) kind: Kind,
     /// Whether the most significant byte comes first.
     pub(crate) big_endian: bool,
+    /// The fields of a record.
+    pub(crate) record: Option<Arc<Record>>,
 }
 
 /// What a stored element is.
@@ -34,6 +41,16 @@ pub(crate) enum Kind {
     Text(usize),
     /// `<Un`: text in this many UCS-4 code points.
     Utf32(usize),
+    /// `<f2`, `bfloat16`: a float of 16 bits.
+    Half(Half),
+    /// `<c8`, `<c16`: two numbers of this type.
+    Complex(NcType),
+    /// `<M8[s]`, `<m8[s]`: a count of a unit of time; `counted`: presented as that, not as text.
+    Time { unit: TimeUnit, counted: bool },
+    /// `|Vn`: so many bytes.
+    Opaque(usize),
+    /// A list: fields.
+    Record,
     /// `|O`: what the object codec among the filters says.
     Object,
     /// Anything else: listed, but not readable.
@@ -41,7 +58,7 @@ pub(crate) enum Kind {
 }
 
 /// Type strings with longer elements are taken for damage: no chunk could hold one.
-const MAX_WIDTH: usize = 1 << 30;
+pub(crate) const MAX_WIDTH: usize = 1 << 30;
 
 impl DType {
     /// The type of a `dtype` member.
@@ -51,7 +68,11 @@ impl DType {
     pub(crate) fn parse(json: &Value<'_>) -> Result<Self> {
         match json {
             Value::String(name) => Ok(Self::from_name(name)),
-            Value::Array(_) => Ok(Self { text: text(json), kind: Kind::Other, big_endian: false }),
+            Value::Array(fields) => {
+                let record = Record::parse(fields).map(Arc::new);
+                let kind = if record.is_some() { Kind::Record } else { Kind::Other };
+                Ok(Self { text: text(json), kind, big_endian: false, record })
+            }
             other => {
                 Err(ErrorKind::NcZarr.context(format!("expected a type string or a list, found {}", other.kind())))
             }
@@ -60,11 +81,14 @@ impl DType {
 
     /// The type of a type string.
     pub(crate) fn from_name(name: &str) -> Self {
-        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>') }
+        Self { text: name.to_owned(), kind: Self::kind_of(name), big_endian: name.starts_with('>'), record: None }
     }
 
     /// What an element of a type string is.
     pub(crate) fn kind_of(name: &str) -> Kind {
+        if name == "bfloat16" {
+            return Kind::Half(Half::BFloat16);
+        }
         let (order, rest) = match name.as_bytes().first() {
             Some(b'<' | b'>' | b'|' | b'=') => name.split_at(1),
             _ => ("", name),
@@ -77,6 +101,9 @@ impl DType {
         let size = &rest[letter.len_utf8()..];
         if letter == 'O' {
             return Some(Kind::Object);
+        }
+        if matches!(letter, 'M' | 'm') {
+            return time(letter == 'm', size);
         }
         if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -92,6 +119,10 @@ impl DType {
             ('u', 4) => Kind::Number(NcType::UInt),
             ('i', 8) => Kind::Number(NcType::Int64),
             ('u', 8) => Kind::Number(NcType::UInt64),
+            ('f', 2) => Kind::Half(Half::Binary16),
+            ('c', 8) => Kind::Complex(NcType::Float),
+            ('c', 16) => Kind::Complex(NcType::Double),
+            ('V', bytes) => Kind::Opaque(bytes),
             ('f', 4) => Kind::Number(NcType::Float),
             ('f', 8) => Kind::Number(NcType::Double),
             ('S', 1) if order == ">" => Kind::Char,
@@ -129,7 +160,10 @@ impl DType {
             Kind::Number(ty) => ty,
             Kind::Char => NcType::Char,
             Kind::Bool => NcType::UByte,
-            Kind::Text(_) | Kind::Utf32(_) | Kind::Object => NcType::String,
+            Kind::Half(_) => NcType::Float,
+            Kind::Time { counted: true, .. } => NcType::Int64,
+            Kind::Text(_) | Kind::Utf32(_) | Kind::Time { .. } | Kind::Object => NcType::String,
+            Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => types::UNDEFINED,
             Kind::Other => return None,
         })
     }
@@ -152,7 +186,7 @@ impl DType {
     pub(crate) fn foreign_name(&self) -> Option<String> {
         match self.kind {
             Kind::Number(_) | Kind::Char | Kind::Text(_) => None,
-            Kind::Bool | Kind::Utf32(_) | Kind::Object | Kind::Other => Some(self.text.clone()),
+            _ => Some(self.text.clone()),
         }
     }
 
@@ -163,6 +197,11 @@ impl DType {
             Kind::Char | Kind::Bool => Some(1),
             Kind::Text(width) => Some(width),
             Kind::Utf32(chars) => chars.checked_mul(4),
+            Kind::Half(_) => Some(2),
+            Kind::Time { .. } => Some(8),
+            Kind::Complex(part) => part.size().map(|size| 2 * size),
+            Kind::Opaque(bytes) => Some(bytes),
+            Kind::Record => self.record.as_ref()?.size(),
             Kind::Object | Kind::Other => None,
         }
     }
@@ -172,6 +211,8 @@ impl DType {
         match self.kind {
             Kind::Number(ty) => ItemType::of(ty, self.big_endian),
             Kind::Bool => ItemType { kind: ItemKind::Bool, ..ItemType::BYTES },
+            Kind::Time { .. } => ItemType::of(NcType::Int64, self.big_endian),
+            Kind::Half(Half::Binary16) => ItemType { kind: ItemKind::Float, size: 2, big_endian: self.big_endian },
             _ => ItemType::bytes(self.item_size().unwrap_or(1)),
         }
     }
@@ -186,8 +227,23 @@ impl DType {
             Kind::Text(1) if xtype == NcType::Char => Element::Number { ty: NcType::Char, big_endian: false },
             Kind::Text(width) => Element::Text { width },
             Kind::Utf32(chars) => Element::Utf32 { chars, big_endian: self.big_endian },
+            Kind::Time { counted: true, .. } => Element::Number { ty: NcType::Int64, big_endian: self.big_endian },
+            Kind::Time { unit, .. } => Element::Time { unit, big_endian: self.big_endian },
+            Kind::Half(_) => Element::Packed { ty: NcType::Float, pieces: self.pieces()? },
+            Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => Element::Packed { ty: xtype, pieces: self.pieces()? },
             Kind::Object | Kind::Other => return None,
         })
+    }
+
+    /// Whether its text is that of a list.
+    pub(crate) fn is_list(&self) -> bool {
+        // No type string begins so, and one that did could not be told from it by anybody who reads it.
+        self.text.starts_with('[')
+    }
+
+    /// Whether it is presented as a user-defined type.
+    pub(crate) fn is_user(&self) -> bool {
+        matches!(self.kind, Kind::Complex(_) | Kind::Opaque(_) | Kind::Record)
     }
 
     /// The type with which an attribute of type `xtype` is recorded in `_nczarr_attr`.
@@ -202,9 +258,29 @@ impl DType {
     }
 }
 
+/// What follows the letter of a type of time: `8`, and the unit in brackets if there is one.
+fn time(span: bool, rest: &str) -> Option<Kind> {
+    let rest = rest.strip_prefix('8')?;
+    let unit = |text: &str| {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (times, code) = text.split_at(digits);
+        let times: u32 = if times.is_empty() { 1 } else { times.parse().ok().filter(|&times| times > 0)? };
+        Some((times, TimeStep::from_code(code)?))
+    };
+    let step = match rest {
+        "" | "[generic]" => None,
+        _ => Some(unit(rest.strip_prefix('[')?.strip_suffix(']')?)?),
+    };
+    Some(Kind::Time { unit: TimeUnit { span, step }, counted: false })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn time(span: bool, times: u32, step: TimeStep) -> Kind {
+        Kind::Time { unit: TimeUnit { span, step: Some((times, step)) }, counted: false }
+    }
 
     #[test]
     fn type_strings() {
@@ -230,10 +306,24 @@ mod tests {
             (">U5", Kind::Utf32(5), true),
             ("|O", Kind::Object, false),
             ("O", Kind::Object, false),
-            ("<f2", Kind::Other, false),
-            ("<c16", Kind::Other, false),
-            ("<M8[ns]", Kind::Other, false),
-            ("|V5", Kind::Other, false),
+            ("<f2", Kind::Half(Half::Binary16), false),
+            (">c8", Kind::Complex(NcType::Float), true),
+            ("<c16", Kind::Complex(NcType::Double), false),
+            ("|V5", Kind::Opaque(5), false),
+            (">M8[ns]", time(false, 1, TimeStep::Nano), true),
+            ("<M8[25us]", time(false, 25, TimeStep::Micro), false),
+            ("<m8[Y]", time(true, 1, TimeStep::Year), false),
+            ("<m8", Kind::Time { unit: TimeUnit { span: true, step: None }, counted: false }, false),
+            ("<M8[generic]", Kind::Time { unit: TimeUnit { span: false, step: None }, counted: false }, false),
+            ("<M8[0s]", Kind::Other, false),
+            ("<M8[x]", Kind::Other, false),
+            ("<M8[s", Kind::Other, false),
+            ("<M4[s]", Kind::Other, false),
+            ("<M", Kind::Other, false),
+            ("<c4", Kind::Other, false),
+            ("<f16", Kind::Other, false),
+            ("int4", Kind::Other, false),
+            ("float8_e5m2", Kind::Other, false),
             ("|S0", Kind::Other, false),
             ("|S", Kind::Other, false),
             ("|S99999999999999999999", Kind::Other, false),
@@ -242,7 +332,7 @@ mod tests {
             ("ü8", Kind::Other, false),
             ("<i-4", Kind::Other, false),
             ("<i+4", Kind::Other, false),
-            ("bfloat16", Kind::Other, false),
+            ("bfloat16", Kind::Half(Half::BFloat16), false),
         ] {
             let dtype = DType::from_name(name);
             assert_eq!((dtype.kind, dtype.big_endian, dtype.text.as_str()), (kind, big, name), "{name}");

@@ -5,12 +5,13 @@
 //!
 //! Source: Zarr storage specification version 2; the table of forms in the formats notes.
 
-use model::{ErrorKind, NcString, NcType, Result, Values};
+use model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
 
 use crate::base64;
 use crate::dtype::{DType, Kind};
 use crate::json::{self, Json, Value};
 use crate::meta::bad;
+use crate::types;
 
 /// How the fill value of fixed-length text is spelled.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,10 +39,7 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
     let wrong = |expected: &str| bad("fill_value", &format!("{expected} for type {}", dtype.text), Some(value));
     Ok(Some(match dtype.kind {
         Kind::Number(ty @ (NcType::Float | NcType::Double)) => {
-            let token = match value {
-                Value::String(name) if is_special(name) => &**name,
-                other => other.token().ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?,
-            };
+            let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
             float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
         }
         Kind::Number(ty) => {
@@ -62,6 +60,21 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
             _ => return Err(wrong("a string")),
         },
+        Kind::Half(half) => {
+            let token = float_token(value).ok_or_else(|| wrong("a number or \"NaN\", \"Infinity\", \"-Infinity\""))?;
+            match float_value(token, NcType::Double) {
+                Some(Values::Double(v)) => Values::Float(v.into_iter().map(|value| half.nearest(value)).collect()),
+                _ => return Err(wrong("a number")),
+            }
+        }
+        Kind::Complex(_) | Kind::Opaque(_) | Kind::Record => {
+            let bytes = element(value, dtype).ok_or_else(|| wrong("one element"))?;
+            Values::User(types::NO_TYPE, bytes)
+        }
+        Kind::Time { unit, counted } => {
+            let count = time(value, unit).ok_or_else(|| wrong("a count, or a time"))?;
+            if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
+        }
         Kind::Other => return Err(ErrorKind::BadType.context(format!("type {} cannot be read", dtype.text))),
     }))
 }
@@ -74,6 +87,12 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
     let Some(value) = value else { return Ok(Json::Null) };
     let json = match (value, dtype.kind) {
         (Values::UByte(v), Kind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
+        (Values::User(_, bytes), _) => print_element(bytes, dtype),
+        (Values::Float(v), Kind::Half(half)) => v.first().map(|&value| json::json_single(half.nearest(value.into()))),
+        (Values::String(v), Kind::Time { unit, .. }) => match v.first() {
+            Some(text) => Some(Json::int(unit.parse(text.to_str()?)?)),
+            None => None,
+        },
         (Values::Float(v), _) => v.first().map(|&value| json::json_single(value)),
         (Values::Double(v), _) => v.first().map(|&value| json::json_float(value)),
         (Values::Char(v), Kind::Text(_)) => v.first().map(|&byte| standard_text(if byte == 0 { &[] } else { v })),
@@ -92,6 +111,51 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
         },
     };
     json.ok_or_else(|| ErrorKind::BadType.context(format!("a fill value of type {}", value.nc_type().name())))
+}
+
+/// The text of a float, or of what stands for one that is no number.
+fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+    match value {
+        Value::String(name) if is_special(name) => Some(name),
+        other => other.token(),
+    }
+}
+
+/// One element of a user-defined type, as it is in memory.
+fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
+    if let (Kind::Complex(part), Value::Array(parts)) = (dtype.kind, value) {
+        let [re, im] = &parts[..] else { return None };
+        let bytes = |part_of| float_value(float_token(part_of)?, part)?.to_native_bytes();
+        return Some([bytes(re)?, bytes(im)?].concat());
+    }
+    let pieces = dtype.pieces()?;
+    let stored = match value {
+        Value::String(text) => base64::decode(text)?,
+        // What writers say that have no word for such a fill value.
+        other if other.as_integer() == Some(0) => vec![0; dtype.item_size()?],
+        _ => return None,
+    };
+    chunkio::unpack(&pieces, &stored).ok()
+}
+
+/// A count of time, from itself or from its text.
+fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
+    match value {
+        Value::String(text) => unit.parse(text).ok(),
+        other => other.as_integer()?.try_into().ok(),
+    }
+}
+
+/// One element of a user-defined type as it is written down.
+fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
+    if let Kind::Complex(part) = dtype.kind {
+        return match Values::from_native_bytes(part, bytes)? {
+            Values::Float(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_single).collect())),
+            Values::Double(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_float).collect())),
+            _ => None,
+        };
+    }
+    chunkio::pack(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
 }
 
 fn standard_text(bytes: &[u8]) -> Json {
@@ -223,7 +287,13 @@ mod tests {
             ("2", "|b1", ErrorKind::NcZarr),
             ("\"ab\"", ">S1", ErrorKind::NcZarr),
             ("3", "|S5", ErrorKind::NcZarr),
-            ("0", "<c8", ErrorKind::BadType),
+            ("0", "int4", ErrorKind::BadType),
+            ("[1]", "<c8", ErrorKind::NcZarr),
+            ("1.5", "<c8", ErrorKind::NcZarr),
+            ("\"AAA=\"", "|V3", ErrorKind::NcZarr),
+            ("\"tomorrow\"", "<M8[s]", ErrorKind::NcZarr),
+            ("1.5", "<m8[s]", ErrorKind::NcZarr),
+            ("\"a\"", "<f2", ErrorKind::NcZarr),
         ] {
             let error = read(value, dtype).unwrap_err();
             assert_eq!(error.kind(), kind, "{value} {dtype}: {error}");

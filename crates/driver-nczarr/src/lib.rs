@@ -39,9 +39,11 @@ mod opening;
 mod parallel;
 mod plan;
 mod quantize;
+mod record;
 mod render;
 mod store;
 mod tree;
+mod types;
 mod var;
 
 pub use driver::{INFO, NcZarrDriver};

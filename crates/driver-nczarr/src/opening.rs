@@ -27,6 +27,8 @@ pub(crate) struct Opening<'a> {
     /// Which NCZarr the root tells of, whatever the flavour.
     generation: Option<Generation>,
     use_names: bool,
+    /// Times are presented as counts with units, not as text.
+    counted_times: bool,
     /// Whether there is consolidated metadata, and whether it was read.
     pub(crate) consolidated: bool,
 }
@@ -73,6 +75,7 @@ impl<'a> Opening<'a> {
             about,
             generation,
             use_names: !target.has_mode("noxarray"),
+            counted_times: counted_times(target.get("datetime"), request.writable)?,
             consolidated: false,
         })
     }
@@ -86,6 +89,7 @@ impl<'a> Opening<'a> {
             char_mark: self.generation.is_some(),
             generation: self.generation.unwrap_or(Generation::Today),
             defects: self.about.defects,
+            counted_times: self.counted_times,
             naming: match self.about.flavour {
                 Flavour::NcZarr => Naming::References,
                 Flavour::Zarr if self.use_names => Naming::Attribute,
@@ -154,5 +158,16 @@ impl<'a> Opening<'a> {
             }
         }
         Ok(Arc::new(dataset))
+    }
+}
+
+/// What the fragment says of times: `datetime=cf`, counts with units; `datetime=text`, as without it, text.
+fn counted_times(asked: Option<&str>, writable: bool) -> Result<bool> {
+    match asked {
+        None | Some("text") => Ok(false),
+        // The units would become an attribute, which the type says already.
+        Some("cf") if writable => Err(ErrorKind::Inval.context("datetime=cf is for datasets that are only read")),
+        Some("cf") => Ok(true),
+        Some(other) => Err(ErrorKind::Inval.context(format!("datetime={other}: text and cf are possible"))),
     }
 }

@@ -16,6 +16,7 @@ use crate::fill::{self, TextFill};
 use crate::flavour::Flavour;
 use crate::json::{self, Json, Object};
 use crate::meta::ArrayMeta;
+use crate::types;
 use crate::var::{self, STRING_ITEM, Stored, chunk_bytes, settled};
 
 /// Bytes of a string where nothing says how long they get.
@@ -42,10 +43,9 @@ impl Planning<'_> {
         let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
         let var = model.var(id)?;
         let before = stored.meta.clone();
-        let endian = if self.swapped { Endian::Little } else { var.endian };
         let dtype = match &before {
             Some(meta) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
-            _ => DType::of(var.xtype, endian, width(model, var), self.flavour == Flavour::NcZarr).map_err(at)?,
+            _ => self.dtype(model, var, width(model, var)).map_err(at)?,
         };
         let chunks = self.chunks(model, id, &dtype).map_err(at)?;
         let (filters, mut codecs) = self.filters(model, id, &dtype, &chunks).map_err(at)?;
@@ -69,6 +69,20 @@ impl Planning<'_> {
             raw: Object::new(),
         });
         Ok(())
+    }
+
+    /// The type a new variable is stored as.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC4` for a user-defined type that the store cannot hold.
+    pub(crate) fn dtype(&self, model: &Model, var: &Var, width: usize) -> Result<DType> {
+        match (var.xtype, self.flavour) {
+            (NcType::User(id), Flavour::Zarr) => types::stored(model, id, var.endian),
+            _ => {
+                let endian = if self.swapped { Endian::Little } else { var.endian };
+                DType::of(var.xtype, endian, width, self.flavour == Flavour::NcZarr)
+            }
+        }
     }
 
     /// The shape to store: the model's, but NCZarr stores a scalar with one dimension of length 1.

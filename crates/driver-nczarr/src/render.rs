@@ -128,7 +128,9 @@ impl ZarrDataset {
         let implied = stored.implied_fill.as_ref();
         let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &var.atts {
-            if name != FILL_VALUE || implied != Some(values) {
+            // A fill value with fields stands in the other document only.
+            let elsewhere = implied == Some(values) || matches!(values, Values::User(..));
+            if name != FILL_VALUE || !elsewhere {
                 let fill = (name == FILL_VALUE).then_some(var.xtype);
                 self.attribute(&mut out, &stored.attrs, name, values, dtype, fill)?;
             }
@@ -287,7 +289,11 @@ pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
     out.push_str("{\"zarr_format\": 2, \"shape\": ");
     sizes(shape, out);
     write_name("dtype", out);
-    write_string(&meta.dtype.text, out);
+    if meta.dtype.is_list() {
+        out.push_str(&meta.dtype.text);
+    } else {
+        write_string(&meta.dtype.text, out);
+    }
     write_name("chunks", out);
     sizes(&meta.chunks, out);
     write_name("fill_value", out);

@@ -22,6 +22,10 @@ use crate::quantize;
 /// The size of a string to netCDF-C: that of a pointer.
 pub(crate) const STRING_ITEM: usize = 8;
 
+/// The attribute that says what a count counts, and the one that says which count is no time.
+const UNITS: &str = "units";
+const MISSING_VALUE: &str = "missing_value";
+
 /// How documents are to be understood.
 pub(crate) struct Reading<'a> {
     pub(crate) registry: &'a Registry,
@@ -34,6 +38,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) generation: Generation,
     /// What the library that wrote the dataset did otherwise than the documents say.
     pub(crate) defects: Defects,
+    /// Times are presented as counts with units, where there are any, not as text.
+    pub(crate) counted_times: bool,
     /// Where the names of dimensions are.
     pub(crate) naming: Naming,
     /// Keep what only writing documents back needs.
@@ -146,6 +152,14 @@ fn fill_in(
     let at = |error: Error| error.at(format_args!("{key}/.zarray"));
     // What is presented is what the dataset means, also where its writer stored something else.
     var.endian = meta.dtype.endian();
+    let units = match &mut meta.dtype.kind {
+        Kind::Time { unit, counted } if reading.counted_times => {
+            let units = unit.cf_units();
+            *counted = units.is_some();
+            units
+        }
+        _ => None,
+    };
     if !reading.char_mark && meta.dtype.kind == Kind::Char {
         meta.dtype.kind = Kind::Text(1);
     }
@@ -170,6 +184,11 @@ fn fill_in(
     }
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     var.atts = present(attrs, Some(dtype));
+    if let Some(units) = units {
+        // What counts without them mean, no attribute can say otherwise.
+        var.atts.insert(UNITS.to_owned(), Values::text(&units));
+        var.atts.insert(MISSING_VALUE.to_owned(), Values::Int64(vec![i64::MIN]));
+    }
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
     if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
         *fill = annotation::char_fill(fill.clone());
@@ -243,8 +262,9 @@ impl<'a, 't> Recorded<'a, 't> {
     }
 
     fn present(&self, name: &str, value: &Value<'_>, dtype: Option<&DType>) -> Values {
-        let fill =
-            dtype.filter(|_| name == FILL_VALUE).and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
+        let fill = dtype
+            .filter(|dtype| name == FILL_VALUE && !dtype.is_user())
+            .and_then(|dtype| fill::parse(value, dtype, TextFill::Plain).ok()?);
         let ty = || {
             let ty = self.types?.get(name)?.as_str()?;
             (!self.is_annotation || annotation::fits(value, ty)).then_some(ty)

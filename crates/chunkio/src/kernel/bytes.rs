@@ -33,7 +33,7 @@ pub(crate) fn load_bytes(
     let mut out_of_range = false;
     write_all(out, part.elems * mem_item, |memory| {
         let memory = memory.as_mut_ptr().cast::<u8>();
-        each_block(part, 1, mem_item, true, 0, |from, to, rows| {
+        each_block(part, 1, mem_item, true, mem_item, 0, |from, to, rows| {
             // SAFETY: checked above for the whole part, of which the block is one piece; the output is borrowed
             // exclusively, and has room for all elements.
             unsafe {

@@ -2,8 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use model::convert::{self, Linear, Row};
-use model::{NcType, Result};
+use model::convert::{self, Half, Linear, Row};
+use model::{ErrorKind, NcType, Result};
 
 use super::linear::Transform;
 use super::{Kernel, Layout, Rows, choose, each_row};
@@ -46,6 +46,18 @@ impl Convert {
     /// As [`convert::check`].
     pub(crate) fn writing(memory: NcType, stored: NcType) -> Result<Option<Self>> {
         Self::new(memory, stored, memory, convert::write_row)
+    }
+
+    /// The conversion for writing what is stored as half floats, and held as singles.
+    ///
+    /// # Errors
+    /// As [`convert::half_row`].
+    pub(crate) fn halving(memory: NcType, half: Half) -> Result<Self> {
+        let no_number = || ErrorKind::BadType.context(format!("memory of type {}", memory.name()));
+        Ok(Self {
+            how: How::Plain([convert::half_row(memory, half)?; 2]),
+            mem_item: memory.size().ok_or_else(no_number)?,
+        })
     }
 
     /// The conversion for reading with scale and offset.
@@ -163,7 +175,7 @@ impl Side {
     fn rows(&self, n: usize, to_piece: bool) -> Rows {
         let (outside, inside) = ([self.step, 0, 0], [self.item, 0, 0]);
         let (src, dst) = if to_piece { (outside, inside) } else { (inside, outside) };
-        Rows { n: [n, 1, 1], src, dst, pitch: self.pitch }
+        Rows { n: [n, 1, 1], src, dst, item: self.item, pitch: self.pitch }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::project::Part;
 /// How the elements of a chunk are laid down as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Bytes of an element: 1, 2, 4 or 8.
+    /// Bytes of an element: 1, 2, 4 or 8; any other number if there are neither planes nor another byte order.
     pub(crate) item: usize,
     /// Whether all first bytes come first, then all second bytes, and so on.
     pub(crate) planes: bool,
@@ -53,6 +53,8 @@ struct Rows {
     n: [usize; 3],
     src: [usize; 3],
     dst: [usize; 3],
+    /// Bytes of an element of a size that kernels are not made for.
+    item: usize,
     /// Bytes from one byte plane to the next, on the side of the chunk.
     pitch: usize,
 }
@@ -97,6 +99,7 @@ fn each_block(
     chunk_step: usize,
     mem_step: usize,
     to_memory: bool,
+    item: usize,
     pitch: usize,
     mut run: impl FnMut(usize, usize, &Rows),
 ) {
@@ -106,7 +109,7 @@ fn each_block(
         (n[level], chunk[level], mem[level]) = (dim.n, dim.chunk * chunk_step, dim.mem * mem_step);
     }
     let (src, dst) = if to_memory { (chunk, mem) } else { (mem, chunk) };
-    let rows = Rows { n, src, dst, pitch };
+    let rows = Rows { n, src, dst, item, pitch };
     if part.dims.len() <= 3 {
         return run(part.chunk_start * chunk_step, part.mem_start * mem_step, &rows);
     }
@@ -143,7 +146,7 @@ pub(crate) unsafe fn load(
     check(part, elems, mem_len / mem_item);
     let mut out_of_range = false;
     let kernel = if convert.is_some() { None } else { Some(choose(layout, is_unit(part), true, stream)) };
-    each_block(part, step, mem_item, true, elems, |from, to, rows| {
+    each_block(part, step, mem_item, true, item, elems, |from, to, rows| {
         // SAFETY: checked above for the whole part, of which the block is one piece; a byte plane of the chunk has
         // `elems` bytes, so that the last plane ends where the chunk does.
         unsafe {
@@ -177,7 +180,7 @@ pub(crate) fn save(
     let mut out_of_range = false;
     let kernel = if convert.is_some() { None } else { Some(choose(layout, is_unit(part), false, false)) };
     let start = chunk.as_mut_ptr().cast::<u8>();
-    each_block(part, step, mem_item, false, elems, |to, from, rows| {
+    each_block(part, step, mem_item, false, item, elems, |to, from, rows| {
         // SAFETY: as in `load`; the chunk is borrowed exclusively.
         unsafe {
             let (src, dst) = (mem.as_ptr().add(from), start.add(to));
@@ -202,10 +205,10 @@ pub(crate) unsafe fn fill(value: &[u8], part: &Part, mem: *mut u8, mem_len: usiz
         1 => moves::repeat::<1>,
         2 => moves::repeat::<2>,
         4 => moves::repeat::<4>,
-        _ => moves::repeat::<8>,
+        8 => moves::repeat::<8>,
+        _ => moves::repeat_any,
     };
-    assert!(matches!(item, 1 | 2 | 4 | 8), "elements of {item} bytes");
-    each_block(part, 0, item, true, 0, |_, to, rows| {
+    each_block(part, 0, item, true, item, 0, |_, to, rows| {
         // SAFETY: checked above; the source is one element, which every step stays at.
         unsafe { kernel(value.as_ptr(), mem.add(to), rows) }
     });
@@ -293,15 +296,20 @@ fn write_all(out: &mut OutBuf<'_>, len: usize, write: impl FnOnce(&mut [MaybeUni
 
 /// Makes all of a chunk hold `value` (native byte order) in the given layout.
 fn fill_chunk(value: &[u8], layout: &Layout, chunk: &mut [MaybeUninit<u8>]) {
-    let mut stored = [0; 8];
-    let stored = &mut stored[..layout.item];
-    stored.copy_from_slice(&value[..layout.item]);
-    if layout.swap {
-        stored.reverse();
-    }
     let elems = chunk.len() / layout.item;
+    let mut swapped = [0; 8];
+    let stored = if layout.is_native() {
+        &value[..layout.item]
+    } else {
+        let stored = &mut swapped[..layout.item];
+        stored.copy_from_slice(&value[..layout.item]);
+        if layout.swap {
+            stored.reverse();
+        }
+        stored
+    };
     if layout.planes {
-        for (plane, &byte) in chunk.chunks_exact_mut(elems.max(1)).zip(&*stored) {
+        for (plane, &byte) in chunk.chunks_exact_mut(elems.max(1)).zip(stored) {
             plane.fill(MaybeUninit::new(byte));
         }
     } else if elems > 0 {
@@ -322,7 +330,11 @@ fn choose(layout: &Layout, unit: bool, to_memory: bool, stream: bool) -> Kernel 
         2 => choose_item::<2>(layout, unit, to_memory, stream),
         4 => choose_item::<4>(layout, unit, to_memory, stream),
         8 => choose_item::<8>(layout, unit, to_memory, stream),
-        other => unreachable!("numbers of {other} bytes do not exist"),
+        _ => {
+            // Their byte order is put right before, and planes are only made of numbers.
+            assert!(layout.is_native(), "elements of {} bytes as they are in memory", layout.item);
+            if unit { moves::copy_any } else { moves::step_any }
+        }
     }
 }
 

@@ -110,6 +110,39 @@ pub(super) unsafe fn repeat<const I: usize>(src: *const u8, dst: *mut u8, rows: 
     });
 }
 
+/// As [`copy`], of elements of any size.
+///
+/// # Safety
+/// See [`Kernel`].
+pub(super) unsafe fn copy_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+    each_row!(src, dst, rows, |s, d| {
+        // SAFETY: the row lies inside both sides, which do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(s, d, rows.n[0] * rows.item) }
+    });
+}
+
+/// Rows with gaps on either side, of elements of any size; steps of 0 on the side of the source repeat one element.
+///
+/// # Safety
+/// See [`Kernel`].
+pub(super) unsafe fn step_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+    each_row!(src, dst, rows, |s, d| {
+        for i in 0..rows.n[0] {
+            // SAFETY: the element lies inside both sides, which do not overlap.
+            unsafe { std::ptr::copy_nonoverlapping(s.add(i * rows.src[0]), d.add(i * rows.dst[0]), rows.item) }
+        }
+    });
+}
+
+/// As [`repeat`], of an element of any size.
+///
+/// # Safety
+/// See [`repeat`].
+pub(super) unsafe fn repeat_any(src: *const u8, dst: *mut u8, rows: &Rows) {
+    // SAFETY: the same contract.
+    unsafe { step_any(src, dst, rows) }
+}
+
 #[inline(always)]
 unsafe fn element<const I: usize, const SWAP: bool>(src: *const u8, dst: *mut u8) {
     // SAFETY: byte arrays have no alignment; the caller promises the bounds.

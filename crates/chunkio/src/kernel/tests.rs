@@ -238,7 +238,7 @@ fn every_instruction_set_gives_the_same() {
     fn run<const I: usize>() {
         let n = 150;
         let src = bytes(n * I);
-        let rows = Rows { n: [n, 1, 1], src: [1, 0, 0], dst: [I, 0, 0], pitch: n };
+        let rows = Rows { n: [n, 1, 1], src: [1, 0, 0], dst: [I, 0, 0], item: I, pitch: n };
         let back = Rows { src: rows.dst, dst: rows.src, ..rows };
         for swap in [false, true] {
             let mut results = Vec::new();

@@ -1,6 +1,6 @@
 //! [`Cell`]: text of a fixed size, as it is stored, in one place per element, padded with zeros.
 
-use model::{ErrorKind, NcString, Result};
+use model::{ErrorKind, NcString, Result, TimeUnit};
 
 use super::{Fit, too_long};
 
@@ -11,6 +11,8 @@ pub(crate) enum Cell {
     Bytes(usize),
     /// In so many code points of 4 bytes.
     Points { chars: usize, big_endian: bool },
+    /// As a count of a unit of time.
+    Time { unit: TimeUnit, big_endian: bool },
 }
 
 impl Cell {
@@ -19,6 +21,7 @@ impl Cell {
         match *self {
             Self::Bytes(width) => width,
             Self::Points { chars, .. } => chars * 4,
+            Self::Time { .. } => 8,
         }
     }
 
@@ -41,6 +44,7 @@ impl Cell {
                 let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
                 Ok(if truncate { Fit::Cut(end) } else { Fit::TooLong(found, chars, "characters") })
             }
+            Self::Time { unit, .. } => unit.parse(value.to_str()?).map(|_| Fit::Whole),
         }
     }
 
@@ -74,6 +78,11 @@ impl Cell {
                 }
                 Ok(NcString::from(text))
             }
+            Self::Time { unit, big_endian } => {
+                let bytes = element.try_into().map_err(|_| ErrorKind::Internal.context("a count of 8 bytes"))?;
+                let count = if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
+                Ok(NcString::from(unit.format(count)))
+            }
         }
     }
 
@@ -96,6 +105,10 @@ impl Cell {
                 for (place, point) in element.as_chunks_mut::<4>().0.iter_mut().zip(points) {
                     *place = if big_endian { point.to_be_bytes() } else { point.to_le_bytes() };
                 }
+            }
+            Self::Time { unit, big_endian } => {
+                let count = unit.parse(text.to_str()?)?;
+                element.copy_from_slice(&if big_endian { count.to_be_bytes() } else { count.to_le_bytes() });
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ mod filters;
 mod flat;
 mod map;
 mod oracle;
+mod packed;
 mod random;
 mod strings;
 mod support;

@@ -45,7 +45,7 @@ fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
                 })
                 .collect(),
         )),
-        Kind::Other => None,
+        _ => None,
     }
 }
 

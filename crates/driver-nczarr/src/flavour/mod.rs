@@ -7,14 +7,15 @@ mod nczarr;
 mod pure;
 
 use dispatch::Key;
-use model::{GroupId, Model, Var, VarId};
+use model::{GroupId, Model, NcType, Var, VarFill, VarId};
 
 use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;
 use crate::json::{Members, Object, Value};
 use crate::lists;
 use crate::tree::RawGroup;
-use crate::var::{Links, Stored, present};
+use crate::types;
+use crate::var::{Links, Stored, note, present};
 
 pub(crate) use nczarr::load as nczarr;
 pub(crate) use pure::load as pure;
@@ -71,6 +72,8 @@ pub(crate) struct Loaded {
     pub(crate) stale: bool,
     /// Remember the names of dimensions: documents may have to be written back.
     keep: bool,
+    /// The variables whose types are to be defined once all names are taken.
+    typed: Vec<VarId>,
 }
 
 impl Loaded {
@@ -95,8 +98,25 @@ impl Loaded {
             stored.dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
+        if stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()) {
+            self.typed.push(id);
+        }
         self.vars.push(VarState { key, stored, on_disk: true, ..VarState::default() });
         Ok(id)
+    }
+
+    /// Defines the types of variables that have some of their own.
+    fn define_types(&mut self) {
+        for id in std::mem::take(&mut self.typed) {
+            let Some(meta) = self.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) else { continue };
+            if let Err(error) = types::define(&mut self.model, id, &meta.dtype)
+                && let Ok(var) = self.model.var_mut(id)
+            {
+                var.xtype = NcType::Byte;
+                var.fill = VarFill::NoFill;
+                note(var, error);
+            }
+        }
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         let id = loaded.var(var, key, stored)?;
         stretch(&mut loaded, id);
     }
+    loaded.define_types();
     Ok(loaded)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             if let Some(given) = given {
                 loaded.stale |= given != dim_names(&loaded.model, &var)?;
             }
-            if named && !stored.only_unwritten {
+            if named && !stored.only_unwritten && var.xtype.is_atomic() {
                 stored.implied_fill = imply_fill(&mut var);
             }
         }
@@ -75,6 +75,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     if more > 0 {
         loaded.notes.push(format!("{more} more dimensions that have a name in common with one of another length"));
     }
+    loaded.define_types();
     Ok(loaded)
 }
 

@@ -74,7 +74,7 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
         ("v/.zarray", "\"shape\": [4]", "\"shape\": [4,4]", ErrorKind::NcZarr, &["v/.zarray", "\"chunks\""]),
         ("v/.zarray", "\"chunks\": [2]", "\"chunks\": [0]", ErrorKind::NcZarr, &["v/.zarray", "\"chunks\""]),
         ("v/.zarray", "\"<i4\"", "5", ErrorKind::NcZarr, &["v/.zarray", "\"dtype\""]),
-        ("v/.zarray", "\"<i4\"", "\"<f2\"", ErrorKind::BadType, &["v/.zarray", "\"dtype\"", "<f2"]),
+        ("v/.zarray", "\"<i4\"", "\"<f16\"", ErrorKind::BadType, &["v/.zarray", "\"dtype\"", "<f16"]),
         (
             "v/.zarray",
             "\"fill_value\": 5",

@@ -4,6 +4,7 @@ mod annotated;
 mod create;
 mod files;
 mod filters;
+mod foreign_types;
 mod hostile;
 mod older;
 mod plain;

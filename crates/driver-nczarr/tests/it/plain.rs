@@ -147,8 +147,8 @@ fn types_of_others() {
             "o/.zarray",
             &zarray("\"|O\"", "0", "").replace("\"filters\": null", "\"filters\": [{\"id\": \"vlen-utf8\"}]"),
         ),
-        ("c/.zarray", &zarray("\"<c8\"", "[0.0,0.0]", "")),
-        ("r/.zarray", &zarray("[[\"a\",\"<i4\"]]", "null", "")),
+        ("c/.zarray", &zarray("\"int4\"", "0", "")),
+        ("r/.zarray", &zarray("[[\"a\",\"|O\"]]", "null", "")),
         (
             "p/.zarray",
             &zarray("\"|O\"", "null", "").replace("\"filters\": null", "\"filters\": [{\"id\": \"pickle\"}]"),
@@ -165,10 +165,10 @@ fn types_of_others() {
     assert_eq!((find("bool").xtype, find("bool").stored_type.as_deref()), (NcType::UByte, Some("|b1")));
     assert_eq!((find("u").xtype, find("u").stored_type.as_deref()), (NcType::String, Some("<U2")));
     assert_eq!((find("o").xtype, find("o").stored_type.as_deref()), (NcType::String, Some("|O")));
-    assert_eq!(find("c").stored_type.as_deref(), Some("<c8"));
-    assert_eq!(find("r").stored_type.as_deref(), Some("[[\"a\",\"<i4\"]]"));
+    assert_eq!(find("c").stored_type.as_deref(), Some("int4"));
+    assert_eq!(find("r").stored_type.as_deref(), Some("[[\"a\",\"|O\"]]"));
     for (name, kind, word) in [
-        ("c", ErrorKind::BadType, "<c8"),
+        ("c", ErrorKind::BadType, "int4"),
         ("r", ErrorKind::BadType, "\"a\""),
         ("p", ErrorKind::BadType, "pickle"),
         ("z", ErrorKind::NoFilter, "zfpy"),

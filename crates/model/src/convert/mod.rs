@@ -9,6 +9,7 @@
 //! for packed data.
 //! Source: netCDF-C's conversion rules; it differs in calling an infinite double out of a float's range.
 
+mod half;
 mod number;
 
 use std::mem::MaybeUninit;
@@ -112,6 +113,7 @@ macro_rules! with_number {
 // After the macro, which it uses.
 mod linear;
 
+pub use half::{Half, half_row};
 pub use linear::{Linear, LinearRow};
 use with_number;
 

@@ -1,0 +1,338 @@
+//! [`Elements`]: elements that are stored otherwise than they are in memory, in more than one order of bytes: records with
+//! fields of either order, half floats.
+//!
+//! It is the first stage of a plan, before all filters, and works on all elements of a chunk at once: what is done to one
+//! is decided when the array is made ([`Piece`]). It does not know what the fields mean.
+
+use std::borrow::Cow;
+
+use dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use model::convert::Half;
+use model::{ErrorKind, Result};
+
+use crate::Piece;
+
+/// Half floats that are converted at once, on the stack.
+const BLOCK: usize = 256;
+
+static INFO: FilterInfo = FilterInfo { hdf5_id: None, name: "elements", aliases: &[], about: "" };
+
+/// Stored elements ⇄ elements in memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Elements {
+    pieces: Vec<Piece>,
+    /// Bytes of an element as stored, and in memory.
+    stored: usize,
+    held: usize,
+}
+
+impl Piece {
+    /// Bytes as stored, and in memory; `None` if that is too much.
+    fn sizes(&self) -> Option<(usize, usize)> {
+        Some(match *self {
+            Self::Bytes(len) => (len, len),
+            Self::Numbers { size, count, .. } => (size.checked_mul(count)?, size.checked_mul(count)?),
+            Self::Halves { count, .. } => (count.checked_mul(2)?, count.checked_mul(4)?),
+        })
+    }
+
+    /// Whether it is the same in memory as it is stored.
+    fn is_same(&self) -> bool {
+        match *self {
+            Self::Bytes(_) => true,
+            Self::Numbers { size, big_endian, .. } => size <= 1 || big_endian == cfg!(target_endian = "big"),
+            Self::Halves { .. } => false,
+        }
+    }
+
+    /// The same piece of `count` elements that consist of nothing else.
+    fn times(&self, times: usize) -> Self {
+        match *self {
+            Self::Bytes(len) => Self::Bytes(len * times),
+            Self::Numbers { size, count, big_endian } => Self::Numbers { size, count: count * times, big_endian },
+            Self::Halves { half, count, big_endian } => Self::Halves { half, count: count * times, big_endian },
+        }
+    }
+
+    fn load(&self, stored: &[u8], held: &mut [u8]) {
+        match *self {
+            Self::Halves { half: Half::Binary16, big_endian, .. } => widen::<f16>(stored, big_endian, held),
+            Self::Halves { half: Half::BFloat16, big_endian, .. } => widen::<bf16>(stored, big_endian, held),
+            Self::Numbers { size, .. } if !self.is_same() => swap(size, stored, held),
+            Self::Bytes(_) | Self::Numbers { .. } => held.copy_from_slice(stored),
+        }
+    }
+
+    fn save(&self, held: &[u8], stored: &mut [u8]) {
+        match *self {
+            Self::Halves { half: Half::Binary16, big_endian, .. } => narrow::<f16>(held, big_endian, stored),
+            Self::Halves { half: Half::BFloat16, big_endian, .. } => narrow::<bf16>(held, big_endian, stored),
+            Self::Numbers { size, .. } if !self.is_same() => swap(size, held, stored),
+            Self::Bytes(_) | Self::Numbers { .. } => stored.copy_from_slice(held),
+        }
+    }
+}
+
+fn swap(size: usize, from: &[u8], to: &mut [u8]) {
+    fn all<const N: usize>(from: &[u8], to: &mut [u8]) {
+        for (from, to) in from.as_chunks::<N>().0.iter().zip(to.as_chunks_mut::<N>().0) {
+            *to = *from;
+            to.reverse();
+        }
+    }
+    match size {
+        2 => all::<2>(from, to),
+        4 => all::<4>(from, to),
+        8 => all::<8>(from, to),
+        _ => {
+            to.copy_from_slice(from);
+            to.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
+        }
+    }
+}
+
+/// A float of 16 bits.
+trait Short: Copy {
+    fn of_bits(bits: u16) -> Self;
+    fn bits(self) -> u16;
+    fn widen(from: &[Self], to: &mut [f32]);
+    fn narrow(from: &[f32], to: &mut [Self]);
+}
+
+macro_rules! short {
+    ($($t:ident)*) => {$(
+        impl Short for $t {
+            fn of_bits(bits: u16) -> Self {
+                Self::from_bits(bits)
+            }
+            fn bits(self) -> u16 {
+                self.to_bits()
+            }
+            fn widen(from: &[Self], to: &mut [f32]) {
+                from.convert_to_f32_slice(to);
+            }
+            fn narrow(from: &[f32], to: &mut [Self]) {
+                to.convert_from_f32_slice(from);
+            }
+        }
+    )*};
+}
+
+short!(f16 bf16);
+
+fn widen<T: Short>(stored: &[u8], big_endian: bool, held: &mut [u8]) {
+    let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
+    for (from, to) in stored.as_chunks::<2>().0.chunks(BLOCK).zip(held.as_chunks_mut::<4>().0.chunks_mut(BLOCK)) {
+        for (half, bytes) in halves.iter_mut().zip(from) {
+            *half = T::of_bits(if big_endian { u16::from_be_bytes(*bytes) } else { u16::from_le_bytes(*bytes) });
+        }
+        T::widen(&halves[..from.len()], &mut singles[..from.len()]);
+        for (bytes, single) in to.iter_mut().zip(&singles) {
+            *bytes = single.to_ne_bytes();
+        }
+    }
+}
+
+fn narrow<T: Short>(held: &[u8], big_endian: bool, stored: &mut [u8]) {
+    let (mut halves, mut singles) = ([T::of_bits(0); BLOCK], [0.0_f32; BLOCK]);
+    for (from, to) in held.as_chunks::<4>().0.chunks(BLOCK).zip(stored.as_chunks_mut::<2>().0.chunks_mut(BLOCK)) {
+        for (single, bytes) in singles.iter_mut().zip(from) {
+            *single = f32::from_ne_bytes(*bytes);
+        }
+        T::narrow(&singles[..from.len()], &mut halves[..from.len()]);
+        for (bytes, half) in to.iter_mut().zip(&halves) {
+            let bits = half.bits();
+            *bytes = if big_endian { bits.to_be_bytes() } else { bits.to_le_bytes() };
+        }
+    }
+}
+
+impl Elements {
+    /// What elements of these pieces need: the stage, if it does anything, and their sizes as stored and in memory.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` if an element has no bytes, or too many to be counted.
+    pub(crate) fn new(pieces: &[Piece]) -> Result<(Option<Self>, usize, usize)> {
+        let sizes = pieces.iter().try_fold((0_usize, 0_usize), |(stored, held), piece| {
+            let (more_stored, more_held) = piece.sizes()?;
+            Some((stored.checked_add(more_stored)?, held.checked_add(more_held)?))
+        });
+        let Some((stored, held)) = sizes.filter(|&(stored, held)| stored > 0 && held > 0) else {
+            return Err(ErrorKind::BadType.context("elements of no size"));
+        };
+        let stage = (!pieces.iter().all(Piece::is_same)).then(|| Self { pieces: pieces.to_vec(), stored, held });
+        Ok((stage, stored, held))
+    }
+
+    /// The kind of half floats that the elements are, if they are such.
+    pub(crate) fn half(&self) -> Option<Half> {
+        match self.pieces[..] {
+            [Piece::Halves { half, count: 1, .. }] => Some(half),
+            _ => None,
+        }
+    }
+
+    /// Runs `work` on every piece of `count` elements with its range as stored and in memory.
+    fn each(&self, count: usize, mut work: impl FnMut(&Piece, std::ops::Range<usize>, std::ops::Range<usize>)) {
+        if let [piece] = &self.pieces[..] {
+            // What consists of one thing is one run.
+            return work(&piece.times(count), 0..self.stored * count, 0..self.held * count);
+        }
+        let (mut stored, mut held) = (0, 0);
+        for _ in 0..count {
+            for piece in &self.pieces {
+                let (more_stored, more_held) = piece.sizes().unwrap_or_default();
+                work(piece, stored..stored + more_stored, held..held + more_held);
+                (stored, held) = (stored + more_stored, held + more_held);
+            }
+        }
+    }
+
+    /// How many elements of `size` bytes there are.
+    fn count(bytes: &[u8], size: usize, what: &str) -> Result<usize> {
+        match bytes.len() {
+            len if len.is_multiple_of(size) => Ok(len / size),
+            len => {
+                Err(ErrorKind::Filter.context(format!("{len} bytes are no whole number of {what} elements of {size}")))
+            }
+        }
+    }
+}
+
+impl Filter for Elements {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn to_json(&self, _: ZarrFormat) -> Json {
+        Json::Null
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        (decoded / self.held).checked_mul(self.stored)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let count = Self::count(src, self.held, "these")?;
+        let out = dst.zeroed(count.saturating_mul(self.stored))?;
+        self.each(count, |piece, stored, held| piece.save(&src[held], &mut out[stored]));
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let count = Self::count(src, self.stored, "stored")?;
+        let out = dst.zeroed(count.saturating_mul(self.held))?;
+        self.each(count, |piece, stored, held| piece.load(&src[stored], &mut out[held]));
+        Ok(())
+    }
+}
+
+/// One stored element as it is in memory: a fill value, for instance.
+///
+/// # Errors
+/// `NC_EBADTYPE` for pieces of no size, `NC_EINVAL` if it is no element of these.
+pub fn unpack(pieces: &[Piece], element: &[u8]) -> Result<Vec<u8>> {
+    let (stage, stored, held) = Elements::new(pieces)?;
+    one(element, stored, held, |out| match stage {
+        Some(stage) => stage.decode(element, out),
+        None => out.put(element),
+    })
+}
+
+/// One element of memory as it is stored.
+///
+/// # Errors
+/// As [`unpack`].
+pub fn pack(pieces: &[Piece], element: &[u8]) -> Result<Vec<u8>> {
+    let (stage, stored, held) = Elements::new(pieces)?;
+    one(element, held, stored, |out| match stage {
+        Some(stage) => stage.encode(element, out),
+        None => out.put(element),
+    })
+}
+
+fn one(element: &[u8], from: usize, to: usize, convert: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Vec<u8>> {
+    if element.len() != from {
+        return Err(ErrorKind::Inval.context(format!("one element of {from} bytes expected, {} found", element.len())));
+    }
+    let mut out = vec![0; to];
+    convert(&mut OutBuf::over(&mut out))?;
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(pieces: &[Piece], stored: &[u8], held: &[u8]) {
+        let (stage, stored_size, held_size) = Elements::new(pieces).unwrap();
+        let stage = stage.unwrap();
+        assert!(stored.len().is_multiple_of(stored_size) && held.len().is_multiple_of(held_size));
+        let mut out = vec![1; held.len()];
+        stage.decode(stored, &mut OutBuf::over(&mut out)).unwrap();
+        assert_eq!(out, held);
+        assert_eq!(stage.encode_bound(held.len()), Some(stored.len()));
+        let mut out = vec![1; stored.len()];
+        stage.encode(held, &mut OutBuf::over(&mut out)).unwrap();
+        assert_eq!(out, stored);
+        assert!(stage.decode(&stored[1..], &mut OutBuf::over(&mut out)).is_err());
+    }
+
+    #[test]
+    fn each_piece_goes_there_and_back() {
+        let other = !cfg!(target_endian = "big");
+        let foreign = |size, count| Piece::Numbers { size, count, big_endian: other };
+        both(&[foreign(2, 1)], &[1, 2, 3, 4], &[2, 1, 4, 3]);
+        both(
+            &[Piece::Bytes(1), foreign(4, 1), foreign(2, 2)],
+            &[9, 1, 2, 3, 4, 5, 6, 7, 8, 8, 4, 3, 2, 1, 1, 2, 3, 4],
+            &[9, 4, 3, 2, 1, 6, 5, 8, 7, 8, 1, 2, 3, 4, 2, 1, 4, 3],
+        );
+        both(&[foreign(8, 1)], &[1, 2, 3, 4, 5, 6, 7, 8], &[8, 7, 6, 5, 4, 3, 2, 1]);
+        for (half, big_endian, one) in [
+            (Half::Binary16, false, [0, 0x3c]),
+            (Half::Binary16, true, [0x3c, 0]),
+            (Half::BFloat16, false, [0x80, 0x3f]),
+            (Half::BFloat16, true, [0x3f, 0x80]),
+        ] {
+            let (times, single) = (BLOCK * 2 + 3, 1.0_f32.to_ne_bytes());
+            both(&[Piece::Halves { half, count: 1, big_endian }], &one.repeat(times), &single.repeat(times));
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_needs_nothing() {
+        let native = Piece::Numbers { size: 4, count: 3, big_endian: cfg!(target_endian = "big") };
+        let (stage, stored, held) = Elements::new(&[native, Piece::Bytes(3)]).unwrap();
+        assert!(stage.is_none() && (stored, held) == (15, 15));
+        for none in [&[][..], &[Piece::Bytes(usize::MAX), Piece::Bytes(1)]] {
+            assert_eq!(Elements::new(none).map(drop).unwrap_err().kind(), ErrorKind::BadType);
+        }
+    }
+
+    #[test]
+    fn all_halves_are_themselves() {
+        for half in [Half::Binary16, Half::BFloat16] {
+            let stage = Elements::new(&[Piece::Halves { half, count: 1, big_endian: false }]).unwrap().0.unwrap();
+            let stored: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+            let (mut held, mut again) = (vec![0; stored.len() * 2], vec![0; stored.len()]);
+            stage.decode(&stored, &mut OutBuf::over(&mut held)).unwrap();
+            stage.encode(&held, &mut OutBuf::over(&mut again)).unwrap();
+            let singles = held.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
+            let pairs = stored.as_chunks::<2>().0.iter().zip(again.as_chunks::<2>().0);
+            for ((before, after), single) in pairs.zip(singles) {
+                let (before, after) = (u16::from_le_bytes(*before), u16::from_le_bytes(*after));
+                // A signalling NaN becomes a quiet one.
+                let quiet = if half == Half::Binary16 { 0x200 } else { 0x40 };
+                let expected = if single.is_nan() { before | quiet } else { before };
+                assert_eq!(after | if single.is_nan() { quiet } else { 0 }, expected, "{half:?} {before:#x}");
+            }
+        }
+    }
+}

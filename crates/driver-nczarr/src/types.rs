@@ -1,0 +1,200 @@
+//! What stored types that netCDF has no word for become: user-defined types of the model, and back.
+//!
+//! A complex number is a compound `_Complex64_t` or `_Complex128_t` with the fields `r` and `i`, bytes are `_Opaque<n>_t`,
+//! bytes of any length `_Bytes_t`, all in the root group; a record is a compound named after its variable (`<variable>_t`)
+//! in the variable's group, and so are records inside it. Names that are taken get an underscore more.
+
+use std::sync::Arc;
+
+use model::{
+    Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId,
+};
+
+use crate::dtype::{DType, Kind};
+use crate::record::{self, Record};
+
+/// The type of a variable, until its own is defined.
+pub(crate) const UNDEFINED: NcType = NcType::User(NO_TYPE);
+pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
+
+/// Defines the type of a variable that presents a user-defined one.
+///
+/// # Errors
+/// What the model says.
+pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType) -> Result<()> {
+    let var = model.var(id)?;
+    let (group, name) = (var.group, format!("{}_t", var.name));
+    let ty = user_type(model, group, &name, dtype)?;
+    let var = model.var_mut(id)?;
+    var.xtype = ty;
+    if let (VarFill::Value(Values::User(of, _)), NcType::User(id)) = (&mut var.fill, ty) {
+        *of = id;
+    }
+    Ok(())
+}
+
+/// The netCDF type of a stored one; `name`: what a record is called.
+fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<NcType> {
+    let root = GroupId::ROOT;
+    match dtype.kind {
+        Kind::Complex(part) => {
+            let size = part.size().unwrap_or(0);
+            let field = |name: &str, offset| Field { name: name.to_owned(), offset, ty: part, shape: Vec::new() };
+            let class = TypeClass::Compound { size: 2 * size, fields: vec![field("r", 0), field("i", size)] };
+            add(model, root, format!("_Complex{}_t", size * 16), class)
+        }
+        Kind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
+        Kind::Object => add(model, root, "_Bytes_t".to_owned(), TypeClass::Vlen { base: NcType::UByte }),
+        Kind::Record => {
+            let record = dtype.record.as_ref().ok_or_else(|| ErrorKind::Internal.context("a record without fields"))?;
+            let mut fields = Vec::with_capacity(record.fields.len());
+            let mut size = 0;
+            for field in &record.fields {
+                if field.name.is_empty() {
+                    size += field_bytes(1, field);
+                    continue;
+                }
+                let inner = format!("{}_{}_t", name.strip_suffix("_t").unwrap_or(name), field.name);
+                let (ty, last) = field_type(model, group, &inner, &field.dtype)?;
+                let mut shape = field.shape.clone();
+                shape.extend(last);
+                let one = model.type_size(ty)?.unwrap_or(0);
+                let last = last.map_or(1, |len| len as usize);
+                fields.push(Field { name: field.name.clone(), offset: size, ty, shape });
+                size += field_bytes(one * last, field);
+            }
+            add(model, group, name.to_owned(), TypeClass::Compound { size, fields })
+        }
+        _ => Err(ErrorKind::Internal.context(format!("type {} is no user-defined one", dtype.text))),
+    }
+}
+
+/// Bytes in memory of a field whose single values take `one`, or of the bytes between fields.
+fn field_bytes(one: usize, field: &record::Field) -> usize {
+    let one = if field.name.is_empty() { field.dtype.item_size().unwrap_or(0) } else { one };
+    // Records are limited to sizes that can be counted.
+    field.shape.iter().fold(one, |size, &len| size.saturating_mul(len as usize))
+}
+
+/// The type of a field, and the length of a dimension that it brings: that of text.
+fn field_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<(NcType, Option<u32>)> {
+    let len = |len: usize| u32::try_from(len).map_err(|_| ErrorKind::BadType.context(format!("text of {len}")));
+    Ok(match dtype.kind {
+        Kind::Number(ty) => (ty, None),
+        Kind::Half(_) => (NcType::Float, None),
+        Kind::Bool => (NcType::UByte, None),
+        Kind::Char | Kind::Text(1) => (NcType::Char, None),
+        Kind::Text(width) => (NcType::Char, Some(len(width)?)),
+        // A netCDF field holds no text of any script; its code points are all of it.
+        Kind::Utf32(1) => (NcType::UInt, None),
+        Kind::Utf32(chars) => (NcType::UInt, Some(len(chars)?)),
+        // A field has no attributes that could say its unit; the type as stored does.
+        Kind::Time { .. } => (NcType::Int64, None),
+        _ => (user_type(model, group, name, dtype)?, None),
+    })
+}
+
+/// Adds a type, or finds the same one.
+fn add(model: &mut Model, group: GroupId, mut name: String, class: TypeClass) -> Result<NcType> {
+    loop {
+        let here = model.group(group)?;
+        if let Some(&id) = here.types.get(&name) {
+            if model.user_type(id)?.class == class {
+                return Ok(NcType::User(id));
+            }
+        } else if !here.vars.contains_key(&name) && !here.groups.contains_key(&name) {
+            return model.add_type(UserType { name, group, class }).map(NcType::User);
+        }
+        name.push('_');
+    }
+}
+
+/// The type a variable of a user-defined type is stored as in plain Zarr.
+///
+/// # Errors
+/// `NC_ENOTNC4` if Zarr has no such type: vlens, enums, and compounds with such fields.
+pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType> {
+    let ty = model.user_type(id)?;
+    let none = |what: &str| Err(ErrorKind::NotNc4.context(format!("type {}: Zarr has no {what}", ty.name)));
+    let (order, big_endian) = if endian == Endian::Big { ('>', true) } else { ('<', false) };
+    match &ty.class {
+        TypeClass::Opaque { size } => match *size {
+            0 => none("opaque type of no bytes"),
+            size => Ok(DType::from_name(&format!("|V{size}"))),
+        },
+        TypeClass::Vlen { .. } => none("vlens"),
+        TypeClass::Enum { .. } => none("enums"),
+        TypeClass::Compound { size, fields } => {
+            if let Some(part) = complex(ty) {
+                return Ok(DType::from_name(&format!("{order}c{}", 2 * part.size().unwrap_or(0))));
+            }
+            let mut list = Vec::with_capacity(fields.len());
+            let mut sorted: Vec<&Field> = fields.iter().collect();
+            sorted.sort_by_key(|field| field.offset);
+            let mut end = 0;
+            for field in sorted {
+                let mut shape = field.shape.clone();
+                let dtype = match field.ty {
+                    NcType::User(inner) => stored(model, inner, endian)?,
+                    NcType::Char => DType::from_name(&format!("|S{}", shape.pop().unwrap_or(1))),
+                    NcType::String => return none("compounds with strings"),
+                    other => DType::of(other, endian, 1, false)?,
+                };
+                let one = model.type_size(field.ty)?.unwrap_or(0);
+                match field.offset.checked_sub(end) {
+                    None => return none("compounds with fields that overlap"),
+                    Some(gap) => list.extend(padding(gap)),
+                }
+                let len = |size: usize, &len: &u32| size.checked_mul(len as usize);
+                let bytes = field.shape.iter().try_fold(one, len);
+                end = bytes.and_then(|bytes| field.offset.checked_add(bytes)).ok_or(ErrorKind::BadType)?;
+                list.push(record::Field { name: field.name.clone(), dtype, shape });
+            }
+            list.extend(padding(size.saturating_sub(end)));
+            let record = Record { fields: list };
+            if fields.is_empty() || record.pieces().is_none() || record.size() != Some(*size) {
+                return none("compounds without fields, or with so many");
+            }
+            let text = text(&record);
+            Ok(DType { text, kind: Kind::Record, big_endian, record: Some(Arc::new(record)) })
+        }
+    }
+}
+
+/// So many bytes between fields.
+fn padding(bytes: usize) -> Option<record::Field> {
+    let dtype = DType::from_name(&format!("|V{bytes}"));
+    (bytes > 0).then(|| record::Field { name: String::new(), dtype, shape: Vec::new() })
+}
+
+/// The type of both parts, if it is a complex number as we call it.
+fn complex(ty: &UserType) -> Option<NcType> {
+    let TypeClass::Compound { size, fields } = &ty.class else { return None };
+    let [r, i] = &fields[..] else { return None };
+    let part = match ty.name.trim_end_matches('_') {
+        "_Complex64_t" => NcType::Float,
+        "_Complex128_t" => NcType::Double,
+        _ => return None,
+    };
+    let plain = |field: &Field, name: &str, offset: usize| {
+        field.name == name && field.offset == offset && field.ty == part && field.shape.is_empty()
+    };
+    let half = part.size()?;
+    (*size == 2 * half && plain(r, "r", 0) && plain(i, "i", half)).then_some(part)
+}
+
+/// The JSON of a record.
+fn text(record: &Record) -> String {
+    let fields = record.fields.iter().map(|field| {
+        let ty = match field.dtype.kind {
+            Kind::Record => field.dtype.text.clone(),
+            _ => crate::json::quote(&field.dtype.text),
+        };
+        let name = crate::json::quote(&field.name);
+        match &field.shape[..] {
+            [] => format!("[{name},{ty}]"),
+            shape => format!("[{name},{ty},{shape:?}]"),
+        }
+    });
+    format!("[{}]", fields.collect::<Vec<_>>().join(","))
+}

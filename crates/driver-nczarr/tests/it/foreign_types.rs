@@ -1,0 +1,352 @@
+//! Types of plain Zarr that netCDF has no atomic type for: read, written, and stored again as they were.
+
+use dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
+use model::{Defined, Edit, ErrorKind, Field, GroupId, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
+
+use crate::support::{TestMap, create, get, get_text, open, open_rw, open_with, put, put_text, try_get, try_put, var};
+
+const ROOT: GroupId = GroupId::ROOT;
+const GROUP: (&str, &str) = (".zgroup", r#"{"zarr_format": 2}"#);
+
+fn zarray(dtype: &str, fill: &str) -> String {
+    format!(
+        r#"{{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": {dtype}, "fill_value": {fill}, "order": "C", "filters": null, "compressor": null}}"#
+    )
+}
+
+fn read(dataset: &dyn Dataset, id: VarId, start: u64, count: u64) -> Result<Vec<u8>> {
+    let model = dataset.model().snapshot();
+    let ty = model.var(id)?.xtype;
+    let mut bytes = vec![0xaa; count as usize * model.type_size(ty)?.unwrap()];
+    dataset.get_vara(id, &[start], &[count], MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+    Ok(bytes)
+}
+
+fn write(dataset: &dyn Dataset, id: VarId, start: u64, count: u64, bytes: &[u8]) -> Result<()> {
+    let ty = dataset.model().snapshot().var(id)?.xtype;
+    dataset.put_vara(id, &[start], &[count], MemRef::Fixed { ty, bytes })
+}
+
+/// A user-defined type by its path.
+fn class(dataset: &dyn Dataset, id: VarId) -> (String, TypeClass) {
+    let model = dataset.model().snapshot();
+    let NcType::User(ty) = model.var(id).unwrap().xtype else { panic!("an atomic type") };
+    let ty = model.user_type(ty).unwrap();
+    (model.fqn(ty.group, &ty.name).unwrap(), ty.class.clone())
+}
+
+fn field(name: &str, offset: usize, ty: NcType, shape: &[u32]) -> Field {
+    Field { name: name.to_owned(), offset, ty, shape: shape.to_vec() }
+}
+
+#[test]
+fn half_floats() {
+    let map = TestMap::new(&[
+        GROUP,
+        ("h/.zarray", &zarray("\">f2\"", "\"NaN\"")),
+        ("b/.zarray", &zarray("\"bfloat16\"", "0.1")),
+    ]);
+    map.put("h/0", &[0x3c, 0x00, 0xfc, 0x00]);
+    let d = open_rw(&map);
+    assert_eq!(get(&*d, var(&*d, "h"))[..2], [1.0, f64::NEG_INFINITY]);
+    assert!(get(&*d, var(&*d, "h"))[2].is_nan());
+    assert_eq!(get(&*d, var(&*d, "b")), [0.100_097_656_25; 4]);
+    assert_eq!(d.model().snapshot().var(var(&*d, "h")).unwrap().xtype, NcType::Float);
+    put(&*d, var(&*d, "h"), &[2], &[2], &[0.1, 65504.0]);
+    assert_eq!(try_put(&*d, var(&*d, "h"), &[1], &[1], &[1e6]).unwrap_err().kind(), ErrorKind::Range);
+    d.close().unwrap();
+    assert_eq!(map.objects()["h/0"], [0x3c, 0x00, 0x7c, 0x00]);
+    assert_eq!(map.objects()["h/1"], [0x2e, 0x66, 0x7b, 0xff]);
+    assert_eq!(map.json("h/.zarray")["dtype"], ">f2");
+}
+
+#[test]
+fn times_are_text() {
+    let map = TestMap::new(&[
+        GROUP,
+        ("t/.zarray", &zarray("\">M8[s]\"", "981173106")),
+        ("d/.zarray", &zarray("\"<m8[25us]\"", "-9223372036854775808")),
+        ("g/.zarray", &zarray("\"<M8\"", "5")),
+    ]);
+    map.put("d/0", &[1_i64.to_le_bytes(), (-2_i64).to_le_bytes()].concat());
+    let d = open_rw(&map);
+    let find = |name| var(&*d, name);
+    assert_eq!(get_text(&*d, find("t")), ["2001-02-03T04:05:06"; 4]);
+    assert_eq!(get_text(&*d, find("d")), ["25us", "-50us", "NaT", "NaT"]);
+    assert_eq!(get_text(&*d, find("g")), ["5"; 4]);
+    put_text(&*d, find("t"), &[0], &[2], &["1969-12-31T23:59:59", "NaT"]).unwrap();
+    put_text(&*d, find("d"), &[3], &[1], &["1s"]).unwrap();
+    for wrong in ["yesterday", "2001-02-03T04:05:06.5", "1"] {
+        let error = put_text(&*d, find("t"), &[2], &[1], &[wrong]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Inval, "{error}");
+        assert!(error.to_string().contains("/t[2]"), "{error}");
+    }
+    d.close().unwrap();
+    assert_eq!(map.objects()["t/0"], [(-1_i64).to_be_bytes(), i64::MIN.to_be_bytes()].concat());
+    assert_eq!(map.objects()["d/1"], [i64::MIN.to_le_bytes(), 40_000_i64.to_le_bytes()].concat());
+    assert!(!map.objects().contains_key("t/1"));
+    assert_eq!(map.json("t/.zarray")["fill_value"], 981_173_106);
+}
+
+#[test]
+fn times_are_counts_if_asked_for() {
+    let map = TestMap::new(&[
+        GROUP,
+        ("t/.zarray", &zarray("\"<M8[ms]\"", "7")),
+        ("t/.zattrs", r#"{"units": "nonsense", "other": 1}"#),
+        ("d/.zarray", &zarray("\">m8[h]\"", "0")),
+        ("m/.zarray", &zarray("\"<M8[M]\"", "1")),
+    ]);
+    let open = |modes: &str, writable| open_with(&map, modes, writable, &Options::default());
+    let d = open("zarr&datetime=cf&mode=zarr", false).unwrap();
+    let find = |name: &str| d.model().snapshot().var(var(&*d, name)).unwrap().clone();
+    assert_eq!(get(&*d, var(&*d, "t")), [7.0; 4]);
+    assert_eq!((find("t").xtype, find("d").xtype, find("m").xtype), (NcType::Int64, NcType::Int64, NcType::String));
+    assert_eq!(find("t").atts["units"].as_text(), Some("milliseconds since 1970-01-01 00:00:00"));
+    assert_eq!(find("d").atts["units"].as_text(), Some("hours"));
+    // Months have no length that a count could tell.
+    assert_eq!((find("m").atts.len(), get_text(&*d, var(&*d, "m"))), (0, vec!["1970-02".to_owned(); 4]));
+    assert_eq!(open("zarr&datetime=cf&mode=zarr", true).unwrap_err().kind(), ErrorKind::Inval);
+    assert_eq!(open("zarr&datetime=utc&mode=zarr", false).unwrap_err().kind(), ErrorKind::Inval);
+}
+
+#[test]
+fn complex_numbers_and_bytes() {
+    let map = TestMap::new(&[
+        GROUP,
+        ("c/.zarray", &zarray("\">c8\"", "[1.5, \"NaN\"]")),
+        ("e/.zarray", &zarray("\"<c16\"", "null")),
+        ("f/.zarray", &zarray("\">c8\"", "0")),
+        ("v/.zarray", &zarray("\"|V3\"", "\"AQID\"")),
+        ("w/.zarray", &zarray("\"|V3\"", "null")),
+    ]);
+    map.put("c/0", &[1.0_f32, -2.0, 0.5, 4.0].map(f32::to_be_bytes).concat());
+    let d = open_rw(&map);
+    let find = |name| var(&*d, name);
+    let native = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+    assert_eq!(read(&*d, find("c"), 0, 3).unwrap(), native(&[1.0, -2.0, 0.5, 4.0, 1.5, f32::NAN]));
+    assert_eq!(read(&*d, find("e"), 0, 4).unwrap(), [0; 64]);
+    assert_eq!(read(&*d, find("v"), 1, 2).unwrap(), [1, 2, 3, 1, 2, 3]);
+    let fields = vec![field("r", 0, NcType::Float, &[]), field("i", 4, NcType::Float, &[])];
+    assert_eq!(class(&*d, find("c")), ("/_Complex64_t".into(), TypeClass::Compound { size: 8, fields }));
+    assert_eq!(class(&*d, find("e")).0, "/_Complex128_t");
+    assert_eq!(class(&*d, find("v")), ("/_Opaque3_t".into(), TypeClass::Opaque { size: 3 }));
+    let model = d.model().snapshot();
+    assert_eq!(model.var(find("v")).unwrap().xtype, model.var(find("w")).unwrap().xtype);
+    assert_eq!(model.user_types().len(), 3);
+    // As C asks for them.
+    let NcType::User(ty) = model.var(find("c")).unwrap().xtype else { panic!() };
+    assert_eq!(d.inq_type(NcType::User(ty)).unwrap(), ("_Complex64_t".to_owned(), Some(8)));
+    assert_eq!(try_get(&*d, find("c")).unwrap_err().kind(), ErrorKind::BadType);
+    write(&*d, find("c"), 3, 1, &native(&[9.0, 8.0])).unwrap();
+    write(&*d, find("v"), 0, 1, b"abc").unwrap();
+    let before = map.text("c/.zarray");
+    d.close().unwrap();
+    assert_eq!(map.text("c/.zarray"), before);
+    assert_eq!(map.objects()["c/1"], [1.5, f32::NAN, 9.0, 8.0].map(f32::to_be_bytes).concat());
+    assert_eq!(map.objects()["v/0"], b"abc\x01\x02\x03");
+}
+
+const RECORD: &str = r#"[["a", "<i4"], ["t", "|S3"], ["", "|V2"], ["p", [["x", ">f2"], ["ok", "|b1"]], [2]], ["u", ">U2"], ["c", "|S1"], ["z", ">c8"]]"#;
+
+#[test]
+fn records() {
+    let stored = [
+        &7_i32.to_le_bytes()[..],
+        b"ab\0",
+        b"??",
+        &[0x3c, 0x00, 1, 0xc0, 0x00, 0],
+        &[0, 0, 0, 65, 0, 0, 0, 0],
+        b"c",
+        &1.0_f32.to_be_bytes(),
+        &2.0_f32.to_be_bytes(),
+    ]
+    .concat();
+    let held = [
+        &7_i32.to_ne_bytes()[..],
+        b"ab\0",
+        b"??",
+        &1.0_f32.to_ne_bytes(),
+        &[1],
+        &(-2.0_f32).to_ne_bytes(),
+        &[0],
+        &65_u32.to_ne_bytes(),
+        &0_u32.to_ne_bytes(),
+        b"c",
+        &1.0_f32.to_ne_bytes(),
+        &2.0_f32.to_ne_bytes(),
+    ]
+    .concat();
+    let map = TestMap::new(&[GROUP, ("g/.zgroup", GROUP.1), ("g/rec/.zarray", &zarray(RECORD, "0"))]);
+    map.put("g/rec/1", &stored.repeat(2));
+    let d = open_rw(&map);
+    let id = var(&*d, "g/rec");
+    assert_eq!(read(&*d, id, 1, 2).unwrap(), [vec![0; held.len()], held.clone()].concat());
+    let (name, outer) = class(&*d, id);
+    assert_eq!(name, "/g/rec_t");
+    let TypeClass::Compound { size, fields } = outer else { panic!("{outer:?}") };
+    assert_eq!((size, fields.len()), (held.len(), 6));
+    let model = d.model().snapshot();
+    let inner = |index: usize| {
+        let NcType::User(ty) = fields[index].ty else { panic!("{:?}", fields[index]) };
+        model.user_type(ty).unwrap().clone()
+    };
+    assert_eq!(fields[0], field("a", 0, NcType::Int, &[]));
+    assert_eq!(fields[1], field("t", 4, NcType::Char, &[3]));
+    assert_eq!((fields[2].offset, &*fields[2].shape, &*inner(2).name), (9, &[2][..], "rec_p_t"));
+    let parts = vec![field("x", 0, NcType::Float, &[]), field("ok", 4, NcType::UByte, &[])];
+    assert_eq!(inner(2).class, TypeClass::Compound { size: 5, fields: parts });
+    assert_eq!(fields[3], field("u", 19, NcType::UInt, &[2]));
+    assert_eq!(fields[4], field("c", 27, NcType::Char, &[]));
+    assert_eq!((fields[5].offset, &*inner(5).name), (28, "_Complex64_t"));
+    write(&*d, id, 0, 1, &held).unwrap();
+    let before = map.text("g/rec/.zarray");
+    d.put_att(ROOT, None, "more", NcType::Int, &Values::Int(vec![1])).unwrap();
+    d.close().unwrap();
+    assert_eq!(map.text("g/rec/.zarray"), before);
+    assert_eq!(map.objects()["g/rec/0"], [stored.clone(), vec![0; stored.len()]].concat());
+    // With another fill value the document is written anew, and the type in it stays.
+    let map = TestMap::new(&[GROUP, ("rec/.zarray", &zarray(RECORD, "0"))]);
+    let d = open_rw(&map);
+    let id = var(&*d, "rec");
+    let NcType::User(ty) = d.model().snapshot().var(id).unwrap().xtype else { panic!() };
+    d.def_var_fill(id, false, Some(&Values::User(ty, held.clone()))).unwrap();
+    d.close().unwrap();
+    let dtype: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    assert_eq!(map.json("rec/.zarray")["dtype"], dtype);
+    assert!(!map.objects().contains_key("rec/.zattrs") || map.json("rec/.zattrs").get("_FillValue").is_none());
+    let d = open(&map).unwrap();
+    assert_eq!(read(&*d, var(&*d, "rec"), 3, 1).unwrap(), held);
+}
+
+#[test]
+fn names_of_types_are_free() {
+    let map = TestMap::new(&[
+        GROUP,
+        ("v/.zarray", &zarray(r#"[["a","<i4"]]"#, "null")),
+        ("v_t/.zarray", &zarray("\"<i4\"", "1")),
+        ("_Complex64_t/.zgroup", GROUP.1),
+        ("c/.zarray", &zarray("\"<c8\"", "null")),
+    ]);
+    let d = open(&map).unwrap();
+    assert_eq!(class(&*d, var(&*d, "v")).0, "/v_t_");
+    assert_eq!(class(&*d, var(&*d, "c")).0, "/_Complex64_t_");
+    assert_eq!(get(&*d, var(&*d, "v_t")), [1.0; 4]);
+}
+
+#[test]
+fn records_that_cannot_be_read() {
+    for dtype in [
+        r#"[]"#,
+        r#"[["a"]]"#,
+        r#"[["a","<i4",[0]]]"#,
+        r#"[["a","<i4",[-1]]]"#,
+        r#"[["a","<i4",[4294967296]]]"#,
+        r#"[["a","<i4",[65536,65536,65536,65536,65536]]]"#,
+        r#"[["a","|V1000000000",[4]]]"#,
+        r#"[["a",[["b","<i4"],["c","<i2"]],[100000]]]"#,
+        r#"[["a","<i4"],["a","<i2"]]"#,
+        r#"[["","<i4"]]"#,
+        r#"[["","|V4"]]"#,
+        r#"[["a","|O"]]"#,
+        r#"[["a","int4"]]"#,
+        r#"[["a",5]]"#,
+        r#"[5]"#,
+    ] {
+        let map = TestMap::new(&[GROUP, ("v/.zarray", &zarray(dtype, "null")), ("w/.zarray", &zarray("\"<i4\"", "1"))]);
+        let d = open(&map).unwrap();
+        let error = try_get(&*d, var(&*d, "v")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadType, "{dtype}: {error}");
+        assert!(error.to_string().contains(dtype), "{dtype}: {error}");
+        assert_eq!(get(&*d, var(&*d, "w")), [1.0; 4]);
+    }
+}
+
+fn defined(dataset: &dyn Dataset, edit: &Edit<'_>) -> TypeId {
+    match dataset.edit(edit).unwrap() {
+        Defined::Type(ty) => ty,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn new_variables_of_user_defined_types() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "zarr");
+    let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
+    let point = defined(&*d, &Edit::DefCompound { group: ROOT, name: "point", size: 8 });
+    for (name, offset) in [("x", 0), ("y", 4)] {
+        d.edit(&Edit::InsertField { ty: point, name, offset, field: NcType::Float, shape: &[] }).unwrap();
+    }
+    let blob = defined(&*d, &Edit::DefOpaque { group: ROOT, name: "blob", size: 5 });
+    let outer = defined(&*d, &Edit::DefCompound { group: ROOT, name: "outer", size: 32 });
+    for (name, offset, field, shape) in [
+        ("b", 27, NcType::User(blob), &[][..]),
+        ("a", 0, NcType::Byte, &[]),
+        ("p", 4, NcType::User(point), &[2]),
+        ("s", 20, NcType::Char, &[2, 3]),
+    ] {
+        d.edit(&Edit::InsertField { ty: outer, name, offset, field, shape }).unwrap();
+    }
+    let complex = defined(&*d, &Edit::DefCompound { group: ROOT, name: "_Complex128_t", size: 16 });
+    for (name, offset) in [("r", 0), ("i", 8)] {
+        d.edit(&Edit::InsertField { ty: complex, name, offset, field: NcType::Double, shape: &[] }).unwrap();
+    }
+    for (name, ty) in [("o", outer), ("z", complex), ("b", blob)] {
+        d.def_var(ROOT, name, NcType::User(ty), &[x]).unwrap();
+    }
+    d.def_var_endian(var(&*d, "z"), model::Endian::Big).unwrap();
+    let blobs = d.model().snapshot();
+    d.def_var_fill(var(&*d, "b"), false, Some(&Values::User(blob, b"hello".to_vec()))).unwrap();
+    drop(blobs);
+    for (edit, what) in [
+        (Edit::DefVlen { group: ROOT, name: "l", base: NcType::Int }, "vlens"),
+        (Edit::DefEnum { group: ROOT, name: "e", base: NcType::Int }, "enums"),
+    ] {
+        let error = d.edit(&edit).unwrap_err();
+        assert!(error.kind() == ErrorKind::NotNc4 && error.to_string().contains(what), "{error}");
+    }
+    let text = defined(&*d, &Edit::DefCompound { group: ROOT, name: "text", size: 8 });
+    d.edit(&Edit::InsertField { ty: text, name: "s", offset: 0, field: NcType::String, shape: &[] }).unwrap();
+    assert_eq!(d.def_var(ROOT, "t", NcType::User(text), &[x]).unwrap_err().kind(), ErrorKind::NotNc4);
+    d._enddef(0, 0, 0, 0).unwrap();
+    let bytes: Vec<u8> = (0..64).collect();
+    write(&*d, var(&*d, "o"), 1, 2, &bytes).unwrap();
+    write(&*d, var(&*d, "z"), 0, 4, &bytes).unwrap();
+    write(&*d, var(&*d, "b"), 3, 1, b"world").unwrap();
+    d.close().unwrap();
+    let dtype = |name: &str| map.json(&format!("{name}/.zarray"))["dtype"].clone();
+    assert_eq!(
+        dtype("o").to_string(),
+        r#"[["a","|i1"],["","|V3"],["p",[["x","<f4"],["y","<f4"]],[2]],["s","|S3",[2]],["","|V1"],["b","|V5"]]"#
+    );
+    assert_eq!((dtype("z"), dtype("b")), (">c16".into(), "|V5".into()));
+    assert_eq!(map.json("b/.zarray")["fill_value"], "aGVsbG8=");
+    let d = open(&map).unwrap();
+    assert_eq!(read(&*d, var(&*d, "o"), 1, 2).unwrap(), bytes);
+    assert_eq!(read(&*d, var(&*d, "z"), 0, 4).unwrap(), bytes);
+    assert_eq!(read(&*d, var(&*d, "b"), 2, 2).unwrap(), b"helloworld");
+    let (_, TypeClass::Compound { size: 32, fields }) = class(&*d, var(&*d, "o")) else { panic!() };
+    let places: Vec<_> = fields.iter().map(|field| (&*field.name, field.offset, &*field.shape)).collect();
+    assert_eq!(places, [("a", 0, &[][..]), ("p", 4, &[2]), ("s", 20, &[2, 3]), ("b", 27, &[])]);
+    // NCZarr has none of it.
+    let d = create(&TestMap::new(&[]), "nczarr");
+    let error = d.edit(&Edit::DefOpaque { group: ROOT, name: "blob", size: 5 }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotNc4);
+}
+
+#[test]
+fn parts_with_a_stride() {
+    let map = TestMap::new(&[GROUP, ("v/.zarray", &zarray(r#"[["a",">i2"],["b","|u1"]]"#, "\"AAEC\""))]);
+    let d = open_rw(&map);
+    let id = var(&*d, "v");
+    let ty = d.model().snapshot().var(id).unwrap().xtype;
+    let one = |a: i16, b: u8| [&a.to_ne_bytes()[..], &[b]].concat();
+    let bytes = [one(5, 6), one(7, 8)].concat();
+    d.put_vars(id, &[1], &[2], &[2], MemRef::Fixed { ty, bytes: &bytes }).unwrap();
+    assert_eq!(read(&*d, id, 0, 4).unwrap(), [one(1, 2), one(5, 6), one(1, 2), one(7, 8)].concat());
+    let mut back = vec![0; 6];
+    let slab = Slab { start: &[1], count: &[2], stride: Some(&[2]) };
+    d.data(id).unwrap().get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut back) }).unwrap();
+    assert_eq!(back, bytes);
+}

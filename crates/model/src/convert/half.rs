@@ -1,0 +1,177 @@
+//! Numbers as singles that a float of 16 bits holds exactly: what is to be stored as one ([`Half`]).
+//!
+//! Rounding is to the nearest, ties to even, from the number itself: never first to a single. Beyond the range it is
+//! infinite and out of range, as a double beyond the range of a single is.
+
+use std::mem::MaybeUninit;
+
+use ::half::{bf16, f16};
+
+use super::number::Number;
+use super::{Row, no_row, with_number};
+use crate::{NcType, Result};
+
+/// A kind of floats of 16 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Half {
+    /// IEEE 754's binary16: 11 bits of precision, up to 65504.
+    Binary16,
+    /// A single without its last 16 bits.
+    BFloat16,
+}
+
+impl Half {
+    /// The nearest of them, ties to even; beyond their range it is infinite.
+    pub fn nearest(self, value: f64) -> f32 {
+        let value = to_odd(value);
+        match self {
+            Self::Binary16 => f16::from_f32(value).to_f32(),
+            Self::BFloat16 => bf16::from_f32(value).to_f32(),
+        }
+    }
+
+    /// The greatest of them.
+    fn max(self) -> f64 {
+        match self {
+            Self::Binary16 => f16::MAX.into(),
+            Self::BFloat16 => bf16::MAX.into(),
+        }
+    }
+}
+
+/// The conversion of native elements to singles that half floats hold.
+///
+/// # Errors
+/// `NC_EBADTYPE` unless they are numbers.
+pub fn half_row(from: NcType, half: Half) -> Result<Row> {
+    match half {
+        Half::Binary16 => with_number!(from, S => Ok(each::<S, false>), else Err(no_row(from))),
+        Half::BFloat16 => with_number!(from, S => Ok(each::<S, true>), else Err(no_row(from))),
+    }
+}
+
+/// A number, for what follows: the rounding is the same whether it comes from the number or from this.
+trait Wide: Number {
+    fn wide(self) -> f64;
+}
+
+macro_rules! wide {
+    ($($t:ident)*) => {$(
+        impl Wide for $t {
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                // An integer that is not exact in this is far out of range.
+                self as f64
+            }
+        }
+    )*};
+}
+
+wide!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+
+fn each<S: Wide, const BRAIN: bool>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
+    let half = if BRAIN { Half::BFloat16 } else { Half::Binary16 };
+    let (max, mut out_of_range) = (half.max(), false);
+    for (item, slot) in S::items(src).iter().zip(f32::slots(dst)) {
+        let value = S::load::<false>(item).wide();
+        out_of_range |= value.is_finite() && value.abs() > max;
+        half.nearest(value).store::<false>(slot);
+    }
+    out_of_range
+}
+
+/// The value as a single; if it is none, the one beside it whose last bit is set. So rounding this again to fewer bits is
+/// rounding the value.
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    let back = f64::from(near);
+    if back == value || value.is_nan() || near.to_bits() & 1 == 1 {
+        near
+    } else if back < value {
+        near.next_up()
+    } else {
+        near.next_down()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The nearest of all halves, of two the one whose last bit is not set.
+    fn slow(value: f64) -> f64 {
+        // Beyond the middle between the greatest half and what would be the next, it is infinite.
+        if value.abs() >= 65520.0 {
+            return f64::INFINITY.copysign(value);
+        }
+        let halves = (0..0x7c00).map(f16::from_bits);
+        let distance = |half: &f16| (f64::from(*half) - value.abs()).abs();
+        let best = halves
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| (a.to_bits() & 1).cmp(&(b.to_bits() & 1))));
+        f64::from(best.unwrap()).copysign(value)
+    }
+
+    #[test]
+    fn boundaries() {
+        let least = 2_f64.powi(-24);
+        for (value, expected) in [
+            (0.0, 0.0),
+            (-0.0, -0.0),
+            (65504.0, 65504.0),
+            (65_519.999_999_999_99, 65504.0),
+            (65520.0, f64::INFINITY),
+            (-1e300, f64::NEG_INFINITY),
+            (1e-320, 0.0),
+            (-1e-320, -0.0),
+            (least, least),
+            (least / 2.0, 0.0),
+            ((least / 2.0).next_up(), least),
+            (least * 1.5, least * 2.0),
+            // Between two halves, and beside the middle by less than a single can tell.
+            (1.0 + 2_f64.powi(-11), 1.0),
+            (1.0 + 2_f64.powi(-11) + 2_f64.powi(-50), 1.0 + 2_f64.powi(-10)),
+            (1.0 + 3.0 * 2_f64.powi(-11) - 2_f64.powi(-50), 1.0 + 2_f64.powi(-10)),
+            (f64::INFINITY, f64::INFINITY),
+        ] {
+            assert_eq!(f64::from(Half::Binary16.nearest(value)).to_bits(), expected.to_bits(), "{value:e}");
+        }
+        assert!(Half::Binary16.nearest(f64::NAN).is_nan() && Half::BFloat16.nearest(f64::NAN).is_nan());
+        for (value, expected) in [
+            (1.0 + 2_f64.powi(-8), 1.0),
+            (1.0 + 2_f64.powi(-8) + 2_f64.powi(-50), 1.0 + 2_f32.powi(-7)),
+            (3.4e38, f32::INFINITY),
+        ] {
+            assert_eq!(Half::BFloat16.nearest(value), expected);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_nearest_half(bits in 0..0x7c00_u16, part in prop::sample::select(vec![0.0, 0.25, 0.5, 0.75]), nudge in -1..2_i64, sign: bool) {
+            let low = f64::from(f16::from_bits(bits));
+            let high = if bits == 0x7bff { 65536.0 } else { f64::from(f16::from_bits(bits + 1)) };
+            let between = (low + (high - low) * part).to_bits() as i64;
+            let value = f64::from_bits((between + nudge).max(0) as u64);
+            let value = if sign { -value } else { value };
+            prop_assert_eq!(f64::from(Half::Binary16.nearest(value)).to_bits(), slow(value).to_bits(), "{:e}", value);
+        }
+
+        #[test]
+        fn integers_are_told_out_of_range(value: i64) {
+            let mut out = [MaybeUninit::uninit(); 4];
+            for value in [value, value >> 47, 65504, 65505, -65504, -65505] {
+                let out_of_range = half_row(NcType::Int64, Half::Binary16).unwrap()(&value.to_ne_bytes(), &mut out);
+                prop_assert_eq!(out_of_range, value.unsigned_abs() > 65504);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_every_number_type() {
+        for ty in NcType::ATOMIC {
+            assert_eq!(half_row(ty, Half::BFloat16).is_ok(), ty.is_numeric(), "{ty:?}");
+        }
+    }
+}
