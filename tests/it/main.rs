@@ -8,6 +8,7 @@ mod corpus;
 mod layout;
 mod netcdf_c;
 mod odd;
+mod older;
 mod one;
 mod refused;
 mod right;

@@ -7,14 +7,15 @@
 
 use std::borrow::Cow;
 
-use dispatch::Key;
+use dispatch::{Key, Limits};
 use model::{NcType, Result};
 
 use super::{Defects, Generation, NCZARR, NCZATTR, NCZGROUP};
-use crate::attrs::{NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
+use crate::attrs::{self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
 use crate::dtype::{DType, Kind};
 use crate::fetch::{Source, read};
-use crate::json::{Members, Value};
+use crate::json::{self, Json, Members, Value};
+use crate::lists;
 use crate::tree::RawRoot;
 
 /// The names of today's members, as the style in upper case has them.
@@ -72,7 +73,7 @@ pub(crate) fn array<'t>(documents: Documents<'_, 't>) -> Option<Value<'t>> {
         today.insert("storage", Value::string("chunked"));
         today
     });
-    attrs(documents, own.map(|own| (NCZARR_ARRAY, Value::Object(own))).into_iter().collect())
+    today_attrs(documents, own.map(|own| (NCZARR_ARRAY, Value::Object(own))).into_iter().collect())
 }
 
 /// `.zattrs` of a group.
@@ -89,7 +90,7 @@ pub(crate) fn group<'t>(documents: Documents<'_, 't>, generation: Generation, is
             ours.push((NCZARR_SUPERBLOCK, stored.unwrap_or_else(new)));
         }
     }
-    attrs(documents, ours)
+    today_attrs(documents, ours)
 }
 
 /// `.zarray` or `.zgroup` without what stands elsewhere today, and with the type that elements really have.
@@ -139,7 +140,7 @@ fn renamed<'t>(members: &Members<'t>, names: &[(&str, &'static str)]) -> Members
 }
 
 /// The attributes with NCZarr's own, `ours`, and the recorded types behind them; `None` if there is nothing at all.
-fn attrs<'t>(documents: Documents<'_, 't>, ours: Vec<(&'static str, Value<'t>)>) -> Option<Value<'t>> {
+fn today_attrs<'t>(documents: Documents<'_, 't>, ours: Vec<(&'static str, Value<'t>)>) -> Option<Value<'t>> {
     let recorded = documents.types.or_else(|| member(documents.attrs, NCZARR_ATTR));
     let recorded = recorded.and_then(Value::as_object).and_then(|members| members.get("types")?.as_object());
     let mut today = Members::new();
@@ -168,6 +169,31 @@ fn attrs<'t>(documents: Documents<'_, 't>, ours: Vec<(&'static str, Value<'t>)>)
     Some(Value::Object(today))
 }
 
+/// Attributes of today's style with values that are legal JSON, and are read as before.
+///
+/// # Errors
+/// What a value is that cannot be written.
+pub(crate) fn legal(mut document: Json, limits: &Limits) -> Result<Json> {
+    let Json::Object(members) = &mut document else { return Ok(document) };
+    let mut news = Vec::new();
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_strict()) {
+        let values = attrs::read(value, lists::recorded(members, name));
+        let mut text = String::new();
+        let form = attrs::write(&values, limits, &mut text).map_err(|error| error.at(name))?;
+        let value = json::parse(text.as_bytes(), limits)?;
+        news.push((name.to_owned(), value, attrs::recorded(&values, form)));
+    }
+    for (name, value, recorded) in news {
+        if let Some(Json::Object(beside)) = members.get_mut(NCZARR_ATTR)
+            && let Some(Json::Object(types)) = beside.get_mut("types")
+        {
+            types.insert(name.clone(), Json::string(recorded));
+        }
+        members.insert(name, value);
+    }
+    Ok(document)
+}
+
 /// A recorded type as it is spelled today: older ones are numbers of types, or have another word for char.
 fn recorded_type<'t>((name, value): (&str, &Value<'t>)) -> (String, Value<'t>) {
     let number = value.as_str().and_then(|text| text.parse::<i32>().ok()).and_then(NcType::from_code);
@@ -182,8 +208,7 @@ fn recorded_type<'t>((name, value): (&str, &Value<'t>)) -> (String, Value<'t>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{Json, parse, text};
-    use dispatch::Limits;
+    use crate::json::{parse, text};
 
     fn value(text: &str) -> Json {
         parse(text.as_bytes(), &Limits::default()).unwrap()

@@ -3,7 +3,8 @@
 //! Nothing of it but its style changes, and it opens at every point in between: while the root tells of the older style,
 //! each node may be in either. So arrays come first, each with its attributes before its marker, then groups, each after what
 //! it holds, the root last; then the keys that are no more. Each document is made of what is stored at that moment: what
-//! another process did meanwhile is not lost, and what it turned already stays.
+//! another process did meanwhile is not lost, and what it turned already stays. What is no legal JSON becomes legal, and is
+//! read as before.
 
 use dispatch::Key;
 use model::Result;
@@ -74,10 +75,11 @@ impl ZarrDataset {
         if !attrs.is_some_and(today::is_today) {
             self.replace(attrs_key, |attrs| {
                 let documents = Documents { marker, attrs, own, types };
-                match node.is_array {
+                let attrs = match node.is_array {
                     true => today::array(documents),
                     false => today::group(documents, generation, node.is_root),
-                }
+                };
+                attrs.map(|attrs| today::legal(attrs, &self.options.limits)).transpose()
             })?;
         }
         let plain = || Json::Object([("zarr_format", Json::int(2))].into_iter().collect());
@@ -86,19 +88,20 @@ impl ZarrDataset {
             None => (!node.is_array).then(plain),
         };
         if turned(marker).as_ref() != marker {
-            self.replace(marker_key, turned)?;
+            self.replace(marker_key, |marker| Ok(turned(marker)))?;
         }
         Ok(())
     }
 
     /// Puts what `make` makes of the document at `key` in its place.
-    fn replace(&self, key: &Key, make: impl Fn(Option<&Json>) -> Option<Json>) -> Result<()> {
+    fn replace(&self, key: &Key, make: impl Fn(Option<&Json>) -> Result<Option<Json>>) -> Result<()> {
         let limits = &self.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.map.update(key, limit, &mut |old, new| {
             let old = old.map(|old| json::parse(old, limits)).transpose().map_err(|error| error.at(key))?;
             let mut text = String::new();
-            write_strict(&make(old.as_ref()).unwrap_or(Json::Object(json::Members::new())), &mut text);
+            let made = make(old.as_ref()).map_err(|error| error.at(key))?;
+            write_strict(&made.unwrap_or(Json::Object(json::Members::new())), &mut text);
             new.extend_from_slice(text.as_bytes());
             Ok(())
         })

@@ -10,7 +10,7 @@ use crate::support::{TestMap, get, open, open_rw, open_with, put, registry, var}
 
 const ROOT: GroupId = GroupId::ROOT;
 
-const SAMPLES: [&str; 11] = [
+const SAMPLES: [&str; 12] = [
     "old480_atts",
     "old480_endian",
     "old480_groups",
@@ -20,6 +20,7 @@ const SAMPLES: [&str; 11] = [
     "old490_types",
     "old492_endian",
     "old492_groups",
+    "old492_jsonatts",
     "old492_scalars",
     "old492_strings",
 ];
