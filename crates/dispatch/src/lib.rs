@@ -17,6 +17,7 @@ mod dataset;
 mod driver;
 mod element;
 mod filter;
+mod filter_text;
 mod key;
 mod linear;
 mod memory;
@@ -42,6 +43,7 @@ pub use driver::{
 };
 pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
+pub use filter_text::{FilterName, FilterText};
 pub use inventory;
 pub use key::Key;
 pub use linear::put_linear;

@@ -2,6 +2,7 @@
 
 use model::{DimId, FilterSpec, GroupId, Model, VarId};
 use nczarr::Registry;
+use nczarr::dispatch::FilterText;
 
 use crate::args::{Copy, split_list};
 use crate::failure::Failure;
@@ -81,7 +82,7 @@ impl Layout {
     fn add_filter(&mut self, spec: &str, model: &Model, registry: &Registry) -> Result<(), String> {
         let mut parts: Vec<Vec<String>> = spec.split('|').map(split_list).collect();
         let first = parts[0].first().cloned().ok_or("names no filter")?;
-        let vars = if first == NONE || class_of(registry, &first).is_ok() {
+        let vars = if first == NONE || is_filter(registry, &first).is_ok() {
             vec![None]
         } else if first == EVERY {
             parts[0].remove(0);
@@ -89,10 +90,15 @@ impl Layout {
         } else {
             if parts[0].len() == 1 {
                 // One word that is no filter: what is known is more help than that no variable has its name.
-                class_of(registry, &first)?;
+                is_filter(registry, &first)?;
             }
             parts[0].remove(0);
-            find_vars(model, &first)?.into_iter().map(Some).collect()
+            // As nccopy has it: several variables of one specification.
+            let mut vars = Vec::new();
+            for name in first.split('&') {
+                vars.extend(find_vars(model, name)?.into_iter().map(Some));
+            }
+            vars
         };
         let specs = pipeline(registry, &parts)?;
         self.filters.extend(vars.into_iter().map(|var| (var, specs.clone())));
@@ -134,32 +140,20 @@ pub fn length(text: &str) -> Result<u64, String> {
     }
 }
 
-fn class_of<'r>(
-    registry: &'r Registry,
-    name: &str,
-) -> Result<&'r std::sync::Arc<dyn nczarr::dispatch::FilterClass>, String> {
-    let class = match name.parse() {
-        Ok(id) => registry.filter_by_id(id),
-        Err(_) => registry.filter(name),
+/// Whether a word means a filter.
+fn is_filter(registry: &Registry, name: &str) -> Result<(), String> {
+    let found = match name.parse() {
+        Ok(id) => registry.filter_by_id(id).map(drop),
+        Err(_) => registry.filter(name).map(drop),
     };
-    class.map_err(|error| error.to_string())
+    found.map_err(|error| error.to_string())
 }
 
 fn filter(registry: &Registry, name: &str, params: &[String]) -> Result<FilterSpec, String> {
-    let class = class_of(registry, name)?;
-    // Negative numbers stand for the unsigned ones of the same bits, as filters with signed levels expect.
-    let number = |text: &String| {
-        let signed = text.parse::<i32>().map(|value| value as u32);
-        text.parse::<u32>().or(signed).map_err(|_| format!("{text:?} is no parameter of a filter"))
-    };
-    let params: Vec<u32> = params.iter().map(number).collect::<Result<_, _>>()?;
-    let instance = class.parse_params(&params).map_err(|error| error.to_string())?;
-    Ok(FilterSpec {
-        hdf5_id: class.info().hdf5_id,
-        name: class.info().name.to_owned(),
-        params: instance.params().into_owned(),
-        codec: None,
-    })
+    is_filter(registry, name)?;
+    let text: Vec<&str> = std::iter::once(name).chain(params.iter().map(String::as_str)).collect();
+    let spec = text.join(",").parse::<FilterText>().and_then(|text| registry.filter_spec(&text));
+    spec.map_err(|error| error.to_string())
 }
 
 /// The variable at a path, or all variables of a name.
@@ -244,6 +238,12 @@ mod tests {
 
     #[test]
     fn filters_for_all_and_for_one() {
+        let both = layout(&[], &["2|1,0x5u", "/v&w,zstd,-3|fletcher32"]).unwrap();
+        for id in 0..2 {
+            let filters = both.filters(VarId(id)).unwrap();
+            assert_eq!((filters.len(), &*filters[0].params), (2, &[-3i32 as u32][..]));
+        }
+        assert_eq!(both.filters(VarId(2)).unwrap()[1].params, [5]);
         let layout = layout(&[], &["shuffle|deflate,5", "w,none", "/g/v,zstd,-3"]).unwrap();
         let names = |id| layout.filters(VarId(id)).unwrap().iter().map(|f| f.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(0), ["shuffle", "deflate"]);
@@ -263,7 +263,7 @@ mod tests {
             (&[], &["nosuch"], "--filter nosuch: NC_ENOFILTER"),
             (&[], &["q,zstd,1"], "--filter q,zstd,1: no variable"),
             (&[], &["v,nosuch"], "--filter v,nosuch: NC_ENOFILTER"),
-            (&[], &["zstd,x"], "--filter zstd,x: \"x\" is no parameter"),
+            (&[], &["zstd,x"], "--filter zstd,x: NC_EINVAL: filter \"zstd,x\": \"x\" is no parameter"),
             (&[], &["none|zstd,1"], "--filter none|zstd,1: none stands alone"),
             (&[], &[""], "--filter : names no filter"),
         ] {
