@@ -45,6 +45,8 @@ mod file;
 mod group;
 mod number;
 mod options;
+#[cfg(feature = "zip")]
+mod repack;
 mod transfer;
 mod variable;
 
@@ -64,4 +66,6 @@ pub use model::{
 };
 pub use number::{Number, Real};
 pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open, open_bytes, open_variable};
+#[cfg(feature = "zip")]
+pub use repack::{Repacked, repack};
 pub use variable::Variable;

@@ -3,8 +3,8 @@
 mod access;
 mod choosing;
 mod classic;
-mod classic_killed;
 mod corpus;
+mod killed;
 mod layout;
 mod netcdf_c;
 mod odd;

@@ -42,6 +42,11 @@ pub enum Command {
         /// Path or URL
         url: String,
     },
+    /// Write a zip archive anew, without what overwriting and deleting left in it
+    Repack {
+        /// Path or URL
+        url: String,
+    },
     /// List the formats, storage and filters of this build
     Plugins {
         /// As JSON

@@ -40,8 +40,16 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Info(args) => info::run(args),
         Command::Explain { url } => explain::run(url),
         Command::Rm { url } => nczarr::delete(url).map_err(at(url)),
+        Command::Repack { url } => repack(url),
         Command::Plugins { json } => plugins::run(*json),
         Command::Bench(Bench::Op(op)) => bench::op::run(op),
         Command::Bench(Bench::Compare(args)) => bench::compare::run(args),
     }
+}
+
+/// Says how many bytes an archive had, and has now.
+fn repack(url: &str) -> Result<(), Failure> {
+    let nczarr::Repacked { before, after } = nczarr::repack(url).map_err(at(url))?;
+    let mut out = output::Output::standard();
+    out.put(format!("{before} bytes before, {after} now\n")).and_then(|()| out.finish()).map_err(at(url))
 }

@@ -51,7 +51,7 @@ impl Command {
             Self::Copy(args) => vec![&args.source, &args.target],
             Self::Cat(args) => vec![&args.url],
             Self::Info(args) => vec![&args.url],
-            Self::Explain { url } | Self::Rm { url } => vec![url],
+            Self::Explain { url } | Self::Rm { url } | Self::Repack { url } => vec![url],
             Self::Plugins { .. } | Self::Bench(_) => Vec::new(),
         }
     }

@@ -20,7 +20,7 @@ use crate::source::{Source, write_file};
 /// A member up to this length is written together with what stands before it.
 const SMALL: usize = 16 << 10;
 
-/// Who writes an archive.
+/// Who writes an archive. One that is new has no directory from its first member to its first [`Appender::save`].
 #[derive(Debug)]
 pub(crate) struct Appender {
     file: Arc<File>,
@@ -123,7 +123,8 @@ impl Appender {
         Ok(Self {
             file,
             durability: options.durability,
-            tail: AtomicU64::new(directory.end),
+            // The first member of all stands first in the file, where some readers look for it.
+            tail: AtomicU64::new(if directory.archive.is_empty() { 0 } else { directory.end }),
             changes: AtomicU64::new(0),
             old: (old, start),
             others: directory.others.clone(),
@@ -141,6 +142,10 @@ impl Appender {
         let len = value.len() as u64;
         let head_len = records::local_len(name, len);
         let at = self.reserve(head_len.saturating_add(len))?;
+        if at == 0 {
+            // The empty directory goes, whatever becomes of this.
+            self.changed();
+        }
         let mut head = Vec::with_capacity(head_len as usize + if value.len() <= SMALL { value.len() } else { 0 });
         records::local(&Member { name, at, len, crc }, &mut head);
         let written = if value.len() <= SMALL {

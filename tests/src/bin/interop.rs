@@ -29,18 +29,20 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 4] = [
+const FLAVOURS: [(&str, &str); 5] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
     ("consolidated", "mode=nczarr,file,consolidated"),
+    ("zip", "mode=zarr,zip"),
 ];
 
 fn write(folder: &Path) -> Result<(), String> {
     let mut list = Vec::new();
     for (name, plan) in samples::all() {
         for (flavour, fragment) in FLAVOURS {
-            let file = format!("{name}.{flavour}.zarr");
+            let ending = if flavour == "zip" { "zip" } else { "zarr" };
+            let file = format!("{name}.{flavour}.{ending}");
             let path = folder.join(&file).display().to_string();
             plan.create(&format!("file://{path}#{fragment}")).map_err(|error| format!("{file}: {error}"))?;
             list.push(json!({"name": name, "flavour": flavour, "path": file, "content": plan.to_json()}));

@@ -34,6 +34,14 @@ fn what_is_written_is_what_is_read() {
         assert_eq!((&cold["checksum"], &cold["n"]), (&open["checksum"], &open["n"]));
         assert_eq!(open["checksum"], warm["checksum"]);
     }
+    let zip = dir.path().join("b.zip");
+    let in_zip = |op| {
+        let mut given = array(op, "zstd3", "f4");
+        given[3] = text(&zip);
+        line(&[&given[..], &["--store", "zip"]].concat())
+    };
+    assert_eq!(in_zip("write")["checksum"], line(&array("write", "zstd3", "f4"))["checksum"]);
+    assert_eq!(in_zip("elem")["checksum"], line(&array("elem", "zstd3", "f4"))["checksum"]);
     assert_eq!(line(&array("vars", "none", "f4"))["bytes"], 6 * 5 * 5 * 4);
     assert_eq!(line(&array("conv", "none", "f4"))["bytes"], 12 * 10 * 9 * 8);
     assert_eq!(line(&array("list", "none", "f4"))["n"], 9);

@@ -7,6 +7,7 @@ mod copy;
 mod copy_place;
 mod corpus;
 mod store;
+mod zipped;
 
 use std::fs;
 use std::path::Path;

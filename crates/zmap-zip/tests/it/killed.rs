@@ -14,7 +14,7 @@ fn states() -> Vec<State> {
     let path = scratch.path();
     let inner = zmap_zip::archive([(key("inner"), b"of an archive in a member")]).unwrap();
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
-    let mut states = vec![(std::fs::read(&path).unwrap(), Vec::new())];
+    let mut states = Vec::new();
     let rounds: [&[(&str, &[u8])]; 3] = [
         &[(".zgroup", b"{}"), ("v/0", b"first")],
         // What looks like the end of an archive is none of this one.
@@ -64,7 +64,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
     let scratch = Scratch::new();
     let states = states();
     let (whole, _) = states.last().unwrap();
-    let (synced, expected) = &states[2];
+    let (synced, expected) = &states[1];
     // The end was written, what stands before it was not: a file of the right length with a hole.
     for hole in synced.len()..whole.len() - 22 {
         let path = scratch.path();

@@ -24,7 +24,7 @@ pub struct Op {
     /// v2, cdf5; other formats print a skip line
     #[arg(long, default_value = "v2")]
     format: String,
-    /// file; other stores print a skip line
+    /// file, zip; other stores print a skip line
     #[arg(long, default_value = "file")]
     store: String,
     /// none, zlib5, deflate5s, zstd3, zstd3s, blosclz4, blosczstdbit
@@ -103,7 +103,11 @@ impl Op {
             "cdf5" => {}
             other => return Some(format!("format {other} is not built")),
         }
-        (self.store != "file").then(|| format!("store {} is not built", self.store))
+        match self.store.as_str() {
+            "file" => None,
+            "zip" if !self.is_classic() => None,
+            other => Some(format!("store {other} is not built for format {}", self.format)),
+        }
     }
 
     fn measure(&self) -> Result<Outcome> {
@@ -122,13 +126,14 @@ impl Op {
         }
     }
 
-    /// The dataset: a file of the classic format, or a pure Zarr group.
+    /// The dataset: a file of the classic format, or a pure Zarr group in a directory or archive.
     fn url(&self) -> String {
         if self.is_classic() {
             return format!("file://{}#mode=cdf5", self.path);
         }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
-        format!("file://{}#mode=zarr{consolidated}", self.path)
+        let store = if self.store == "zip" { ",zip" } else { "" };
+        format!("file://{}#mode=zarr{store}{consolidated}", self.path)
     }
 
     /// Whether elements are asked to be stored with the most significant byte first, where there is a choice.

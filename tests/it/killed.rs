@@ -1,6 +1,6 @@
-//! A process that is killed while it appends to a classic file or redefines it: what was synced is all there.
+//! A process that is killed while it appends to a dataset or redefines it: what was synced is all there.
 //!
-//! The test runs itself as a child. The child writes one line before and after each step; the parent kills it at the
+//! A test runs itself as a child. The child writes one line before and after each step; the parent kills it at the
 //! n-th line, after turning round for a while, so that the moments are spread over what the child does in between.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -13,7 +13,7 @@ use nczarr::{File, OpenOptions, Variable};
 const MOMENTS: u64 = 200;
 const WIDTH: usize = 37;
 const ROUNDS: usize = 6;
-const PLACE: &str = "NCZ_TEST_CLASSIC_KILLED";
+const PLACE: &str = "NCZ_TEST_KILLED";
 
 fn row(record: usize) -> Vec<i32> {
     (0..WIDTH).map(|at| (record * 1000 + at) as i32).collect()
@@ -126,10 +126,10 @@ fn check(path: &Path, records: usize, rounds: usize) -> Result<(), String> {
 }
 
 /// Kills a child at a moment; what it had synced by then, and whether it was done before.
-fn kill(path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
+fn kill(test: &str, path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["classic_killed::", "--nocapture", "--test-threads=1", "--exact"])
-        .arg("classic_killed::what_a_killed_process_had_synced_is_all_there")
+        .args(["--nocapture", "--test-threads=1", "--exact"])
+        .arg(format!("killed::{test}"))
         .env(PLACE, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -164,15 +164,30 @@ fn kill(path: &Path, moment: u64) -> (Option<(usize, usize)>, bool) {
 }
 
 #[test]
-fn what_a_killed_process_had_synced_is_all_there() {
+fn of_a_classic_file_all_that_was_synced_is_there() {
+    what_was_synced_is_there("of_a_classic_file_all_that_was_synced_is_there", "x.nc");
+}
+
+#[test]
+fn of_a_directory_all_that_was_synced_is_there() {
+    what_was_synced_is_there("of_a_directory_all_that_was_synced_is_there", "x.zarr");
+}
+
+#[test]
+fn of_an_archive_all_that_was_synced_is_there() {
+    what_was_synced_is_there("of_an_archive_all_that_was_synced_is_there", "x.zip");
+}
+
+/// Kills `test`, which writes a dataset of this name, at many moments.
+fn what_was_synced_is_there(test: &str, name: &str) {
     if let Some(path) = std::env::var_os(PLACE) {
         return child(&path.to_string_lossy()).expect("nobody disturbs it but by killing it");
     }
     let (mut failed, mut killed, mut most) = (Vec::new(), 0, (0, 0));
     for moment in 0..MOMENTS {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("x.nc");
-        let (synced, done) = kill(&path, moment);
+        let path = folder.path().join(name);
+        let (synced, done) = kill(test, &path, moment);
         killed += u64::from(!done);
         let Some((records, rounds)) = synced else { continue };
         most = most.max((records, rounds));
@@ -194,6 +209,6 @@ fn what_a_killed_process_had_synced_is_all_there() {
             failed.push(format!("moment {moment}: left over: {:?}", names().collect::<Vec<_>>()));
         }
     }
-    eprintln!("killed writers: {killed} of {MOMENTS}, at most {most:?} synced, {} failed", failed.len());
+    eprintln!("killed writers of {name}: {killed} of {MOMENTS}, at most {most:?} synced, {} failed", failed.len());
     assert!(failed.is_empty() && killed > MOMENTS / 2, "{killed} killed\n{}", failed.join("\n"));
 }
