@@ -10,6 +10,7 @@ mod netcdf_c;
 mod odd;
 mod older;
 mod one;
+mod pipelines;
 mod refused;
 mod right;
 mod round_trip;
