@@ -175,7 +175,7 @@ fn sizes_are_limits() {
 }
 
 /// Replaces, drops or repeats a piece of a text.
-fn mutate(text: &str, at: usize, len: usize, with: &str) -> String {
+pub fn mutate(text: &str, at: usize, len: usize, with: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let from = at % (chars.len() + 1);
     let to = (from + len).min(chars.len());

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use dispatch::{Dataset, Driver, NcDispatch, OpenRequest, Options, ZMap};
 use driver_nczarr::NcZarrDriver;
 use model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
+use proptest::prelude::*;
 
+use crate::hostile::mutate;
 use crate::support::{TestMap, get, open, open_rw, open_with, put, registry, var};
 
 const ROOT: GroupId = GroupId::ROOT;
@@ -348,4 +350,36 @@ fn documents_are_asked_for_once_and_others_not_at_all() {
         assert_eq!(found.iter().filter(|asked| **asked == key).count(), 1, "{key}");
     }
     assert_eq!(found.iter().filter(|key| key.ends_with('/')).count(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// Whatever is changed in a document: what opens for writing says the same afterwards, what does not is left as it is.
+    #[test]
+    fn damage_is_refused_or_kept(
+        sample in prop::sample::select(vec!["old480_atts", "old480_groups", "old490_types", "old492_jsonatts", "old492_strings"]),
+        which in any::<usize>(), at in 0usize..700, len in 0usize..12,
+        with in prop::sample::select(vec![
+            "", "0", "-1", "1e9", "null", "{}", "[]", "\"", "[", "}", ",", "NaN", "tRUE", "01", "\"12\"", "<U1", ">S1", "\\u0000",
+            "9999999999999999999999", "_NCZARR_ATTR", "_nczarr_group", "scalar", "/", "\u{ff}",
+        ]),
+    ) {
+        let map = TestMap::sample(sample);
+        let keys = map.keys();
+        let key = &keys[which % keys.len()];
+        map.put(key, mutate(&map.text(key), at, len, with).as_bytes());
+        let before = map.objects();
+        match open_with(&map, "nczarr", true, &Options::default()) {
+            Err(_) => prop_assert_eq!(map.objects(), before),
+            Ok(d) => {
+                let expected = told(&d.model().snapshot());
+                let _ = add(&*d);
+                let after = open(&map).unwrap();
+                if after.info().flavour == "nczarr" {
+                    prop_assert_eq!(told(&after.model().snapshot()), expected, "{}", key);
+                }
+            }
+        }
+    }
 }
