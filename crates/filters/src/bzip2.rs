@@ -80,7 +80,7 @@ impl Filter for Bzip2 {
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let mut context = Compress::new(Compression::new(self.level), 0);
+        let mut context = Compress::new(Compression::new(level_for(src.len(), self.level)), 0);
         let mut rest = src;
         pump(dst, |block| {
             let (taken, made) = (context.total_in(), context.total_out());
@@ -104,6 +104,14 @@ impl Filter for Bzip2 {
             }
         }
     }
+}
+
+/// A level is the size of a block, for which memory is taken and cleared: no more than data of `len` bytes can fill, of
+/// which the runs may grow by a quarter before they are sorted.
+fn level_for(len: usize, level: u32) -> u32 {
+    const UNIT: usize = 100_000;
+    let filled = (len.saturating_add(len / 4)) / UNIT + 1;
+    u32::try_from(filled).map_or(level, |filled| level.min(filled))
 }
 
 /// The most bytes given to the library at once: it counts in C integers.
@@ -142,4 +150,32 @@ fn count(bytes: u64) -> usize {
 
 fn after(rest: &[u8], taken: u64) -> &[u8] {
     &rest[count(taken)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks full and half full, of runs that grow and of data that do not; the memory a stream asks for fits its data.
+    #[test]
+    fn several_blocks() {
+        let runs = |i: usize| (i / 4 % 251) as u8;
+        let words = |i: usize| (i * i / 977) as u8;
+        for level in [1, 2, 9] {
+            for len in [79_999, 80_000, 99_981, 100_000, 250_000] {
+                for kind in [runs, words] as [fn(usize) -> u8; 2] {
+                    let data: Vec<u8> = (0..len).map(kind).collect();
+                    let filter = Bzip2 { level };
+                    let mut memory = vec![0; filter.encode_bound(len).unwrap()];
+                    let mut stream = OutBuf::over(&mut memory);
+                    filter.encode(&data, &mut stream).unwrap();
+                    let blocks = u32::from(stream.filled()[3] - b'0');
+                    assert!(blocks <= level && blocks as usize <= len / 80_000 + 1, "{level} {len}: {blocks}");
+                    let mut back = vec![0; len];
+                    filter.decode(stream.filled(), &mut OutBuf::over(&mut back)).unwrap();
+                    assert!(back == data, "{level} {len}");
+                }
+            }
+        }
+    }
 }

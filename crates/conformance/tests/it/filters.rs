@@ -18,7 +18,7 @@ fn the_filters_of_this_project_pass() {
         ("gzip", &[&[1]]),
         ("zstd", &[&[3], &[-5_i32 as u32]]),
         ("blosc", &[&[0, 0, 0, 0, 5, 1, 1], &[0, 0, 0, 0, 1, 2, 4]]),
-        ("bzip2", &[&[1], &[9]]),
+        ("bzip2", &[&[9]]),
         ("lz4", &[&[], &[0, 100]]),
         // xz by a preset; GDAL's delta; alone; raw with delta and LZMA2.
         ("lzma", &[&[0], &[1, 0, 1, 4], &[2, 0, 1, 0], &[3, 0, u32::MAX, 0, 3, 512, 4, 33, 1, 1]]),
