@@ -60,6 +60,7 @@ pub use dispatch::{
 };
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
+pub use filters::{HDF5_FILTERS, Hdf5Filter};
 pub use group::Group;
 pub use model::{
     self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,

@@ -35,6 +35,12 @@ fn as_text(plugins: &[Plugin]) -> String {
             plugin.about
         );
     }
+    text.push_str("\nHDF5 filters: id, name, codec of Zarr V2 and of V3, parameters\n");
+    for filter in nczarr::HDF5_FILTERS {
+        let (v2, v3) = filter.codec.unwrap_or(("no part of this project", ""));
+        let line = format!("{:>5}  {:<11} {v2:<10}  {v3:<20}  {}", filter.id, filter.name, filter.params);
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
     text
 }
 

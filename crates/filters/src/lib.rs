@@ -27,6 +27,7 @@ mod deflate;
 mod dtype;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
+mod hdf5;
 #[cfg_attr(
     not(all(feature = "bzip2", feature = "zstd")),
     allow(dead_code, reason = "not every filter reads every kind of member")
@@ -88,6 +89,7 @@ pub use checksum::JenkinsLookup3Class;
 pub use deflate::{GzipClass, ZlibClass};
 #[cfg(feature = "fletcher32")]
 pub use fletcher32::Fletcher32Class;
+pub use hdf5::{HDF5_FILTERS, Hdf5Filter};
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4Class;
 #[cfg(feature = "lzma")]

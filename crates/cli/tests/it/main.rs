@@ -193,6 +193,15 @@ fn info_explain_and_plugins() {
     let explained = out(&["explain", &format!("file://{url}#mode=nczarr")]);
     assert!(explained.contains("mode      nczarr") && explained.contains("driver    nczarr: "), "{explained}");
     let list = out(&["plugins"]);
+    // The table in the documentation.
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/filters.md")).unwrap();
+    let rows = documented.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit());
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let documented: Vec<_> = rows.map(|row| words(&row.replace('|', " "))).collect();
+    let (_, table) = list.split_once("HDF5 filters:").unwrap();
+    let printed: Vec<_> =
+        table.lines().skip(1).map(|line| words(&line.replace("no part of this project", ""))).collect();
+    assert_eq!(documented, printed);
     assert!(list.contains("zstd        32015  built in") && !list.contains("hidden"), "{list}");
     assert!(list.lines().all(|line| line.trim_end() == line), "each says what it is about: {list}");
     let json: serde_json::Value = serde_json::from_str(&out(&["plugins", "--json"])).unwrap();

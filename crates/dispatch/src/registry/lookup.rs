@@ -220,6 +220,9 @@ impl Registry {
 pub(crate) fn not_built(what: &str, known: &Known) -> Error {
     let release = if known.later { " of a later release" } else { "" };
     let feature = known.feature;
+    if feature.is_empty() {
+        return ErrorKind::NoFilter.context(format!("{what} is no part of this project"));
+    }
     ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {feature:?}{release}"))
 }
 

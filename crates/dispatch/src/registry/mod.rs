@@ -90,7 +90,7 @@ pub struct Known {
     pub hdf5_id: Option<u32>,
     /// First bytes of its files, so that a file can be told to need it.
     pub magic: &'static [Magic],
-    /// What to switch on: usually a cargo feature.
+    /// What to switch on: usually a cargo feature. Empty for what is known by name alone.
     pub feature: &'static str,
     /// That a later release has it: this one has not even the feature.
     pub later: bool,
@@ -105,6 +105,11 @@ impl Known {
     /// As [`Known::new`], for what a later release will have.
     pub const fn later(kind: PluginKind, name: &'static str, feature: &'static str) -> Self {
         Self { later: true, ..Self::new(kind, name, feature) }
+    }
+
+    /// A filter that is no part of the project: asking for it is `NC_ENOFILTER` with its name.
+    pub const fn other_filter(id: u32, name: &'static str) -> Self {
+        Self { hdf5_id: Some(id), ..Self::new(PluginKind::Filter, name, "") }
     }
 }
 

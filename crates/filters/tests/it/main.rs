@@ -14,6 +14,7 @@
 )]
 
 mod foreign;
+mod hdf5;
 mod hostile;
 mod json;
 mod registry;

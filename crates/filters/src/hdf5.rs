@@ -1,0 +1,48 @@
+//! HDF5's filter ids: which filter each is, and what Zarr calls it.
+//!
+//! [`HDF5_FILTERS`] has the filters of the project, whether this build has them or not, and others that a message should
+//! name. A test holds it against what the filters say of themselves.
+//! Source: HDF5's list of registered filters; numcodecs; zarr-extensions.
+
+/// A filter with an HDF5 id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hdf5Filter {
+    /// The id.
+    pub id: u32,
+    /// Its name here, or among people.
+    pub name: &'static str,
+    /// The `id` of its codec in Zarr V2 and the `name` in V3; `None`: it is no part of this project.
+    pub codec: Option<(&'static str, &'static str)>,
+    /// Its visible parameters, in the order HDF5 has them.
+    pub params: &'static str,
+}
+
+/// All that are known, by id.
+pub static HDF5_FILTERS: &[Hdf5Filter] = &[
+    own(1, "deflate", ("zlib", "numcodecs.zlib"), "level"),
+    own(2, "shuffle", ("shuffle", "numcodecs.shuffle"), ""),
+    own(3, "fletcher32", ("fletcher32", "numcodecs.fletcher32"), ""),
+    own(4, "szip", ("szip", "szip"), "mask, pixels-per-block"),
+    other(5, "nbit"),
+    other(6, "scaleoffset"),
+    own(307, "bzip2", ("bz2", "numcodecs.bz2"), "level"),
+    other(32000, "lzf"),
+    own(32001, "blosc", ("blosc", "blosc"), "0, 0, 0, blocksize, clevel, shuffle, cname"),
+    other(32003, "snappy"),
+    own(32004, "lz4", ("lz4", "numcodecs.lz4"), "0, acceleration"),
+    other(32008, "bitshuffle"),
+    other(32013, "zfp"),
+    other(32014, "fpzip"),
+    own(32015, "zstd", ("zstd", "zstd"), "level"),
+    other(32017, "sz"),
+    other(32024, "sz3"),
+    other(32026, "blosc2"),
+];
+
+const fn own(id: u32, name: &'static str, codec: (&'static str, &'static str), params: &'static str) -> Hdf5Filter {
+    Hdf5Filter { id, name, codec: Some(codec), params }
+}
+
+const fn other(id: u32, name: &'static str) -> Hdf5Filter {
+    Hdf5Filter { id, name, codec: None, params: "" }
+}
