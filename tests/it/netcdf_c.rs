@@ -39,7 +39,7 @@ fn prints(folder: &Path, row: &Row) -> Result<Outcome, String> {
     unpack(&archive, scratch.path()).map_err(|error| error.to_string())?;
     // One packed for transport is a directory; one that netCDF-C made is opened as it is.
     let is_transport = row.dataset.ends_with(".zarr.zip");
-    let unpacked = scratch.path().join(format!("{}.zarr", row.name));
+    let unpacked = scratch.path().join(if is_transport { format!("{}.zarr", row.name) } else { row.name.clone() });
     let plain = if is_transport { &unpacked } else { &archive }.display().to_string();
     // A word alone in the fragment is a mode for us and nothing for netCDF-C.
     let fragment = row.fragment.split('&').filter(|pair| pair.contains('=')).collect::<Vec<_>>().join("&");
