@@ -125,3 +125,50 @@ impl Filter for Quantize {
         convert(INFO.name, (encoded, src), (decoded, dst), |stored| decoded.cast(stored))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::testing::{bytes_of, decode, encode, filter};
+
+    #[test]
+    fn the_bytes_are_those_of_numcodecs() {
+        // numcodecs.Quantize(2, "<f8"); 0.00390625 is a tie.
+        let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f8"}));
+        let values = [0.1, 1.0 / 3.0, -2.71828, 1e300, 0.00390625, 0.01171875];
+        let rounded = [0.1015625, 0.3359375, -2.71875, 1e300, 0.0, 0.015625];
+        let stored = encode(&*quantize, &bytes_of(&values, false)).unwrap();
+        assert_eq!(stored, bytes_of(&rounded, false));
+        assert_eq!(decode(&*quantize, &stored, 48).unwrap(), stored);
+        // numcodecs.Quantize(1, ">f4", "<f2")
+        let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 1, "dtype": ">f4", "astype": "<f2"}));
+        let stored = encode(&*quantize, &bytes_of(&[0.1f32, 1.0 / 3.0, -2.71828, 1000.0], true)).unwrap();
+        assert_eq!(stored, [0x00, 0x30, 0x00, 0x35, 0x60, 0xc1, 0xd0, 0x63]);
+        let back = bytes_of(&[0.125f32, 0.3125, -2.6875, 1000.0], true);
+        assert_eq!(decode(&*quantize, &stored, 16).unwrap(), back);
+    }
+
+    #[test]
+    fn nothing_becomes_infinite() {
+        // numcodecs makes infinity of these.
+        let quantize = filter(&QuantizeClass, json!({"id": "quantize", "digits": 30, "dtype": "<f4"}));
+        let values = bytes_of(&[1e30f32, -3e38, f32::INFINITY, 0.5], false);
+        assert_eq!(encode(&*quantize, &values).unwrap(), values);
+        let narrow = filter(&QuantizeClass, json!({"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f2"}));
+        assert!(encode(&*narrow, &values).unwrap_err().to_string().contains("element 0,"));
+        let most = filter(&QuantizeClass, json!({"id": "quantize", "digits": 308, "dtype": "<f8"}));
+        let values = bytes_of(&[0.1f64, 1e-320, -7.0], false);
+        assert_eq!(encode(&*most, &values).unwrap(), values);
+    }
+
+    #[test]
+    fn digits_are_wanted_for_encoding_only() {
+        let quantize = filter(&QuantizeClass, json!({"id": "quantize", "dtype": "<f4"}));
+        assert_eq!(decode(&*quantize, &[0; 8], 8).unwrap(), [0; 8]);
+        assert!(encode(&*quantize, &[0; 8]).unwrap_err().to_string().contains("\"digits\""));
+        for wrong in [json!({"digits": 309}), json!({"digits": -309}), json!({"digits": 1.5}), json!({"dtype": "<i4"})]
+        {
+            assert!(QuantizeClass.parse_json(&wrong, ZarrFormat::V2).is_err(), "{wrong}");
+        }
+    }
+}
