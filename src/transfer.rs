@@ -3,6 +3,7 @@
 //! Hyperslabs are checked before any memory is allocated. Conversion and range checks happen on the way, and
 //! `NC_ERANGE` is reported after the whole transfer. No call needs a `mut` handle.
 
+mod records;
 mod unpack;
 
 use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, VarAccess, byte_len};

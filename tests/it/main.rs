@@ -17,5 +17,6 @@ mod right;
 mod round_trip;
 mod unpack;
 mod unsafe_code;
+mod user_types;
 mod writing;
 mod zarr;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cdl::{Block, DataSource};
-use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use cdl::{Block, DataSource, Item};
+use model::{ErrorKind, Model, NcString, NcType, Result, Scalar, Slab, TypeClass, Values, VarId};
 use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
 
 /// The data of a dataset, in the variables' own types.
@@ -63,12 +63,34 @@ impl<'a> DatasetSource<'a> {
         })
     }
 
+    /// What elements are lists of, if they are lists.
+    fn list_base(&self, var: VarId) -> Result<Option<NcType>> {
+        let NcType::User(id) = self.model.var(var)?.xtype else { return Ok(None) };
+        Ok(match self.model.user_type(id)?.class {
+            TypeClass::Vlen { base } => Some(base),
+            _ => None,
+        })
+    }
+
     fn read(&self, var: VarId, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         match slab.stride {
             Some(stride) => self.dataset.get_vars(var, slab.start, slab.count, stride, out),
             None => self.dataset.get_vara(var, slab.start, slab.count, out),
         }
     }
+}
+
+/// A list taken apart.
+fn items(base: NcType, bytes: &[u8]) -> Result<Item> {
+    let wrong = || ErrorKind::BadType.context(format!("a list of {} bytes of type {}", bytes.len(), base.name()));
+    let values = Values::from_native_bytes(base, bytes).ok_or_else(wrong)?;
+    let item = |index| match (&values, values.scalar(index)) {
+        (Values::Float(v), _) => v.get(index).map(|value| Item::Float(*value)),
+        (_, Some(Scalar::Int(value))) => Some(Item::Int(value)),
+        (_, Some(Scalar::Float(value))) => Some(Item::Double(value)),
+        _ => None,
+    };
+    (0..values.len()).map(|index| item(index).ok_or_else(wrong)).collect::<Result<_>>().map(Item::Vlen)
 }
 
 /// So many default values, or `NC_ENOMEM`: how many is what a file says.
@@ -83,7 +105,14 @@ fn memory<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
 
 impl DataSource for DatasetSource<'_> {
     fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block> {
-        self.values(var, &Slab::new(start, count)).map(Block::Values)
+        let slab = Slab::new(start, count);
+        match self.list_base(var)? {
+            None => self.values(var, &slab).map(Block::Values),
+            Some(base) => {
+                let lists = self.strings(var, &slab)?.into_iter().map(|list| items(base, list.as_bytes()));
+                lists.collect::<Result<_>>().map(Block::Items)
+            }
+        }
     }
 
     fn chunk_shape(&mut self, var: VarId) -> Option<Vec<u64>> {

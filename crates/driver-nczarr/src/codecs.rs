@@ -5,11 +5,13 @@
 use std::sync::{PoisonError, RwLock};
 
 use dispatch::{ElementCodec, Filter, Registry};
-use model::{ErrorKind, FilterSpec, Result, Var};
+use model::{ErrorKind, FilterSpec, NcType, Result, Var};
 
 use crate::dtype::Kind;
 use crate::json::{Value, text};
 use crate::meta::{ArrayMeta, codec_id};
+use crate::native;
+use crate::types;
 use crate::var::{Reading, Stored, codec_json, filter, settled};
 
 /// So many different descriptions are remembered: a dataset that has more gains nothing.
@@ -49,17 +51,18 @@ impl Codecs {
     }
 }
 
-/// The codec of elements that are text.
-fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<Box<dyn ElementCodec>> {
+/// The codec of elements of variable length, and what they are lists of; text is no list.
+fn element(codec: &Value<'_>, dtype: &str, registry: &Registry) -> Result<(Box<dyn ElementCodec>, Option<NcType>)> {
     let id = codec_id(codec)?;
     let found = registry.element(id).and_then(|class| class.parse(&codec_json(codec)));
     let found = found.map_err(|error| error.at("member \"filters\""))?;
     match found.item() {
-        None => Ok(found),
-        Some(_) => {
-            Err(ErrorKind::BadType
-                .context(format!("member \"filters\": type {dtype} with codec {id:?} cannot be read")))
-        }
+        None => Ok((found, None)),
+        Some(item) => match types::list_base(item) {
+            Some(base) => Ok((native::native(found, item), Some(base))),
+            None => Err(ErrorKind::BadType
+                .context(format!("member \"filters\": type {dtype} with codec {id:?} cannot be read"))),
+        },
     }
 }
 
@@ -78,7 +81,7 @@ pub(crate) fn read(
             ErrorKind::BadType.context("member \"filters\": type |O wants an object codec, found none")
         })?;
         match element(codec, &meta.dtype.text, reading.registry) {
-            Ok(element) => stored.element = Some(element),
+            Ok((element, list)) => (stored.element, stored.list) = (Some(element), list),
             Err(error) => first_error = Err(error),
         }
     }

@@ -148,6 +148,9 @@ fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
 
 /// One element of a user-defined type as it is written down.
 fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
+    if dtype.kind == Kind::Object {
+        return Some(standard_text(bytes));
+    }
     if let Kind::Complex(part) = dtype.kind {
         return match Values::from_native_bytes(part, bytes)? {
             Values::Float(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_single).collect())),

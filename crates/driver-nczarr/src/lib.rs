@@ -31,6 +31,7 @@ mod lists;
 mod merge;
 mod meta;
 mod moves;
+mod native;
 mod nodes;
 mod older;
 mod only;

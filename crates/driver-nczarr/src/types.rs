@@ -1,11 +1,12 @@
 //! What stored types that netCDF has no word for become: user-defined types of the model, and back.
 //!
 //! A complex number is a compound `_Complex64_t` or `_Complex128_t` with the fields `r` and `i`, bytes are `_Opaque<n>_t`,
-//! bytes of any length `_Bytes_t`, all in the root group; a record is a compound named after its variable (`<variable>_t`)
+//! bytes of any length `_Bytes_t`, lists of numbers `_List_<type>_t`, all in the root group; a record is a compound named after its variable (`<variable>_t`)
 //! in the variable's group, and so are records inside it. Names that are taken get an underscore more.
 
 use std::sync::Arc;
 
+use dispatch::{ItemKind, ItemType};
 use model::{
     Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId,
 };
@@ -21,10 +22,13 @@ pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
 ///
 /// # Errors
 /// What the model says.
-pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType) -> Result<()> {
+pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<NcType>) -> Result<()> {
     let var = model.var(id)?;
     let (group, name) = (var.group, format!("{}_t", var.name));
-    let ty = user_type(model, group, &name, dtype)?;
+    let ty = match list {
+        Some(base) => list_type(model, base)?,
+        None => user_type(model, group, &name, dtype)?,
+    };
     let var = model.var_mut(id)?;
     var.xtype = ty;
     if let (VarFill::Value(Values::User(of, _)), NcType::User(id)) = (&mut var.fill, ty) {
@@ -44,7 +48,6 @@ fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Re
             add(model, root, format!("_Complex{}_t", size * 16), class)
         }
         Kind::Opaque(size) => add(model, root, format!("_Opaque{size}_t"), TypeClass::Opaque { size }),
-        Kind::Object => add(model, root, "_Bytes_t".to_owned(), TypeClass::Vlen { base: NcType::UByte }),
         Kind::Record => {
             let record = dtype.record.as_ref().ok_or_else(|| ErrorKind::Internal.context("a record without fields"))?;
             let mut fields = Vec::with_capacity(record.fields.len());
@@ -66,6 +69,27 @@ fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Re
             add(model, group, name.to_owned(), TypeClass::Compound { size, fields })
         }
         _ => Err(ErrorKind::Internal.context(format!("type {} is no user-defined one", dtype.text))),
+    }
+}
+
+/// The type of lists of numbers.
+fn list_type(model: &mut Model, base: NcType) -> Result<NcType> {
+    let name = match base {
+        NcType::UByte => "_Bytes_t".to_owned(),
+        other => format!("_List_{}_t", other.name()),
+    };
+    add(model, GroupId::ROOT, name, TypeClass::Vlen { base })
+}
+
+/// The netCDF type of the items of a list; `None` if there is none of their size.
+pub(crate) fn list_base(item: ItemType) -> Option<NcType> {
+    let of = |types: [NcType; 4]| types.into_iter().find(|ty| ty.size() == Some(item.size));
+    match item.kind {
+        ItemKind::Int => of([NcType::Byte, NcType::Short, NcType::Int, NcType::Int64]),
+        ItemKind::UInt => of([NcType::UByte, NcType::UShort, NcType::UInt, NcType::UInt64]),
+        ItemKind::Float => of([NcType::Float, NcType::Double, NcType::Float, NcType::Double]),
+        // Bytes, and truth values, one by one.
+        _ => (item.size == 1).then_some(NcType::UByte),
     }
 }
 

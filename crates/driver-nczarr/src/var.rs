@@ -9,6 +9,7 @@ use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Resul
 
 use crate::annotation;
 use crate::attrs::{self, FILL_VALUE};
+use crate::base64;
 use crate::codecs::{self, Codecs};
 use crate::dtype::{DType, Kind};
 use crate::fill::{self, TextFill};
@@ -18,6 +19,7 @@ use crate::lists::{self, References};
 use crate::meta::{self, ArrayMeta, codec_id};
 use crate::older::{Defects, Generation};
 use crate::quantize;
+use crate::types;
 
 /// The size of a string to netCDF-C: that of a pointer.
 pub(crate) const STRING_ITEM: usize = 8;
@@ -86,6 +88,8 @@ pub(crate) struct Stored {
     pub(crate) element: Option<Box<dyn ElementCodec>>,
     /// Whether its fill value is said to be no attribute.
     pub(crate) only_unwritten: bool,
+    /// What its elements are lists of, if they are lists.
+    pub(crate) list: Option<NcType>,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,
 }
@@ -200,10 +204,17 @@ fn fill_in(
     if let Err(error) = codecs::read(var, stored, &meta, &codecs, reading) {
         note(var, at(error));
     }
+    if stored.list.is_some() {
+        var.xtype = types::UNDEFINED;
+    }
     if dtype.kind != Kind::Other {
         let attribute = attrs.get(FILL_VALUE).and_then(Value::as_str);
         let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
         match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
+            Ok(fill) if stored.list.is_some() => match list_fill(fill, stored.list) {
+                Some(bytes) => var.fill = VarFill::Value(Values::User(types::NO_TYPE, bytes)),
+                None => note(var, at(ErrorKind::NcZarr.context("member \"fill_value\": a list was expected"))),
+            },
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
@@ -211,6 +222,18 @@ fn fill_in(
         }
     }
     meta
+}
+
+/// The bytes of a list that unwritten elements read as: none, or in base64 if it is one of bytes.
+fn list_fill(fill: Option<Values>, base: Option<NcType>) -> Option<Vec<u8>> {
+    match fill {
+        Some(Values::String(text)) => match text.first().map(|text| text.to_str()) {
+            None | Some(Ok("")) => Some(Vec::new()),
+            Some(Ok(text)) if base == Some(NcType::UByte) => base64::decode(text),
+            Some(_) => None,
+        },
+        _ => Some(Vec::new()),
+    }
 }
 
 /// The fill value of an array; if it is NaN, the one that the attribute is.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
+use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, TypeClass, VarId, convert};
 
 use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 
@@ -13,6 +13,8 @@ use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 pub(super) struct VarShape {
     path: Arc<str>,
     xtype: NcType,
+    /// Whether elements are lists, whose memory is that of strings: the bytes of each.
+    list: bool,
     /// Bytes of one element of the variable's own type.
     own: Option<usize>,
     dims: Vec<Dim>,
@@ -24,6 +26,7 @@ impl VarShape {
         Ok(Self {
             path: model.var_path(id)?.into(),
             xtype: var.xtype,
+            list: is_list(model, var.xtype)?,
             own: model.type_size(var.xtype)?,
             dims: var.dims.iter().map(|&dim| model.dim(dim).cloned()).collect::<Result<_>>()?,
         })
@@ -55,7 +58,9 @@ impl VarShape {
     pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
         let may_grow = |dim: usize| write && self.dims[dim].unlimited;
         slab.check(&self.shape(), may_grow)
-            .and_then(|()| convert::check(self.xtype, memtype))
+            .and_then(
+                |()| if self.list && memtype == NcType::String { Ok(()) } else { convert::check(self.xtype, memtype) },
+            )
             .map_err(|error| self.at(error))?;
         match memtype {
             NcType::String => Ok(1),
@@ -84,6 +89,12 @@ impl VarShape {
     pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
     }
+}
+
+/// Whether elements of a type are lists.
+fn is_list(model: &Model, ty: NcType) -> Result<bool> {
+    let NcType::User(id) = ty else { return Ok(false) };
+    Ok(matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }))
 }
 
 /// Bytes, or strings, that a read has room for.

@@ -98,7 +98,7 @@ impl Loaded {
             stored.dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
-        if stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()) {
+        if stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()) {
             self.typed.push(id);
         }
         self.vars.push(VarState { key, stored, on_disk: true, ..VarState::default() });
@@ -108,8 +108,9 @@ impl Loaded {
     /// Defines the types of variables that have some of their own.
     fn define_types(&mut self) {
         for id in std::mem::take(&mut self.typed) {
-            let Some(meta) = self.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) else { continue };
-            if let Err(error) = types::define(&mut self.model, id, &meta.dtype)
+            let Some(stored) = self.vars.get(id.index()).map(|var| &var.stored) else { continue };
+            let Some(meta) = &stored.meta else { continue };
+            if let Err(error) = types::define(&mut self.model, id, &meta.dtype, stored.list)
                 && let Ok(var) = self.model.var_mut(id)
             {
                 var.xtype = NcType::Byte;

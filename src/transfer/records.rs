@@ -1,0 +1,153 @@
+//! Elements of user-defined types: fields of compounds by their names, and lists.
+
+use dispatch::{Buffer, MemMut, MemRef, Small};
+use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
+
+use crate::{Array, Extents, Number, Variable};
+
+/// A field in an element; it may lie in arrays of other records.
+struct Place {
+    ty: NcType,
+    offset: usize,
+    /// How many there are, and how many bytes apart, outermost first.
+    repeats: Vec<(usize, usize)>,
+}
+
+impl Place {
+    /// The field of a path of names in a compound type.
+    fn find(model: &Model, ty: NcType, path: &str) -> Result<Self> {
+        let mut place = Self { ty, offset: 0, repeats: Vec::new() };
+        for name in path.split('.') {
+            let NcType::User(id) = place.ty else {
+                return Err(ErrorKind::BadType.context(format!("type {} has no fields", place.ty.name())));
+            };
+            let user = model.user_type(id)?;
+            let TypeClass::Compound { fields, .. } = &user.class else {
+                return Err(ErrorKind::BadType.context(format!("type {} has no fields", user.name)));
+            };
+            let field = fields.iter().find(|field| field.name == name);
+            let field = field.ok_or_else(|| ErrorKind::BadField.context(format!("type {} has none", user.name)))?;
+            let mut step = model.type_size(field.ty)?.ok_or_else(|| ErrorKind::BadType.context("of no fixed size"))?;
+            let outer = place.repeats.len();
+            for &len in field.shape.iter().rev() {
+                place.repeats.insert(outer, (len as usize, step));
+                step = step.saturating_mul(len as usize);
+            }
+            place.offset += field.offset;
+            place.ty = field.ty;
+        }
+        Ok(place)
+    }
+
+    /// How many there are in an element.
+    fn count(&self) -> usize {
+        self.repeats.iter().fold(1, |product, (count, _)| product.saturating_mul(*count))
+    }
+
+    /// Where number `index` of them begins.
+    fn start(&self, mut index: usize) -> usize {
+        let mut start = self.offset;
+        for &(count, step) in self.repeats.iter().rev() {
+            start += index % count * step;
+            index /= count;
+        }
+        start
+    }
+}
+
+impl Variable {
+    /// The user-defined type of the variable; `None` if its type is an atomic one.
+    pub fn user_type(&self) -> Option<UserType> {
+        let model = self.open.model();
+        match model.var(self.id).ok()?.xtype {
+            NcType::User(id) => model.user_type(id).ok().cloned(),
+            _ => None,
+        }
+    }
+
+    /// Reads one field of all elements of a part. `field` is its name, or names joined by dots for a field of a field;
+    /// the shape of a field is that of further dimensions of the result.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound, `NC_EBADFIELD` if it has no such field.
+    pub fn get_field<T: Number, E: Extents>(&self, field: &str, extents: E) -> Result<Array<T>> {
+        let named = |error: model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
+        let model = self.open.model();
+        let (own, size) = self.fixed_type()?;
+        let place = Place::find(&model, own, field).map_err(named)?;
+        convert::check(place.ty, T::TYPE).map_err(named)?;
+        let item = place.ty.size().unwrap_or(1);
+        let part = self.part(extents)?;
+        part.check()?;
+        let mut records = Vec::new();
+        let len = part.bytes(size)?;
+        records.try_reserve_exact(len).map_err(|error| ErrorKind::NoMem.context("records").caused_by(error))?;
+        records.resize(len, 0);
+        part.fill(own, &mut records)?;
+        let mut bytes = Vec::new();
+        for record in records.chunks_exact(size) {
+            for index in 0..place.count() {
+                let start = place.start(index);
+                let value = start.checked_add(item).and_then(|end| record.get(start..end));
+                bytes
+                    .extend_from_slice(value.ok_or_else(|| named(ErrorKind::BadField.context("outside the element")))?);
+            }
+        }
+        let mut shape: Small<u64> = part.selection.shape();
+        place.repeats.iter().for_each(|(count, _)| shape.push(*count as u64));
+        Ok(Array::new(shape, numbers(place.ty, &bytes).map_err(named)?))
+    }
+
+    /// Reads lists of numbers, in C order of the part.
+    ///
+    /// # Errors
+    /// As [`Variable::get`]; `NC_EBADTYPE` if the elements of the variable are no lists.
+    pub fn get_lists<T: Number, E: Extents>(&self, extents: E) -> Result<Vec<Vec<T>>> {
+        let base = self.list_base()?;
+        let part = self.part(extents)?;
+        part.check()?;
+        let mut lists = vec![NcString::new(); part.bytes(size_of::<NcString>())? / size_of::<NcString>()];
+        part.access.get(&part.selection.slab(), MemMut::Strings(&mut lists))?;
+        let lists = lists.into_iter().map(|list| numbers(base, list.as_bytes()).map(Buffer::into_vec));
+        lists.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))
+    }
+
+    /// Writes lists of numbers, in C order of the part.
+    ///
+    /// # Errors
+    /// As [`Variable::put`]; `NC_EBADTYPE` if the elements of the variable are no lists.
+    pub fn put_lists<T: Number, L: AsRef<[T]>, E: Extents>(&self, lists: &[L], extents: E) -> Result<()> {
+        let base = self.list_base()?;
+        let named = |error: model::Error| error.at(self.full_name());
+        let selection = self.select_for_write(extents, lists.len())?;
+        let stored = lists.iter().map(|list| {
+            let bytes: &[u8] = bytemuck::must_cast_slice(list.as_ref());
+            Ok(NcString::from(converted(T::TYPE, base, bytes)?))
+        });
+        let stored = stored.collect::<Result<Vec<_>>>().map_err(named)?;
+        self.write(&selection.slab(), MemRef::Strings(&stored))
+    }
+
+    fn list_base(&self) -> Result<NcType> {
+        match self.user_type().map(|user| user.class) {
+            Some(TypeClass::Vlen { base }) => Ok(base),
+            _ => Err(ErrorKind::BadType.context(format!("{}: its elements are no lists", self.full_name()))),
+        }
+    }
+}
+
+/// Native numbers of one type as those of another, or `NC_ERANGE`.
+fn converted(from: NcType, to: NcType, bytes: &[u8]) -> Result<Vec<u8>> {
+    let values = Values::from_native_bytes(from, bytes)
+        .ok_or_else(|| ErrorKind::BadType.context(format!("{} bytes of type {}", bytes.len(), from.name())))?;
+    let (values, out_of_range) = convert::convert_values(&values, to)?;
+    if out_of_range {
+        return Err(ErrorKind::Range.context(format!("a {} that does not fit type {}", from.name(), to.name())));
+    }
+    values.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(format!("type {}", to.name())))
+}
+
+fn numbers<T: Number>(from: NcType, bytes: &[u8]) -> Result<Buffer<T>> {
+    let bytes = converted(from, T::TYPE, bytes)?;
+    Buffer::fill(bytes.len() / size_of::<T>(), |out| out.put(&bytes))
+}
