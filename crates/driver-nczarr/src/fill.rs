@@ -146,6 +146,17 @@ fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
     }
 }
 
+/// The fill value of a user-defined type that is all zeros.
+///
+/// # Errors
+/// [`ErrorKind::BadType`] for a type without a size.
+pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
+    let none = || ErrorKind::BadType.context(format!("a fill value of type {}", dtype.text));
+    let zeros = vec![0; dtype.item_size().ok_or_else(none)?];
+    let held = chunkio::unpack(&dtype.pieces().ok_or_else(none)?, &zeros)?;
+    print_element(&held, dtype).ok_or_else(none)
+}
+
 /// One element of a user-defined type as it is written down.
 fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
     if dtype.kind == Kind::Object {

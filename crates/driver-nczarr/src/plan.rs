@@ -6,7 +6,7 @@
 use chunkio::Order;
 use dispatch::{Filter, Options, Registry};
 use model::{
-    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarId,
+    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarFill, VarId,
 };
 
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -154,6 +154,10 @@ impl Planning<'_> {
             Flavour::NcZarr => TextFill::Plain,
             Flavour::Zarr => TextFill::Standard(None),
         };
+        // Zeros are the default of what netCDF has none for: of `null` other readers make what happens to be in memory.
+        if dtype.is_user() && var.fill == VarFill::Default {
+            return fill::print_zeros(dtype);
+        }
         fill::print(var.fill_value().as_ref(), dtype, form).map_err(|error| error.at(FILL_VALUE))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{DimId, GroupId, Model, NcType, Scalar, Values, Var, VarFill, VarId};
+use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, TypeId, Values, Var, VarFill, VarId};
 
 use super::define::{Copied, Form};
 use super::fit;
@@ -136,7 +136,11 @@ impl Compared<'_> {
             self.lost.add("variables", path);
             return;
         };
-        if Some(there.xtype) != self.copied.ty(var.xtype) {
+        let same = match (var.xtype, there.xtype) {
+            (NcType::User(here), NcType::User(there)) => same_type((self.source, here), (self.copy, there)),
+            _ => Some(there.xtype) == self.copied.ty(var.xtype),
+        };
+        if !same {
             let (here, there) = (name(self.source, var.xtype), name(self.copy, there.xtype));
             self.lost.add(format!("type {here} of variables, read as {there}"), &path);
         }
@@ -227,6 +231,25 @@ fn same(source: &Values, copy: &Values) -> bool {
         (Values::String(list), Values::Char(text)) => fit::lines(list) == *text,
         (Values::Char(text), Values::String(list)) => matches!(list.as_slice(), [one] if one.as_bytes() == text),
         _ => source.len() == copy.len() && (0..source.len()).all(|at| equal(number(source, at), number(copy, at))),
+    }
+}
+
+/// Whether user-defined types of two datasets are the same but for their names.
+fn same_type((here, a): (&Model, TypeId), (there, b): (&Model, TypeId)) -> bool {
+    let both = |a: NcType, b: NcType| match (a, b) {
+        (NcType::User(a), NcType::User(b)) => same_type((here, a), (there, b)),
+        _ => a == b,
+    };
+    let (Ok(a), Ok(b)) = (here.user_type(a), there.user_type(b)) else { return false };
+    match (&a.class, &b.class) {
+        (TypeClass::Compound { size: a_size, fields: a }, TypeClass::Compound { size: b_size, fields: b }) => {
+            let same = |a: &Field, b: &Field| {
+                a.name == b.name && a.offset == b.offset && a.shape == b.shape && both(a.ty, b.ty)
+            };
+            a_size == b_size && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (TypeClass::Vlen { base: a }, TypeClass::Vlen { base: b }) => both(*a, *b),
+        (a, b) => a == b,
     }
 }
 

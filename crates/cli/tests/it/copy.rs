@@ -358,3 +358,27 @@ fn what_is_too_large_for_the_target_is_left_out() {
     assert!(told.contains("/large (NC_EVARSIZE") && told.contains("/long (NC_EBADDIM"), "{told}");
     assert_eq!(out(&["cat", text(&target), "--format", "text"]), "5\n");
 }
+
+#[test]
+fn records_of_plain_stores_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source.zarr");
+    let array = |name: &str, dtype: &str, chunk: &[u8]| {
+        std::fs::create_dir_all(source.join(name)).unwrap();
+        let document = format!(
+            r#"{{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": {dtype}, "fill_value": null, "order": "C", "compressor": null, "filters": null}}"#
+        );
+        std::fs::write(source.join(name).join(".zarray"), document).unwrap();
+        std::fs::write(source.join(name).join("0"), chunk).unwrap();
+    };
+    std::fs::create_dir_all(&source).unwrap();
+    std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    array("b", r#""|V3""#, b"abcdef");
+    array("a", r#"[["n",">i2"],["c","<c8"]]"#, &[0, 1, 0, 0, 128, 63, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 64]);
+    array("r", r#"[["t","|S2"],["x","<f4",[2]]]"#, &[b'a', b'b', 0, 0, 128, 63, 0, 0, 0, 64].repeat(2));
+    let copy = folder.path().join("copy.zarr");
+    assert_eq!(out(&["copy", "-k", "zarr", "--strict", text(&source), text(&copy)]), "");
+    let (before, after) = (cdl(&[], text(&source)), cdl(&[], text(&copy)));
+    assert_eq!(before, after);
+    assert!(before.contains("{1, {1, 0}}") && before.contains("0X616263") && before.contains("{\"ab\"}"), "{before}");
+}

@@ -322,6 +322,8 @@ fn new_variables_of_user_defined_types() {
     );
     assert_eq!((dtype("z"), dtype("b")), (">c16".into(), "|V5".into()));
     assert_eq!(map.json("b/.zarray")["fill_value"], "aGVsbG8=");
+    assert_eq!(map.json("z/.zarray")["fill_value"], serde_json::json!([0.0, 0.0]));
+    assert!(map.text("o/.zarray").contains(&format!("\"fill_value\": \"{}=\"", "A".repeat(43))));
     let d = open(&map).unwrap();
     assert_eq!(read(&*d, var(&*d, "o"), 1, 2).unwrap(), bytes);
     assert_eq!(read(&*d, var(&*d, "z"), 0, 4).unwrap(), bytes);
