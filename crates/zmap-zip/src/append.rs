@@ -4,17 +4,16 @@
 //! all of them. Until its last byte is written the one before it is the last complete one, and nothing that it refers to
 //! is ever written again.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use dispatch::{Durability, Options};
 use model::{Error, ErrorKind, Result};
 
 use crate::directory::Directory;
-use crate::records::{self, CENTRAL_LEN, Member, u16_at};
+use crate::records::{self, CENTRAL_LEN, END_LEN, Member, u16_at};
 use crate::source::{Source, write_file};
 
 /// A member up to this length is written together with what stands before it.
@@ -33,7 +32,8 @@ pub(crate) struct Appender {
     old: (Vec<u8>, u64),
     /// Records of it that are kept whatever happens.
     others: Vec<u64>,
-    open: AtomicBool,
+    /// Whether it may be written still. Who writes holds it meanwhile: nothing comes behind the last directory.
+    open: RwLock<bool>,
     /// Who holds it writes a directory.
     saved: Mutex<Saved>,
 }
@@ -56,53 +56,6 @@ pub(crate) struct Records<'o> {
 }
 
 impl Appender {
-    /// Keeps others from writing the archive.
-    ///
-    /// # Errors
-    /// `NC_EPERM` if somebody does.
-    pub(crate) fn lock(file: &File) -> Result<()> {
-        match file.try_lock() {
-            Ok(()) => Ok(()),
-            Err(TryLockError::WouldBlock) => Err(ErrorKind::Perm.context("somebody else is writing this archive")),
-            // Where there are no locks, nobody is kept out.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-            Err(TryLockError::Error(error)) => Err(Error::io("locking", error)),
-        }
-    }
-
-    /// Makes a file with an empty archive, whole from the first moment, and locks it.
-    pub(crate) fn create(path: &Path, replace: bool, options: &Options) -> Result<File> {
-        let fail = |error| Error::io("creating", error);
-        // A link stays one; what it leads to is replaced.
-        let place = if replace { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
-        let path = &*place;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if replace && let Ok(old) = File::options().write(true).open(path) {
-            Self::lock(&old)?;
-        }
-        let mut made =
-            tempfile::Builder::new().prefix(".nczarr-").suffix(".tmp").make_in(folder, new_file).map_err(fail)?;
-        let mut empty = Vec::new();
-        records::end(0, 0, 0, &mut empty);
-        made.write_all(&empty).map_err(fail)?;
-        Self::lock(made.as_file())?;
-        if options.durability == Durability::Fsync {
-            made.as_file().sync_all().map_err(fail)?;
-        }
-        let placed = match replace {
-            true => made.persist(path).map_err(|error| error.error),
-            false => made.persist_noclobber(path).map_err(|error| error.error),
-        };
-        let file = placed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => ErrorKind::Exist.context("something is there already"),
-            _ => fail(error),
-        })?;
-        if options.durability == Durability::Fsync {
-            sync_folder(folder).map_err(fail)?;
-        }
-        Ok(file)
-    }
-
     /// Continues an archive that was read and locked. What a writer that was stopped left behind is cut off.
     ///
     /// # Errors
@@ -123,18 +76,20 @@ impl Appender {
         Ok(Self {
             file,
             durability: options.durability,
-            // The first member of all stands first in the file, where some readers look for it.
-            tail: AtomicU64::new(if directory.archive.is_empty() { 0 } else { directory.end }),
+            // The first member of all stands first in the file, where some readers look for it. An archive that became
+            // empty stays as it is: its directory would remain behind the new one.
+            tail: AtomicU64::new(if directory.end == END_LEN as u64 { 0 } else { directory.end }),
             changes: AtomicU64::new(0),
             old: (old, start),
             others: directory.others.clone(),
-            open: AtomicBool::new(true),
+            open: RwLock::new(true),
             saved: Mutex::new(Saved { changes: 0, end: directory.end }),
         })
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+    /// Keeps it from being closed; `None` if it was.
+    pub(crate) fn enter(&self) -> Option<RwLockReadGuard<'_, bool>> {
+        Some(self.open.read().unwrap_or_else(PoisonError::into_inner)).filter(|open| **open)
     }
 
     /// Writes a member at the end; answers where it is.
@@ -190,7 +145,7 @@ impl Appender {
         const MOST: u64 = (records::END_LEN + records::END_64_LEN + records::LOCATOR_64_LEN) as u64;
         let at = self.reserve(len.saturating_add(MOST))?;
         records::end(count, at, len, &mut bytes);
-        // It is to be the last thing in the file, so it ends where it was said to end.
+        // What it tells of lasts before it does.
         self.sync_data().map_err(fail)?;
         write_file(&self.file, &bytes, at).map_err(fail)?;
         let end = at + bytes.len() as u64;
@@ -205,14 +160,32 @@ impl Appender {
         if self.durability == Durability::Fsync { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Lets others write. What came behind the last directory, because it failed half way, is cut off: many readers look
-    /// for a directory at the end of the file alone.
-    pub(crate) fn close(&self) -> Result<()> {
-        if !self.open.swap(false, Ordering::AcqRel) {
+    /// Lets others write, when nobody here does any more and `save` has written what there is.
+    ///
+    /// # Errors
+    /// What `save` says: then it stays open, and may be closed again.
+    pub(crate) fn close(&self, save: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if !*open {
             return Ok(());
         }
+        save()?;
+        self.release()?;
+        *open = false;
+        Ok(())
+    }
+
+    /// Goes back to the last directory. What came behind it, because one failed half way, is cut off: many readers look
+    /// for a directory at the end of the file alone.
+    pub(crate) fn release(&self) -> Result<()> {
         let end = self.saved.lock().unwrap_or_else(PoisonError::into_inner).end;
         let fail = |error| Error::io("closing", error);
+        if end == END_LEN as u64 && self.changes.load(Ordering::Acquire) > 0 {
+            // A member lies over the empty directory.
+            let mut empty = Vec::new();
+            records::end(0, 0, 0, &mut empty);
+            write_file(&self.file, &empty, 0).map_err(fail)?;
+        }
         if self.file.metadata().map_err(fail)?.len() > end {
             self.file.set_len(end).map_err(fail)?;
         }
@@ -250,12 +223,74 @@ impl Records<'_> {
     }
 }
 
-/// A file for reading and writing that was not there before, with the rights a new file has.
-fn new_file(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create_new(true).open(path)
-}
+#[cfg(test)]
+mod tests {
+    use dispatch::{ByteRange, Key, ZMap};
 
-/// Makes it last that a file is in a folder.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    use super::*;
+    use crate::ZipMap;
+
+    fn key(text: &str) -> Key {
+        Key::new(text).unwrap()
+    }
+
+    /// Members and directories beyond what 32 bits tell, in a file with a hole.
+    #[test]
+    fn far_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.zip");
+        let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+        map.write(&key("near"), b"1").unwrap();
+        map.sync().unwrap();
+        for (round, tail) in [u64::from(u32::MAX) - 40, u64::from(u32::MAX), 5 << 30].into_iter().enumerate() {
+            map.appender().tail.store(tail, Ordering::Relaxed);
+            map.write(&key(&format!("far/{round}")), b"2").unwrap();
+            map.sync().unwrap();
+            let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
+            let mut out = Vec::new();
+            for key in map.list(&Key::root()).unwrap() {
+                assert!(other.read(&key, ByteRange::ALL, &mut out).unwrap() && out.len() == 1, "{key} in {round}");
+            }
+            assert_eq!(other.list(&Key::root()).unwrap().len(), round + 2);
+        }
+        // A writer that is stopped now.
+        map.write(&key("lost"), b"PK\x05\x06").unwrap();
+        let other = ZipMap::open(&path, None, &[], false, &Options::default()).unwrap();
+        assert_eq!(other.list(&Key::root()).unwrap().len(), 4);
+    }
+
+    /// What cannot be closed and is dropped leaves the archive of the last sync, for all readers.
+    #[test]
+    fn a_directory_that_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.zip");
+        for synced in [0, 1] {
+            let map = ZipMap::create(&path, "", true, &Options::default()).unwrap();
+            if synced > 0 {
+                map.write(&key("v/0"), b"1").unwrap();
+                map.sync().unwrap();
+            }
+            map.write(&key("v/1"), &[7; 100]).unwrap();
+            let full = map.appender().tail.swap(i64::MAX as u64, Ordering::Relaxed);
+            assert!(map.sync().is_err() && map.close().is_err());
+            // Once there is room again, all is there.
+            map.appender().tail.store(full, Ordering::Relaxed);
+            map.sync().unwrap();
+            assert_eq!(
+                ZipMap::open(&path, None, &[], false, &Options::default()).unwrap().list(&Key::root()).unwrap().len(),
+                synced + 1
+            );
+            map.write(&key("v/2"), &[7; 100]).unwrap();
+            map.appender().tail.store(i64::MAX as u64, Ordering::Relaxed);
+            drop(map);
+            let found = zip::ZipArchive::new(File::open(&path).unwrap()).unwrap();
+            assert_eq!((found.len(), found.offset()), (synced + 1, 0));
+        }
+        let map = ZipMap::create(&path, "", true, &Options::default()).unwrap();
+        map.write(&key("v/0"), &[7; 100]).unwrap();
+        map.appender().tail.store(i64::MAX as u64, Ordering::Relaxed);
+        drop(map);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), END_LEN as u64);
+        assert!(zip::ZipArchive::new(File::open(&path).unwrap()).unwrap().is_empty());
+    }
 }

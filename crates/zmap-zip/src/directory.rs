@@ -3,7 +3,7 @@
 //! The crate `zip` reads it, with all its forms. What is done here: to find the last complete directory of an archive whose
 //! writer was killed, to tell the folder that everything lies in, and to mark members that must not be believed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use model::{Error, ErrorKind, Result};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::index::{Entry, Form};
-use crate::records::{CENTRAL, END, END_64, END_64_LEN, END_LEN, LOCAL_LEN, LOCATOR_64, LOCATOR_64_LEN};
+use crate::records::{CENTRAL, END, END_64, END_64_LEN, END_LEN, LOCAL, LOCAL_LEN, LOCATOR_64, LOCATOR_64_LEN};
 use crate::records::{u16_at, u32_at, u64_at};
 use crate::source::{Cursor, Source};
 
@@ -53,14 +53,7 @@ impl Directory {
     /// `NC_ENOTNC` if it is no archive, `NC_EIO` if it has more than the limit of members.
     pub(crate) fn read(source: &Source, folder: &Folder<'_>, limits: &Limits) -> Result<Self> {
         let len = source.len().map_err(|error| Error::io("length", error))?;
-        let (archive, end) = match ZipArchive::new(Cursor::new(source.clone(), len)) {
-            Ok(archive) if archive.offset() == 0 => (archive, len),
-            // An archive inside a member that was being written looks like one that stands behind other bytes.
-            found => match last_complete(source, len).map_err(|error| Error::io("looking for a directory", error))? {
-                Some(end) => (ZipArchive::new(Cursor::new(source.clone(), end)).map_err(no_archive)?, end),
-                None => (found.map_err(no_archive)?, len),
-            },
-        };
+        let (archive, end) = find(source, len)?;
         if archive.len() as u64 > limits.entries {
             return Err(ErrorKind::Io.context(format!(
                 "an archive of {} members exceeds the limit of {}",
@@ -93,6 +86,15 @@ impl Directory {
             }
         }
         this.entries = entries.into_iter().collect();
+        for key in prefixes(&this.entries) {
+            // Some archivers write a folder as an empty member.
+            match this.entries.remove(&key) {
+                Some(entry) if entry.len == 0 => this.others.extend(entry.central),
+                _ => {
+                    return Err(ErrorKind::Io.context(format!("member {key:?} holds bytes, and others lie below it")));
+                }
+            }
+        }
         Ok(this)
     }
 
@@ -126,6 +128,23 @@ struct Named {
     /// The fewest bytes there can be before its data.
     header: u64,
     entry: Entry,
+}
+
+/// The keys that other keys lie below.
+fn prefixes(entries: &BTreeMap<Arc<str>, Arc<Entry>>) -> BTreeSet<Arc<str>> {
+    let mut found = BTreeSet::new();
+    let mut last = "";
+    for key in entries.keys() {
+        let Some((folder, _)) = key.rsplit_once('/') else { continue };
+        if folder != last {
+            last = folder;
+            let ends = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
+            found.extend(
+                ends.filter_map(|end| entries.get_key_value(folder.get(..end)?)).map(|(key, _)| Arc::clone(key)),
+            );
+        }
+    }
+    found
 }
 
 /// Marks members that reach into the next one or into the directory: their sizes cannot be right.
@@ -163,12 +182,51 @@ fn folder_with(members: &[Named], markers: &[&str]) -> String {
     }
 }
 
-/// Where the last complete directory ends, in an archive whose writer was stopped in the middle.
+/// Directories that look complete and cannot be read, before it is given up.
+const TRIES: usize = 16;
+
+/// Finds the directory, and where it ends.
+fn find(source: &Source, len: u64) -> Result<(ZipArchive<Cursor>, u64)> {
+    let fail = |error| Error::io("looking for a directory", error);
+    let read = |end| ZipArchive::new(Cursor::new(source.clone(), end));
+    let found = read(len);
+    let proper = found.as_ref().is_ok_and(|archive| archive.offset() == 0);
+    if !(proper && is_end(source, len).map_err(fail)?) {
+        // A writer was stopped, or the archive has a comment, or it stands behind other bytes, or is none. An archive inside
+        // a member that was being written looks like one that stands behind other bytes.
+        let mut until = len;
+        for _ in 0..TRIES {
+            let Some((at, end)) = last_complete(source, len, until).map_err(fail)? else { break };
+            if let Ok(archive) = read(end)
+                && archive.offset() == 0
+            {
+                return Ok((archive, end));
+            }
+            until = at;
+        }
+        let mut first = [0; LOCAL.len()];
+        if found.is_ok() && !proper && source.read(&mut first, 0).is_ok() && first == LOCAL {
+            let what = "its writer was stopped before there was a directory; there is one in a member";
+            return Err(ErrorKind::NotNc.context(what));
+        }
+    }
+    Ok((found.map_err(no_archive)?, len))
+}
+
+/// Whether the end of a directory without a comment is the last there is.
+fn is_end(source: &Source, len: u64) -> io::Result<bool> {
+    let Some(at) = len.checked_sub(END_LEN as u64) else { return Ok(false) };
+    let mut record = [0; END_LEN];
+    source.read(&mut record, at)?;
+    Ok(record.starts_with(&END) && u16_at(&record, 20) == 0)
+}
+
+/// Where the record at the end of the last complete directory before `until` begins, and where it ends, in an archive whose
+/// writer was stopped in the middle.
 ///
 /// Only a directory that lies where it says it does counts: an archive inside a member does not.
-fn last_complete(source: &Source, len: u64) -> io::Result<Option<u64>> {
+fn last_complete(source: &Source, len: u64, mut until: u64) -> io::Result<Option<(u64, u64)>> {
     let mut window = Vec::new();
-    let mut until = len;
     while until > 0 {
         let from = until.saturating_sub(WINDOW);
         // A record that begins in this window may end in the next one.
@@ -178,9 +236,12 @@ fn last_complete(source: &Source, len: u64) -> io::Result<Option<u64>> {
         for at in (0..(until - from) as usize).rev() {
             if window[at..].starts_with(&END)
                 && let Some(record) = window.get(at..at + END_LEN)
-                && is_complete(source, from + at as u64, record)?
+                && let at = from + at as u64
+                && let end = at + END_LEN as u64 + u64::from(u16_at(record, 20))
+                && end <= len
+                && is_complete(source, at, record)?
             {
-                return Ok(Some(from + (at + END_LEN) as u64));
+                return Ok(Some((at, end)));
             }
         }
         until = from;
@@ -190,7 +251,7 @@ fn last_complete(source: &Source, len: u64) -> io::Result<Option<u64>> {
 
 /// Whether the record at `at` ends a directory that stands right before it.
 fn is_complete(source: &Source, at: u64, record: &[u8]) -> io::Result<bool> {
-    if u32_at(record, 4) != 0 || u16_at(record, 20) != 0 {
+    if u32_at(record, 4) != 0 {
         return Ok(false);
     }
     let (mut len, mut start, mut end) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)), at);

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
-use model::{Error, ErrorKind, Result};
+use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::ZipMap;
+use crate::{ZipMap, place};
 
 /// What the factory is called, and what an archive begins with: a member, or its end.
 pub static INFO: MapInfo = MapInfo {
@@ -34,10 +34,11 @@ impl MapFactory for ZipMaps {
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
         let path = path_of(request.target)?;
-        let replace = request.clobber == Clobber::Replace && path.exists();
-        if replace {
+        // Nobody else writes or replaces the old one from here on.
+        let old = if request.clobber == Clobber::Replace { place::claim_old(path)? } else { None };
+        if let Some(held) = &old {
             // What is no dataset is left alone.
-            let old = ZipMap::open(path, None, request.markers, false, request.options)?;
+            let old = ZipMap::look(held, request.markers, request.options)?;
             let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
             if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
                 let markers = request.markers.join(", ");
@@ -48,12 +49,11 @@ impl MapFactory for ZipMaps {
             }
         }
         let folder = folder_of(request.target)?.unwrap_or_default();
-        Ok(Arc::new(ZipMap::create(path, folder, replace, request.options)?))
+        Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?))
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        let path = path_of(request.target)?;
-        std::fs::remove_file(path).map_err(|error| Error::io(path.display().to_string(), error))
+        place::remove(path_of(request.target)?)
     }
 }
 

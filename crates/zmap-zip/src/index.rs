@@ -104,35 +104,26 @@ impl Index {
         self.with(|entries| below(entries, key).next().is_some())
     }
 
-    /// Whether a member of this key could be added: no key may be a prefix of another.
-    pub(crate) fn has_room(&self, key: &str) -> bool {
-        self.with(|entries| entries.contains_key(key) || !collides(entries, key))
+    /// What would become of [`Index::put`].
+    pub(crate) fn admits(&self, key: &str, before: Before) -> Changed {
+        if matches!(self, Self::Fixed(_)) {
+            return Changed::Lost;
+        }
+        self.with(|entries| admits(entries, key, before))
     }
 
     /// Adds a member, or has one take the place of another.
     pub(crate) fn put(&self, key: &str, entry: Entry, before: Before) -> Changed {
         let Self::Growing(entries) = self else { return Changed::Lost };
         let mut entries = entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(there) = entries.get_mut(key) {
-            let expected = match before {
-                Before::Anything => true,
-                Before::Nothing => false,
-                Before::At(at) => there.at == at,
-            };
-            if !expected {
-                return Changed::Lost;
+        let admitted = admits(&entries, key, before);
+        if admitted == Changed::Done {
+            match entries.get_mut(key) {
+                Some(there) => *there = Arc::new(entry),
+                None => drop(entries.insert(key.into(), Arc::new(entry))),
             }
-            *there = Arc::new(entry);
-            return Changed::Done;
         }
-        if let Before::At(_) = before {
-            return Changed::Lost;
-        }
-        if collides(&entries, key) {
-            return Changed::Collision;
-        }
-        entries.insert(key.into(), Arc::new(entry));
-        Changed::Done
+        admitted
     }
 
     /// Takes a member out; whether there was one.
@@ -177,6 +168,21 @@ fn below<'e>(entries: &'e Entries, prefix: &str) -> impl Iterator<Item = &'e Arc
     let base = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
     let range = entries.range::<str, _>((Bound::Included(base.as_str()), Bound::Unbounded));
     range.map(|(key, _)| key).take_while(move |key| key.starts_with(&base))
+}
+
+fn admits(entries: &Entries, key: &str, before: Before) -> Changed {
+    match (entries.get(key), before) {
+        (Some(_), Before::Anything) => Changed::Done,
+        (Some(there), Before::At(at)) if there.at == at => Changed::Done,
+        (None, Before::Anything | Before::Nothing) => {
+            if collides(entries, key) {
+                Changed::Collision
+            } else {
+                Changed::Done
+            }
+        }
+        _ => Changed::Lost,
+    }
 }
 
 /// Whether a key is a prefix of a member's, or a member's a prefix of it.

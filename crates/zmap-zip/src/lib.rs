@@ -18,6 +18,7 @@ mod factory;
 mod index;
 mod map;
 mod member;
+mod place;
 mod records;
 mod repack;
 mod source;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLockReadGuard};
 
 use dispatch::{ByteRange, Expect, Key, Limits, MapCaps, Options, OutBuf, Version, Written, ZMap};
 use model::{Error, ErrorKind, Result};
@@ -13,6 +13,7 @@ use crate::append::Appender;
 use crate::directory::{Directory, Folder};
 use crate::index::{Before, Changed, Entry, Form, Index};
 use crate::member::Members;
+use crate::place::{self, Held};
 use crate::records::{MAX_NAME, Member};
 use crate::source::Source;
 
@@ -49,13 +50,15 @@ impl ZipMap {
     ) -> Result<Self> {
         let name = path.display().to_string();
         let folder = folder.map_or(Folder::With(markers), Folder::Named);
-        let file = File::options().read(true).write(writable).open(path).map_err(|error| Error::io(&name, error))?;
-        let file = Arc::new(file);
-        if writable {
-            Appender::lock(&file).map_err(|error| error.at(&name))?;
-        }
+        let file = if writable { place::claim(path)?.file } else { Arc::new(place::open(path, false)?) };
         let source = Source::File(Arc::clone(&file));
         Self::over(name, source, &folder, writable.then_some(file), options)
+    }
+
+    /// What lies in a file that is held, for reading.
+    pub(crate) fn look(held: &Held, markers: &[&str], options: &Options) -> Result<Self> {
+        let source = Source::File(Arc::clone(&held.file));
+        Self::over(held.path.display().to_string(), source, &Folder::With(markers), None, options)
     }
 
     /// Opens an archive that lies in memory, for reading.
@@ -80,10 +83,14 @@ impl ZipMap {
     /// # Errors
     /// `NC_EEXIST` if something is there that may not be replaced; what the system says.
     pub fn create(path: &Path, folder: &str, replace: bool, options: &Options) -> Result<Self> {
-        let name = path.display().to_string();
-        let file = Appender::create(path, replace, options).map_err(|error| error.at(&name))?;
-        let (file, folder) = (Arc::new(file), Folder::Named(folder));
-        Self::over(name, Source::File(Arc::clone(&file)), &folder, Some(file), options)
+        let old = if replace { place::claim_old(path)? } else { None };
+        Self::create_over(path, folder, old, options)
+    }
+
+    /// Makes an empty archive in the place of an old one.
+    pub(crate) fn create_over(path: &Path, folder: &str, old: Option<Held>, options: &Options) -> Result<Self> {
+        let (file, folder) = (Arc::new(place::create(path, old, options)?), Folder::Named(folder));
+        Self::over(path.display().to_string(), Source::File(Arc::clone(&file)), &folder, Some(file), options)
     }
 
     fn over(
@@ -131,6 +138,11 @@ impl ZipMap {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(crate) fn appender(&self) -> &Appender {
+        self.appender.as_ref().unwrap()
+    }
+
     fn named(&self, error: Error, key: &str) -> Error {
         error.at(format_args!("{}: key {key:?}", self.name))
     }
@@ -147,16 +159,19 @@ impl ZipMap {
         Ok(found)
     }
 
-    fn writer(&self, doing: &str, key: &Key) -> Result<&Appender> {
+    /// Who writes; it is not closed as long as the second is held.
+    fn writer(&self, doing: &str, key: &Key) -> Result<(&Appender, RwLockReadGuard<'_, bool>)> {
         match &self.appender {
-            Some(appender) if appender.is_open() => Ok(appender),
-            Some(_) => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}: the archive was closed"))),
+            Some(appender) => match appender.enter() {
+                Some(open) => Ok((appender, open)),
+                None => Err(self.error(ErrorKind::BadId, key, &format!("cannot {doing}: the archive was closed"))),
+            },
             None => Err(self.error(ErrorKind::Perm, key, &format!("cannot {doing}: the archive is only read"))),
         }
     }
 
     fn put(&self, key: &Key, value: &[u8], before: Before) -> Result<Written> {
-        let appender = self.writer("write", key)?;
+        let (appender, _open) = self.writer("write", key)?;
         if key.is_root() {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
@@ -166,8 +181,11 @@ impl ZipMap {
             return Err(self.error(ErrorKind::Inval, key, &what));
         }
         let collides = || self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one");
-        if !self.index.has_room(key.as_str()) {
-            return Err(collides());
+        // What cannot be put there is not written, as far as that is known before.
+        match self.index.admits(key.as_str(), before) {
+            Changed::Done => {}
+            Changed::Lost => return Ok(Written::Lost),
+            Changed::Collision => return Err(collides()),
         }
         let crc = crc32fast::hash(value);
         let len = value.len() as u64;
@@ -185,8 +203,7 @@ impl ZipMap {
     }
 
     /// Writes a directory of what there is now, if anything changed since the last one.
-    fn save(&self) -> Result<()> {
-        let Some(appender) = self.appender.as_ref().filter(|appender| appender.is_open()) else { return Ok(()) };
+    fn save(&self, appender: &Appender) -> Result<()> {
         let saved = appender.save(|out| {
             self.index.with(|entries| {
                 for (key, entry) in entries {
@@ -243,7 +260,7 @@ impl ZMap for ZipMap {
     }
 
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        self.writer("read versions", key)?;
+        let _open = self.writer("read versions", key)?;
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
         let range = ByteRange::first(limit as u64);
@@ -275,7 +292,7 @@ impl ZMap for ZipMap {
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
-        let appender = self.writer("delete", key)?;
+        let (appender, _open) = self.writer("delete", key)?;
         let removed = self.index.remove(key.as_str());
         if removed {
             appender.changed();
@@ -284,13 +301,13 @@ impl ZMap for ZipMap {
     }
 
     fn sync(&self) -> Result<()> {
-        self.save()
+        let Some(appender) = &self.appender else { return Ok(()) };
+        appender.enter().map_or(Ok(()), |_open| self.save(appender))
     }
 
     fn close(&self) -> Result<()> {
-        self.save()?;
         match &self.appender {
-            Some(appender) => appender.close().map_err(|error| error.at(&self.name)),
+            Some(appender) => appender.close(|| self.save(appender)).map_err(|error| error.at(&self.name)),
             None => Ok(()),
         }
     }
@@ -298,8 +315,11 @@ impl ZMap for ZipMap {
 
 impl Drop for ZipMap {
     fn drop(&mut self) {
-        if let Err(error) = self.close() {
-            tracing::error!(archive = %self.name, %error, "closing failed");
+        let Err(error) = self.close() else { return };
+        tracing::error!(archive = %self.name, %error, "closing failed: what was written since the last sync is lost");
+        // Nobody can try again. What was synced is to be found by everybody.
+        if let Some(Err(error)) = self.appender.as_ref().map(Appender::release) {
+            tracing::error!(archive = %self.name, %error, "what is left of a directory could not be cut off");
         }
     }
 }

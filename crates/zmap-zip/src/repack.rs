@@ -1,13 +1,14 @@
 //! Whole archives: [`repack`] drops what no directory refers to, [`archive`] makes one of objects in memory.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use dispatch::{Durability, Key, Options};
+use dispatch::{Key, Options};
 use model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
-use crate::append::sync_folder;
+use crate::place;
 use crate::records::{self, MAX_NAME, Member};
 
 /// What [`repack`] did.
@@ -31,22 +32,15 @@ pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repack
     // The lock is held until the new archive is in its place.
     let old = ZipMap::open(path, None, markers, true, options)?;
     let path = path.canonicalize().map_err(fail)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let file = std::fs::File::open(&path).map_err(fail)?;
-    let before = file.metadata().map_err(fail)?;
-    let mut made = tempfile::Builder::new().prefix(".nczarr-").suffix(".tmp").tempfile_in(folder).map_err(fail)?;
-    made.as_file().set_permissions(before.permissions()).map_err(fail)?;
+    let file = File::open(&path).map_err(fail)?;
+    let before = file.metadata().map_err(fail)?.len();
+    let mut made = place::beside(&path, Some(&file)).map_err(fail)?;
+    drop(file);
     let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, made.as_file_mut()), old.folder());
     old.each(|key, bytes| writer.add(key, &bytes))?;
     let after = writer.finish()?;
-    if options.durability == Durability::Fsync {
-        made.as_file().sync_all().map_err(fail)?;
-    }
-    made.persist(&path).map_err(|error| fail(error.error))?;
-    if options.durability == Durability::Fsync {
-        sync_folder(folder).map_err(fail)?;
-    }
-    Ok(Repacked { before: before.len(), after })
+    place::put(made, &path, old, options).map_err(fail)?;
+    Ok(Repacked { before, after })
 }
 
 /// The bytes of an archive of these objects.

@@ -171,7 +171,7 @@ fn turn() -> std::sync::MutexGuard<'static, ()> {
 const AHEAD: usize = 64 << 10;
 
 /// A reader over the first bytes of a source. Small reads come out of memory.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Cursor {
     source: Source,
     /// How many bytes there are to it.
@@ -185,6 +185,13 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(crate) fn new(source: Source, len: u64) -> Self {
         Self { source, len, at: 0, ahead: Vec::new(), from: 0 }
+    }
+}
+
+impl Clone for Cursor {
+    /// What was read ahead is not copied: who clones it reads elsewhere.
+    fn clone(&self) -> Self {
+        Self { source: self.source.clone(), len: self.len, at: self.at, ahead: Vec::new(), from: 0 }
     }
 }
 

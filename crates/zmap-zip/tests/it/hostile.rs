@@ -159,3 +159,15 @@ fn every_change_of_a_byte_is_survived() {
         let _ = of(&bytes[..at]).map(|map| map.list(&Key::root()).unwrap().len());
     }
 }
+
+#[test]
+fn no_key_is_a_prefix_of_another() {
+    // An empty member is a folder; one with bytes cannot be both.
+    let map = of(&archive(&[(".zgroup", b"{}"), ("v", b""), ("v-1", b"x"), ("v/w", b""), ("v/w/0", b"y")])).unwrap();
+    let keys: Vec<String> = map.list(&Key::root()).unwrap().iter().map(Key::to_string).collect();
+    assert_eq!(keys, [".zgroup", "v-1", "v/w/0"]);
+    assert_eq!(map.search(&Key::root()).unwrap(), [".zgroup", "v", "v-1"]);
+    assert_eq!(map.len(&key("v")).unwrap_err().kind(), ErrorKind::Empty);
+    let error = of(&archive(&[(".zgroup", b"{}"), ("v", b"1"), ("v-1", b""), ("v/w/0", b"y")])).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("\"v\""), "{error}");
+}

@@ -88,3 +88,60 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
         std::fs::remove_file(&path).unwrap();
     }
 }
+
+/// A directory of which the end was written and a piece in the middle was not, as when the power fails.
+#[test]
+fn the_directory_before_a_torn_one_is_found() {
+    let scratch = Scratch::new();
+    let path = scratch.path();
+    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    let fill = |from: usize| {
+        for i in from..from + 20 {
+            map.write(&key(&format!("v/{i}")), &[i as u8; 9]).unwrap();
+        }
+        map.sync().unwrap();
+        (std::fs::metadata(&path).unwrap().len() as usize, objects(&map))
+    };
+    let ((synced, expected), (len, _)) = (fill(0), fill(20));
+    drop(map);
+    let whole = std::fs::read(&path).unwrap();
+    let start = synced + whole[synced..].windows(4).position(|at| at == b"PK\x01\x02").unwrap();
+    for from in (start..len - 150).step_by(64) {
+        let mut torn = whole.clone();
+        torn[from..from + 100].fill(0);
+        std::fs::write(&path, &torn).unwrap();
+        assert_eq!(objects(&open(&path, false).unwrap()), expected, "a hole at {from} of {start}..{len}");
+    }
+}
+
+/// Also behind an archive of others, with whatever they say at its end.
+#[test]
+fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
+    let mut bytes = zmap_zip::archive([(key(".zgroup"), b"{}")]).unwrap();
+    let at = bytes.len() - 2;
+    bytes[at..].copy_from_slice(&5u16.to_le_bytes());
+    bytes.extend_from_slice(b"hello");
+    for rest in [0, 1, 100, 100_000, 3_000_000] {
+        let scratch = Scratch::new();
+        let path = scratch.path();
+        let mut longer = bytes.clone();
+        longer.resize(bytes.len() + rest, 0);
+        std::fs::write(&path, &longer).unwrap();
+        assert_eq!(objects(&open(&path, false).unwrap()), [(".zgroup".to_owned(), b"{}".to_vec())], "{rest}");
+        drop(open(&path, true).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "what is behind it is cut off, and nothing else: {rest}");
+    }
+}
+
+#[test]
+fn an_archive_in_the_first_member_is_not_the_archive() {
+    let scratch = Scratch::new();
+    let path = scratch.path();
+    let inner = zmap_zip::archive([(key(".zgroup"), b"of an archive in a member")]).unwrap();
+    let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
+    map.write(&key("v/0"), &inner).unwrap();
+    // Its writer is never heard of again.
+    assert_eq!(open(&path, false).unwrap_err().kind(), model::ErrorKind::NotNc);
+    drop(map);
+    assert_eq!(objects(&open(&path, false).unwrap()), [("v/0".to_owned(), inner)]);
+}

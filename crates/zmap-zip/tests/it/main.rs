@@ -3,6 +3,7 @@
 mod archives;
 mod hostile;
 mod killed;
+mod places;
 
 use std::path::PathBuf;
 use std::sync::Arc;

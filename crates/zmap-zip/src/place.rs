@@ -1,0 +1,197 @@
+//! Where an archive lies: taking its file for oneself, making a new one, taking one away.
+//!
+//! Who writes, replaces or removes an archive holds the lock of its file, and has seen that the file is still where it was
+//! found: who waits for a lock may get that of a file that was replaced meanwhile.
+
+use std::fs::{File, Metadata, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dispatch::{Durability, Options};
+use model::{Error, ErrorKind, Result};
+use tempfile::NamedTempFile;
+
+use crate::records;
+
+/// How often somebody else may come between before it is given up.
+const TRIES: usize = 100;
+
+/// A file that is locked.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) file: Arc<File>,
+    /// Where it really is: links on the way are followed once.
+    pub(crate) path: PathBuf,
+}
+
+/// Opens a regular file.
+///
+/// # Errors
+/// `NC_ENOTNC` if it is something else; what the system says.
+pub(crate) fn open(path: &Path, writable: bool) -> Result<File> {
+    let fail = |error| Error::io(path.display().to_string(), error);
+    // Opening something else may never return.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(ErrorKind::NotNc.context(format!("{}: not a regular file", path.display())));
+    }
+    File::options().read(true).write(writable).open(path).map_err(fail)
+}
+
+/// Takes the archive that is there for oneself.
+///
+/// # Errors
+/// As [`open`]; `NC_EPERM` if somebody else writes it.
+pub(crate) fn claim(path: &Path) -> Result<Held> {
+    for _ in 0..TRIES {
+        let path = path.canonicalize().map_err(|error| Error::io(path.display().to_string(), error))?;
+        let file = open(&path, true)?;
+        lock(&file, &path)?;
+        if is_at(&file, &path) {
+            return Ok(Held { file: Arc::new(file), path });
+        }
+    }
+    Err(ErrorKind::Perm.context(format!("{}: others replace it again and again", path.display())))
+}
+
+/// As [`claim`]; `None` if nothing is there.
+pub(crate) fn claim_old(path: &Path) -> Result<Option<Held>> {
+    match claim(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        claimed => claimed.map(Some),
+    }
+}
+
+/// Makes a file with an empty archive, whole from the first moment, and locks it. It takes the place of `old`.
+///
+/// # Errors
+/// `NC_EEXIST` if there is no `old` and yet something is there; what the system says.
+pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Result<File> {
+    let path = old.as_ref().map_or(path, |old| &*old.path).to_owned();
+    let fail = |error| Error::io(path.display().to_string(), error);
+    let mut made = beside(&path, old.as_ref().map(|old| &*old.file)).map_err(fail)?;
+    let mut empty = Vec::new();
+    records::end(0, 0, 0, &mut empty);
+    made.write_all(&empty).map_err(fail)?;
+    lock(made.as_file(), &path)?;
+    match old {
+        Some(old) => put(made, &path, old, options).map_err(fail),
+        None => {
+            sync(&made, options).map_err(fail)?;
+            let file = made.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    ErrorKind::Exist.context(format!("{}: something is there already", path.display()))
+                }
+                _ => fail(error.error),
+            })?;
+            sync_folder(&path, options).map_err(fail)?;
+            Ok(file)
+        }
+    }
+}
+
+/// Makes a file beside `path`, with the rights of `old` or those a new file has.
+pub(crate) fn beside(path: &Path, old: Option<&File>) -> io::Result<NamedTempFile> {
+    let made = tempfile::Builder::new()
+        .prefix(".nczarr-")
+        .suffix(".tmp")
+        .make_in(folder_of(path), |path| File::options().read(true).write(true).create_new(true).open(path))?;
+    if let Some(old) = old {
+        // A file system without such rights has nothing to keep.
+        let _ = made.as_file().set_permissions(old.metadata()?.permissions());
+    }
+    Ok(made)
+}
+
+/// Puts a file that was made in the place of an old one, whose lock is held until then.
+pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: H, options: &Options) -> io::Result<File> {
+    sync(&made, options)?;
+    // Elsewhere no file can take the place of one that is open.
+    let old = cfg!(unix).then_some(old);
+    let file = made.persist(path).map_err(|error| error.error)?;
+    drop(old);
+    sync_folder(path, options)?;
+    Ok(file)
+}
+
+/// Takes an archive away.
+///
+/// # Errors
+/// As [`claim`]; `NC_ECANTREMOVE` if the system does not let it go.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    let _held = claim(path)?;
+    let removed = std::fs::remove_file(path);
+    removed.map_err(|error| ErrorKind::CantRemove.context(path.display().to_string()).caused_by(error))
+}
+
+/// Keeps others from writing a file.
+///
+/// # Errors
+/// `NC_EPERM` if somebody does.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(ErrorKind::Perm.context(format!("{}: somebody else is writing this archive", path.display())))
+        }
+        // Where there are no locks, nobody is kept out.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(Error::io(format!("{}: locking", path.display()), error)),
+    }
+}
+
+/// Whether an open file is the one at a place, as far as the system tells files apart.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(here), Ok(there)) => identity(&here) == identity(&there),
+        _ => false,
+    }
+}
+
+/// Tells files apart. `None`: the system does not say.
+#[cfg(unix)]
+fn identity(found: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync(made: &NamedTempFile, options: &Options) -> io::Result<()> {
+    if options.durability == Durability::Fsync { made.as_file().sync_all() } else { Ok(()) }
+}
+
+/// Makes it last that a file is in its folder.
+fn sync_folder(path: &Path, options: &Options) -> io::Result<()> {
+    if cfg!(unix) && options.durability == Durability::Fsync { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_replaced_is_not_where_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.zip");
+        let first = create(&path, None, &Options::default()).unwrap();
+        assert!(is_at(&first, &path));
+        assert_eq!(claim(&path).unwrap_err().kind(), ErrorKind::Perm);
+        first.unlock().unwrap();
+        let second = create(&path, claim_old(&path).unwrap(), &Options::default()).unwrap();
+        assert!(!is_at(&first, &path) && is_at(&second, &path));
+        assert_eq!(remove(&path).unwrap_err().kind(), ErrorKind::Perm);
+        drop(second);
+        remove(&path).unwrap();
+        assert!(claim_old(&path).unwrap().is_none());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
