@@ -7,6 +7,7 @@ mod cases;
 mod classic_fuzz;
 mod classic_map;
 mod classic_memory;
+mod fuzz;
 
 use std::path::Path;
 use std::time::Instant;

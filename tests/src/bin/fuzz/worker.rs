@@ -1,0 +1,104 @@
+//! A worker: runs cases one after another, on one thread, and counts the memory of each.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nczarr_tests::fuzz;
+
+use crate::{Args, alloc};
+
+/// What a case may take beyond what its sizes declare, and 1 MiB of a chunk.
+const SPARE: usize = 33 << 20;
+
+/// Failures after which a worker gives up.
+const ENOUGH: usize = 10;
+
+/// What a worker writes into its file at every case: the number of the case it is at, and what became of those before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place {
+    pub number: u64,
+    pub taken: u64,
+    pub refused: u64,
+}
+
+impl Place {
+    const SIZE: usize = 24;
+
+    fn write(self, file: &File) -> io::Result<()> {
+        let mut bytes = [0; Self::SIZE];
+        for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip([self.number, self.taken, self.refused]) {
+            *place = number.to_le_bytes();
+        }
+        file.write_all_at(&bytes, 0)
+    }
+
+    /// What stands there; nothing was begun if that is less.
+    pub fn read(file: &File) -> Self {
+        let mut bytes = [0; Self::SIZE];
+        if file.read_exact_at(&mut bytes, 0).is_err() {
+            return Self::default();
+        }
+        let [number, taken, refused] = [0, 8, 16].map(|at| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        });
+        Self { number, taken, refused }
+    }
+}
+
+/// Runs the cases of one target; tells each failure by a line of its number and what is wrong.
+///
+/// # Errors
+/// What the system says of the file; a target that is none.
+pub fn work(args: &Args, place: &Path) -> io::Result<bool> {
+    let entry = fuzz::entries().into_iter().find(|entry| entry.name == args.target);
+    let entry = entry.ok_or_else(|| io::Error::other(format!("{:?} is no target", args.target)))?;
+    let target = entry.target();
+    let file = File::options().read(true).write(true).open(place)?;
+    // What panics is told with its case.
+    std::panic::set_hook(Box::new(|_| {}));
+    let _alone = alloc::alone();
+    let (started, mut at, mut failures, mut most) = (Instant::now(), Place::default(), 0, 0);
+    let end = args.from.saturating_add(args.runs);
+    for number in args.from..end {
+        at.number = number;
+        at.write(&file)?;
+        if args.seconds.is_some_and(|seconds| started.elapsed() >= Duration::from_secs(seconds)) {
+            return Ok(summed(most));
+        }
+        let case = target.case(&mut entry.rng(args.seed, number));
+        let given: usize = case.files.iter().map(|(_, bytes)| bytes.len()).sum();
+        let (outcome, peak) = alloc::peak(|| case.run());
+        most = most.max(peak);
+        let outcome = match outcome {
+            Ok(_) if peak > given.saturating_add(SPARE) => Err(format!("{peak} bytes of memory for {given} of input")),
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(true) => at.taken += 1,
+            Ok(false) => at.refused += 1,
+            Err(what) => {
+                println!("failed {number} {}", what.replace('\n', " "));
+                failures += 1;
+            }
+        }
+        if failures == ENOUGH {
+            return Ok(summed(most));
+        }
+    }
+    at.number = end;
+    at.write(&file)?;
+    Ok(summed(most))
+}
+
+/// Tells what memory was taken, that of C code and of the program itself among it.
+fn summed(most: usize) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    println!("memory {} {}", most >> 10, resident.unwrap_or("0"));
+    true
+}
