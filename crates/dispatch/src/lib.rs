@@ -7,6 +7,9 @@
 //! * [`Registry`]: who is there, by name; [`open`](Registry::open) and [`create`](Registry::create) choose among them.
 //!
 //! This crate names no format, no storage and no filter.
+//!
+//! Plugins are compiled against this crate and `model`. Within one compatible version traits that others implement get new
+//! methods only with defaults, no guarantee of a method becomes weaker, and no implementation is asked for more.
 #![deny(unsafe_code)]
 
 mod batch;

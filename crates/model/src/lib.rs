@@ -5,6 +5,9 @@
 //! netCDF code. Type conversion ([`convert`]) and hyperslab checks ([`Slab`]) are pure functions.
 //!
 //! This crate does no I/O and knows neither JSON, URLs nor threads.
+//!
+//! Its types are in the signatures of every plugin: within one compatible version they only grow, and only where they are
+//! `#[non_exhaustive]` or get a method more; an [`ErrorKind`] keeps its number.
 #![forbid(unsafe_code)]
 
 mod apply;

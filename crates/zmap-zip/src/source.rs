@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use dispatch::OutBuf;
-use model::{Error, ErrorKind};
+use model::Error;
 
 /// The bytes of an archive.
 #[derive(Debug, Clone)]
@@ -96,7 +96,8 @@ impl Source {
                 let before = out.filled().len();
                 let at = at + (before + len - goal) as u64;
                 out.fill_with(|room| {
-                    let room = room.get_mut(..goal - before).ok_or_else(|| ErrorKind::Internal.context("no room"))?;
+                    let room =
+                        room.get_mut(..goal - before).ok_or_else(|| model::ErrorKind::Internal.context("no room"))?;
                     match rustix::io::pread(file, room, at) {
                         Ok((read, _)) => Ok(read),
                         Err(error) => Err(fail(error.into())),

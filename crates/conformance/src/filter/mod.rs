@@ -5,6 +5,8 @@ mod names;
 mod sample;
 mod trips;
 
+pub(crate) use sample::noise;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, OutBuf};

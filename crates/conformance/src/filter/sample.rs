@@ -3,7 +3,7 @@
 use dispatch::ChunkInfo;
 
 /// Random bytes, the same for one seed.
-pub(super) fn noise(len: usize, seed: u64) -> Vec<u8> {
+pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         state ^= state << 13;

@@ -1,0 +1,141 @@
+//! [`bench_map`]: large objects, small ones, parts, what is not there, and lists.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dispatch::{ByteRange, Key, OutBuf, ZMap};
+
+use super::{Timing, best};
+use crate::failure::{Outcome, broken, ok, same, same_bytes};
+
+/// Large objects: about a chunk each.
+const LARGE: (usize, usize) = (8, 1 << 20);
+/// Small objects: metadata documents.
+const SMALL: (usize, usize) = (256, 300);
+/// Parts of a large object, in bytes, and how many.
+const PARTS: (usize, usize) = (64, 4096);
+
+/// What a map costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MapBench {
+    /// What was measured, always the same things in the same order.
+    pub timings: Vec<Timing>,
+}
+
+impl MapBench {
+    /// The timing of this name.
+    pub fn get(&self, what: &str) -> Option<&Timing> {
+        self.timings.iter().find(|timing| timing.what == what)
+    }
+}
+
+impl fmt::Display for MapBench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<24} {:>12} {:>12}", "", "us each", "MiB/s")?;
+        for timing in &self.timings {
+            write!(f, "{:<24} {:>12.2}", timing.what, timing.seconds_per_operation() * 1e6)?;
+            match timing.bytes {
+                0 => writeln!(f, " {:>12}", "-")?,
+                _ => writeln!(f, " {:>12.1}", timing.mib_per_second())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Measures a map: whole large objects, small objects, parts of a large one, absent keys, and lists, one operation
+/// after another on the calling thread.
+///
+/// `make` gives a fresh, empty map that can be written, several times. Writing includes [`ZMap::sync`]; what is read may come
+/// from the system's memory rather than from the device.
+///
+/// # Errors
+/// An operation that fails or reads other bytes than were written; a map that cannot be written.
+pub fn bench_map(make: &dyn Fn() -> Arc<dyn ZMap>) -> Outcome<MapBench> {
+    let caps = make().caps();
+    if !caps.write {
+        return Err(broken("a map that is measured", "one that can be written", caps));
+    }
+    let (large, small) = (Objects::new("large", LARGE)?, Objects::new("small", SMALL)?);
+    let mut timings = Vec::new();
+    timings.push(large.time("write large", best(|| Ok(make()), |map| large.write(&*map))?));
+    timings.push(small.time("write small", best(|| Ok(make()), |map| small.write(&*map))?));
+
+    let map = make();
+    large.write(&*map)?;
+    small.write(&*map)?;
+    for (objects, what) in [(&large, "read large"), (&small, "read small")] {
+        let mut memory = vec![0; objects.value.len()];
+        timings.push(objects.time(what, best(|| Ok(()), |()| objects.read(&*map, &mut memory))?));
+    }
+    timings.push(parts(&*map, &large)?);
+    timings.push(absent(&*map)?);
+    if caps.list {
+        let list = || ok("search", map.search(&small.folder)).and_then(|names| same("names", SMALL.0, names.len()));
+        timings.push(Timing { what: "list 256", operations: 1, bytes: 0, time: best(|| Ok(()), |()| list())? });
+    }
+    ok("close", map.close())?;
+    Ok(MapBench { timings })
+}
+
+/// Objects of one length, all with the same bytes.
+struct Objects {
+    folder: Key,
+    keys: Vec<Key>,
+    value: Vec<u8>,
+}
+
+impl Objects {
+    fn new(folder: &str, (count, len): (usize, usize)) -> Outcome<Self> {
+        let key = |text: &str| ok(format!("{text:?} is a key"), Key::new(text));
+        let keys = (0..count).map(|i| key(&format!("{folder}/{i}"))).collect::<Outcome<_>>()?;
+        let value = (0..len).map(|i| (i ^ (i >> 8)) as u8).collect();
+        Ok(Self { folder: key(folder)?, keys, value })
+    }
+
+    fn time(&self, what: &'static str, time: std::time::Duration) -> Timing {
+        let operations = self.keys.len() as u64;
+        Timing { what, operations, bytes: operations * self.value.len() as u64, time }
+    }
+
+    fn write(&self, map: &dyn ZMap) -> Outcome {
+        self.keys.iter().try_for_each(|key| ok("write", map.write(key, &self.value)))?;
+        ok("sync", map.sync())
+    }
+
+    fn read(&self, map: &dyn ZMap, memory: &mut [u8]) -> Outcome {
+        for key in &self.keys {
+            let mut out = OutBuf::over(memory);
+            same("an object that was written is there", true, ok("read_into", map.read_into(key, 0, &mut out))?)?;
+            same_bytes("read_into gives what was written", &self.value, out.filled())?;
+        }
+        Ok(())
+    }
+}
+
+/// Parts that lie all over one object.
+fn parts(map: &dyn ZMap, large: &Objects) -> Outcome<Timing> {
+    let (count, len) = PARTS;
+    let key = large.keys.first().ok_or_else(|| broken("objects to read", 1, 0))?;
+    let step = (large.value.len() - len) / count;
+    let mut out = Vec::new();
+    let time = best(
+        || Ok(()),
+        |()| {
+            for at in (0..count).map(|i| i * step) {
+                let range = ByteRange::new(at as u64, len as u64);
+                same("an object that was written is there", true, ok("read", map.read(key, range, &mut out))?)?;
+                same_bytes("a part is what was written", &large.value[at..at + len], &out)?;
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Timing { what: "read parts of 4 KiB", operations: count as u64, bytes: (count * len) as u64, time })
+}
+
+fn absent(map: &dyn ZMap) -> Outcome<Timing> {
+    let nothing = Objects::new("nothing", (SMALL.0, 0))?;
+    let look = |key: &Key| ok("len", map.len(key)).and_then(|len| same("len of what is absent", None, len));
+    let time = best(|| Ok(()), |()| nothing.keys.iter().try_for_each(look))?;
+    Ok(Timing { what: "look for absent keys", operations: SMALL.0 as u64, bytes: 0, time })
+}

@@ -1,0 +1,121 @@
+//! The measurements run on all that this project ships, and say something; how fast things are is not tested.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use conformance::{Timing, bench_filter, bench_map};
+use dispatch::{Key, MapCaps, Options, ZMap};
+use model::Result;
+use zmap_file::FileMap;
+use zmap_mem::MemMap;
+use zmap_zip::ZipMap;
+
+type Make<'a> = &'a dyn Fn() -> Arc<dyn ZMap>;
+
+fn says_something(timing: &Timing) {
+    assert!(timing.operations > 0 && !timing.time.is_zero(), "{timing:?}");
+    let each = timing.seconds_per_operation();
+    assert!(each.is_finite() && each > 0.0, "{timing:?}");
+    let speed = timing.mib_per_second();
+    assert!(speed.is_finite() && (speed > 0.0) == (timing.bytes > 0), "{timing:?}");
+}
+
+#[test]
+fn the_maps_of_this_project_are_measured() {
+    let (place, count, options) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), Options::default());
+    let fresh = || place.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
+    let makes: [(&str, Make<'_>); 3] = [
+        ("mem", &|| Arc::new(MemMap::new())),
+        ("file", &|| Arc::new(FileMap::create(fresh(), None, &options).unwrap())),
+        ("zip", &|| Arc::new(ZipMap::create(&fresh(), "", false, &options).unwrap())),
+    ];
+    for (name, make) in makes {
+        let bench = bench_map(make).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        bench.timings.iter().for_each(says_something);
+        let large = bench.get("read large").unwrap();
+        assert_eq!((large.operations, large.bytes), (8, 8 << 20), "{name}");
+        assert_eq!(bench.get("look for absent keys").unwrap().bytes, 0);
+        let text = bench.to_string();
+        for timing in &bench.timings {
+            assert!(text.lines().any(|line| line.starts_with(timing.what)), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_filters_of_this_project_are_measured() {
+    let by_json = ["fixedscaleoffset", "quantize", "bitround", "astype", "categorize", "delta", "packbits"];
+    let mut measured = 0;
+    for class in filters::BUILTIN {
+        let name = class.info().name;
+        let params: &[u32] = match name {
+            "deflate" | "gzip" | "zstd" | "bzip2" => &[1],
+            "blosc" => &[0, 0, 0, 0, 5, 1, 1],
+            "szip" => &[32, 32],
+            "lzma" | "jenkins_lookup3" => &[0],
+            // Their parameters are made of their JSON form, which the tests of the filters know.
+            name if by_json.contains(&name) => continue,
+            _ => &[],
+        };
+        let bench = bench_filter(*class, &[params]).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        assert_eq!(bench.name, name);
+        for timing in &bench.timings {
+            assert!(timing.decoded == 256 << 10 && timing.encoded > 0, "{name}: {timing:?}");
+            assert!(!timing.encode.is_zero() && !timing.decode.is_zero(), "{name}: {timing:?}");
+            let speeds = [timing.encode_mib_per_second(), timing.decode_mib_per_second(), timing.ratio()];
+            assert!(speeds.iter().all(|speed| speed.is_finite() && *speed > 0.0), "{name}: {timing:?}");
+        }
+        assert_eq!(bench.to_string().lines().count(), bench.timings.len() + 1);
+        let compresses = ["deflate", "gzip", "zstd", "blosc", "bzip2", "lzma"].contains(&name);
+        let flags = bench.timings.iter().find(|timing| timing.data == "flags").expect("every one takes bytes");
+        assert!(!compresses || flags.ratio() > 2.0, "{name}: {flags:?}");
+        measured += 1;
+    }
+    assert_eq!(measured + by_json.len(), filters::BUILTIN.len());
+}
+
+#[test]
+fn an_element_filter_is_measured_on_its_elements() {
+    let class = filters::BUILTIN.iter().find(|class| class.info().name == "packbits").unwrap();
+    let bench = bench_filter(*class, &[&[]]).unwrap();
+    let flags = bench.timings.iter().find(|timing| timing.data == "flags").unwrap();
+    assert!(flags.ratio() > 7.9 && flags.ratio() < 8.1, "{flags:?}");
+    assert!(bench_filter(*class, &[&[1, 2, 3, 4, 5]]).is_err());
+}
+
+/// A map that gives other bytes than were written.
+#[derive(Debug)]
+struct Wrong(MemMap, MapCaps);
+
+impl ZMap for Wrong {
+    fn caps(&self) -> MapCaps {
+        self.1
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.0.len(key)
+    }
+
+    fn read(&self, key: &Key, range: dispatch::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let found = self.0.read(key, range, out)?;
+        out.first_mut().into_iter().for_each(|byte| *byte ^= 1);
+        Ok(found)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.0.search(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.0.write(key, value)
+    }
+}
+
+#[test]
+fn wrong_answers_have_no_speed() {
+    let caps = MapCaps { write: true, ..MapCaps::default() };
+    let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), caps))).unwrap_err().to_string();
+    assert!(failure.contains("read_into gives what was written"), "{failure}");
+    let failure = bench_map(&|| Arc::new(Wrong(MemMap::new(), MapCaps::default()))).unwrap_err().to_string();
+    assert!(failure.contains("one that can be written"), "{failure}");
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Feature sets: each builds and passes the facade's tests, alone and together; two need no C compiler; the default build has
+# neither an asynchronous runtime nor TLS; what is no Unix is compiled for as far as its target is installed (rustup).
+#
+# usage: tests/features.sh [tree] [sets] [singles] [no-c] [targets]      without a word: all of them
+# About five minutes of one processor the first time, most of it `singles`; every part but `tree` compiles.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Everything that is made without a C compiler. What it lacks: fast-deflate, zstd, blosc, lz4, lzma, blosc-snappy.
+pure=nczarr,classic,file,mem,zip,parallel,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
+
+say() { printf -- '-- %s\n' "$*"; }
+
+# The features of the root package, in the order of its manifest, without `default`.
+features() {
+  sed -n '/^\[features\]/,/^\[dep/s/^\([a-z0-9-]*\) = \[.*/\1/p' Cargo.toml | grep -vx default
+}
+
+tree() {
+  say "no asynchronous runtime, no TLS in the default build"
+  local found
+  found=$(cargo tree --quiet -p nczarr -e normal,build --prefix none --format '{p}' | cut -d' ' -f1 | sort -u)
+  grep -qx nczarr-zmap-zip <<<"$found" || { echo "cargo tree shows no default features"; return 1; }
+  if grep -xE 'tokio|async-std|smol|async-io|async-executor|futures-executor|hyper|reqwest|rustls|native-tls|openssl|openssl-sys|ring|aws-lc-sys|boring' <<<"$found"; then
+    echo "the default build must not have these"
+    return 1
+  fi
+}
+
+sets() {
+  local set
+  for set in "--no-default-features" "--no-default-features --features nczarr,zip" "" "--all-features"; do
+    say "tests with ${set:-the default features}"
+    # shellcheck disable=SC2086
+    cargo test --quiet -p nczarr $set
+  done
+}
+
+singles() {
+  local feature
+  for feature in $(features); do
+    say "tests with $feature alone"
+    cargo test --quiet -p nczarr --no-default-features --features "$feature" --lib
+  done
+}
+
+# A target folder of its own: what was compiled with a C compiler before does not count.
+no_c() {
+  local set
+  for set in classic,file nczarr,file,deflate "$pure"; do
+    say "without a C compiler: $set"
+    CC=false CXX=false CARGO_TARGET_DIR=target/no-c cargo check --quiet -p nczarr --no-default-features --features "$set"
+  done
+}
+
+targets() {
+  local target installed
+  installed=$(rustup target list --installed 2>/dev/null || true)
+  for target in x86_64-pc-windows-gnu x86_64-pc-windows-msvc aarch64-apple-darwin x86_64-apple-darwin wasm32-unknown-unknown; do
+    if grep -qx "$target" <<<"$installed"; then
+      say "check for $target"
+      CC=false CXX=false CARGO_TARGET_DIR=target/no-c \
+        cargo check --quiet -p nczarr --no-default-features --features "$pure" --target "$target"
+    fi
+  done
+}
+
+for part in "${@:-all}"; do
+  case $part in
+    tree | sets | singles | targets) "$part" ;;
+    no-c) no_c ;;
+    all) tree; sets; singles; no_c; targets ;;
+    *) echo "no such part: $part"; exit 1 ;;
+  esac
+done
