@@ -1,7 +1,9 @@
 //! Where an archive lies: taking its file for oneself, making a new one, taking one away.
 //!
 //! Who writes, replaces or removes an archive holds the lock of its file, and has seen that the file is still where it was
-//! found: who waits for a lock may get that of a file that was replaced meanwhile.
+//! found: who waits for a lock may get that of a file that was replaced meanwhile. Who only reads takes no lock. On Windows
+//! a lock keeps readers out too, and a file that is open cannot be replaced: there they get an error as long as somebody
+//! writes.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Write};
