@@ -6,6 +6,7 @@
 //! This knows neither processes nor memory: the program `fuzz` runs cases and watches over them.
 
 mod datasets;
+mod faults;
 mod mutate;
 mod rng;
 mod stores;
@@ -16,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nczarr::{Error, ErrorKind};
 
+pub use faults::FAULTS;
 pub use rng::Rng;
 
 /// What became of a case: whether the input was taken, or an error was told; otherwise what is wrong.
@@ -88,12 +90,13 @@ impl Entry {
     }
 }
 
-/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters.
+/// All targets: filters, element codecs, documents, headers, archives, URLs, texts of filters; and those that fail.
 pub fn entries() -> Vec<Entry> {
     let registry = nczarr::registry().expect("the registry of this build");
     let mut all = streams::entries(&registry);
     all.extend(datasets::entries());
     all.extend(texts::entries());
+    all.extend(faults::entries());
     all
 }
 
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_case_is_made_again_by_its_numbers() {
-        for entry in entries() {
+        for entry in entries().into_iter().filter(|entry| !entry.name.starts_with(FAULTS)) {
             let target = entry.target();
             let make = |number| {
                 let case = target.case(&mut entry.rng(7, number));

@@ -1,8 +1,7 @@
 //! A worker: runs cases one after another, on one thread, and counts the memory of each.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,18 +26,19 @@ pub struct Place {
 impl Place {
     const SIZE: usize = 24;
 
-    fn write(self, file: &File) -> io::Result<()> {
+    fn write(self, mut file: &File) -> io::Result<()> {
         let mut bytes = [0; Self::SIZE];
         for (place, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip([self.number, self.taken, self.refused]) {
             *place = number.to_le_bytes();
         }
-        file.write_all_at(&bytes, 0)
+        file.rewind()?;
+        file.write_all(&bytes)
     }
 
     /// What stands there; nothing was begun if that is less.
-    pub fn read(file: &File) -> Self {
+    pub fn read(mut file: &File) -> Self {
         let mut bytes = [0; Self::SIZE];
-        if file.read_exact_at(&mut bytes, 0).is_err() {
+        if file.rewind().and_then(|()| file.read_exact(&mut bytes)).is_err() {
             return Self::default();
         }
         let [number, taken, refused] = [0, 8, 16].map(|at| {
