@@ -49,7 +49,8 @@ fn name_of(url: &str) -> String {
     cdl::dataset_name(&url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path))
 }
 
-fn facts(info: DatasetInfo) -> Facts {
+/// What the text says of the file as a whole.
+pub fn facts(info: DatasetInfo) -> Facts {
     Facts {
         format: info.format.name().to_owned(),
         classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, TypeId, Values, Var, VarFill, VarId};
+use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, Values, Var, VarFill, VarId};
 
 use super::define::{Copied, Form};
 use super::fit;
@@ -34,6 +34,7 @@ impl Losses {
 /// One line per kind of difference. The layout of variables is not compared: it may have been asked for.
 pub fn between(source: &Model, copy: &Model, copied: &Copied) -> Vec<String> {
     let mut compared = Compared { source, copy, copied, lost: copied.lost.clone() };
+    compared.types();
     compared.dims();
     for (id, _) in source.groups() {
         compared.group(id);
@@ -71,8 +72,49 @@ impl Compared<'_> {
         self.copy.group(self.group_there(defined.group)?).ok()?.vars.get(&defined.name).copied()
     }
 
+    /// The copy's type of the name that a type of the source got there.
+    fn type_there(&self, ty: NcType) -> Option<NcType> {
+        let NcType::User(defined) = self.copied.ty(ty)? else { return Some(ty) };
+        let defined = self.copied.made.user_type(defined).ok()?;
+        self.copy.group(self.group_there(defined.group)?).ok()?.types.get(&defined.name).copied().map(NcType::User)
+    }
+
     fn path(&self, group: GroupId, name: &str) -> String {
         path(self.source, group, name)
+    }
+
+    /// User-defined types that were defined: not every format has a place for them, or for their names.
+    fn types(&mut self) {
+        let mut kept = HashSet::new();
+        for (id, ty) in self.source.user_types().filter(|(id, _)| self.copied.ty(NcType::User(*id)).is_some()) {
+            let path = self.path(ty.group, &ty.name);
+            match self.type_there(NcType::User(id)) {
+                Some(NcType::User(there)) => {
+                    kept.insert(there);
+                    if !self.copy.user_type(there).is_ok_and(|there| self.same_class(&ty.class, &there.class)) {
+                        self.lost.add("definition of types", path);
+                    }
+                }
+                _ => self.lost.add("types", path),
+            }
+        }
+        for (_, ty) in self.copy.user_types().filter(|(id, _)| !kept.contains(id)) {
+            self.lost.add("types added", self::path(self.copy, ty.group, &ty.name));
+        }
+    }
+
+    fn same_class(&self, source: &TypeClass, copy: &TypeClass) -> bool {
+        let same = |source, copy| self.type_there(source) == Some(copy);
+        match (source, copy) {
+            (TypeClass::Compound { size, fields }, TypeClass::Compound { size: size_there, fields: there }) => {
+                let equal = |(a, b): (&Field, &Field)| {
+                    (&a.name, a.offset, &a.shape) == (&b.name, b.offset, &b.shape) && same(a.ty, b.ty)
+                };
+                size == size_there && fields.len() == there.len() && fields.iter().zip(there).all(equal)
+            }
+            (TypeClass::Vlen { base }, TypeClass::Vlen { base: there }) => same(*base, *there),
+            (source, copy) => source == copy,
+        }
     }
 
     fn dims(&mut self) {
@@ -136,11 +178,7 @@ impl Compared<'_> {
             self.lost.add("variables", path);
             return;
         };
-        let same = match (var.xtype, there.xtype) {
-            (NcType::User(here), NcType::User(there)) => same_type((self.source, here), (self.copy, there)),
-            _ => Some(there.xtype) == self.copied.ty(var.xtype),
-        };
-        if !same {
+        if Some(there.xtype) != self.type_there(var.xtype) {
             let (here, there) = (name(self.source, var.xtype), name(self.copy, there.xtype));
             self.lost.add(format!("type {here} of variables, read as {there}"), &path);
         }
@@ -182,8 +220,9 @@ impl Compared<'_> {
                 lost.add("attributes", object);
                 continue;
             };
-            if Some(there.nc_type()) != self.copied.ty(values.nc_type()) {
-                let (here, there) = (self::name(self.source, values.nc_type()), there.nc_type().name());
+            if Some(there.nc_type()) != self.type_there(values.nc_type()) {
+                let here = self::name(self.source, values.nc_type());
+                let there = self::name(self.copy, there.nc_type());
                 lost.add(format!("type {here} of attributes, read as {there}"), object.clone());
             }
             if !same(values, there) {
@@ -231,25 +270,6 @@ fn same(source: &Values, copy: &Values) -> bool {
         (Values::String(list), Values::Char(text)) => fit::lines(list) == *text,
         (Values::Char(text), Values::String(list)) => matches!(list.as_slice(), [one] if one.as_bytes() == text),
         _ => source.len() == copy.len() && (0..source.len()).all(|at| equal(number(source, at), number(copy, at))),
-    }
-}
-
-/// Whether user-defined types of two datasets are the same but for their names.
-fn same_type((here, a): (&Model, TypeId), (there, b): (&Model, TypeId)) -> bool {
-    let both = |a: NcType, b: NcType| match (a, b) {
-        (NcType::User(a), NcType::User(b)) => same_type((here, a), (there, b)),
-        _ => a == b,
-    };
-    let (Ok(a), Ok(b)) = (here.user_type(a), there.user_type(b)) else { return false };
-    match (&a.class, &b.class) {
-        (TypeClass::Compound { size: a_size, fields: a }, TypeClass::Compound { size: b_size, fields: b }) => {
-            let same = |a: &Field, b: &Field| {
-                a.name == b.name && a.offset == b.offset && a.shape == b.shape && both(a.ty, b.ty)
-            };
-            a_size == b_size && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
-        (TypeClass::Vlen { base: a }, TypeClass::Vlen { base: b }) => both(*a, *b),
-        (a, b) => a == b,
     }
 }
 
