@@ -49,6 +49,8 @@ mod options;
 mod repack;
 mod transfer;
 mod variable;
+#[cfg(feature = "wrap")]
+pub mod wrap;
 
 pub use array::{Array, Item};
 pub use attribute::{Attribute, IntoValues};

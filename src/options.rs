@@ -179,6 +179,15 @@ impl OpenOptions {
         Ok(File::new(dataset, path, registry))
     }
 
+    /// Opens the map alone that a path means, whatever lies in it: to put something around it (module `wrap`) and hand
+    /// that to [`OpenOptions::map`].
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if what is there is no map, as a classic file.
+    pub fn open_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
+        default_or(&self.registry)?.storage(path, self.writable, &self.options)
+    }
+
     /// Maps a dataset that is one file into memory, if it is only read: its bytes need not be asked for. Feature `mmap`;
     /// other formats than classic files take no notice.
     ///
@@ -284,6 +293,15 @@ impl CreateOptions {
         let map = self.map.clone();
         let dataset = registry.create_in(map, path, self.clobber, self.classic_model, &self.options)?;
         Ok(File::new(dataset, path, registry))
+    }
+
+    /// Makes the empty map alone that a dataset at `path` would lie in: to put something around it and hand that to
+    /// [`CreateOptions::map`].
+    ///
+    /// # Errors
+    /// As [`create`].
+    pub fn create_map(&self, path: &str) -> Result<Arc<dyn ZMap>> {
+        default_or(&self.registry)?.new_storage(path, self.clobber, &self.options)
     }
 
     /// Creates a dataset that is one file, in memory. With `persist` the file is written to `path` when it is closed;

@@ -18,5 +18,6 @@ mod round_trip;
 mod unpack;
 mod unsafe_code;
 mod user_types;
+mod wrapped;
 mod writing;
 mod zarr;

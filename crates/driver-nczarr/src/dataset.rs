@@ -304,7 +304,8 @@ impl Dataset for ZarrDataset {
         if self.writable {
             return self.write_all();
         }
-        // Others may have written: their chunks and records are seen from now on.
+        // Others may have written: their chunks and records are seen from now on, also through a map that keeps some.
+        self.map.sync()?;
         self.flush()?;
         self.refresh_lengths()
     }

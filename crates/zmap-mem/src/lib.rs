@@ -8,7 +8,6 @@
 
 mod factory;
 mod map;
-mod ranges;
 mod store;
 
 pub use factory::{INFO, MemMaps};

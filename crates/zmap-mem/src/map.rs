@@ -9,7 +9,6 @@ use dispatch::{
 };
 use model::{Error, ErrorKind, Result};
 
-use crate::ranges::{cut, wanted};
 use crate::store::{Entry, Intent, Outcome, Store};
 
 /// Lost races after which [`MemMap::update`] lets its like through one at a time.
@@ -135,14 +134,14 @@ impl ZMap for MemMap {
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(false) };
-        out.extend_from_slice(cut(&entry.bytes, range));
+        out.extend_from_slice(range.cut(&entry.bytes));
         Ok(true)
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(false) };
-        out.put(cut(&entry.bytes, ByteRange::new(offset, out.capacity() as u64)))?;
+        out.put(ByteRange::new(offset, out.capacity() as u64).cut(&entry.bytes))?;
         Ok(true)
     }
 
@@ -150,7 +149,7 @@ impl ZMap for MemMap {
         self.want_writable("read versions", key)?;
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
-        out.extend_from_slice(cut(&entry.bytes, ByteRange::first(limit as u64)));
+        out.extend_from_slice(ByteRange::first(limit as u64).cut(&entry.bytes));
         Ok(Some(Version::new(Mark { store: self.store.id(), version: entry.version })))
     }
 
@@ -221,7 +220,7 @@ impl ZMap for MemMap {
             let mut key = Key::root();
             while let Some(ticket) = job.next(&mut key) {
                 let found = match self.serve(&key, &ticket) {
-                    Ok(Some((entry, version))) => match wanted(&key, &entry.bytes, &ticket.ranges, ticket.limit) {
+                    Ok(Some((entry, version))) => match ticket.ranges.cut(&key, &entry.bytes, ticket.limit) {
                         Ok(bytes) => {
                             job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
                             continue;

@@ -7,6 +7,7 @@
 //! It knows no storage: a map with something better (one request for many objects, positioned reads into the
 //! ticket's memory) overrides the batch as a whole.
 
+mod cut;
 mod keys;
 mod read;
 mod swap;

@@ -11,6 +11,7 @@ mod explain;
 mod in_memory;
 mod remove;
 mod site;
+mod storage;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,0 +1,94 @@
+//! Which bytes of a value that is in memory as a whole a ticket wants: [`Ranges::cut`] and [`ByteRange::cut`].
+
+use std::borrow::Cow;
+
+use model::{ErrorKind, Result};
+
+use crate::{ByteRange, Key, Ranges};
+
+impl Ranges {
+    /// The wanted bytes of the object `value`, borrowed where they lie together.
+    ///
+    /// What lies beyond its end is left out of one range and an error in one of several.
+    ///
+    /// # Errors
+    /// `NC_EIO` naming `key` for more than `limit` bytes and for one of several ranges that is not there as a whole;
+    /// `NC_EINVAL` for ranges beyond 64 bits.
+    pub fn cut<'v>(&self, key: &Key, value: &'v [u8], limit: usize) -> Result<Cow<'v, [u8]>> {
+        let mut bytes = Vec::new();
+        let mut take = |piece: ByteRange| -> Result<()> {
+            let part = piece.cut(value);
+            if piece.len != Some(part.len() as u64) {
+                return Err(ErrorKind::Io.context(format!("key {key}: {piece:?} wanted of {} bytes", value.len())));
+            }
+            bytes.extend_from_slice(within(key, part, limit.saturating_sub(bytes.len()))?);
+            Ok(())
+        };
+        match self {
+            Self::All => return within(key, value, limit).map(Cow::Borrowed),
+            Self::One(range) => return within(key, range.cut(value), limit).map(Cow::Borrowed),
+            Self::Last(len) => {
+                let from = value.len().saturating_sub(usize::try_from(*len).unwrap_or(usize::MAX));
+                return within(key, &value[from..], limit).map(Cow::Borrowed);
+            }
+            Self::Every { first: ByteRange { len: Some(0), .. }, .. } => {}
+            Self::Every { first, step, count } => {
+                for i in 0..u64::from(*count) {
+                    let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
+                    let beyond = || ErrorKind::Inval.context(format!("key {key}: a range without an end in 64 bits"));
+                    take(ByteRange { offset: offset.ok_or_else(beyond)?, len: first.len })?;
+                }
+            }
+            Self::List(list) => list.iter().filter(|piece| piece.len != Some(0)).copied().try_for_each(take)?,
+        }
+        Ok(Cow::Owned(bytes))
+    }
+}
+
+impl ByteRange {
+    /// This range of the object `value`, as far as there is one.
+    pub fn cut(self, value: &[u8]) -> &[u8] {
+        let from = usize::try_from(self.offset).unwrap_or(usize::MAX).min(value.len());
+        let rest = &value[from..];
+        &rest[..usize::try_from(self.len.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(rest.len())]
+    }
+}
+
+fn within<'v>(key: &Key, bytes: &'v [u8], limit: usize) -> Result<&'v [u8]> {
+    if bytes.len() > limit {
+        return Err(ErrorKind::Io.context(format!("key {key} holds more than the {limit} bytes allowed")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_end_is_left_out_of_one_range_only() {
+        let value: Vec<u8> = (0..10).collect();
+        let every = |offset, len, step, count| Ranges::Every { first: ByteRange::new(offset, len), step, count };
+        let list = |list: &[ByteRange]| Ranges::List(list.into());
+        let table = [
+            (Ranges::All, Some(vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9])),
+            (Ranges::One(ByteRange::new(8, 5)), Some(vec![8, 9])),
+            (Ranges::One(ByteRange { offset: u64::MAX, len: None }), Some(vec![])),
+            (Ranges::Last(3), Some(vec![7, 8, 9])),
+            (Ranges::Last(u64::MAX), Some((0..10).collect())),
+            (every(1, 2, 4, 2), Some(vec![1, 2, 5, 6])),
+            (every(1, 2, 4, 3), None),
+            (every(1, 0, u64::MAX, u32::MAX), Some(vec![])),
+            (every(0, 1, 0, u32::MAX), None),
+            (list(&[ByteRange::new(9, 1), ByteRange::new(20, 0), ByteRange::new(0, 1)]), Some(vec![9, 0])),
+            (list(&[ByteRange::new(9, 1), ByteRange::new(20, 1)]), None),
+            (list(&[ByteRange::ALL]), None),
+        ];
+        for (ranges, expected) in table {
+            let found = ranges.cut(&Key::root(), &value, 10);
+            assert_eq!(found.ok().as_deref(), expected.as_deref(), "{ranges:?}");
+            let limited = ranges.cut(&Key::root(), &value, 0);
+            assert_eq!(limited.is_ok(), expected.is_some_and(|bytes| bytes.is_empty()), "{ranges:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The map's methods over a cache.
+
+use dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use model::Result;
+
+use super::job::{CachedReads, WatchedWrites};
+use super::part::Part;
+use super::{Answer, Cached};
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for Cached {
+    fn caps(&self) -> MapCaps {
+        self.inner.caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        match self.find(key, None).0 {
+            Some(Answer::Whole(bytes)) => {
+                self.hit(0);
+                Ok(Some(bytes.len() as u64))
+            }
+            Some(Answer::Absent) => {
+                self.hit(0);
+                Ok(None)
+            }
+            _ => self.inner.len(key),
+        }
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let part = Part::of(range);
+        let (answer, seen) = self.find(key, Some(part));
+        let bytes = match &answer {
+            Some(Answer::Whole(bytes)) => part.cut(bytes),
+            Some(Answer::Part(bytes)) => bytes,
+            Some(Answer::Absent) => {
+                self.hit(0);
+                out.clear();
+                return Ok(false);
+            }
+            None => {
+                let found = self.inner.read(key, range, out)?;
+                self.learn(key, part, found.then_some(out), seen);
+                return Ok(found);
+            }
+        };
+        self.hit(bytes.len());
+        out.clear();
+        out.extend_from_slice(bytes);
+        Ok(true)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.search(prefix)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.names(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        let _writing = self.begin(key)?;
+        self.inner.write(key, value)
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        let _writing = self.begin(key)?;
+        self.inner.delete(key)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()?;
+        self.refresh()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        match self.find(key, None).0 {
+            Some(answer) => {
+                self.hit(0);
+                Ok(!matches!(answer, Answer::Absent))
+            }
+            None => self.inner.exists(key),
+        }
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.inner.list(prefix)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        let _writing = self.begin_every()?;
+        self.inner.rename(from, to)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        let part = Part::of(ByteRange::new(offset, out.capacity() as u64));
+        let (answer, seen) = self.find(key, Some(part));
+        let bytes = match &answer {
+            Some(Answer::Whole(bytes)) => part.cut(bytes),
+            Some(Answer::Part(bytes)) => bytes,
+            Some(Answer::Absent) => {
+                self.hit(0);
+                out.clear();
+                return Ok(false);
+            }
+            None => {
+                let found = self.inner.read_into(key, offset, out)?;
+                self.learn(key, part, found.then_some(out.filled()), seen);
+                return Ok(found);
+            }
+        };
+        self.hit(bytes.len());
+        out.clear();
+        out.put(bytes)?;
+        Ok(true)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.inner.read_versioned(key, limit, out)
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let _writing = self.begin(key)?;
+        self.inner.write_if(key, value, expect)
+    }
+
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        let _writing = self.begin(key)?;
+        self.inner.update(key, limit, change)
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.inner.read_batch(&CachedReads::new(self, job));
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.inner.write_batch(&WatchedWrites::new(self, job));
+    }
+}

@@ -1,0 +1,299 @@
+//! [`Counting`]: a map that counts what it is asked for.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use dispatch::{
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, ReadJob, ReadTicket, Version, WriteJob,
+    WriteTicket, Written, ZMap,
+};
+use model::Result;
+
+use crate::Op;
+
+/// What one method was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Calls of the method.
+    pub calls: u64,
+    /// Objects or prefixes asked for: one per call, of batches one per ticket.
+    pub requests: u64,
+    /// Requests that were an error.
+    pub failed: u64,
+    /// Bytes that reading brought, and bytes that were handed to the storage for writing, whatever became of them.
+    pub bytes: u64,
+}
+
+impl Count {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            requests: self.requests + other.requests,
+            failed: self.failed + other.failed,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// What a map was asked for, by method, at one moment. While others use the map, numbers of one snapshot may be of
+/// moments that lie a little apart.
+///
+/// It prints as a table of the methods that were called, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts([Count; Op::ALL.len()]);
+
+impl Counts {
+    /// What one method was asked for.
+    pub fn of(&self, op: Op) -> Count {
+        self.0[op as usize]
+    }
+
+    /// What all methods that read objects and names were asked for.
+    pub fn read(&self) -> Count {
+        self.sum(Op::READS)
+    }
+
+    /// What all methods that change objects were asked for. Of [`Op::Update`] the bytes are those read and written.
+    pub fn written(&self) -> Count {
+        self.sum(Op::WRITES)
+    }
+
+    fn sum(&self, ops: &[Op]) -> Count {
+        ops.iter().fold(Count::default(), |sum, &op| sum.plus(self.of(op)))
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<15}{:>10}{:>10}{:>8}{:>16}", "method", "calls", "requests", "failed", "bytes")?;
+        for (op, count) in Op::ALL.iter().zip(&self.0).filter(|(_, count)| count.calls > 0) {
+            let Count { calls, requests, failed, bytes } = count;
+            writeln!(f, "{op:<15}{calls:>10}{requests:>10}{failed:>8}{bytes:>16}")?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    calls: AtomicU64,
+    requests: AtomicU64,
+    failed: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Cell {
+    fn one<T>(&self, outcome: &Result<T>, bytes: u64) {
+        self.calls.fetch_add(1, Relaxed);
+        self.request(outcome, bytes);
+    }
+
+    fn request<T>(&self, outcome: &Result<T>, bytes: u64) {
+        self.requests.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+        if outcome.is_err() {
+            self.failed.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// A map that counts requests and bytes per method: atomics, no locks. [`Counting::counts`] tells them at any time.
+#[derive(Debug)]
+pub struct Counting {
+    inner: Arc<dyn ZMap>,
+    cells: [Cell; Op::ALL.len()],
+}
+
+impl Counting {
+    /// Wraps a map.
+    pub fn new(inner: Arc<dyn ZMap>) -> Self {
+        Self { inner, cells: Default::default() }
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        self.each(|number| number.load(Relaxed))
+    }
+
+    /// What was counted so far; counting starts again from nothing.
+    pub fn take(&self) -> Counts {
+        self.each(|number| number.swap(0, Relaxed))
+    }
+
+    fn each(&self, read: impl Fn(&AtomicU64) -> u64) -> Counts {
+        Counts(std::array::from_fn(|i| {
+            let cell = &self.cells[i];
+            Count {
+                calls: read(&cell.calls),
+                requests: read(&cell.requests),
+                failed: read(&cell.failed),
+                bytes: read(&cell.bytes),
+            }
+        }))
+    }
+
+    fn cell(&self, op: Op) -> &Cell {
+        &self.cells[op as usize]
+    }
+
+    fn count<T>(&self, op: Op, outcome: Result<T>, bytes: impl FnOnce(&T) -> u64) -> Result<T> {
+        self.cell(op).one(&outcome, outcome.as_ref().map_or(0, bytes));
+        outcome
+    }
+}
+
+fn none<T>(_: &T) -> u64 {
+    0
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for Counting {
+    fn caps(&self) -> MapCaps {
+        self.inner.caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.count(Op::Len, self.inner.len(key), none)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let outcome = self.inner.read(key, range, out);
+        self.count(Op::Read, outcome, |&found| if found { out.len() as u64 } else { 0 })
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Search, self.inner.search(prefix), none)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Names, self.inner.names(prefix), none)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        let outcome = self.inner.write(key, value);
+        self.cell(Op::Write).one(&outcome, value.len() as u64);
+        outcome
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.count(Op::Delete, self.inner.delete(key), none)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.count(Op::Sync, self.inner.sync(), none)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.count(Op::Close, self.inner.close(), none)
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        self.count(Op::Exists, self.inner.exists(key), none)
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.count(Op::List, self.inner.list(prefix), none)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.count(Op::Rename, self.inner.rename(from, to), none)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        let outcome = self.inner.read_into(key, offset, out);
+        self.count(Op::ReadInto, outcome, |&found| if found { out.filled().len() as u64 } else { 0 })
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        let outcome = self.inner.read_versioned(key, limit, out);
+        self.count(Op::ReadVersioned, outcome, |found| if found.is_some() { out.len() as u64 } else { 0 })
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        let outcome = self.inner.write_if(key, value, expect);
+        self.cell(Op::WriteIf).one(&outcome, value.len() as u64);
+        outcome
+    }
+
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        let mut bytes = 0;
+        let outcome = self.inner.update(key, limit, &mut |old, new| {
+            bytes += old.map_or(0, <[u8]>::len) as u64;
+            change(old, new)?;
+            bytes += new.len() as u64;
+            Ok(())
+        });
+        self.cell(Op::Update).one(&outcome, bytes);
+        outcome
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        let cell = self.cell(Op::ReadBatch);
+        cell.calls.fetch_add(1, Relaxed);
+        self.inner.read_batch(&CountedReads { inner: job, cell });
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        let cell = self.cell(Op::WriteBatch);
+        cell.calls.fetch_add(1, Relaxed);
+        self.inner.write_batch(&CountedWrites { inner: job, cell });
+    }
+}
+
+struct CountedReads<'a> {
+    inner: &'a dyn ReadJob,
+    cell: &'a Cell,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ReadJob for CountedReads<'_> {
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        self.inner.next(key)
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let bytes = match &found {
+            Ok(Some((Found::Bytes(bytes), _))) => bytes.len(),
+            Ok(Some((Found::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
+            Ok(None) | Err(_) => 0,
+        };
+        self.cell.request(&found, bytes as u64);
+        self.inner.done(ticket, found);
+    }
+}
+
+struct CountedWrites<'a> {
+    inner: &'a dyn WriteJob,
+    cell: &'a Cell,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl WriteJob for CountedWrites<'_> {
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        self.inner.next(key)
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        let payload = self.inner.value(index, scratch)?;
+        let bytes = match &payload {
+            Payload::Scratch => scratch.len(),
+            Payload::Caller(bytes) => bytes.len(),
+        };
+        self.cell.bytes.fetch_add(bytes as u64, Relaxed);
+        Ok(payload)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        self.cell.request(&outcome, 0);
+        self.inner.done(ticket, outcome);
+    }
+}

@@ -1,0 +1,84 @@
+//! [`Op`]: the methods of a map by name.
+
+use std::fmt;
+
+/// A method of [`ZMap`](dispatch::ZMap) that reaches the storage: all but `caps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+#[expect(missing_docs, reason = "each is the method of its name")]
+pub enum Op {
+    Len,
+    Exists,
+    Read,
+    ReadInto,
+    ReadVersioned,
+    ReadBatch,
+    Search,
+    Names,
+    List,
+    Write,
+    WriteIf,
+    Update,
+    WriteBatch,
+    Delete,
+    Rename,
+    Sync,
+    Close,
+}
+
+impl Op {
+    /// All of them, those that read first.
+    pub const ALL: [Self; 17] = [
+        Self::Len,
+        Self::Exists,
+        Self::Read,
+        Self::ReadInto,
+        Self::ReadVersioned,
+        Self::ReadBatch,
+        Self::Search,
+        Self::Names,
+        Self::List,
+        Self::Write,
+        Self::WriteIf,
+        Self::Update,
+        Self::WriteBatch,
+        Self::Delete,
+        Self::Rename,
+        Self::Sync,
+        Self::Close,
+    ];
+
+    /// Those that ask for objects or names and change nothing.
+    pub const READS: &[Self] = Self::ALL.split_at(Self::Write as usize).0;
+    /// Those that change objects.
+    pub const WRITES: &[Self] = Self::ALL.split_at(Self::Sync as usize).0.split_at(Self::Write as usize).1;
+
+    /// The method's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Len => "len",
+            Self::Exists => "exists",
+            Self::Read => "read",
+            Self::ReadInto => "read_into",
+            Self::ReadVersioned => "read_versioned",
+            Self::ReadBatch => "read_batch",
+            Self::Search => "search",
+            Self::Names => "names",
+            Self::List => "list",
+            Self::Write => "write",
+            Self::WriteIf => "write_if",
+            Self::Update => "update",
+            Self::WriteBatch => "write_batch",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+            Self::Sync => "sync",
+            Self::Close => "close",
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,104 @@
+//! [`ReadOnly`]: a map that nobody can write.
+
+use std::sync::Arc;
+
+use dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use model::{Error, ErrorKind, Result};
+
+/// A map without the capabilities that change anything. Every method that would is `NC_EPERM` naming the key.
+///
+/// `sync` and `close` are handed on: they make durable what others wrote, and release.
+#[derive(Debug)]
+pub struct ReadOnly {
+    inner: Arc<dyn ZMap>,
+}
+
+impl ReadOnly {
+    /// Wraps a map.
+    pub fn new(inner: Arc<dyn ZMap>) -> Self {
+        Self { inner }
+    }
+}
+
+fn refused(what: &str, key: &Key) -> Error {
+    ErrorKind::Perm.context(format!("key {:?}: cannot {what}: the map is only read", key.as_str()))
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for ReadOnly {
+    fn caps(&self) -> MapCaps {
+        MapCaps { write: false, overwrite: false, delete: false, conditional_write: false, ..self.inner.caps() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.inner.len(key)
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.inner.read(key, range, out)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.search(prefix)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.names(prefix)
+    }
+
+    fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
+        Err(refused("write", key))
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        Err(refused("delete", key))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.inner.close()
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        self.inner.exists(key)
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.inner.list(prefix)
+    }
+
+    fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
+        Err(refused("rename", from))
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        self.inner.read_into(key, offset, out)
+    }
+
+    fn read_versioned(&self, key: &Key, _limit: usize, _out: &mut Vec<u8>) -> Result<Option<Version>> {
+        Err(refused("read versions for writing", key))
+    }
+
+    fn write_if(&self, key: &Key, _value: &[u8], _expect: Expect<'_>) -> Result<Written> {
+        Err(refused("write", key))
+    }
+
+    fn update(&self, key: &Key, _limit: usize, _change: &mut Change<'_>) -> Result<()> {
+        Err(refused("update", key))
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.inner.read_batch(job);
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        // Nothing is encoded for it.
+        let mut key = Key::root();
+        while let Some(ticket) = job.next(&mut key) {
+            job.done(ticket, Err(refused("write", &key)));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Batches of a slow map. A ticket that fails is given back at once; the others go on to the map inside.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use dispatch::{Found, Key, Payload, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use model::{Error, Result};
+
+use super::{Fault, Slow, injected};
+use crate::Op;
+
+/// What comes of a ticket that is on its way.
+enum Later {
+    /// This error.
+    Error(Error),
+    /// Half of the bytes.
+    Short,
+}
+
+/// The tickets that are on their way and will not come back as they should.
+#[derive(Default)]
+struct Marked(Mutex<HashMap<usize, Later>>);
+
+impl Marked {
+    fn add(&self, index: usize, later: Later) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(index, later);
+    }
+
+    fn take(&self, index: usize) -> Option<Later> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&index)
+    }
+}
+
+pub(super) struct SlowReads<'a> {
+    slow: &'a Slow,
+    inner: &'a dyn ReadJob,
+    marked: Marked,
+}
+
+impl<'a> SlowReads<'a> {
+    pub(super) fn new(slow: &'a Slow, inner: &'a dyn ReadJob) -> Self {
+        Self { slow, inner, marked: Marked::default() }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ReadJob for SlowReads<'_> {
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        loop {
+            let ticket = self.inner.next(key)?;
+            match self.slow.begin(Op::ReadBatch) {
+                Some(Fault::Fail(kind) | Fault::Torn(kind)) => {
+                    self.inner.done(ticket, Err(injected(kind, Op::ReadBatch, key)));
+                    continue;
+                }
+                Some(Fault::Late(kind)) => {
+                    self.marked.add(ticket.index, Later::Error(injected(kind, Op::ReadBatch, key)));
+                }
+                Some(Fault::Short) => self.marked.add(ticket.index, Later::Short),
+                None => {}
+            }
+            return Some(ticket);
+        }
+    }
+
+    fn done(&self, mut ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let filled = |ticket: &ReadTicket<'_>| ticket.into.as_ref().map_or(0, |into| into.filled().len());
+        match &found {
+            Ok(Some((Found::Bytes(bytes), _))) => self.slow.carry(bytes.len()),
+            Ok(Some((Found::InPlace, _))) => self.slow.carry(filled(&ticket)),
+            Ok(None) | Err(_) => {}
+        }
+        match (self.marked.take(ticket.index), found) {
+            (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
+            (Some(Later::Short), Ok(Some((found, version)))) => {
+                let bytes = match found {
+                    Found::Bytes(bytes) => bytes[..bytes.len() / 2].to_vec(),
+                    Found::InPlace => {
+                        let into = ticket.into.as_ref().map(|into| into.filled()).unwrap_or_default();
+                        into[..into.len() / 2].to_vec()
+                    }
+                };
+                if let Some(into) = &mut ticket.into {
+                    into.clear();
+                }
+                self.inner.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+            }
+            (_, found) => self.inner.done(ticket, found),
+        }
+    }
+}
+
+pub(super) struct SlowWrites<'a> {
+    slow: &'a Slow,
+    inner: &'a dyn WriteJob,
+    marked: Marked,
+}
+
+impl<'a> SlowWrites<'a> {
+    pub(super) fn new(slow: &'a Slow, inner: &'a dyn WriteJob) -> Self {
+        Self { slow, inner, marked: Marked::default() }
+    }
+
+    /// Stores half of what a ticket is to write.
+    fn tear(&self, ticket: &WriteTicket, key: &Key) -> Result<()> {
+        let mut scratch = Vec::new();
+        let value = match self.inner.value(ticket.index, &mut scratch)? {
+            Payload::Scratch => &scratch,
+            Payload::Caller(value) => value,
+        };
+        let half = &value[..value.len() / 2];
+        self.slow.carry(half.len());
+        match &ticket.expect {
+            None => self.slow.inner.write(key, half),
+            Some(expect) => self.slow.inner.write_if(key, half, expect.as_expect()).map(drop),
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl WriteJob for SlowWrites<'_> {
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        loop {
+            let ticket = self.inner.next(key)?;
+            let error = |kind| injected(kind, Op::WriteBatch, key);
+            let outcome = match self.slow.begin(Op::WriteBatch) {
+                Some(Fault::Fail(kind)) => error(kind),
+                Some(Fault::Torn(kind)) => match self.tear(&ticket, key) {
+                    Ok(()) => error(kind),
+                    Err(other) => other,
+                },
+                Some(Fault::Late(kind)) => {
+                    self.marked.add(ticket.index, Later::Error(error(kind)));
+                    return Some(ticket);
+                }
+                Some(Fault::Short) | None => return Some(ticket),
+            };
+            self.inner.done(ticket, Err(outcome));
+        }
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        let payload = self.inner.value(index, scratch)?;
+        self.slow.carry(match &payload {
+            Payload::Scratch => scratch.len(),
+            Payload::Caller(bytes) => bytes.len(),
+        });
+        Ok(payload)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        match (self.marked.take(ticket.index), outcome) {
+            (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
+            (_, outcome) => self.inner.done(ticket, outcome),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! [`Slow`]: a map that takes time and fails, as a network does. For tests and for trying things out.
+//!
+//! Time is added up and nobody waits ([`Slow::elapsed`]), unless [`Slow::sleeping`] says so.
+
+mod faults;
+mod job;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use model::{Error, ErrorKind, Result};
+
+use crate::Op;
+use job::{SlowReads, SlowWrites};
+
+pub use faults::{Fault, Faults, When};
+
+/// A map that takes time for each request and each byte, and fails by a plan.
+#[derive(Debug)]
+pub struct Slow {
+    inner: Arc<dyn ZMap>,
+    per_request: Duration,
+    per_byte: Duration,
+    sleeps: bool,
+    /// Nanoseconds.
+    elapsed: AtomicU64,
+    faults: Faults,
+}
+
+impl Slow {
+    /// Wraps a map; it takes no time yet and does not fail.
+    pub fn new(inner: Arc<dyn ZMap>) -> Self {
+        Self {
+            inner,
+            per_request: Duration::ZERO,
+            per_byte: Duration::ZERO,
+            sleeps: false,
+            elapsed: AtomicU64::new(0),
+            faults: Faults::default(),
+        }
+    }
+
+    /// How long each request takes; each ticket of a batch is one.
+    #[must_use]
+    pub fn per_request(mut self, time: Duration) -> Self {
+        self.per_request = time;
+        self
+    }
+
+    /// How long each byte that is read or written takes.
+    #[must_use]
+    pub fn per_byte(mut self, time: Duration) -> Self {
+        self.per_byte = time;
+        self
+    }
+
+    /// Lets the calling thread really wait. Without it time is only added up.
+    #[must_use]
+    pub fn sleeping(mut self) -> Self {
+        self.sleeps = true;
+        self
+    }
+
+    /// Which requests fail.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// The time that all requests took together, as if one had come after the other.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.elapsed.load(Relaxed))
+    }
+
+    fn spend(&self, time: Duration) {
+        if time.is_zero() {
+            return;
+        }
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let add = |elapsed: u64| Some(elapsed.saturating_add(nanos));
+        let _ = self.elapsed.fetch_update(Relaxed, Relaxed, add);
+        if self.sleeps {
+            std::thread::sleep(time);
+        }
+    }
+
+    /// The time of the bytes of a request.
+    fn carry(&self, bytes: usize) {
+        self.spend(self.per_byte.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX)));
+    }
+
+    /// The time of a request, and its fault.
+    fn begin(&self, op: Op) -> Option<Fault> {
+        self.spend(self.per_request);
+        self.faults.next(op)
+    }
+
+    /// Runs a request that cannot be torn.
+    fn run<T>(&self, op: Op, key: &Key, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        match self.begin(op) {
+            Some(Fault::Fail(kind) | Fault::Torn(kind)) => Err(injected(kind, op, key)),
+            Some(Fault::Late(kind)) => run().and_then(|_| Err(injected(kind, op, key))),
+            Some(Fault::Short) | None => run(),
+        }
+    }
+
+    /// Reads into `out`, or half of it.
+    fn fetch<T>(
+        &self,
+        op: Op,
+        key: &Key,
+        out: &mut Vec<u8>,
+        read: impl FnOnce(&mut Vec<u8>) -> Result<T>,
+    ) -> Result<T> {
+        let fault = self.begin(op);
+        if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
+            return Err(injected(kind, op, key));
+        }
+        let found = read(out)?;
+        if fault == Some(Fault::Short) {
+            out.truncate(out.len() / 2);
+        }
+        self.carry(out.len());
+        match fault {
+            Some(Fault::Late(kind)) => Err(injected(kind, op, key)),
+            _ => Ok(found),
+        }
+    }
+
+    /// Stores `value`, or half of it.
+    fn store<T>(&self, op: Op, key: &Key, value: &[u8], write: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let fault = self.begin(op);
+        let (value, error) = match fault {
+            Some(Fault::Fail(kind)) => return Err(injected(kind, op, key)),
+            Some(Fault::Torn(kind)) => (&value[..value.len() / 2], Some(kind)),
+            Some(Fault::Late(kind)) => (value, Some(kind)),
+            Some(Fault::Short) | None => (value, None),
+        };
+        self.carry(value.len());
+        let outcome = write(value)?;
+        error.map_or(Ok(outcome), |kind| Err(injected(kind, op, key)))
+    }
+}
+
+/// The error of a fault.
+fn injected(kind: ErrorKind, op: Op, key: &Key) -> Error {
+    kind.context(format!("key {:?}: {op} was made to fail", key.as_str()))
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for Slow {
+    fn caps(&self) -> MapCaps {
+        self.inner.caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.run(Op::Len, key, || self.inner.len(key))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.fetch(Op::Read, key, out, |out| self.inner.read(key, range, out))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Search, prefix, || self.inner.search(prefix))
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Names, prefix, || self.inner.names(prefix))
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.store(Op::Write, key, value, |value| self.inner.write(key, value))
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.run(Op::Delete, key, || self.inner.delete(key))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.run(Op::Sync, &Key::root(), || self.inner.sync())
+    }
+
+    fn close(&self) -> Result<()> {
+        self.run(Op::Close, &Key::root(), || self.inner.close())
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        self.run(Op::Exists, key, || self.inner.exists(key))
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        self.run(Op::List, prefix, || self.inner.list(prefix))
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        self.run(Op::Rename, from, || self.inner.rename(from, to))
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        let fault = self.begin(Op::ReadInto);
+        if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
+            return Err(injected(kind, Op::ReadInto, key));
+        }
+        let found = self.inner.read_into(key, offset, out)?;
+        if fault == Some(Fault::Short) {
+            let half = out.filled()[..out.filled().len() / 2].to_vec();
+            out.clear();
+            out.put(&half)?;
+        }
+        self.carry(out.filled().len());
+        match fault {
+            Some(Fault::Late(kind)) => Err(injected(kind, Op::ReadInto, key)),
+            _ => Ok(found),
+        }
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.fetch(Op::ReadVersioned, key, out, |out| self.inner.read_versioned(key, limit, out))
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        self.store(Op::WriteIf, key, value, |value| self.inner.write_if(key, value, expect))
+    }
+
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        let fault = self.begin(Op::Update);
+        let error = match fault {
+            Some(Fault::Fail(kind)) => return Err(injected(kind, Op::Update, key)),
+            Some(Fault::Torn(kind) | Fault::Late(kind)) => Some(kind),
+            Some(Fault::Short) | None => None,
+        };
+        self.inner.update(key, limit, &mut |old, new| {
+            change(old, new)?;
+            if matches!(fault, Some(Fault::Torn(_))) {
+                new.truncate(new.len() / 2);
+            }
+            self.carry(old.map_or(0, <[u8]>::len).saturating_add(new.len()));
+            Ok(())
+        })?;
+        error.map_or(Ok(()), |kind| Err(injected(kind, Op::Update, key)))
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.inner.read_batch(&SlowReads::new(self, job));
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.inner.write_batch(&SlowWrites::new(self, job));
+    }
+}

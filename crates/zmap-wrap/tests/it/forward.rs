@@ -1,0 +1,113 @@
+//! Every method of a wrapper calls that method of the map inside, once, and no other: a faster way of the map inside is
+//! never lost.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
+use model::ErrorKind;
+use zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
+
+use crate::recorder::{CAPS, Recorder};
+use crate::{Batch, World, key};
+
+/// Calls one method and checks that the answer is that of the recorder, or the error.
+fn call(map: &dyn ZMap, op: Op) -> model::Result<()> {
+    // Each another key: what is kept of one says nothing of the others.
+    let at = key(op.name());
+    let mut out = Vec::new();
+    match op {
+        Op::Len => assert_eq!(map.len(&at)?, Some(11)),
+        Op::Exists => assert!(map.exists(&at)?),
+        Op::Read => {
+            assert!(map.read(&at, ByteRange::ALL, &mut out)?);
+            assert_eq!(out, b"read");
+        }
+        Op::ReadInto => {
+            let mut memory = [0; 9];
+            let mut into = OutBuf::over(&mut memory);
+            assert!(map.read_into(&at, 3, &mut into)?);
+            assert_eq!(into.filled(), b"into");
+        }
+        Op::ReadVersioned => {
+            let version: Option<Version> = map.read_versioned(&at, 100, &mut out)?;
+            assert_eq!((version.unwrap().get(), &out[..]), (Some(&7u8), &b"versioned"[..]));
+        }
+        Op::ReadBatch => {
+            let job = Batch::reads(&[("batch", Ranges::All)]);
+            map.read_batch(&job);
+            assert_eq!(job.fetched().remove(0).1?.unwrap(), b"batch");
+        }
+        Op::Search => assert_eq!(map.search(&at)?, ["search"]),
+        Op::Names => assert_eq!(map.names(&at)?, ["names"]),
+        Op::List => assert_eq!(map.list(&at)?, [key("list")]),
+        Op::Write => map.write(&at, b"x")?,
+        Op::WriteIf => assert!(matches!(map.write_if(&at, b"x", Expect::Absent)?, Written::Lost)),
+        Op::Update => {
+            let mut seen = None;
+            map.update(&at, 100, &mut |old, _| {
+                seen = old.map(<[u8]>::to_vec);
+                Ok(())
+            })?;
+            assert_eq!(seen.unwrap(), b"old");
+        }
+        Op::WriteBatch => {
+            let job = Batch::writes(&["x"]);
+            map.write_batch(&job);
+            assert!(matches!(job.outcomes().remove(0).1?, Written::Lost));
+        }
+        Op::Delete => assert!(map.delete(&at)?),
+        Op::Rename => map.rename(&at, &key("to"))?,
+        Op::Sync => map.sync()?,
+        Op::Close => map.close()?,
+    }
+    Ok(())
+}
+
+#[test]
+fn every_method_reaches_its_like() {
+    let world = World::new();
+    let keep = Keep { absent: true, ..Keep::bytes(1 << 20) };
+    type Make<'m> = &'m dyn Fn(Arc<dyn ZMap>) -> Arc<dyn ZMap>;
+    let wrappers: [(&str, Make<'_>); 4] = [
+        ("counting", &|map| Arc::new(Counting::new(map))),
+        ("slow", &|map| Arc::new(Slow::new(map))),
+        ("cached", &|map| Arc::new(Cached::in_memory(map, keep))),
+        ("cached on disk", &|map| Arc::new(Cached::on_disk(map, &world.path(), "x", keep).unwrap())),
+    ];
+    for (name, wrap) in wrappers {
+        let recorder = Arc::new(Recorder::default());
+        let map = wrap(recorder.clone());
+        assert_eq!(map.caps(), CAPS);
+        for op in Op::ALL {
+            call(&*map, op).unwrap();
+            assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{name}: {op}");
+        }
+    }
+}
+
+#[test]
+fn a_view_for_reading_hands_on_what_changes_nothing() {
+    let recorder = Arc::new(Recorder::default());
+    let map = ReadOnly::new(recorder.clone());
+    for op in Op::ALL {
+        let outcome = call(&map, op);
+        if Op::WRITES.contains(&op) || op == Op::ReadVersioned {
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Perm, "{op}");
+            assert_eq!(recorder.take(), BTreeMap::new(), "{op}");
+        } else {
+            outcome.unwrap();
+            assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{op}");
+        }
+    }
+    assert!(map.caps().range_read && map.caps().remote && !map.caps().write);
+}
+
+#[test]
+fn methods_have_their_places() {
+    for (i, op) in Op::ALL.into_iter().enumerate() {
+        assert_eq!(op as usize, i, "{op}");
+    }
+    assert_eq!((Op::READS.len(), Op::WRITES.len()), (9, 6));
+    assert_eq!((Op::WRITES[0], Op::WRITES[5]), (Op::Write, Op::Rename));
+}

@@ -1,0 +1,137 @@
+//! A map that notes which of its methods are called, and answers each in a way of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use dispatch::{ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use model::Result;
+use zmap_wrap::Op;
+
+#[derive(Debug, Default)]
+pub struct Recorder(Mutex<BTreeMap<Op, usize>>);
+
+impl Recorder {
+    fn note(&self, op: Op) {
+        *self.0.lock().unwrap().entry(op).or_default() += 1;
+    }
+
+    /// What was called since the last time.
+    pub fn take(&self) -> BTreeMap<Op, usize> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+pub const CAPS: MapCaps = MapCaps {
+    write: true,
+    overwrite: false,
+    delete: true,
+    list: false,
+    range_read: true,
+    conditional_write: true,
+    remote: true,
+};
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for Recorder {
+    fn caps(&self) -> MapCaps {
+        CAPS
+    }
+
+    fn len(&self, _: &Key) -> Result<Option<u64>> {
+        self.note(Op::Len);
+        Ok(Some(11))
+    }
+
+    fn read(&self, _: &Key, _: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.note(Op::Read);
+        out.clear();
+        out.extend_from_slice(b"read");
+        Ok(true)
+    }
+
+    fn search(&self, _: &Key) -> Result<Vec<String>> {
+        self.note(Op::Search);
+        Ok(vec!["search".to_owned()])
+    }
+
+    fn names(&self, _: &Key) -> Result<Vec<String>> {
+        self.note(Op::Names);
+        Ok(vec!["names".to_owned()])
+    }
+
+    fn write(&self, _: &Key, _: &[u8]) -> Result<()> {
+        self.note(Op::Write);
+        Ok(())
+    }
+
+    fn delete(&self, _: &Key) -> Result<bool> {
+        self.note(Op::Delete);
+        Ok(true)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.note(Op::Sync);
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        self.note(Op::Close);
+        Ok(())
+    }
+
+    fn exists(&self, _: &Key) -> Result<bool> {
+        self.note(Op::Exists);
+        Ok(true)
+    }
+
+    fn list(&self, _: &Key) -> Result<Vec<Key>> {
+        self.note(Op::List);
+        Ok(vec![Key::new("list")?])
+    }
+
+    fn rename(&self, _: &Key, _: &Key) -> Result<()> {
+        self.note(Op::Rename);
+        Ok(())
+    }
+
+    fn read_into(&self, _: &Key, _: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        self.note(Op::ReadInto);
+        out.put(b"into")?;
+        Ok(true)
+    }
+
+    fn read_versioned(&self, _: &Key, _: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        self.note(Op::ReadVersioned);
+        out.clear();
+        out.extend_from_slice(b"versioned");
+        Ok(Some(Version::new(7u8)))
+    }
+
+    fn write_if(&self, _: &Key, _: &[u8], _: Expect<'_>) -> Result<Written> {
+        self.note(Op::WriteIf);
+        Ok(Written::Lost)
+    }
+
+    fn update(&self, _: &Key, _: usize, change: &mut Change<'_>) -> Result<()> {
+        self.note(Op::Update);
+        let mut new = Vec::new();
+        change(Some(b"old"), &mut new)
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.note(Op::ReadBatch);
+        let mut key = Key::root();
+        while let Some(ticket) = job.next(&mut key) {
+            job.done(ticket, Ok(Some((Found::Bytes(b"batch"), None))));
+        }
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.note(Op::WriteBatch);
+        let mut key = Key::root();
+        while let Some(ticket) = job.next(&mut key) {
+            let outcome = job.value(ticket.index, &mut Vec::new()).map(|_| Written::Lost);
+            job.done(ticket, outcome);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Datasets in maps around maps, through the facade.
+
+use std::sync::Arc;
+
+use nczarr::wrap::{Cached, Counting, Fault, Faults, Keep, Op, ReadOnly, Slow, When};
+use nczarr::{CreateOptions, ErrorKind, OpenOptions};
+
+#[test]
+fn what_others_write_is_seen_through_a_cache_after_a_sync() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.zarr").display().to_string();
+    let writer = nczarr::create(&path).unwrap();
+    writer.add_dimension("x", 8).unwrap();
+    let v = writer.add_variable::<i32>("v", &["x"]).unwrap();
+    v.set_chunking(&[4]).unwrap();
+    v.put(&[1; 8], ..).unwrap();
+    writer.sync().unwrap();
+
+    let directory = dir.path().join("cache");
+    let keep = Keep { absent: true, ..Keep::bytes(1 << 20) };
+    for on_disk in [false, true] {
+        v.put(&[1; 8], ..).unwrap();
+        writer.sync().unwrap();
+        let counting = Arc::new(Counting::new(OpenOptions::new().open_map(&path).unwrap()));
+        let cached = Arc::new(match on_disk {
+            true => Cached::on_disk(counting.clone(), &directory, &path, keep).unwrap(),
+            false => Cached::in_memory(counting.clone(), keep),
+        });
+        let open = || OpenOptions::new().map(cached.clone()).cache_bytes(0).open(&path).unwrap();
+        let reader = open();
+        let values = || reader.variable("v").unwrap().get_values::<i32, _>(..).unwrap();
+        assert_eq!(values(), [1; 8]);
+        counting.take();
+        assert_eq!(values(), [1; 8]);
+        assert_eq!(open().variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1; 8]);
+        assert_eq!(counting.take().read().bytes, 0, "all of it was kept");
+        v.put(&[2; 8], ..).unwrap();
+        writer.sync().unwrap();
+        reader.sync().unwrap();
+        assert_eq!(values(), [2; 8]);
+    }
+}
+
+#[test]
+fn a_dataset_in_a_view_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.zarr").display().to_string();
+    let file = nczarr::create(&path).unwrap();
+    file.add_dimension("x", 2).unwrap();
+    file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2], ..).unwrap();
+    file.close().unwrap();
+    let map = OpenOptions::new().writable(true).open_map(&path).unwrap();
+    let view = Arc::new(ReadOnly::new(map));
+    let file = OpenOptions::new().map(view.clone()).open(&path).unwrap();
+    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2]);
+    let error = OpenOptions::new().writable(true).map(view.clone()).open(&path).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
+    let error = CreateOptions::new().clobber(true).map(view).create(&path).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
+}
+
+/// Whichever request of writing fails, how ever it fails: it is told, trying again stores everything, and a short answer
+/// is never taken for data.
+#[test]
+fn faults_are_told_and_nothing_is_lost_by_trying_again() {
+    let values: Vec<i32> = (0..100).collect();
+    for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io), Fault::Torn(ErrorKind::Io)] {
+        let (mut nth, mut told) = (0, 0);
+        loop {
+            nth += 1;
+            let url = format!("memory://faults-{fault:?}-{nth}#mode=nczarr");
+            let storage = CreateOptions::new().create_map(&url).unwrap();
+            let map = Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
+            let counting = Arc::new(Counting::new(map));
+            let file = CreateOptions::new().map(counting.clone()).create(&url).unwrap();
+            file.add_dimension("x", 100).unwrap();
+            let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+            v.set_chunking(&[30]).unwrap();
+            let mut failed = 0;
+            while let Err(error) = v.put(&values, ..).and_then(|()| file.sync()) {
+                assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+                failed += 1;
+                assert!(failed < 3, "{nth}: {error}");
+            }
+            file.close().unwrap();
+            let requests = counting.counts().written().requests;
+            let file = nczarr::open(&url).unwrap();
+            assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values, "{fault:?} {nth}");
+            told += failed;
+            if requests < nth {
+                assert_eq!(failed, 0);
+                break;
+            }
+        }
+        assert!(nth > 5 && told == nth as usize - 1, "{told} told of {nth}");
+    }
+}
+
+#[test]
+fn a_short_answer_is_no_data() {
+    let url = "memory://short#mode=nczarr";
+    let file = nczarr::create(url).unwrap();
+    file.add_dimension("x", 64).unwrap();
+    let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+    v.set_chunking(&[16]).unwrap();
+    v.put(&[7; 64], ..).unwrap();
+    file.close().unwrap();
+    let mut nth = 1;
+    loop {
+        let faults = Faults::new(0).with(Op::READS, When::Nth(nth), Fault::Short);
+        let counting =
+            Arc::new(Counting::new(Arc::new(Slow::new(OpenOptions::new().open_map(url).unwrap()).faults(faults))));
+        let outcome = OpenOptions::new().map(counting.clone()).open(url).and_then(|file| {
+            let values = file.variable("v")?.get_values::<i32, _>(..)?;
+            Ok((values, counting.counts().read().requests))
+        });
+        match outcome {
+            Ok((values, requests)) => {
+                assert_eq!(values, [7; 64], "request {nth}");
+                if requests < nth {
+                    break;
+                }
+            }
+            Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}"),
+        }
+        nth += 1;
+    }
+    assert!(nth > 5);
+}
