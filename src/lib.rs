@@ -72,3 +72,13 @@ pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, o
 #[cfg(feature = "zip")]
 pub use repack::{Repacked, repack};
 pub use variable::Variable;
+
+/// The examples of the documents, tested.
+#[cfg(all(doctest, feature = "nczarr", feature = "classic", feature = "file", feature = "mem", feature = "zip",))]
+mod documents {
+    #[doc = include_str!("../docs/plugins.md")]
+    struct Plugins;
+
+    #[doc = include_str!("../docs/storage.md")]
+    struct Storage;
+}

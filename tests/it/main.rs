@@ -4,6 +4,7 @@ mod access;
 mod choosing;
 mod classic;
 mod corpus;
+mod features;
 mod incompressible;
 mod killed;
 mod layout;

@@ -61,8 +61,8 @@ impl Gate {
             0 => PATIENCE,
             _ => Duration::ZERO,
         };
-        let start = Instant::now();
-        while !self.enter(if start.elapsed() < patience { MOVING | WAITING } else { MOVING }) {
+        let mut start = None;
+        while !self.enter(if has_passed(patience, &mut start) { MOVING } else { MOVING | WAITING }) {
             std::thread::sleep(PAUSE);
         }
     }
@@ -97,11 +97,11 @@ impl Gate {
 
     /// `sign`: [`WAITING`] if newcomers are to wait.
     fn alone_within(&self, patience: Duration, sign: usize) -> Option<Moving<'_>> {
-        let start = Instant::now();
+        let mut start = None;
         // Whoever else is waiting says so again.
         let nobody = |inside: usize| (inside & !WAITING == 0).then_some(MOVING);
         while self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, nobody).is_err() {
-            if start.elapsed() >= patience {
+            if has_passed(patience, &mut start) {
                 self.0.fetch_and(!sign, Ordering::Relaxed);
                 return None;
             }
@@ -110,6 +110,12 @@ impl Gate {
         }
         Some(Moving(self))
     }
+}
+
+/// Whether so much time has passed since this was asked first. The clock is looked at only by those who wait: not every
+/// system has one, and those without have no threads to wait for.
+pub(crate) fn has_passed(patience: Duration, since: &mut Option<Instant>) -> bool {
+    patience.is_zero() || since.get_or_insert_with(Instant::now).elapsed() >= patience
 }
 
 impl Drop for Writing<'_> {

@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chunkio::ByteStore as _;
 use model::{Result, Slab, VarId};
@@ -17,6 +17,7 @@ use model::{Result, Slab, VarId};
 use crate::claims::Claims;
 use crate::current::{Current, Here};
 use crate::fill;
+use crate::gate::has_passed;
 
 /// How far the data of a variable are there.
 #[derive(Debug)]
@@ -66,10 +67,10 @@ impl Current {
     /// What the storage says; as [`Current::here`].
     pub(crate) fn ensure(&self, id: VarId, units: Range<u64>, filling: bool) -> Result<()> {
         let here = self.here(id)?;
-        let start = Instant::now();
+        let mut start = None;
         while !here.is_ready(units.end) {
             let mut claims = here.growth.claims();
-            if start.elapsed() < PATIENCE && claims.is_writing(&units) {
+            if claims.is_writing(&units) && !has_passed(PATIENCE, &mut start) {
                 drop(claims);
                 std::thread::sleep(PAUSE);
                 continue;

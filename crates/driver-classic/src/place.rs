@@ -281,7 +281,9 @@ pub(crate) fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = target.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
+        // Some systems have no processes, and say so by a panic.
+        let process = if cfg!(target_family = "wasm") { 0 } else { std::process::id() };
+        let path = target.with_file_name(format!(".{name}.{process}-{number}.tmp"));
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
                 // Who clears away takes it for what somebody dead left, until it is locked.

@@ -377,3 +377,41 @@ mod file_io {
 
     const BLOCK: usize = 1 << 20;
 }
+
+/// Where files have one place only at which they are read and written: one after another.
+#[cfg(not(any(unix, windows)))]
+mod file_io {
+    use std::fs::File;
+    use std::io::{Error, ErrorKind, Read as _, Result, Seek as _, SeekFrom, Write as _};
+    use std::sync::{Mutex, PoisonError};
+
+    use dispatch::OutBuf;
+
+    /// Who holds it moves the place of some file and uses it.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    /// Fills the room, as far as the file reaches.
+    pub(super) fn read_at(mut file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut block = vec![0; out.room().min(BLOCK)];
+        file.seek(SeekFrom::Start(offset))?;
+        while out.room() > 0 {
+            let len = out.room().min(BLOCK);
+            match file.read(&mut block[..len]) {
+                Ok(0) => break,
+                Ok(read) => out.put(&block[..read]).map_err(Error::other)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_at(mut file: &File, offset: u64, bytes: &[u8]) -> Result<()> {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)
+    }
+
+    const BLOCK: usize = 1 << 20;
+}

@@ -35,7 +35,9 @@ pub(crate) fn is_segment(name: &str) -> bool {
 /// creates the file insists on a new one and asks again.
 pub(crate) fn temporary() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{TEMP}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    // Some systems have no processes, and say so by a panic.
+    let process = if cfg!(target_family = "wasm") { 0 } else { process::id() };
+    format!("{TEMP}{process}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The key of the directory an object lies in, and the object's name there.

@@ -7,7 +7,7 @@
 use dispatch::OutBuf;
 use model::Result;
 
-use super::{Convert, Layout, choose, each_block, has_avx2, write_all};
+use super::{Convert, Layout, choose, each_block, write_all};
 use crate::project::Part;
 
 /// Appends a part of `bytes` to `out`. The steps of the part on the side of `bytes`, and its start there, are in
@@ -62,7 +62,7 @@ pub(crate) fn swap_bytes(bytes: &mut [u8], item: usize) {
 
 fn swap<const I: usize>(bytes: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
+    if super::has_avx2() {
         // SAFETY: the machine has AVX2.
         return unsafe { swap_avx2::<I>(bytes) };
     }

@@ -11,6 +11,7 @@ mod convert;
 mod linear;
 mod moves;
 mod shuffle;
+#[cfg(target_arch = "x86_64")]
 mod simd;
 mod stream;
 

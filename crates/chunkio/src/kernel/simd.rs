@@ -5,7 +5,6 @@
 //! is wanted at `element · I + plane`: a rotation by log2(`I`), hence that many riffles; the way back is four.
 //! Wider vectors do two such groups side by side.
 
-#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
 /// A vector of one or more lanes of 16 bytes.
@@ -35,7 +34,6 @@ pub(super) trait Vector: Copy {
     unsafe fn high(self, other: Self) -> Self;
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Vector for __m128i {
     const ELEMS: usize = 16;
 
@@ -84,7 +82,6 @@ impl Vector for __m128i {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Vector for __m256i {
     const ELEMS: usize = 32;
 

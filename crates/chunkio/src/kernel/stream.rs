@@ -11,6 +11,7 @@ use super::{Rows, each_row};
 const LINE: usize = 64;
 
 /// Elements of `I` bytes up to the next line; `None` if no element starts there.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn head<const I: usize>(at: *const u8) -> Option<usize> {
     let bytes = at.addr().wrapping_neg() % LINE;

@@ -1,0 +1,153 @@
+//! A map: objects in memory, by key; the factory keeps datasets by name, `shelf://name`.
+//!
+//! Your storage takes the place of [`Objects`]. The rules are those of [`ZMap`]: a write replaces the whole object, only the
+//! storage's own "not there" is absence, and a key is never a prefix of another object's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use dispatch::{
+    ByteRange, Clobber, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory,
+};
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+static INFO: MapInfo = MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
+
+type Objects = RwLock<BTreeMap<String, Arc<[u8]>>>;
+
+static SHELVES: Mutex<BTreeMap<String, Arc<Objects>>> = Mutex::new(BTreeMap::new());
+
+fn shelves() -> MutexGuard<'static, BTreeMap<String, Arc<Objects>>> {
+    SHELVES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens, creates and deletes datasets on shelves.
+pub struct Shelves;
+
+impl Shelves {
+    fn name(target: &Target) -> String {
+        format!("shelf://{}{}", target.host.as_deref().unwrap_or_default(), target.path)
+    }
+}
+
+impl MapFactory for Shelves {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let name = Self::name(request.target);
+        match shelves().get(&name) {
+            Some(objects) => Ok(Arc::new(Shelf { objects: Arc::clone(objects), writable: request.writable })),
+            None => Err(ErrorKind::NotFound.context(format!("{name}: no such shelf"))),
+        }
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let name = Self::name(request.target);
+        let mut shelves = shelves();
+        if let Some(old) = shelves.get(&name) {
+            let old = old.read().unwrap_or_else(PoisonError::into_inner);
+            // Only what is recognisably a dataset is ever replaced.
+            let is_dataset = request.markers.iter().any(|marker| old.contains_key(*marker));
+            if !old.is_empty() && (request.clobber == Clobber::Refuse || !is_dataset) {
+                return Err(ErrorKind::Object.context(format!("{name} exists and is not empty")));
+            }
+        }
+        let objects = Arc::<Objects>::default();
+        shelves.insert(name, Arc::clone(&objects));
+        Ok(Arc::new(Shelf { objects, writable: true }))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        let name = Self::name(request.target);
+        match shelves().remove(&name) {
+            Some(_) => Ok(()),
+            None => Err(ErrorKind::NotFound.context(format!("{name}: no such shelf"))),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shelf {
+    objects: Arc<Objects>,
+    writable: bool,
+}
+
+/// The keys of objects below a prefix.
+fn below<'o>(objects: &'o BTreeMap<String, Arc<[u8]>>, prefix: &Key) -> impl Iterator<Item = &'o str> {
+    let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
+    let from = objects.range(start.clone()..).map(|(key, _)| key.as_str());
+    from.map_while(move |key| key.strip_prefix(&start))
+}
+
+impl Shelf {
+    /// The object, `None` if there is none; a mere prefix is an error.
+    fn get(&self, key: &Key) -> Result<Option<Arc<[u8]>>> {
+        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+        match objects.get(key.as_str()) {
+            None if below(&objects, key).next().is_some() => Err(ErrorKind::Empty.context(format!("key {key}"))),
+            found => Ok(found.cloned()),
+        }
+    }
+
+    fn check_writable(&self, key: &Key) -> Result<()> {
+        if self.writable { Ok(()) } else { Err(ErrorKind::Perm.context(format!("opened for reading: key {key}"))) }
+    }
+}
+
+impl ZMap for Shelf {
+    // What is not promised is refused by the trait's own methods, for instance conditional writes.
+    fn caps(&self) -> MapCaps {
+        let write = self.writable;
+        MapCaps { write, overwrite: write, delete: write, list: true, range_read: true, ..MapCaps::default() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.get(key)?.map(|bytes| bytes.len() as u64))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        let Some(bytes) = self.get(key)? else { return Ok(false) };
+        // The range comes from outside: what lies beyond the end is left out, whatever the numbers are.
+        let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(bytes.len());
+        let rest = &bytes[from..];
+        let len = range.len.map_or(rest.len(), |len| usize::try_from(len).unwrap_or(usize::MAX).min(rest.len()));
+        out.clear();
+        out.extend_from_slice(&rest[..len]);
+        Ok(true)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+        let names = below(&objects, prefix).filter_map(|rest| rest.split('/').next());
+        // Sorted as names, which is not the order of the keys: `a.b` comes before `a/c`, and behind `a`.
+        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        Ok(names.into_iter().collect())
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.check_writable(key)?;
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut above = key.parent();
+        while let Some(parent) = above {
+            if objects.contains_key(parent.as_str()) {
+                return Err(ErrorKind::Object.context(format!("key {key}: {parent} is an object")));
+            }
+            above = parent.parent();
+        }
+        if key.is_root() || below(&objects, key).next().is_some() {
+            return Err(ErrorKind::Object.context(format!("key {key:?} is a prefix of objects")));
+        }
+        objects.insert(key.as_str().to_owned(), value.into());
+        Ok(())
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        self.check_writable(key)?;
+        Ok(self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(key.as_str()).is_some())
+    }
+}
+
+inventory::submit! { MapPlugin(&Shelves) }

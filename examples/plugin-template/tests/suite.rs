@@ -1,0 +1,64 @@
+//! The plugins through the suites, and through the library as a user has them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use conformance::{bench_filter, bench_map, check_filter, check_map};
+use dispatch::{Clobber, CreateRequest, MapFactory as _, Options, ZMap};
+use nczarr::{ErrorKind, OpenOptions};
+use plugin_template::{MirrorClass, Shelves};
+
+/// A fresh, empty map.
+fn fresh() -> Arc<dyn ZMap> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let path = format!("shelf://suite-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let (registry, options) = (nczarr::registry().unwrap(), Options::default());
+    let target = &url_infer::parse(&path).unwrap();
+    let request = CreateRequest {
+        target,
+        clobber: Clobber::Refuse,
+        classic_model: false,
+        options: &options,
+        registry: &registry,
+        map: None,
+        markers: &[],
+    };
+    Shelves.create(&request).unwrap()
+}
+
+#[test]
+fn the_filter_passes_and_is_measured() {
+    check_filter(&MirrorClass, &[&[]]).unwrap();
+    println!("{}", bench_filter(&MirrorClass, &[&[]]).unwrap());
+}
+
+#[test]
+fn the_map_passes_and_is_measured() {
+    check_map(&fresh).unwrap();
+    println!("{}", bench_map(&fresh).unwrap());
+}
+
+#[test]
+fn a_dataset_uses_both() {
+    let path = "shelf://ocean#mode=nczarr";
+    let file = nczarr::create(path).unwrap();
+    file.add_dimension("x", 1000).unwrap();
+    let variable = file.add_variable::<i32>("v", &["x"]).unwrap();
+    variable.set_filter("mirror", &[]).unwrap();
+    variable.set_deflate(4, false).unwrap();
+    let values: Vec<i32> = (0..1000).collect();
+    variable.put(&values, ..).unwrap();
+    file.close().unwrap();
+
+    let file = nczarr::open(path).unwrap();
+    assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), values);
+    assert_eq!(file.put_attribute("a", 1).unwrap_err().kind(), ErrorKind::Perm);
+    file.close().unwrap();
+    let writable = OpenOptions::new().writable(true).open(path).unwrap();
+    writable.put_attribute("a", 1).unwrap();
+    writable.close().unwrap();
+
+    assert_eq!(nczarr::create(path).map(drop).unwrap_err().kind(), ErrorKind::Object);
+    nczarr::delete(path).unwrap();
+    assert_eq!(nczarr::open(path).map(drop).unwrap_err().kind(), ErrorKind::NotFound);
+}
