@@ -229,7 +229,8 @@ impl OpenOptions {
     /// it does not take longer the more there is. The variable is the one a full open gives: type, shape, attributes,
     /// filters and data. What its group and dataset answer may differ: groups hold nothing beside what leads to the
     /// variable, consolidated metadata is not asked where reading the documents themselves is as cheap, and where plain Zarr
-    /// gives one dimension name several lengths, the name is as the variable has it.
+    /// gives one dimension name several lengths, the name is as the variable has it; so is the name of its user-defined type
+    /// where something else has that name.
     ///
     /// # Errors
     /// As [`open_variable`]; `NC_EPERM` if writing was asked for.

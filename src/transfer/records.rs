@@ -17,7 +17,8 @@ impl Place {
     /// The field of a path of names in a compound type.
     fn find(model: &Model, ty: NcType, path: &str) -> Result<Self> {
         let mut place = Self { ty, offset: 0, repeats: Vec::new() };
-        for name in path.split('.') {
+        let mut rest = Some(path);
+        while let Some(path) = rest {
             let NcType::User(id) = place.ty else {
                 return Err(ErrorKind::BadType.context(format!("type {} has no fields", place.ty.name())));
             };
@@ -25,8 +26,16 @@ impl Place {
             let TypeClass::Compound { fields, .. } = &user.class else {
                 return Err(ErrorKind::BadType.context(format!("type {} has no fields", user.name)));
             };
-            let field = fields.iter().find(|field| field.name == name);
-            let field = field.ok_or_else(|| ErrorKind::BadField.context(format!("type {} has none", user.name)))?;
+            // A name may have dots of its own: the longest that fits is meant.
+            let after = |name: &str| match path.strip_prefix(name)? {
+                "" => Some(None),
+                more => Some(Some(more.strip_prefix('.')?)),
+            };
+            let fitting = fields.iter().filter_map(|field| Some((field, after(&field.name)?)));
+            let (field, more) = fitting
+                .max_by_key(|(field, _)| field.name.len())
+                .ok_or_else(|| ErrorKind::BadField.context(format!("type {} has none", user.name)))?;
+            rest = more;
             let mut step = model.type_size(field.ty)?.ok_or_else(|| ErrorKind::BadType.context("of no fixed size"))?;
             let outer = place.repeats.len();
             for &len in field.shape.iter().rev() {
@@ -106,7 +115,12 @@ impl Variable {
         let base = self.list_base()?;
         let part = self.part(extents)?;
         part.check()?;
-        let mut lists = vec![NcString::new(); part.bytes(size_of::<NcString>())? / size_of::<NcString>()];
+        let count = part.bytes(size_of::<NcString>())? / size_of::<NcString>();
+        let mut lists = Vec::new();
+        lists.try_reserve_exact(count).map_err(|error| {
+            ErrorKind::NoMem.context(format!("{}: {count} lists", self.full_name())).caused_by(error)
+        })?;
+        lists.resize(count, NcString::new());
         part.access.get(&part.selection.slab(), MemMut::Strings(&mut lists))?;
         let lists = lists.into_iter().map(|list| numbers(base, list.as_bytes()).map(Buffer::into_vec));
         lists.collect::<Result<_>>().map_err(|error| error.at(self.full_name()))

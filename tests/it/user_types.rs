@@ -52,6 +52,14 @@ fn fields_by_their_names() {
     }
     assert_eq!(v.get_field::<f64, _>("a", 0..9).unwrap_err().kind(), ErrorKind::Edge);
     assert_eq!(v.get_lists::<u8, _>(..).unwrap_err().kind(), ErrorKind::BadType);
+    // Names with dots.
+    let other = tempfile::tempdir().unwrap();
+    let dtype = r#"[["a","|i1"],["a.b",[["c.d","|i1"],["c","|i1"]]],["e","|i1"]]"#;
+    let dots = store(other.path(), "v", dtype, "null", &[1, 2, 3, 4, 5, 6, 7, 8]);
+    for (field, found) in [("a", 1), ("a.b.c.d", 2), ("a.b.c", 3), ("e", 4)] {
+        let values = dots.variable("v").unwrap().get_field::<i8, _>(field, ..2).unwrap();
+        assert_eq!(values.as_slice(), [found, found + 4], "{field}");
+    }
     // Whole elements, as they are in memory.
     let mut bytes = [0; 22];
     v.get_raw(&mut bytes, 1).unwrap();

@@ -31,7 +31,10 @@ impl Numbers {
             None => vec![0; item],
             Some(values) => fill_bytes(values, ty, item)?,
         };
-        let fill = plan.half.map_or(Ok(fill.clone()), |half| halved(&fill, half))?;
+        let fill = match plan.half {
+            Some(half) => halved(&fill, half)?,
+            None => fill,
+        };
         Ok(Self { ty, plan, fill, elems, whole: Part::whole(elems) })
     }
 

@@ -13,6 +13,18 @@ use crate::json::{self, Json, Value};
 use crate::meta::bad;
 use crate::types;
 
+/// Zeros of more bytes than this are never made because a document says `0`: they are the default of such a type.
+const MAX_ZEROS: usize = 4096;
+
+/// Whether a fill value is no more than zeros of a user-defined type, however large.
+pub(crate) fn is_large_zero(value: &Value<'_>, dtype: &DType) -> bool {
+    let value = match value {
+        Value::Array(items) if items.len() == 1 => &items[0],
+        other => other,
+    };
+    dtype.is_user() && dtype.item_size().is_some_and(|size| size > MAX_ZEROS) && value.as_integer() == Some(0)
+}
+
 /// How the fill value of fixed-length text is spelled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TextFill<'a> {
@@ -132,7 +144,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
     let stored = match value {
         Value::String(text) => base64::decode(text)?,
         // What writers say that have no word for such a fill value.
-        other if other.as_integer() == Some(0) => vec![0; dtype.item_size()?],
+        other if other.as_integer() == Some(0) => vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?],
         _ => return None,
     };
     chunkio::unpack(&pieces, &stored).ok()
@@ -152,7 +164,11 @@ fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
 /// [`ErrorKind::BadType`] for a type without a size.
 pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
     let none = || ErrorKind::BadType.context(format!("a fill value of type {}", dtype.text));
-    let zeros = vec![0; dtype.item_size().ok_or_else(none)?];
+    let size = dtype.item_size().ok_or_else(none)?;
+    if size > MAX_ZEROS {
+        return Ok(Json::int(0));
+    }
+    let zeros = vec![0; size];
     let held = chunkio::unpack(&dtype.pieces().ok_or_else(none)?, &zeros)?;
     print_element(&held, dtype).ok_or_else(none)
 }

@@ -2,7 +2,8 @@
 //!
 //! Answers `None` wherever these do not tell all that opening everything would tell of the variable: it is not there or
 //! cannot be understood, a name is odd, its dimensions are elsewhere, or their lengths depend on other variables. Then
-//! everything is opened, and says what is wrong, if something is.
+//! everything is opened, and says what is wrong, if something is. Only names that a plain store makes of what others have
+//! taken may differ: of dimensions of several lengths, and of user-defined types.
 //!
 //! What is read: the root's attributes (which NCZarr it is, and by whom), the lists and attributes of the groups on the
 //! way, the array. Never consolidated metadata: it repeats what is read here.
@@ -19,7 +20,7 @@ use crate::flavour::{self, Flavour, Loaded};
 use crate::json::Object;
 use crate::lists;
 use crate::nodes::{Node, Place, Want};
-use crate::older::{Defects, Generation};
+use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
 use crate::var::Reading;
@@ -75,10 +76,12 @@ fn names(path: &str) -> Option<(Vec<&str>, &str)> {
     Some((names, name))
 }
 
-/// Whether the root's `.zgroup` holds no superblock, as far as it can be read.
+/// Whether the root's `.zgroup` holds no superblock, as far as it can be read, and the marker of the oldest style is not
+/// there.
 fn is_plain(source: &Source<'_>) -> bool {
     let zgroup = document(source, &Key::root(), ZGROUP);
     zgroup.is_some_and(|zgroup| Generation::of_root(None, zgroup.as_ref()).is_none())
+        && Key::new(NCZARR).and_then(|key| source.map.exists(&key)).is_ok_and(|there| !there)
 }
 
 /// Whether the array is anything but numbers.

@@ -11,7 +11,7 @@ use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
 use crate::json;
 use crate::nodes;
-use crate::older::{self, Generation};
+use crate::older::{self, Defects, Generation};
 use crate::only;
 use crate::opening::Opening;
 use crate::tree::{self, RawArray, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
@@ -100,11 +100,19 @@ fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generati
     if generation == Some(Generation::Today) {
         return Ok(generation);
     }
-    if generation.is_none() && (source.consolidated.is_some() || root.zarray.is_some()) {
+    if generation.is_none() && root.zarray.is_some() {
         return Ok(None);
     }
     let generation = match generation {
         Some(older) => older,
+        // Consolidated metadata holds no marker of that style. Its writer left its name; others are not asked.
+        None if source.consolidated.is_some() => {
+            let properties = root.attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
+            if !Defects::of(properties, None).swapped || !source.map.exists(&Key::new(older::NCZARR)?)? {
+                return Ok(None);
+            }
+            Generation::Keys
+        }
         None => {
             let names = source.map.names(&Key::root())?;
             let is_older = names.iter().any(|name| name == older::NCZARR);

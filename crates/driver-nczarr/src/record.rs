@@ -5,13 +5,15 @@
 //!
 //! Source: NumPy's array interface description, as the formats notes have it.
 
+use std::collections::HashSet;
+
 use chunkio::Piece;
 use model::NcType;
 
 use crate::dtype::{DType, Kind, MAX_WIDTH};
 use crate::json::Value;
 
-/// A record with more parts than this is left unread: it would be slow, and nobody writes such.
+/// A record with more fields or parts than this is left unread: it would be slow, and nobody writes such.
 const MAX_PIECES: usize = 1 << 12;
 
 /// An element with fields.
@@ -31,24 +33,30 @@ pub(crate) struct Field {
 impl Record {
     /// The record of a `dtype` list; `None` if it holds what no field can be.
     pub(crate) fn parse(items: &[Value<'_>]) -> Option<Self> {
-        let mut fields = Vec::with_capacity(items.len());
+        if items.len() > MAX_PIECES {
+            return None;
+        }
+        let (mut fields, mut names) = (Vec::with_capacity(items.len()), HashSet::new());
         for item in items {
             let (name, dtype, shape) = match item.as_array()? {
                 [name, dtype] => (name, dtype, Vec::new()),
                 [name, dtype, shape] => (name, dtype, lens(shape)?),
                 _ => return None,
             };
-            let name = name.as_str()?.to_owned();
-            let dtype = DType::parse(dtype).ok()?;
+            let name = name.as_str()?;
+            let mut dtype = DType::parse(dtype).ok()?;
+            if dtype.record.is_some() {
+                // It is part of the text of the whole, which alone is looked at: not once more at each level.
+                dtype.text = String::new();
+            }
             let known = match name.is_empty() {
                 true => matches!(dtype.kind, Kind::Opaque(_)),
                 false => !matches!(dtype.kind, Kind::Object | Kind::Other),
             };
-            let taken = |field: &Field| !name.is_empty() && field.name == name;
-            if !known || fields.iter().any(taken) {
+            if !known || (!name.is_empty() && !names.insert(name)) {
                 return None;
             }
-            fields.push(Field { name, dtype, shape });
+            fields.push(Field { name: name.to_owned(), dtype, shape });
         }
         let record = Self { fields };
         let named = record.fields.iter().any(|field| !field.name.is_empty());

@@ -8,15 +8,18 @@ use std::sync::Arc;
 
 use dispatch::{ItemKind, ItemType};
 use model::{
-    Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId,
+    Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId, name,
 };
 
-use crate::dtype::{DType, Kind};
+use crate::dtype::{DType, Kind, MAX_WIDTH};
 use crate::record::{self, Record};
 
 /// The type of a variable, until its own is defined.
 pub(crate) const UNDEFINED: NcType = NcType::User(NO_TYPE);
 pub(crate) const NO_TYPE: TypeId = TypeId(u32::MAX);
+
+/// So many bytes of a name are left for what makes it another than the others.
+const SPARE: usize = 32;
 
 /// Defines the type of a variable that presents a user-defined one.
 ///
@@ -120,6 +123,12 @@ fn field_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> R
 
 /// Adds a type, or finds the same one.
 fn add(model: &mut Model, group: GroupId, mut name: String, class: TypeClass) -> Result<NcType> {
+    if name.len() > name::MAX_LEN {
+        // Names of types are ours to choose; what they are made of may be as long as a name can be.
+        let stem = name.floor_char_boundary(name::MAX_LEN - SPARE);
+        name.truncate(stem);
+        name.push_str("_t");
+    }
     loop {
         let here = model.group(group)?;
         if let Some(&id) = here.types.get(&name) {
@@ -144,6 +153,7 @@ pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType>
     match &ty.class {
         TypeClass::Opaque { size } => match *size {
             0 => none("opaque type of no bytes"),
+            size if size > MAX_WIDTH => none("elements of so many bytes"),
             size => Ok(DType::from_name(&format!("|V{size}"))),
         },
         TypeClass::Vlen { .. } => none("vlens"),
@@ -158,9 +168,16 @@ pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType>
             let mut end = 0;
             for field in sorted {
                 let mut shape = field.shape.clone();
+                if shape.contains(&0) {
+                    return none("fields without elements");
+                }
                 let dtype = match field.ty {
                     NcType::User(inner) => stored(model, inner, endian)?,
-                    NcType::Char => DType::from_name(&format!("|S{}", shape.pop().unwrap_or(1))),
+                    // Text of one byte has no length of its own: the dimension stays one.
+                    NcType::Char => {
+                        let len = shape.pop_if(|len| *len > 1).unwrap_or(1);
+                        DType::from_name(&format!("|S{len}"))
+                    }
                     NcType::String => return none("compounds with strings"),
                     other => DType::of(other, endian, 1, false)?,
                 };
@@ -176,8 +193,8 @@ pub(crate) fn stored(model: &Model, id: TypeId, endian: Endian) -> Result<DType>
             }
             list.extend(padding(size.saturating_sub(end)));
             let record = Record { fields: list };
-            if fields.is_empty() || record.pieces().is_none() || record.size() != Some(*size) {
-                return none("compounds without fields, or with so many");
+            if fields.is_empty() || record.pieces().is_none() || record.size() != Some(*size) || *size > MAX_WIDTH {
+                return none("compounds without fields, or with so many, or of so many bytes");
             }
             let text = text(&record);
             Ok(DType { text, kind: Kind::Record, big_endian, record: Some(Arc::new(record)) })

@@ -211,6 +211,7 @@ fn fill_in(
         let attribute = attrs.get(FILL_VALUE).and_then(Value::as_str);
         let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
         match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
+            _ if fill::is_large_zero(fill, dtype) => var.fill = VarFill::Default,
             Ok(fill) if stored.list.is_some() => match list_fill(fill, stored.list) {
                 Some(bytes) => var.fill = VarFill::Value(Values::User(types::NO_TYPE, bytes)),
                 None => note(var, at(ErrorKind::NcZarr.context("member \"fill_value\": a list was expected"))),

@@ -261,7 +261,9 @@ fn instant(text: &str, step: TimeStep) -> Option<i128> {
         None => (rest, None),
     };
     let mut date = date.split('-');
-    let year = date.next().filter(|year| (4..=30).contains(&year.len()))?;
+    // NumPy counts the sign as one of four.
+    let least = if sign < 0 { 3 } else { 4 };
+    let year = date.next().filter(|year| (least..=30).contains(&year.len()))?;
     let year = sign * number(year, year.len())?;
     let (month, day) = (date.next(), date.next());
     if date.next().is_some() || (time.is_some() && day.is_none()) {
@@ -393,6 +395,7 @@ mod tests {
         for (code, text, expected) in [
             ("s", "2001-02-03", "2001-02-03T00:00:00"),
             ("s", "2001", "2001-01-01T00:00:00"),
+            ("D", "-001-12-31", "-0001-12-31"),
             ("s", "2001-02-03 04:05:06Z", "2001-02-03T04:05:06"),
             ("s", "+2001-02-03T04", "2001-02-03T04:00:00"),
             ("s", "2001-02-03T04:05:06.000", "2001-02-03T04:05:06"),
@@ -418,6 +421,7 @@ mod tests {
             ("s", "2001-02T04"),
             ("s", "2001-2-3"),
             ("s", "201-02-03"),
+            ("s", "-01-02-03"),
             ("s", "2001-02-03-04"),
             ("s", "tomorrow"),
             ("s", "-"),

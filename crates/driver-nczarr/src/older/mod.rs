@@ -86,6 +86,9 @@ impl Defects {
 
     /// The type that elements really have, if that is another than `name` says.
     pub(crate) fn true_type(self, name: &str) -> Option<String> {
+        if self == Self::default() {
+            return None;
+        }
         match DType::kind_of(name) {
             Kind::Utf32(1) if self.wide_char => Some(">S1".to_owned()),
             Kind::Number(ty) if self.swapped && ty.size() != Some(1) => Some(format!("<{}", name.strip_prefix('>')?)),

@@ -1,8 +1,12 @@
 //! Types of plain Zarr that netCDF has no atomic type for: read, written, and stored again as they were.
 
 use dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
-use model::{Defined, Edit, ErrorKind, Field, GroupId, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
+use model::{
+    Defined, Edit, ErrorKind, Field, GroupId, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId,
+};
+use proptest::prelude::*;
 
+use crate::hostile::mutate;
 use crate::support::{TestMap, create, get, get_text, open, open_rw, open_with, put, put_text, try_get, try_put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
@@ -251,6 +255,7 @@ fn records_that_cannot_be_read() {
         r#"[["a","|O"]]"#,
         r#"[["a","int4"]]"#,
         r#"[["a",5]]"#,
+        r#"[["",[["b","<i4"]]]]"#,
         r#"[5]"#,
     ] {
         let map = TestMap::new(&[GROUP, ("v/.zarray", &zarray(dtype, "null")), ("w/.zarray", &zarray("\"<i4\"", "1"))]);
@@ -351,4 +356,142 @@ fn parts_with_a_stride() {
     let slab = Slab { start: &[1], count: &[2], stride: Some(&[2]) };
     d.data(id).unwrap().get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut back) }).unwrap();
     assert_eq!(back, bytes);
+}
+
+#[test]
+fn a_document_that_claims_much_takes_little() {
+    // Zeros as large as an element are not made of the word for them.
+    let claims = |dtype: &str| zarray(dtype, "0").replace("\"chunks\": [2]", "\"chunks\": [1]");
+    let map = TestMap::new(&[GROUP, ("w/.zarray", &zarray("\"<i4\"", "1"))]);
+    for i in 0..200 {
+        map.put(&format!("v{i}/.zarray"), claims("\"|V1073741824\"").as_bytes());
+        map.put(&format!("r{i}/.zarray"), claims(r#"[["a","|V1000000000"]]"#).as_bytes());
+    }
+    let many = |count: usize| (0..count).map(|i| format!(r#"["f{i}","|i1"]"#)).collect::<Vec<_>>().join(",");
+    map.put("fields/.zarray", zarray(&format!("[{}]", many(150_000)), "null").as_bytes());
+    let deep = (0..60).fold(r#"[["x","<i4"]]"#.to_owned(), |inner, _| format!(r#"[["x",{inner}]]"#));
+    map.put("deep/.zarray", zarray(&deep, "null").as_bytes());
+    let d = open_rw(&map);
+    let model = d.model().snapshot();
+    for name in ["v0", "r199"] {
+        let var = model.var(var(&*d, name)).unwrap();
+        assert!(var.problem.is_none() && var.fill == model::VarFill::Default, "{:?}", var.problem);
+    }
+    let error = try_get(&*d, var(&*d, "fields")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadType);
+    assert_eq!(read(&*d, var(&*d, "deep"), 0, 4).unwrap(), [0; 16]);
+    assert_eq!(get(&*d, var(&*d, "w")), [1.0; 4]);
+    // What is written anew says the same.
+    d.def_var_chunking(var(&*d, "v0"), &model::Chunking::Chunked(vec![1])).unwrap();
+    d.def_var_chunking(var(&*d, "deep"), &model::Chunking::Chunked(vec![3])).unwrap();
+    d.close().unwrap();
+    assert_eq!(map.json("v0/.zarray")["fill_value"], 0);
+    assert_eq!(map.json("deep/.zarray")["dtype"].to_string(), deep);
+}
+
+#[test]
+fn types_of_long_names_have_shorter_ones() {
+    let (long, other) = ("n".repeat(255), format!("{}\u{e4}b", "n".repeat(253)));
+    let dtype = format!(r#"[["{long}",[["a","<i4"]]],["{other}",[["b","<i2"]]]]"#);
+    let map = TestMap::new(&[GROUP, (&format!("{long}/.zarray"), &zarray(&dtype, "null"))]);
+    let d = open(&map).unwrap();
+    assert_eq!(read(&*d, var(&*d, &long), 0, 4).unwrap(), [0; 24]);
+    let model = d.model().snapshot();
+    assert_eq!(model.user_types().len(), 3);
+    for (_, ty) in model.user_types() {
+        assert!(ty.name.len() <= 256 && ty.name.starts_with("nnn"), "{}", ty.name);
+    }
+}
+
+#[test]
+fn types_that_would_not_come_back_are_refused() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "zarr");
+    let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+    let none = defined(&*d, &Edit::DefCompound { group: ROOT, name: "none", size: 4 });
+    let empty = Edit::InsertField { ty: none, name: "e", offset: 0, field: NcType::Int, shape: &[0] };
+    let whole = Edit::InsertField { ty: none, name: "a", offset: 0, field: NcType::Int, shape: &[] };
+    let made = d.edit(&empty);
+    d.edit(&whole).unwrap();
+    let large = defined(&*d, &Edit::DefOpaque { group: ROOT, name: "large", size: (1 << 30) + 1 });
+    let refused = made.and_then(|_| d.def_var(ROOT, "n", NcType::User(none), &[x]).map(drop)).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::NotNc4 | ErrorKind::Inval | ErrorKind::BadDim), "{refused}");
+    assert_eq!(d.def_var(ROOT, "l", NcType::User(large), &[x]).unwrap_err().kind(), ErrorKind::NotNc4);
+    let text = defined(&*d, &Edit::DefCompound { group: ROOT, name: "text", size: 4 });
+    for (name, offset, shape) in [("a", 0, &[1][..]), ("b", 1, &[]), ("c", 2, &[2, 1])] {
+        d.edit(&Edit::InsertField { ty: text, name, offset, field: NcType::Char, shape }).unwrap();
+    }
+    d.def_var(ROOT, "t", NcType::User(text), &[x]).unwrap();
+    let before = class(&*d, var(&*d, "t")).1;
+    d.close().unwrap();
+    let d = open(&map).unwrap();
+    assert_eq!(class(&*d, var(&*d, "t")).1, before);
+}
+
+/// All elements of a variable in its own type: bytes, or strings and lists.
+fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
+    let model = dataset.model().snapshot();
+    let (ty, shape) = (model.var(id)?.xtype, model.shape(id)?);
+    let (start, elems) = (vec![0; shape.len()], shape.iter().product::<u64>() as usize);
+    match model.type_size(ty)? {
+        Some(size) if ty != NcType::String => {
+            let mut bytes = vec![0xaa; elems * size];
+            dataset.get_vara(id, &start, &shape, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
+            Ok((bytes, Vec::new()))
+        }
+        _ => {
+            let mut strings = vec![NcString::new(); elems];
+            dataset.get_vara(id, &start, &shape, MemMut::Strings(&mut strings))?;
+            Ok((Vec::new(), strings))
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    /// However a document is changed: nothing panics, and what can be read and written reads back as it was.
+    #[test]
+    fn damage_is_refused_or_the_same_on_both_ways(
+        dtype in prop::sample::select(vec![
+            RECORD, "\">f2\"", "\"bfloat16\"", "\"<M8[25us]\"", "\">m8[D]\"", "\"<M8[Y]\"", "\">c8\"", "\"|V6\"",
+            r#"[["a",">i2",[2,3]],["",  "|V3"],["b",[["c","<f2",[2]],["d","|S1",[1]]],[2,1]]]"#, "\"|O\"",
+        ]),
+        fill in prop::sample::select(vec!["null", "0", "\"AAAA\"", "\"AQIDBAUG\"", "[1.0,-0.0]", "\"NaT\"", "-9223372036854775808", "\"NaN\"", "[0]"]),
+        filters in prop::sample::select(vec!["null", r#"[{"id": "vlen-bytes"}]"#, r#"[{"id": "vlen-array", "dtype": ">i2"}]"#, r#"[{"id": "zlib", "level": 1}]"#]),
+        at in 0usize..260, len in 0usize..6,
+        with in prop::sample::select(vec!["", "0", "-1", "8", "\"", "[", "]", ",", "[2]", "<", ">", "|", "f", "i", "S", "V", "M8[", "[\"z\",\"<i4\"],", "\u{ff}", "null"]),
+        chunk in prop::option::of(prop::collection::vec(any::<u8>(), 0..100)), damaged in any::<bool>(),
+    ) {
+        let text = zarray(dtype, fill).replace("\"filters\": null", &format!("\"filters\": {filters}"));
+        let text = if damaged { mutate(&text, at, len, with) } else { text };
+        let map = TestMap::new(&[GROUP, ("v/.zarray", &text)]);
+        let Ok(d) = open_with(&map, "nczarr", true, &Options::default()) else { return Ok(()) };
+        let model = d.model().snapshot();
+        let Ok(id) = model.var_at(ROOT, "v") else { return Ok(()) };
+        let small = model.shape(id).unwrap().iter().product::<u64>() < 1000;
+        let small = small && model.type_size(model.var(id).unwrap().xtype).unwrap().is_none_or(|size| size < 10_000);
+        if !small {
+            return Ok(());
+        }
+        if let Some(bytes) = chunk {
+            // As much as a chunk has, if that is known.
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            let size = model.type_size(model.var(id).unwrap().xtype).unwrap().unwrap_or(8);
+            let want = size * json["chunks"][0].as_u64().unwrap_or(1) as usize;
+            map.put("v/0", &bytes.iter().copied().cycle().take(if bytes.is_empty() { 0 } else { want }).collect::<Vec<_>>());
+        }
+        let Ok((bytes, strings)) = all(&*d, id) else { return Ok(()) };
+        let (ty, shape) = (model.var(id).unwrap().xtype, model.shape(id).unwrap());
+        let start = vec![0; shape.len()];
+        let data = match strings.is_empty() {
+            true => MemRef::Fixed { ty, bytes: &bytes },
+            false => MemRef::Strings(&strings),
+        };
+        if d.put_vara(id, &start, &shape, data).is_ok() {
+            d.close().unwrap();
+            let again = open(&map).unwrap();
+            prop_assert_eq!(all(&*again, var(&*again, "v")).unwrap(), (bytes, strings), "{}", text);
+        }
+    }
 }

@@ -219,6 +219,34 @@ fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
 }
 
 #[test]
+fn the_oldest_style_is_told_by_its_marker_alone() {
+    let map = TestMap::sample("old480_groups");
+    let full = open(&map).unwrap();
+    let dims = |d: &dyn Dataset| {
+        let model = d.model().snapshot();
+        let var = model.var(model.var_at(ROOT, "data").unwrap()).unwrap();
+        var.dims.iter().map(|&dim| model.dim(dim).unwrap().name.clone()).collect::<Vec<_>>()
+    };
+    let expected = dims(&*full);
+    // As a tool leaves it that gathers what it knows of.
+    let mut documents = serde_json::Map::new();
+    for (key, value) in map.objects() {
+        if [".zgroup", ".zattrs", ".zarray"].iter().any(|name| key.ends_with(name)) {
+            documents.insert(key, serde_json::from_slice(&value).unwrap());
+        }
+    }
+    let gathered = serde_json::json!({"zarr_consolidated_format": 1, "metadata": documents});
+    map.put(".zmetadata", gathered.to_string().as_bytes());
+    let d = open(&map).unwrap();
+    assert_eq!(told(&d.model().snapshot()), told(&full.model().snapshot()));
+    map.remove(".zmetadata");
+    // And where nobody says who wrote it.
+    map.put(".zattrs", br#"{"where": "root"}"#);
+    assert_eq!(dims(&*open(&map).unwrap()), expected);
+    assert_eq!(dims(&*open_only(&map, "nczarr", "data")), expected);
+}
+
+#[test]
 fn a_plain_store_of_an_old_writer_stays_readable_when_it_is_written() {
     let map = TestMap::new(&[
         (".zgroup", r#"{"zarr_format": 2}"#),

@@ -170,7 +170,7 @@ fn types_of_others() {
     for (name, kind, word) in [
         ("c", ErrorKind::BadType, "int4"),
         ("r", ErrorKind::BadType, "\"a\""),
-        ("p", ErrorKind::NoFilter, "pickle"),
+        ("p", ErrorKind::BadType, "pickle"),
         ("z", ErrorKind::NoFilter, "zfpy"),
     ] {
         let error = try_get(&*d, var(&*d, name)).unwrap_err();
