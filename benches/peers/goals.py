@@ -30,6 +30,7 @@ GOALS = [
     (r"append/v2/1,64,64", 2.3), (r"append/v2/64,64,64", 2.4),
     (r"manychunks-read/v2", 1.7), (r"manychunks-write/v2", 1.1), (r"manychunks-list/v2", 1.5),
     (r"conv-i2-f64/v2", 3.2), (r"read-bigendian/v2", 2.5),
+    (r"zip-read/v2/\w+", 1.5), (r"zip-write/v2/\w+", 3.0), (r"zip-elem/v2/\w+", 4.0),
     (r"read/cdf5", 1.8), (r"write/cdf5", 1.4), (r"vars2/cdf5", 3.0), (r"row/cdf5", 1.5),
 ]
 #: Cases on another file system have other goals.
