@@ -20,6 +20,9 @@ pub(crate) const ZMETADATA: &str = ".zmetadata";
 /// Keys with more segments are refused: nothing nests so deep.
 const MAX_SEGMENTS: usize = 256;
 
+/// The documents of the node after one that was found begin at most so many places further.
+const NEAR: usize = 4;
+
 /// So many bytes of the document are read by one thread at a time.
 const PIECE: usize = 16 << 10;
 
@@ -72,14 +75,26 @@ impl<'t> Consolidated<'t> {
         for (key, document) in &documents {
             check(key, document, &mut checked, limits)?;
         }
-        documents.sort_by(|(a, _), (b, _)| a.cmp(b));
+        sort(&mut documents);
         Ok(Self { documents })
     }
 
     /// The document of a key.
     pub(crate) fn document(&self, key: &Key) -> Option<&Value<'t>> {
-        let at = self.documents.binary_search_by(|(have, _)| (**have).cmp(key.as_str())).ok()?;
-        Some(&self.documents[at].1)
+        let mut anywhere = usize::MAX;
+        self.document_near(key, &mut anywhere)
+    }
+
+    /// The document of a key that is probably at `place` or right behind it; then `place` is where it was found.
+    pub(crate) fn document_near(&self, key: &Key, place: &mut usize) -> Option<&Value<'t>> {
+        let key = key.as_str();
+        let near = place.saturating_add(NEAR).min(self.documents.len());
+        let found = self.documents.get(*place..near).and_then(|near| near.iter().position(|(have, _)| **have == *key));
+        *place = match found {
+            Some(behind) => *place + behind,
+            None => self.documents.binary_search_by(|(have, _)| (**have).cmp(key)).ok()?,
+        };
+        Some(&self.documents[*place].1)
     }
 
     /// The names of the nodes right below `prefix`, sorted bytewise.
@@ -149,9 +164,27 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
         }
         closed.then_some(end)
     })?;
-    documents.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sort(&mut documents);
     let repeated = documents.windows(2).any(|pair| pair[0].0 == pair[1].0);
     (room.holds(values) && !repeated).then_some((members, documents))
+}
+
+/// Sorts by key, those of one key in the order they are in. Writers have them almost in order: where each has but a few
+/// places to go, it goes there step by step, which compares each twice.
+fn sort(documents: &mut Documents<'_>) {
+    let mut steps = documents.len();
+    for i in 1..documents.len() {
+        let mut at = i;
+        while at > 0 && documents[at].0 < documents[at - 1].0 {
+            if steps == 0 {
+                documents.sort_by(|(a, _), (b, _)| a.cmp(b));
+                return;
+            }
+            documents.swap(at, at - 1);
+            steps -= 1;
+            at -= 1;
+        }
+    }
 }
 
 /// Where the members of the object that begin at `from` may be cut into pieces, `from` the first of them: at what looks
@@ -209,6 +242,29 @@ mod tests {
     }
 
     proptest! {
+        /// Wherever the search begins, and in whatever order documents came, it finds what is there.
+        #[test]
+        fn a_guess_changes_nothing(
+            names in prop::collection::btree_set("[a-c]{1,3}", 0..20),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 20),
+            looks in prop::collection::vec(("[a-c]{1,3}", 0usize..25), 1..30),
+        ) {
+            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Value::Null)).collect();
+            for i in 1..documents.len() {
+                let other = order[i % order.len()].index(documents.len());
+                documents.swap(i, other);
+            }
+            sort(&mut documents);
+            prop_assert!(documents.iter().map(|(key, _)| &**key).eq(names.iter().map(String::as_str)));
+            let consolidated = Consolidated { documents };
+            for (name, mut place) in looks {
+                let key = Key::new(&name).unwrap();
+                let found = consolidated.document_near(&key, &mut place).is_some();
+                prop_assert_eq!(found, names.contains(&name));
+                prop_assert!(!found || consolidated.documents[place].0 == name);
+            }
+        }
+
         /// Whatever is read in parts is what is read as a whole; never the other way round.
         #[test]
         fn parts_make_the_whole(

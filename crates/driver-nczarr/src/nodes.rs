@@ -132,17 +132,17 @@ impl Source<'_> {
         places: &[Place],
         reading: &Reading<'_>,
     ) -> Vec<Node> {
-        let find = |place: &Place, name: &str, key: &mut Key| {
+        let find = |place: &Place, name: &str, key: &mut Key, near: &mut usize| {
             key.set(&place.key);
             key.push(name).ok()?;
-            consolidated.document(key)
+            consolidated.document_near(key, near)
         };
-        let mut key = Key::root();
+        let (mut key, mut near) = (Key::root(), usize::MAX);
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
         for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
             for (j, name) in self.documents(place.want, reading.generation).iter().enumerate() {
-                if find(place, name, &mut key).is_none()
+                if find(place, name, &mut key, &mut near).is_none()
                     && let Ok(key) = place.key.join(name)
                 {
                     omitted.push(((i, j), key));
@@ -152,8 +152,11 @@ impl Source<'_> {
         let keys: Vec<Key> = omitted.iter().map(|(_, key)| key.clone()).collect();
         let read = read(self.map, &keys, self.limits);
         let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
+        // Where each step's last document was.
+        let last: Vec<AtomicUsize> = (0..places.len().div_ceil(STEP)).map(|_| AtomicUsize::new(usize::MAX)).collect();
         parallel::each(places.len(), STEP, |i| {
             let (place, mut key) = (&places[i], Key::root());
+            let mut near = last[i / STEP].load(Ordering::Relaxed);
             let names: &[&str] = match place.want {
                 Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
                 want => self.documents(want, reading.generation),
@@ -163,7 +166,7 @@ impl Source<'_> {
                 if *name == ZGROUP && place.want == Want::Any && matches!(found[0], Ok(Some(_))) {
                     break;
                 }
-                found[j] = match find(place, name, &mut key) {
+                found[j] = match find(place, name, &mut key, &mut near) {
                     Some(document) => Ok(Some(document)),
                     None => match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
                         Ok(at) => stored[at].1.as_ref().map(Option::as_ref).map_err(Error::clone),
@@ -171,6 +174,7 @@ impl Source<'_> {
                     },
                 };
             }
+            last[i / STEP].store(near, Ordering::Relaxed);
             node(place, names, found, reading)
         })
     }

@@ -14,6 +14,9 @@ use super::Value;
 /// An object with more members than this has an index.
 const FEW: usize = 16;
 
+/// As many members as the document of an array has.
+const USUAL: usize = 10;
+
 /// The members of an object, in order; of two of one name the later counts, at the place of the earlier.
 #[derive(Clone)]
 pub(crate) struct Members<'t>(Store<'t>);
@@ -76,7 +79,7 @@ impl<'t> Members<'t> {
                 Some(place) => few[place].1 = value,
                 None if few.len() < FEW => {
                     if few.capacity() == 0 {
-                        few.reserve_exact(FEW / 2);
+                        few.reserve_exact(USUAL);
                     }
                     few.push((name, value));
                 }
