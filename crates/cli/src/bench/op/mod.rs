@@ -132,8 +132,7 @@ impl Op {
             return format!("file://{}#mode=cdf5", self.path);
         }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
-        let store = if self.store == "zip" { ",zip" } else { "" };
-        format!("file://{}#mode=zarr{store}{consolidated}", self.path)
+        format!("file://{}#mode=zarr,{}{consolidated}", self.path, self.store)
     }
 
     /// Whether elements are asked to be stored with the most significant byte first, where there is a choice.
