@@ -28,7 +28,23 @@ pub fn open_variable(path: &str, variable: &str) -> Result<Variable> {
     OpenOptions::new().open_variable(path, variable)
 }
 
-/// Opens a dataset that is one file, whose bytes are in memory, for reading.
+/// Opens a dataset that is one file, whose bytes are in memory, for reading: a classic file, or an archive of a Zarr store.
+///
+/// ```
+/// # #[cfg(not(all(feature = "nczarr", feature = "zip")))]
+/// # fn main() {}
+/// # #[cfg(all(feature = "nczarr", feature = "zip"))]
+/// # fn main() -> nczarr::Result<()> {
+/// let file = nczarr::CreateOptions::new().create_in_memory("made.zip", false)?;
+/// file.add_dimension("x", 3)?;
+/// file.add_variable::<f32>("t", &["x"])?.put(&[1.0f32, 2.0, 3.0], ..)?;
+/// let bytes: Vec<u8> = file.close_to_bytes()?;
+///
+/// let file = nczarr::open_bytes(bytes)?;
+/// assert_eq!(file.variable("t")?.get_values::<f32, _>(..)?, [1.0, 2.0, 3.0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`OpenOptions::open_bytes`].
@@ -199,9 +215,11 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a dataset that is one file, whose bytes are in memory. `name` only names it, with the modes it may have.
+    /// Opens a dataset that is one file (a classic file, an archive), whose bytes are in memory. `name` only names it, with
+    /// the modes it may have.
     ///
-    /// What is written goes to a copy; [`File::close_to_bytes`] answers it.
+    /// What is written goes to a copy; [`File::close_to_bytes`] answers it: of an archive one with each object once, and
+    /// without what is no object.
     ///
     /// # Errors
     /// As [`open`]; `NC_EINMEMORY` if the format cannot do it.
@@ -305,8 +323,9 @@ impl CreateOptions {
         default_or(&self.registry)?.new_storage(path, self.clobber, &self.options)
     }
 
-    /// Creates a dataset that is one file, in memory. With `persist` the file is written to `path` when it is closed;
-    /// [`File::close_to_bytes`] answers its bytes.
+    /// Creates a dataset that is one file, in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`). With
+    /// `persist` the file is written to `path` when it is closed, which archives cannot; [`File::close_to_bytes`] answers its
+    /// bytes.
     ///
     /// # Errors
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.

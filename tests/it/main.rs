@@ -1,6 +1,7 @@
 //! Tests across crates, through the facade as an embedder uses it.
 
 mod access;
+mod archived;
 mod choosing;
 mod classic;
 mod corpus;
@@ -13,6 +14,7 @@ mod odd;
 mod older;
 mod one;
 mod pipelines;
+mod processes;
 mod refused;
 mod right;
 mod round_trip;

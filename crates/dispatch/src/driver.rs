@@ -275,6 +275,23 @@ pub trait MapFactory: Send + Sync + 'static {
         Err(ErrorKind::Perm.context(format!("map {} cannot create datasets", self.info().name)))
     }
 
+    /// Opens a map that is one file, whose bytes are in memory; what is written is in memory too ([`ZMap::image`]). The
+    /// target only names it.
+    ///
+    /// # Errors
+    /// `NC_EINMEMORY` if such a map is no single file; what it says of the bytes.
+    fn open_bytes(&self, _request: &OpenRequest<'_>, _bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
+        Err(ErrorKind::InMemory.context(format!("map {} opens nothing in memory", self.info().name)))
+    }
+
+    /// Makes a new, empty map that is one file, in memory ([`ZMap::image`]).
+    ///
+    /// # Errors
+    /// `NC_EDISKLESS` if such a map is no single file.
+    fn create_in_memory(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
+    }
+
     /// Deletes the dataset there, and nothing else: the caller has recognised it by its markers.
     ///
     /// # Errors

@@ -367,6 +367,14 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         batch::compare_and_swap(self, key, limit, change)
     }
 
+    /// All bytes of a map that lies in memory as one file, everything written; also once it is closed.
+    ///
+    /// # Errors
+    /// `NC_EINMEMORY` if it does not.
+    fn image(&self) -> Result<Vec<u8>> {
+        Err(ErrorKind::InMemory.context("the map is not a file in memory"))
+    }
+
     /// Runs a batch of reads.
     fn read_batch(&self, job: &dyn ReadJob) {
         batch::read_parallel(self, job);

@@ -310,6 +310,13 @@ impl Dataset for ZarrDataset {
         self.refresh_lengths()
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        if self.writable && !self.closed.load(Ordering::Acquire) {
+            self.write_all()?;
+        }
+        self.map.image()
+    }
+
     fn close(&self) -> Result<()> {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());

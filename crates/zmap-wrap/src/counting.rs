@@ -228,6 +228,10 @@ impl ZMap for Counting {
         outcome
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        self.inner.image()
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         let cell = self.cell(Op::ReadBatch);
         cell.calls.fetch_add(1, Relaxed);

@@ -90,6 +90,10 @@ impl ZMap for ReadOnly {
         Err(refused("update", key))
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        self.inner.image()
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.inner.read_batch(job);
     }

@@ -7,7 +7,7 @@ use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugi
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{ZipMap, place};
+use crate::{ZipMap, archive, place};
 
 /// What the factory is called, and what an archive begins with: a member, or its end.
 pub static INFO: MapInfo = MapInfo {
@@ -50,6 +50,17 @@ impl MapFactory for ZipMaps {
         }
         let folder = folder_of(request.target)?.unwrap_or_default();
         Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?))
+    }
+
+    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
+        let (folder, markers) = (folder_of(request.target)?, request.registry.markers());
+        Ok(Arc::new(ZipMap::in_memory(bytes, folder, &markers, request.writable, request.options)?))
+    }
+
+    fn create_in_memory(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let folder = folder_of(request.target)?.unwrap_or_default();
+        let nothing: [(Key, &[u8]); 0] = [];
+        Ok(Arc::new(ZipMap::in_memory(archive(nothing)?, Some(folder), &[], true, request.options)?))
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {

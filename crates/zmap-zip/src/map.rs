@@ -15,7 +15,8 @@ use crate::index::{Before, Changed, Entry, Form, Index};
 use crate::member::Members;
 use crate::place::{self, Held};
 use crate::records::{MAX_NAME, Member};
-use crate::source::Source;
+use crate::repack;
+use crate::source::{self, Source};
 
 /// A dataset in a zip archive.
 pub struct ZipMap {
@@ -26,6 +27,8 @@ pub struct ZipMap {
     members: Members,
     /// Who writes; `None` where nobody does.
     appender: Option<Appender>,
+    /// Whether it is nobody's file.
+    in_memory: bool,
     /// A number no other archive of the process has: versions are of one archive.
     id: u64,
 }
@@ -68,13 +71,32 @@ impl ZipMap {
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, markers: &[&str], limits: &Limits) -> Result<Self> {
         let mut options = Options::default();
         options.limits = limits.clone();
-        Self::over(
-            "an archive in memory".to_owned(),
-            Source::Memory(bytes.into()),
-            &Folder::With(markers),
-            None,
-            &options,
-        )
+        Self::in_memory(bytes, None, markers, false, &options)
+    }
+
+    /// Opens an archive that lies in memory; `folder` and `markers` as in [`ZipMap::open`]. What is written goes to a copy:
+    /// [`ZMap::image`] answers an archive of all objects, each once.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` if it is none; what the system says if there is no memory for a copy.
+    pub fn in_memory(
+        bytes: impl Into<Arc<[u8]>>,
+        folder: Option<&str>,
+        markers: &[&str],
+        writable: bool,
+        options: &Options,
+    ) -> Result<Self> {
+        let (name, bytes) = ("an archive in memory".to_owned(), bytes.into());
+        let folder = folder.map_or(Folder::With(markers), Folder::Named);
+        let mut map = if writable {
+            let file = source::file_in_memory(&bytes).map_err(|error| Error::io(&name, error))?;
+            let file = Arc::new(file);
+            Self::over(name, Source::File(Arc::clone(&file)), &folder, Some(file), options)?
+        } else {
+            Self::over(name, Source::Memory(bytes), &folder, None, options)?
+        };
+        map.in_memory = true;
+        Ok(map)
     }
 
     /// Makes an empty archive for writing, whose keys begin in `folder`; it takes the place of a file that is there
@@ -110,6 +132,7 @@ impl ZipMap {
             index: Index::new(directory.entries, appender.is_some()),
             members: Members::new(source, directory.archive),
             appender,
+            in_memory: false,
             id: ARCHIVES.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -298,6 +321,16 @@ impl ZMap for ZipMap {
             appender.changed();
         }
         Ok(removed)
+    }
+
+    fn image(&self) -> Result<Vec<u8>> {
+        if !self.in_memory {
+            return Err(ErrorKind::InMemory.context(format!("{}: a file, not an archive in memory", self.name)));
+        }
+        match &self.members.source {
+            Source::Memory(bytes) => Ok(bytes.to_vec()),
+            Source::File(_) => repack::image(self),
+        }
     }
 
     fn sync(&self) -> Result<()> {

@@ -57,6 +57,15 @@ pub fn archive<V: AsRef<[u8]>>(objects: impl IntoIterator<Item = (Key, V)>) -> R
     Ok(bytes)
 }
 
+/// The bytes of an archive of all objects of a map.
+pub(crate) fn image(map: &ZipMap) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, map.folder());
+    map.each(|key, value| writer.add(key, &value))?;
+    writer.finish()?;
+    Ok(bytes)
+}
+
 /// Writes an archive from one end to the other.
 struct Writer<W> {
     to: W,

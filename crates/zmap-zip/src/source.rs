@@ -113,6 +113,24 @@ impl Source {
     }
 }
 
+/// A file that no folder knows, with these bytes: in memory where the system has such files, else a temporary one.
+pub(crate) fn file_in_memory(bytes: &[u8]) -> io::Result<File> {
+    let file = nameless()?;
+    write_file(&file, bytes, 0)?;
+    Ok(file)
+}
+
+#[cfg(target_os = "linux")]
+fn nameless() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("nczarr", MemfdFlags::CLOEXEC)?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
 #[cfg(unix)]
 fn read_file(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, out, at)

@@ -1,7 +1,8 @@
 //! Datasets that are one file in memory: [`Registry::open_bytes`], [`Registry::open_in_memory`],
 //! [`Registry::create_in_memory`].
 //!
-//! The rule is that of files: first bytes, then `mode=`.
+//! The rule is that of files: first bytes, then `mode=`. The file may be a map as well (an archive): then what lies in that
+//! says which driver it is.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use model::{ErrorKind, Result};
 
 use super::{Looks, target_of};
 use crate::registry::not_built;
-use crate::{Clobber, Dataset, Magic, OpenRequest, Options, Registry, trace};
+use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
 impl Registry {
     /// Opens a dataset that is one file, whose bytes are in memory. `name`, a path or URL, only names it and says what
@@ -28,6 +29,17 @@ impl Registry {
         let target = url_infer::parse(name)?;
         let starts = |magic: &[Magic]| magic.iter().any(|magic| has(&bytes, magic));
         let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
+        if known.is_none()
+            && let Some((factory, _)) = self.map_by_content("the first bytes in memory", |map| starts(map.magic))?
+        {
+            let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
+            return trace::call("open", &target, || {
+                let map = trace::watch(factory.open_bytes(&request, Arc::clone(&bytes))?);
+                let why = "the first bytes in memory".into();
+                let map = Some(MountedMap { map, factory: Some(Arc::clone(factory)), why });
+                self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard())
+            });
+        }
         let driver = match known {
             Some((driver, _)) => driver,
             None => match self.driver_of(&target)? {
@@ -66,7 +78,7 @@ impl Registry {
     }
 
     /// Creates a dataset that is one file, in memory; it starts in define mode. `persist`: when it is closed the file is
-    /// put where `path` says.
+    /// put where `path` says. Where the file is a map (an archive), `persist` is not to be had.
     ///
     /// # Errors
     /// As [`Registry::create`]; `NC_EDISKLESS` if the format is no single file.
@@ -79,7 +91,20 @@ impl Registry {
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
         self.create_by(path, clobber, classic_model, options, (None, &[]), |driver, request| {
-            driver.create_in_memory(request, persist)
+            if driver.info().markers.is_empty() {
+                return driver.create_in_memory(request, persist);
+            }
+            if persist {
+                return Err(ErrorKind::Diskless.context(format!(
+                    "{}: driver {} puts no file in its place when a dataset in memory is closed",
+                    request.target,
+                    driver.info().name
+                )));
+            }
+            let (factory, why) = self.map_to_create(request.target)?;
+            let map = trace::watch(factory.create_in_memory(request).map_err(|error| error.at(request.target))?);
+            let map = Some(MountedMap { map, factory: Some(Arc::clone(factory)), why: why.into() });
+            driver.create(&CreateRequest { map, ..request.clone() })
         })
     }
 }

@@ -67,6 +67,14 @@ macro_rules! forward {
                 self.deref().create(request)
             }
 
+            fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn ZMap>> {
+                self.deref().open_bytes(request, bytes)
+            }
+
+            fn create_in_memory(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+                self.deref().create_in_memory(request)
+            }
+
             fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
                 self.deref().delete(request)
             }

@@ -129,6 +129,10 @@ impl ZMap for TracedMap {
         self.tell("update", key, || self.inner.update(key, limit, change), none)
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        self.tell("image", &Key::root(), || self.inner.image(), |bytes| bytes.len() as u64)
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.inner.read_batch(&TracedReads::new(job));
     }

@@ -133,6 +133,10 @@ impl ZMap for Cached {
         self.inner.update(key, limit, change)
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        self.inner.image()
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.inner.read_batch(&CachedReads::new(self, job));
     }

@@ -244,6 +244,10 @@ impl ZMap for Slow {
         error.map_or(Ok(()), |kind| Err(injected(kind, Op::Update, key)))
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        self.inner.image()
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.inner.read_batch(&SlowReads::new(self, job));
     }

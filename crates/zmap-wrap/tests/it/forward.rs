@@ -78,7 +78,7 @@ fn every_method_reaches_its_like() {
     for (name, wrap) in wrappers {
         let recorder = Arc::new(Recorder::default());
         let map = wrap(recorder.clone());
-        assert_eq!(map.caps(), CAPS);
+        assert_eq!((map.caps(), map.image().unwrap()), (CAPS, b"image".to_vec()), "{name}");
         for op in Op::ALL {
             call(&*map, op).unwrap();
             assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{name}: {op}");
@@ -100,6 +100,7 @@ fn a_view_for_reading_hands_on_what_changes_nothing() {
             assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{op}");
         }
     }
+    assert_eq!(map.image().unwrap(), b"image");
     assert!(map.caps().range_read && map.caps().remote && !map.caps().write);
 }
 

@@ -118,6 +118,10 @@ impl ZMap for Recorder {
         change(Some(b"old"), &mut new)
     }
 
+    fn image(&self) -> Result<Vec<u8>> {
+        Ok(b"image".to_vec())
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.note(Op::ReadBatch);
         let mut key = Key::root();

@@ -66,3 +66,15 @@ fn an_archive_that_is_only_read_is_one_too() {
     conformance::check_map(&|| Arc::new(ZipMap::from_bytes(bytes.as_slice(), MARKERS, &Default::default()).unwrap()))
         .unwrap();
 }
+
+#[test]
+fn in_memory_it_is_a_map() {
+    let nothing = zmap_zip::archive(std::iter::empty::<(Key, Vec<u8>)>()).unwrap();
+    for writable in [true, false] {
+        conformance::check_map(&|| {
+            let options = Options::default();
+            Arc::new(ZipMap::in_memory(nothing.clone(), None, &[], writable, &options).unwrap())
+        })
+        .unwrap();
+    }
+}

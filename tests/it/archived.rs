@@ -1,0 +1,91 @@
+//! Datasets in archives that lie in memory: opened from bytes, made there, and answered as bytes.
+
+use std::fs;
+
+use nczarr::{CreateOptions, ErrorKind, OpenOptions};
+
+fn values(file: &nczarr::File) -> Vec<i32> {
+    file.variable("v").unwrap().get_values::<i32, _>(..).unwrap()
+}
+
+#[test]
+fn a_dataset_is_made_in_memory_and_is_an_archive_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.zip").display().to_string();
+    for name in [&path, "x.zip", "x#mode=nczarr,zip", "y#mode=zarr,zip", "y#mode=zarr,zip&zipdir=inside"] {
+        let file = CreateOptions::new().create_in_memory(name, false).unwrap();
+        file.add_dimension("x", 4).unwrap();
+        let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+        v.set_chunking(&[2]).unwrap();
+        v.put(&[1, 2, 3, 4], ..).unwrap();
+        v.put(&[9], 3..).unwrap();
+        let bytes = file.close_to_bytes().unwrap();
+        assert!(!fs::exists(&path).unwrap(), "{name}: nothing is put anywhere");
+
+        // It is the file that anybody else reads.
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3, 9], "{name}");
+        let names: Vec<String> = zip::ZipArchive::new(fs::File::open(&path).unwrap())
+            .unwrap()
+            .file_names()
+            .map(|name| name.unwrap().into_owned())
+            .collect();
+        assert!(names.iter().all(|key| key.starts_with("inside/") == name.contains("zipdir")), "{names:?}");
+        fs::remove_file(&path).unwrap();
+
+        let file = nczarr::open_bytes(bytes.clone()).unwrap();
+        assert_eq!((values(&file), file.info().map.as_deref()), (vec![1, 2, 3, 9], Some("zip")));
+        assert_eq!(file.variable("v").unwrap().put(&[5], ..1).unwrap_err().kind(), ErrorKind::Perm);
+        assert_eq!(file.close_to_bytes().unwrap(), bytes, "what was only read stays as it is");
+    }
+}
+
+#[test]
+fn what_is_written_to_bytes_is_in_a_copy() {
+    let file = CreateOptions::new().create_in_memory("x.zip", false).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    let v = file.add_variable::<i32>("v", &["t"]).unwrap();
+    v.set_chunking(&[1000]).unwrap();
+    v.put(&[7; 1000], ..1000).unwrap();
+    let first = file.close_to_bytes().unwrap();
+    let mut bytes = first.clone();
+    for round in 1..=3 {
+        let file = OpenOptions::new().writable(true).open_bytes("memory", bytes.clone()).unwrap();
+        file.variable("v").unwrap().put(&vec![round; 1000], ..1000).unwrap();
+        // Each object is there once, whatever was written before.
+        file.sync().unwrap();
+        file.variable("v").unwrap().put_value(0, 5).unwrap();
+        bytes = file.close_to_bytes().unwrap();
+        let mut expected = vec![round; 1000];
+        expected[5] = 0;
+        assert_eq!(values(&nczarr::open_bytes(bytes.clone()).unwrap()), expected);
+        assert!(bytes.len() < first.len() + 100, "{} bytes, then {}", first.len(), bytes.len());
+    }
+    assert_eq!(values(&nczarr::open_bytes(first).unwrap()), [7; 1000]);
+}
+
+#[test]
+fn what_cannot_lie_in_memory_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("x.zarr").display().to_string();
+    let create = |path: &str, persist| CreateOptions::new().create_in_memory(path, persist).map(drop).unwrap_err();
+    for (error, kind) in [
+        (create(&store, false), ErrorKind::Diskless),
+        (create("x.zip", true), ErrorKind::Diskless),
+        (nczarr::open_bytes(*b"PK\x05\x06 and no archive").map(drop).unwrap_err(), ErrorKind::NotNc),
+        (nczarr::open_bytes(*b"").map(drop).unwrap_err(), ErrorKind::NotNc),
+    ] {
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    assert!(!fs::exists(&store).unwrap());
+    // An archive without a dataset is none.
+    let mut empty = vec![0; 22];
+    empty[..4].copy_from_slice(b"PK\x05\x06");
+    assert_eq!(nczarr::open_bytes(empty).map(drop).unwrap_err().kind(), ErrorKind::NotNc);
+    // A dataset in a directory or in an archive on disk has no bytes of its own.
+    for name in ["y.zarr", "y.zip"] {
+        let path = dir.path().join(name).display().to_string();
+        let file = nczarr::create(&path).unwrap();
+        assert_eq!(file.close_to_bytes().unwrap_err().kind(), ErrorKind::InMemory);
+    }
+}

@@ -1,0 +1,128 @@
+//! Several processes that write one dataset in a directory at once: nothing that one of them wrote is lost.
+//!
+//! The test program starts itself as its own children. They write each its part of chunks that all share, and append
+//! records. In every round all write new numbers. `NCZ_TEST_ROUNDS` says how many rounds (default 30).
+
+use std::process::{Child, Command, Stdio};
+
+use nczarr::{File, OpenOptions};
+
+const PROCESSES: usize = 8;
+/// Elements of a process in each chunk.
+const PART: usize = 5;
+/// Records that a process appends in each round.
+const RECORDS: usize = 2;
+const PLACE: &str = "NCZ_TEST_PROCESSES";
+const TURN: &str = "NCZ_TEST_PROCESS";
+const ROUNDS: &str = "NCZ_TEST_ROUNDS";
+
+fn rounds() -> usize {
+    std::env::var(ROUNDS).map_or(30, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+/// The test that a child is started as; what it is to do, if this is one.
+fn task() -> Option<(String, usize)> {
+    let place = std::env::var(PLACE).ok()?;
+    Some((place, std::env::var(TURN).expect("which one it is").parse().expect("a number")))
+}
+
+fn run(test: &str, place: &str) {
+    let start = |turn: usize| -> Child {
+        Command::new(std::env::current_exe().expect("this program"))
+            .args(["--nocapture", "--test-threads=1", "--exact"])
+            .arg(format!("processes::{test}"))
+            .env(PLACE, place)
+            .env(TURN, turn.to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a child")
+    };
+    let children: Vec<Child> = (0..PROCESSES).map(start).collect();
+    let failed: Vec<usize> = children
+        .into_iter()
+        .enumerate()
+        .filter_map(|(turn, mut child)| (!child.wait().expect("a child that ends").success()).then_some(turn))
+        .collect();
+    assert!(failed.is_empty(), "children that failed: {failed:?}");
+}
+
+fn append(place: &str) -> nczarr::Result<File> {
+    OpenOptions::new().writable(true).threads(1).open(place)
+}
+
+fn value(turn: usize, round: usize, at: usize) -> i32 {
+    ((turn * 10_000 + round) * 10 + at) as i32
+}
+
+#[test]
+fn parts_of_a_chunk_are_not_lost() {
+    if let Some((place, turn)) = task() {
+        let file = append(&place).unwrap();
+        let v = file.variable("v").unwrap();
+        let from = turn * PART;
+        for round in 0..rounds() {
+            let values: Vec<i32> = (0..PART).map(|at| value(turn, round, at)).collect();
+            v.put(&values, (round as u64 % 2, from as u64..(from + PART) as u64)).unwrap();
+            file.sync().unwrap();
+            // What this one wrote nobody else took away, and what others write there is theirs.
+            let seen = v.get_values::<i32, _>((round as u64 % 2, ..)).unwrap();
+            assert_eq!(&seen[from..from + PART], values, "round {round} of {turn}");
+        }
+        return file.close().unwrap();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (name, filter) in [("plain", None), ("packed", Some(1))] {
+        let place = dir.path().join(name).with_extension("zarr").display().to_string();
+        let file = nczarr::create(&place).unwrap();
+        file.add_dimension("row", 2).unwrap();
+        file.add_dimension("x", (PROCESSES * PART) as u64).unwrap();
+        let v = file.add_variable::<i32>("v", &["row", "x"]).unwrap();
+        v.set_chunking(&[1, (PROCESSES * PART) as u64]).unwrap();
+        if let Some(level) = filter {
+            v.set_deflate(level, true).unwrap();
+        }
+        file.close().unwrap();
+        run("parts_of_a_chunk_are_not_lost", &place);
+        let v = nczarr::open(&place).unwrap().variable("v").unwrap();
+        for row in 0..2 {
+            let last = (0..rounds()).filter(|round| round % 2 == row).max().expect("two rounds");
+            let expected: Vec<i32> =
+                (0..PROCESSES).flat_map(|turn| (0..PART).map(move |at| value(turn, last, at))).collect();
+            assert_eq!(v.get_values::<i32, _>((row as u64, ..)).unwrap(), expected, "{name}, row {row}");
+        }
+    }
+}
+
+#[test]
+fn records_that_are_appended_are_not_lost() {
+    if let Some((place, turn)) = task() {
+        let file = append(&place).unwrap();
+        let v = file.variable("v").unwrap();
+        for round in 0..rounds() {
+            for record in (0..RECORDS).map(|record| (round * RECORDS + record) * PROCESSES + turn) {
+                v.put(&[value(turn, record, 0), value(turn, record, 1)], (record as u64, ..)).unwrap();
+            }
+            file.sync().unwrap();
+            let least = (round * RECORDS + RECORDS - 1) * PROCESSES + turn + 1;
+            assert!(v.shape().unwrap()[0] as usize >= least, "round {round} of {turn}: {:?}", v.shape());
+        }
+        return file.close().unwrap();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("x.zarr").display().to_string();
+    let file = nczarr::create(&place).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    file.add_dimension("x", 2).unwrap();
+    let v = file.add_variable::<i32>("v", &["t", "x"]).unwrap();
+    // Records of several processes share each chunk.
+    v.set_chunking(&[5, 2]).unwrap();
+    file.close().unwrap();
+    run("records_that_are_appended_are_not_lost", &place);
+    let v = nczarr::open(&place).unwrap().variable("v").unwrap();
+    let records = rounds() * RECORDS * PROCESSES;
+    assert_eq!(v.shape().unwrap(), [records as u64, 2]);
+    let expected: Vec<i32> = (0..records)
+        .flat_map(|record| [value(record % PROCESSES, record, 0), value(record % PROCESSES, record, 1)])
+        .collect();
+    assert_eq!(v.get_values::<i32, _>(..).unwrap(), expected);
+}
