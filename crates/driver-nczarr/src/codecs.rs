@@ -90,7 +90,8 @@ pub(crate) fn read(
         let (spec, filter) = reading.codecs.read(codec, reading.registry)?;
         let filter = match (filter, meta.dtype.kind) {
             (Ok(filter), Kind::Text(_)) => {
-                settled(filter, &meta.dtype, &meta.chunks, None, &mut entering, reading.registry).map(|pair| pair.0)
+                settled(filter, &meta.dtype, &meta.chunks, None, &mut entering, true, reading.registry)
+                    .map(|pair| pair.0)
             }
             (filter, _) => filter,
         };

@@ -137,9 +137,10 @@ impl Planning<'_> {
         let var = model.var(id)?;
         let last = var.dims.last().map(|&dim| model.dim(dim)).transpose()?;
         let line = last.filter(|dim| !dim.unlimited).map(|dim| dim.len());
+        let netcdf = self.flavour == Flavour::NcZarr;
         for spec in &var.filters {
             let filter = instance(spec, self.registry)?;
-            let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, self.registry)?;
+            let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, netcdf, self.registry)?;
             // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
             let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
             codecs.push(if plain { codec } else { unsigned(codec) });

@@ -316,25 +316,32 @@ pub(crate) fn filter(codec: &Value<'_>, registry: &Registry) -> Result<Box<dyn F
 }
 
 /// A filter as the engine gets it, and its description with all that it learns of such chunks. `line`: the length of the
-/// last dimension, if that is fixed; `entering`: the elements it gets, and then those it makes.
+/// last dimension, if that is fixed; `entering`: the elements it gets, and then those it makes; `netcdf`: whether netCDF-C
+/// wrote it, or is who will read it.
 pub(crate) fn settled(
     filter: Box<dyn Filter>,
     dtype: &DType,
     chunks: &[u64],
     line: Option<u64>,
     entering: &mut ItemType,
+    netcdf: bool,
     registry: &Registry,
 ) -> Result<(Box<dyn Filter>, Json)> {
     let item = dtype.item_size().unwrap_or(1);
     let text = matches!(dtype.kind, Kind::Text(_));
+    let chunk = chunk_bytes(chunks, item as u64);
+    // To netCDF-C, and so to its shuffle, a string is a pointer, however many bytes are stored of it. Zarr's own shuffle
+    // takes whole numbers of elements only.
+    let pointers = text && (netcdf || chunk.is_multiple_of(STRING_ITEM as u64));
+    // As the engine has it.
+    let has_line = matches!(dtype.kind, Kind::Number(_) | Kind::Bool | Kind::Char);
     let mut bound = filter.clone();
     bound.bind(&ChunkInfo {
-        // To netCDF-C, and so to its shuffle, a string is a pointer, however many bytes are stored of it.
-        item_size: if text { STRING_ITEM } else { item },
-        chunk_bytes: usize::try_from(chunk_bytes(chunks, item as u64)).unwrap_or(usize::MAX),
+        item_size: if pointers { STRING_ITEM } else { item },
+        chunk_bytes: usize::try_from(chunk).unwrap_or(usize::MAX),
         elements: usize::try_from(chunk_bytes(chunks, 1)).unwrap_or(usize::MAX),
         row: chunks.last().map_or(1, |&row| usize::try_from(row).unwrap_or(usize::MAX)),
-        line: line.filter(|_| !text).and_then(|line| usize::try_from(line).ok()),
+        line: line.filter(|_| has_line).and_then(|line| usize::try_from(line).ok()),
         big_endian: dtype.big_endian,
         item: *entering,
     })?;

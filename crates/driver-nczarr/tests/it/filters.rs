@@ -1,7 +1,7 @@
 //! What filters are told of the elements they work on, and what is written down of it.
 
 use dispatch::NcDispatch;
-use model::{Chunking, FilterSpec, GroupId, NcType, Values};
+use model::{Chunking, Edit, FilterSpec, GroupId, NcType, Values};
 
 use crate::support::{TestMap, create, get, get_text, open, put, put_text, var};
 
@@ -51,6 +51,45 @@ fn strings_are_shuffled_as_netcdf_c_does() {
         let d = open(&map).unwrap();
         assert_eq!(get_text(&*d, var(&*d, "s")), ["abcd", "efgh", "ijkl", "mnop"], "{modes}");
     }
+}
+
+/// Zarr's shuffle refuses what is no whole number of elements.
+#[test]
+fn strings_in_plain_zarr_are_shuffled_in_whole_elements() {
+    for (modes, expected) in [("nczarr", 8), ("zarr", 5)] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(3)).unwrap();
+        let s = d.def_var(ROOT, "s", NcType::String, &[x]).unwrap();
+        d.put_att(ROOT, Some(s), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![5])).unwrap();
+        d.def_var_filter(s, 2, &[]).unwrap();
+        put_text(&*d, s, &[0], &[3], &["abcde", "fghij", "klmno"]).unwrap();
+        d.close().unwrap();
+        assert_eq!(
+            map.json("s/.zarray")["compressor"]["elementsize"].as_u64().or(elementsize(&map, "s")),
+            Some(expected)
+        );
+        if modes == "zarr" {
+            assert_eq!(map.objects()["s/0"], b"afkbglchmdinejo");
+        }
+        let d = open(&map).unwrap();
+        assert_eq!(get_text(&*d, var(&*d, "s")), ["abcde", "fghij", "klmno"], "{modes}");
+    }
+}
+
+/// What is refused of elements of other kinds than numbers is refused before anything is stored.
+#[test]
+fn szip_refuses_bytes_when_they_are_defined() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "zarr");
+    let x = d.def_dim(ROOT, "x", Some(64)).unwrap();
+    let model::Defined::Type(ty) = d.edit(&Edit::DefOpaque { group: ROOT, name: "four", size: 4 }).unwrap() else {
+        panic!("no type")
+    };
+    let v = d.def_var(ROOT, "v", NcType::User(ty), &[x]).unwrap();
+    d.def_var_filter(v, 4, &[32, 16]).unwrap();
+    let error = d._enddef(0, 1, 0, 1).unwrap_err();
+    assert!(error.kind() == model::ErrorKind::Filter && error.to_string().contains("szip"), "{error}");
 }
 
 /// The element size of the only filter.
