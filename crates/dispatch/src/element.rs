@@ -40,6 +40,14 @@ pub trait ElementCodec: DynClone + Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Whether an element can be held: asked when it is written, long before its chunk is encoded.
+    ///
+    /// # Errors
+    /// As [`ElementCodec::encode`].
+    fn check(&self, element: &NcString) -> Result<()> {
+        self.encode(std::slice::from_ref(element), &mut Vec::new())
+    }
+
     /// Replaces `out` by the bytes of `elements`.
     ///
     /// # Errors

@@ -94,13 +94,23 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
 /// Writes a fill value; `None` is `null`.
 ///
 /// # Errors
-/// [`ErrorKind::BadType`] if the value is not one of the type; [`ErrorKind::Char`] for text that is not UTF-8.
+/// [`ErrorKind::BadType`] if the value is not one of the type; [`ErrorKind::Char`] for text that is not UTF-8,
+/// [`ErrorKind::Range`] for a number beyond the range of a half float.
 pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -> Result<Json> {
     let Some(value) = value else { return Ok(Json::Null) };
     let json = match (value, dtype.kind) {
         (Values::UByte(v), Kind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
         (Values::User(_, bytes), _) => print_element(bytes, dtype),
-        (Values::Float(v), Kind::Half(half)) => v.first().map(|&value| json::json_single(half.nearest(value.into()))),
+        (Values::Float(v), Kind::Half(half)) => match v.first() {
+            Some(&value) => {
+                let near = half.nearest(value.into());
+                if value.is_finite() && near.is_infinite() {
+                    return Err(ErrorKind::Range.context(format!("{value:e} does not fit type {}", dtype.text)));
+                }
+                Some(json::json_single(near))
+            }
+            None => None,
+        },
         (Values::String(v), Kind::Time { unit, .. }) => match v.first() {
             Some(text) => Some(Json::int(unit.parse(text.to_str()?)?)),
             None => None,

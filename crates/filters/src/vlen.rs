@@ -88,6 +88,20 @@ struct Vlen {
 }
 
 impl Vlen {
+    /// Whether an element is what the codec holds.
+    fn legal(&self, index: usize, element: &[u8]) -> Result<()> {
+        self.whole(index, element)?;
+        if !self.utf8 {
+            return Ok(());
+        }
+        std::str::from_utf8(element).map(drop).map_err(|error| {
+            let at = error.valid_up_to();
+            ErrorKind::Filter
+                .context(format!("{}: element {index} is not UTF-8 at byte {at}", self.name))
+                .caused_by(error)
+        })
+    }
+
     /// Whether an element is a list of whole numbers of items.
     fn whole(&self, index: usize, element: &[u8]) -> Result<()> {
         let size = self.item.map_or(1, |item| item.size);
@@ -120,6 +134,12 @@ impl ElementCodec for Vlen {
         describe(if self.v3 { ZarrFormat::V3 } else { ZarrFormat::V2 }, self.name, name, members)
     }
 
+    fn check(&self, element: &NcString) -> Result<()> {
+        u32::try_from(element.as_bytes().len())
+            .map_err(|_| ErrorKind::Filter.context(format!("{}: an element beyond 32 bits", self.name)))?;
+        self.legal(0, element.as_bytes())
+    }
+
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         let number = |n: usize, what: &str| {
@@ -129,15 +149,7 @@ impl ElementCodec for Vlen {
         out.extend_from_slice(&number(elements.len(), "elements")?.to_le_bytes());
         for (index, element) in elements.iter().enumerate() {
             let bytes = element.as_bytes();
-            self.whole(index, bytes)?;
-            if self.utf8
-                && let Err(error) = std::str::from_utf8(bytes)
-            {
-                let at = error.valid_up_to();
-                return Err(ErrorKind::Filter
-                    .context(format!("{}: element {index} is not UTF-8 at byte {at}", self.name))
-                    .caused_by(error));
-            }
+            self.legal(index, bytes)?;
             out.extend_from_slice(&number(bytes.len(), "bytes of one element")?.to_le_bytes());
             out.extend_from_slice(bytes);
         }

@@ -103,7 +103,7 @@ impl Strings {
     /// The element as it can be stored: itself, or cut at a character if `truncate` allows it.
     fn fit(&self, value: &NcString, truncate: bool) -> Result<Fit> {
         match &self.text {
-            Text::Codec(_) => Ok(Fit::Whole),
+            Text::Codec(codec) => codec.check(value).map(|()| Fit::Whole),
             Text::Fixed(cell) => cell.fit(value, truncate),
         }
     }

@@ -428,6 +428,43 @@ fn types_that_would_not_come_back_are_refused() {
     assert_eq!(class(&*d, var(&*d, "t")).1, before);
 }
 
+/// An element that its codec cannot hold is refused when it is written: later it would take its chunk along.
+#[test]
+fn elements_that_no_codec_holds_are_refused_at_once() {
+    for (codec, good, bad) in [
+        (r#"{"id": "vlen-utf8"}"#, &b"ab"[..], &b"\xff"[..]),
+        (r#"{"id": "json2"}"#, b"ab", b"\xff"),
+        (r#"{"id": "msgpack2"}"#, b"ab", b"\xff"),
+        (r#"{"id": "vlen-array", "dtype": ">i2"}"#, b"ab", b"abc"),
+        (r#"{"id": "vlen-array", "dtype": "<i2"}"#, b"ab", b"abc"),
+    ] {
+        let text = zarray("\"|O\"", "null").replace("\"filters\": null", &format!("\"filters\": [{codec}]"));
+        let map = TestMap::new(&[GROUP, ("v/.zarray", &text)]);
+        let d = open_rw(&map);
+        let id = var(&*d, "v");
+        let put = |at: u64, value: &[u8]| d.put_vara(id, &[at], &[1], MemRef::Strings(&[NcString::from(value)]));
+        put(0, good).unwrap();
+        let error = put(1, bad).unwrap_err();
+        assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("v[1]"), "{codec}: {error}");
+        d.close().unwrap();
+        let d = open(&map).unwrap();
+        let found = all(&*d, var(&*d, "v")).unwrap().1;
+        assert_eq!(found[..2], [NcString::from(good), NcString::new()], "{codec}");
+    }
+}
+
+#[test]
+fn fill_values_that_no_half_float_is() {
+    let map = TestMap::new(&[GROUP, ("h/.zarray", &zarray("\"<f2\"", "0"))]);
+    let d = open_rw(&map);
+    let h = var(&*d, "h");
+    let error = d.def_var_fill(h, false, Some(&Values::Float(vec![1e6]))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Range, "{error}");
+    d.def_var_fill(h, false, Some(&Values::Float(vec![f32::INFINITY]))).unwrap();
+    d.close().unwrap();
+    assert_eq!(map.json("h/.zarray")["fill_value"], "Infinity");
+}
+
 /// All elements of a variable in its own type: bytes, or strings and lists.
 fn all(dataset: &dyn Dataset, id: VarId) -> Result<(Vec<u8>, Vec<NcString>)> {
     let model = dataset.model().snapshot();
