@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Interoperability with other implementations: they read what nczarr wrote, and it reads what they wrote.
+# Interoperability with other implementations: they read what nczarr wrote, it reads what they wrote, and they read its copies
+# of the corpus, all of it if NCZ_CORPUS names it.
 # The Python side runs in an environment of its own below the target directory, with pinned versions.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,12 +21,14 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/ours" "$work/theirs"
+mkdir "$work/ours" "$work/theirs" "$work/copies"
 
 cargo build --quiet -p nczarr-tests --bin interop
+cargo build --quiet -p nczarr-cli
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1
 "$python" "$here/write.py" "$work/theirs"
 "$target/debug/interop" read "$work/theirs" || failed=1
+"$python" "$here/copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/copies" ${NCZ_CORPUS:+--whole} || failed=1
 exit $failed

@@ -1,0 +1,45 @@
+"""What readers are known to do otherwise with copies of the corpus, and why: (reader, dataset, object, found) patterns."""
+
+CODEC = "it has not the codec"
+SWAPPED = "netCDF-C swaps the fill value of big-endian arrays where a chunk is missing"
+RANK = "release 4.10.1 does not show arrays of rank 0 of pure Zarr"
+NO_TYPE = "it opens no group in which an array has a type that netCDF-C has no word for"
+NO_UTF8 = "the binding takes all text for UTF-8"
+BASE64 = "netCDF-C takes the base64 of a fill value for the text itself"
+PLAIN_FILL = "netCDF-C, for whom that is, wants fill values of text as they are, which is no base64"
+SCALAR_TEXT = "it drops the dimension that netCDF-C gives a scalar, or splits its characters"
+ATTRIBUTES = "it opens no dataset with such attributes, as JSON objects, or numbers beyond the type of the first"
+FIXED = "text of fixed length reads as nothing"
+
+COPIES = {
+    ("ncz", "gdal/*blosc-snappy*", "copy", "*NC_ENOFILTER*"): "this build has no snappy",
+    ("tensorstore", "*", "*", "ValueError: FAILED_PRECONDITION: *"): "it has not the type, the fill value, or the codec",
+    ("tensorstore", "*", "*", "ValueError: NOT_FOUND: *"): "names with a backslash are no paths to it",
+    ("netcdf-c", "*", "open", "*undefined filter*"): CODEC,
+    ("netcdf-c", "* zarr", "open", "*Invalid argument*"): "a negative level of zstd is an illegal parameter to it",
+    ("*", "*", "*", "UnknownCodecError: *"): CODEC,
+    ("*", "gdal/*", "*", "*unexpected keyword argument 'delta'"): "it does not know GDAL's member of the codec",
+    ("*", "netcdf-c/*", "*", "*No Zarr data type found that matches *>S1*"): "netCDF's characters are no type to it",
+    ("*", "*", "*", "*No Zarr data type found that matches *"): "records in records, and fields with a shape, are no types to it",
+    ("*", "* nczarr", "*", "Error: Incorrect padding"): PLAIN_FILL,
+    ("netcdf-c", "* zarr", "open", "*NCZarr error*"): NO_TYPE,
+    ("netcdf-c", "* zarr", "/*", "KeyError: *"): RANK,
+    ("netcdf-c", "*", "open", "UnicodeDecodeError: *"): NO_UTF8,
+    ("netcdf-c", "*", "open", "*Numeric conversion not representable*"): ATTRIBUTES,
+    ("netcdf-c", "*", "open", "*type mismatch*"): ATTRIBUTES,
+    ("netcdf-c", "* nczarr", "open", "*NCZarr error*"): ATTRIBUTES,
+    ("netcdf-c", "v2/fill/be-*", "*", "*"): SWAPPED,
+    ("*", "netcdf-c/endian_*", "*be_fill", "*"): SWAPPED,
+    ("netcdf-c", "v2/fill/* zarr", "*", "*"): BASE64,
+    ("*", "*", "*", "*cannot reshape array of size *"): SCALAR_TEXT,
+    ("*", "netcdf-c/names_*", "*back?slash", "KeyError: *"): "names with a backslash are no paths to it",
+    ("xarray", "xarray/*", "*", "*True*"): "it makes truth values of what an attribute of its own says is one",
+    ("tensorstore", "*", "*", "*''*"): FIXED,
+    ("tensorstore", "v2/shape/scalar-bytes32*", "*", ""): FIXED,
+    ("tensorstore", "v2/struct/one-field*", "*", "*"): "it reads a record of one field as that field",
+    ("netcdf-c", "netcdf-c/missing_userfill_* zarr", "*", "*"): BASE64,
+    ("netcdf-c", "netcdf-c/strings_* zarr", "/mis", "*"): BASE64,
+    ("netcdf-c", "netcdf-c/names_1", "original", "*"): "it does not open this archive once it is unpacked",
+    ("*", "netcdf-c/missing_userfill_* nczarr", "*", "*"): PLAIN_FILL,
+    ("*", "* nczarr", "*", "UnicodeEncodeError: *"): PLAIN_FILL,
+}
