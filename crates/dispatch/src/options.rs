@@ -11,7 +11,7 @@ pub struct Limits {
     pub json_depth: usize,
     /// Bytes of a metadata document. Default 64 MiB.
     pub document: u64,
-    /// Bytes that the metadata of a dataset that is one file may take in memory beyond its bytes in the file. Default 28 MiB.
+    /// Bytes that the metadata of a dataset that is one file may take in memory, beside the size of the file. Default 28 MiB.
     pub metadata: u64,
     /// Dimensions of a variable. Default 1024.
     pub rank: usize,

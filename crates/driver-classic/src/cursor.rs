@@ -1,8 +1,8 @@
 //! [`Cursor`]: a header's numbers, names and values one after another, as a file has them.
 //!
 //! The file is read a block at a time, and values go from there to where they stay, so that nothing is in memory twice.
-//! Nothing is allocated for a number that the rest of the file cannot back; what is in memory beyond the bytes of the
-//! file (tables, second copies) is counted first, against a limit.
+//! Nothing is allocated for a number that the rest of the file cannot back; what will be in memory (names, values, tables,
+//! second copies) is counted first: together it may be some limit more than the whole file.
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
@@ -26,7 +26,7 @@ pub(crate) struct Cursor<'s> {
     size: u64,
     /// No header is longer.
     longest: u64,
-    /// Bytes that may still be in memory without being in the file.
+    /// Bytes that may still be in memory.
     room: u64,
     /// The most dimensions of a variable.
     pub(crate) rank: usize,
@@ -50,7 +50,7 @@ impl<'s> Cursor<'s> {
             store,
             size,
             longest: limits.document,
-            room: limits.metadata,
+            room: limits.metadata.saturating_add(size),
             rank: limits.rank,
             kind: Kind::Cdf1,
             odd_names: false,
@@ -82,7 +82,7 @@ impl<'s> Cursor<'s> {
         ErrorKind::Trunc.context(format!("byte {at}: {}: {bytes} bytes expected, the file has {rest} more", what()))
     }
 
-    /// Counts bytes that are to be in memory beyond those of the file.
+    /// Counts bytes that are to be in memory.
     ///
     /// # Errors
     /// `NC_EFILEMETA` if there would be more than may be.
@@ -171,6 +171,7 @@ impl<'s> Cursor<'s> {
         let len = entries.checked_mul(item as u64);
         let len = len.ok_or_else(|| self.ends(format_args!("{entries} times {item}"), what))?;
         self.need(len, what)?;
+        self.charge(Some(len), what)?;
         let mut all = Vec::new();
         let most = usize::try_from(entries).map_err(|_| ErrorKind::NoMem.context(format!("{entries} elements")))?;
         all.try_reserve_exact(most)

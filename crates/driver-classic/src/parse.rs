@@ -346,11 +346,16 @@ mod tests {
         let mut limits = Limits::default();
         limits.document = 1 << 20;
         assert_eq!(limited(&bytes, &limits).unwrap_err().kind(), ErrorKind::FileMeta);
-        let mut limits = Limits::default();
-        limits.metadata = DIM + VAR + ATT + ATTS + 2;
-        assert!(limited(&sample(1), &limits).is_ok());
-        limits.metadata -= 1;
-        assert_eq!(limited(&sample(1), &limits).unwrap_err().kind(), ErrorKind::FileMeta);
+        // Beside the tables: three names, two of them twice, and the values. All of the file counts, its data as well.
+        let memory = DIM + VAR + ATT + ATTS + 2 + 7 + 6;
+        for data in [0, 100] {
+            let file = [sample(1), vec![0; data]].concat();
+            limits = Limits::default();
+            limits.metadata = memory - file.len() as u64;
+            assert!(limited(&file, &limits).is_ok());
+            limits.metadata -= 1;
+            assert_eq!(limited(&file, &limits).unwrap_err().kind(), ErrorKind::FileMeta);
+        }
     }
 
     proptest! {

@@ -108,7 +108,8 @@ impl ZarrDataset {
             | Edit::DefVarChunking { var, .. }
             | Edit::DefVarEndian { var, .. }
             | Edit::DefVarQuantize { var, .. }
-            | Edit::DefVarFilter { var, .. } => data(var),
+            | Edit::DefVarFilter { var, .. }
+            | Edit::DefVarFilters { var, .. } => data(var),
             _ => Ok(Asked::default()),
         }
     }
@@ -209,6 +210,12 @@ impl Look<'_> {
             Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
                 instance(filter, &self.dataset.registry)?;
+                self.relayout(var, Late::Layout)
+            }
+            Edit::DefVarFilters { var, filters } => {
+                for filter in filters {
+                    instance(filter, &self.dataset.registry)?;
+                }
                 self.relayout(var, Late::Layout)
             }
             // Whether a record can be stored, is known when a variable is one.

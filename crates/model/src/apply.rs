@@ -49,6 +49,7 @@ impl Model {
                 Ok(Defined::Nothing)
             }
             Edit::DefVarFilter { var, filter } => self.def_var_filter(var, filter),
+            Edit::DefVarFilters { var, filters } => self.def_var_filters(var, filters),
             Edit::DefVarQuantize { var, quantize } => self.def_var_quantize(var, quantize),
             Edit::DefCompound { group, name, size } => self.def_compound(group, name, size),
             Edit::InsertField { ty, name, offset, field, shape } => self.insert_field(ty, name, offset, field, shape),
@@ -355,14 +356,25 @@ impl Model {
         }
     }
 
-    fn def_var_filter(&mut self, id: VarId, filter: &FilterSpec) -> Result<Defined> {
-        let var = self.var(id)?;
-        if var.dims.is_empty() {
+    fn check_filters(&self, id: VarId, filters: &[FilterSpec]) -> Result<()> {
+        if self.var(id)?.dims.is_empty() && !filters.is_empty() {
             return Err(self.about(id, ErrorKind::Inval, "a scalar has no filters"));
         }
-        if filter.hdf5_id.is_none() && filter.name.is_empty() {
-            return Err(self.about(id, ErrorKind::Inval, "a filter without id and name"));
+        match filters.iter().any(|filter| filter.hdf5_id.is_none() && filter.name.is_empty()) {
+            true => Err(self.about(id, ErrorKind::Inval, "a filter without id and name")),
+            false => Ok(()),
         }
+    }
+
+    fn def_var_filters(&mut self, id: VarId, filters: &[FilterSpec]) -> Result<Defined> {
+        self.check_filters(id, filters)?;
+        self.var_mut(id)?.filters = filters.to_vec();
+        Ok(Defined::Nothing)
+    }
+
+    fn def_var_filter(&mut self, id: VarId, filter: &FilterSpec) -> Result<Defined> {
+        self.check_filters(id, std::slice::from_ref(filter))?;
+        let var = self.var(id)?;
         let same = |have: &FilterSpec| {
             (have.hdf5_id.is_some() && have.hdf5_id == filter.hdf5_id)
                 || (!have.name.is_empty() && have.name == filter.name)

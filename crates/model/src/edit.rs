@@ -43,6 +43,8 @@ pub enum Edit<'a> {
     DefVarEndian { var: VarId, endian: Endian },
     /// One more filter at the end of a variable's list; a filter of the same id or name is replaced in place.
     DefVarFilter { var: VarId, filter: &'a FilterSpec },
+    /// All filters of a variable, in place of those it has; one may be there several times.
+    DefVarFilters { var: VarId, filters: &'a [FilterSpec] },
     /// Rounding of a float variable; `None` takes it away.
     DefVarQuantize { var: VarId, quantize: Option<Quantize> },
     /// A new compound type without fields, of `size` bytes.

@@ -126,6 +126,17 @@ pub struct FilterSpec {
     pub codec: Option<String>,
 }
 
+impl FilterSpec {
+    /// The same filter for a variable of another dataset.
+    ///
+    /// A description counts only where there is no id: it says how that dataset's chunks were made (an element size,
+    /// say), and readers that go by ids and parameters never see it.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { codec: self.codec.clone().filter(|_| self.hdf5_id.is_none()), ..self.clone() }
+    }
+}
+
 /// Rounding of floats before they are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantize {

@@ -9,6 +9,7 @@ mod data;
 mod define;
 mod fit;
 pub mod kind;
+mod leftover;
 mod losses;
 mod names;
 mod place;
@@ -155,10 +156,14 @@ fn check(source: &str, target: &str, file: &File) -> Result<()> {
     Ok(())
 }
 
-/// The place of a local dataset, if it is there, without links.
+/// The place of a local dataset, without links. What is not there yet is below the nearest directory that is.
 fn local(url: &str) -> Option<std::path::PathBuf> {
     let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
-    Path::new(&target.path).canonicalize().ok()
+    let path = Path::new(&target.path);
+    path.ancestors().find_map(|there| {
+        let real = if there.as_os_str().is_empty() { Path::new(".") } else { there }.canonicalize().ok()?;
+        Some(real.join(path.strip_prefix(there).ok()?))
+    })
 }
 
 /// Compares the copy with what it was made from.

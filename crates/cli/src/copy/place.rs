@@ -3,7 +3,7 @@
 //! A copy to a local path is made in a hidden directory beside it, and moved to its place in one step once it is finished,
 //! read again and found good enough. Until then what is there already stays as it is, and readers of it see nothing; a copy
 //! that fails goes away with the directory. Storage without a place beside (memory, a bucket), and an empty directory, are
-//! written to where they are.
+//! written to where they are. What copies left that were killed is cleared away by the next one (`leftover`).
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,8 +14,14 @@ use model::{Error, ErrorKind, Result};
 use nczarr::Registry;
 use tempfile::TempDir;
 
+use super::leftover;
+
 /// What a dataset is called once another one has its place, until it is removed.
-const REPLACED: &str = "replaced";
+pub const REPLACED: &str = "replaced";
+/// How the name of the directory begins.
+pub const PREFIX: &str = ".ncz-";
+/// How it ends.
+pub const SUFFIX: &str = ".copy";
 
 /// Where a copy is made.
 #[derive(Debug)]
@@ -34,6 +40,8 @@ struct Beside {
     /// What is there already and will go: its rights, and the lock on it if it is a file.
     old: Option<(fs::Permissions, Option<File>)>,
     folder: TempDir,
+    /// Says that the directory is in use, as long as there is the directory.
+    held: Option<File>,
 }
 
 impl Place {
@@ -70,14 +78,16 @@ impl Place {
             }
         };
         let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = tempfile::Builder::new().prefix(".ncz-").suffix(".copy").tempdir_in(parent).map_err(io)?;
+        leftover::clear(parent, name);
+        let folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
+        let held = leftover::hold(folder.path());
         let made = folder.path().join(name);
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
         let url = url.replacen(&target.path, text, 1);
         if url_infer::parse(&url)?.path != text {
             return Err(ErrorKind::Url.context(format!("{}: no place beside it has a name", target.path)));
         }
-        Ok(Self { url, beside: Some(Beside { target: real, made, old, folder }) })
+        Ok(Self { url, beside: Some(Beside { target: real, made, old, folder, held }) })
     }
 
     /// Where the copy is made.
@@ -90,7 +100,7 @@ impl Place {
     /// # Errors
     /// `NC_EEXIST` if something came there meanwhile; what the system says. What is there is there still.
     pub fn put(self) -> Result<()> {
-        let Some(Beside { target, made, old, folder }) = self.beside else { return Ok(()) };
+        let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return Ok(()) };
         let io = |error| Error::io(target.display().to_string(), error);
         match &old {
             Some((rights, _)) => {

@@ -256,14 +256,18 @@ impl Work<'_> {
                 None => self.to.def_var_chunking(new, &var.chunking)?,
             }
             let asked = self.wanted.layout.filters(id);
+            // As one list, in which a filter may be twice.
+            let mut filters = Vec::new();
             for filter in asked.unwrap_or(&var.filters) {
-                let made = self
-                    .to
-                    .def_var_filter_spec(new, filter)
-                    .map_err(|error| error.at(format_args!("filter {}", filter.name)));
-                match unless_refused(made)? {
-                    Err(why) if asked.is_none() => self.left_out(NO_FILTERS, self.path(var.group, &var.name), why),
-                    made => made.map_err(|error| error.at(self.path(var.group, &var.name)))?,
+                filters.push(filter.anew());
+                let made = self.to.edit(&Edit::DefVarFilters { var: new, filters: &filters });
+                match unless_refused(made.map_err(|error| error.at(format_args!("filter {}", filter.name))))? {
+                    Ok(_) => {}
+                    Err(why) if asked.is_none() => {
+                        filters.pop();
+                        self.left_out(NO_FILTERS, self.path(var.group, &var.name), why);
+                    }
+                    Err(why) => return Err(why.at(self.path(var.group, &var.name))),
                 }
             }
         }

@@ -54,6 +54,33 @@ fn a_copy_is_what_it_was_made_from() {
 }
 
 #[test]
+fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("source"), folder.path().join("target"));
+    std::fs::create_dir_all(source.join("v")).unwrap();
+    let delta = r#"{"id": "delta", "dtype": "<i4"}"#;
+    let array = format!(
+        r#"{{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "compressor": null, "fill_value": 0,
+        "order": "C", "filters": [{delta}, {{"id": "shuffle", "elementsize": 4}}, {delta}]}}"#
+    );
+    std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    std::fs::write(source.join("v/.zarray"), array).unwrap();
+    std::fs::write(source.join("v/.zattrs"), r#"{"_ARRAY_DIMENSIONS": ["x"]}"#).unwrap();
+    std::fs::write(source.join("v/0"), [1; 16]).unwrap();
+    for kind in ["zarr", "nczarr"] {
+        out(&["copy", "--clobber", "-k", kind, text(&source), text(&target)]);
+        let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
+        assert_eq!(array.matches("\"delta\"").count(), 2, "{array}");
+        assert_eq!(cdl(&["-v", "v"], text(&target)), cdl(&["-v", "v"], text(&source)));
+    }
+    // Also where it was asked for.
+    out(&["copy", "--clobber", "--filter", "zstd,3|zstd,1", text(&source), text(&target)]);
+    let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
+    assert_eq!(array.matches("\"zstd\"").count(), 2, "{array}");
+    assert_eq!(cdl(&["-v", "v"], text(&target)), cdl(&["-v", "v"], text(&source)));
+}
+
+#[test]
 fn layout_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));

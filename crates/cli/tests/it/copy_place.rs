@@ -130,6 +130,68 @@ fn links_are_followed_and_rights_are_kept() {
 }
 
 #[test]
+fn no_copy_is_made_inside_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let before = files(Path::new(&whole));
+    for (target, kind) in [("copy.nc", "classic"), ("copy.zarr", "nczarr"), ("first/copy.zarr", "zarr")] {
+        for target in [format!("{whole}/{target}"), format!("file://{whole}/{target}")] {
+            let (code, told) = failure(&["copy", "-k", kind, &whole, &target]);
+            assert!(code == 1 && told.contains("overlap"), "{told}");
+            assert!(files(Path::new(&whole)) == before, "{target}");
+        }
+    }
+    // Beside it, by a name that starts alike, is somewhere else.
+    out(&["copy", &whole, &format!("{whole}-2.zarr")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_killed_copies_left_is_cleared_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let place = folder.path().join("place");
+    // The name of the directory, what is in it, whether somebody works in it, whether it stays.
+    let table = [
+        (".ncz-aB3def.copy", vec!["target.nc"], false, false),
+        (".ncz-held00.copy", vec!["target.nc"], true, true),
+        (".ncz-other0.copy", vec!["other.nc"], false, true),
+        (".ncz-nothin.copy", vec![], false, true),
+        // All there is of what was at the place.
+        (".ncz-moved0.copy", vec!["target.nc", "replaced"], false, true),
+        (".ncz-not our.copy", vec!["target.nc"], false, true),
+        (".ncz-.copy", vec!["target.nc"], false, true),
+        ("ncz-aB3def.copy", vec!["target.nc"], false, true),
+    ];
+    let mut held = Vec::new();
+    for (name, content, locked, _) in &table {
+        let made = place.join(name);
+        fs::create_dir_all(&made).unwrap();
+        for name in content {
+            fs::write(made.join(name), b"x").unwrap();
+        }
+        if *locked {
+            let lock = fs::File::open(&made).unwrap();
+            lock.try_lock().unwrap();
+            held.push(lock);
+        }
+    }
+    // A link is not followed.
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("target.nc"), b"x").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, place.join(".ncz-linked.copy")).unwrap();
+    out(&["copy", &whole, text(&place.join("target.nc"))]);
+    for (name, _, _, stays) in &table {
+        assert_eq!(place.join(name).exists(), *stays, "{name}");
+    }
+    assert!(elsewhere.join("target.nc").exists());
+    drop(held);
+    out(&["copy", "--clobber", &whole, text(&place.join("target.nc"))]);
+    assert!(!place.join(".ncz-held00.copy").exists());
+}
+
+#[test]
 fn a_file_that_is_being_written_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let whole = source(folder.path(), false);

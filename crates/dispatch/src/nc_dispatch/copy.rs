@@ -67,9 +67,9 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                 }
                 Chunking::Contiguous | Chunking::Compact => to.def_var_chunking(new, &var.chunking)?,
             }
-            for filter in &var.filters {
-                to.def_var_filter_spec(new, filter)?;
-            }
+            // As one list, in which a filter may be twice.
+            let filters: Vec<_> = var.filters.iter().map(model::FilterSpec::anew).collect();
+            to.edit(&Edit::DefVarFilters { var: new, filters: &filters })?;
         }
         if var.endian != Endian::Native {
             to.def_var_endian(new, var.endian)?;

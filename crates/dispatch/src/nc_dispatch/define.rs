@@ -105,7 +105,7 @@ fn name_of(edit: &Edit<'_>) -> &'static str {
         Edit::DefVarFill { .. } | Edit::DefVarUnwritten { .. } => "def_var_fill",
         Edit::DefVarChunking { .. } => "def_var_chunking",
         Edit::DefVarEndian { .. } => "def_var_endian",
-        Edit::DefVarFilter { .. } => "def_var_filter",
+        Edit::DefVarFilter { .. } | Edit::DefVarFilters { .. } => "def_var_filter",
         Edit::DefVarQuantize { .. } => "def_var_quantize",
         Edit::DefCompound { .. } => "def_compound",
         Edit::InsertField { .. } => "insert_compound",

@@ -461,13 +461,9 @@ pub trait NcDispatch: Dataset {
     }
 
     /// Adds a filter by name, for those without an HDF5 id. As [`NcDispatch::def_var_filter`].
-    ///
-    /// A description that came from another dataset counts only where there is no id: it says how that dataset's chunks
-    /// were made (an element size, say), and readers that go by ids and parameters never see it.
+    /// Of a filter of another dataset it takes what [`FilterSpec::anew`] says.
     fn def_var_filter_spec(&self, var: VarId, filter: &FilterSpec) -> Result<()> {
-        let codec = filter.codec.clone().filter(|_| filter.hdf5_id.is_none());
-        let filter = &FilterSpec { codec, ..filter.clone() };
-        self.edit(&Edit::DefVarFilter { var, filter }).map(drop)
+        self.edit(&Edit::DefVarFilter { var, filter: &filter.anew() }).map(drop)
     }
 }
 
