@@ -141,6 +141,12 @@ pub trait FilterClass: Send + Sync + 'static {
     /// # Errors
     /// As [`FilterClass::parse_params`].
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>>;
+
+    /// Whether whatever bytes it encodes come back. Filters that compute with elements of the type that a description
+    /// names lose or refuse some, and make others of elements of another type; whoever copies data must look.
+    fn is_lossless(&self) -> bool {
+        true
+    }
 }
 
 /// One filter with its parameters: a value.

@@ -14,7 +14,7 @@ use crate::source::DatasetSource;
 /// About so many bytes are in memory at a time.
 pub const BUDGET: u64 = 64 << 20;
 /// What a string counts for.
-const STRING: u64 = 64;
+pub const STRING: u64 = 64;
 
 /// Copies the data of all variables.
 ///

@@ -10,6 +10,7 @@ use model::{
     Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
     VarId,
 };
+use nczarr::Registry;
 use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
 
 use super::Broken;
@@ -82,6 +83,10 @@ pub struct Wanted<'a> {
     pub layout: &'a Layout,
     /// What is known of the strings of each string variable.
     pub texts: &'a HashMap<VarId, Text>,
+    /// Variables whose filters that lose something are to be left out.
+    pub exact: &'a HashSet<VarId>,
+    /// The filters there are.
+    pub registry: &'a Registry,
     /// Variables that are to be left out, since with them the others would be too large.
     pub without: &'a HashSet<VarId>,
 }

@@ -55,11 +55,7 @@ struct Compared<'a> {
 impl Compared<'_> {
     /// The copy's group that is one of those that were defined in it.
     fn group_there(&self, defined: GroupId) -> Option<GroupId> {
-        let mut here = GroupId::ROOT;
-        for name in self.copied.made.group_names(defined).ok()? {
-            here = self.copy.find_group(here, name)?;
-        }
-        Some(here)
+        group_there(self.copied, self.copy, defined)
     }
 
     fn dim_there(&self, id: DimId) -> Option<DimId> {
@@ -68,8 +64,7 @@ impl Compared<'_> {
     }
 
     fn var_there(&self, id: VarId) -> Option<VarId> {
-        let defined = self.copied.made.var(self.copied.vars[id.index()].as_ref()?.id).ok()?;
-        self.copy.group(self.group_there(defined.group)?).ok()?.vars.get(&defined.name).copied()
+        there(self.copied, self.copy, self.copied.vars[id.index()].as_ref()?.id)
     }
 
     /// The copy's type of the name that a type of the source got there.
@@ -230,6 +225,20 @@ impl Compared<'_> {
             }
         }
     }
+}
+
+/// The finished copy's variable that is one of those that were defined in it.
+pub fn there(copied: &Copied, copy: &Model, defined: VarId) -> Option<VarId> {
+    let defined = copied.made.var(defined).ok()?;
+    copy.group(group_there(copied, copy, defined.group)?).ok()?.vars.get(&defined.name).copied()
+}
+
+fn group_there(copied: &Copied, copy: &Model, defined: GroupId) -> Option<GroupId> {
+    let mut here = GroupId::ROOT;
+    for name in copied.made.group_names(defined).ok()? {
+        here = copy.find_group(here, name)?;
+    }
+    Some(here)
 }
 
 /// What an object is called in messages: its path, as commands take it. Without a name: the group itself.

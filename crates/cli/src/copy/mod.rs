@@ -7,6 +7,7 @@
 
 mod data;
 mod define;
+mod exact;
 mod fit;
 pub mod kind;
 mod leftover;
@@ -109,26 +110,51 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Makes the copy. Variables that are too large go, the largest first, until the rest can be laid out.
+    /// Makes the copy. Variables that are too large go, the largest first, until the rest can be laid out; filters that
+    /// lose something go where they did.
     fn copy(&self, mut target: File) -> Result<Copied, Broken> {
-        let mut without = HashSet::new();
+        let (source, registry) = (self.source.model(), self.source.registry());
+        let suspects = exact::suspects(&source, self.layout, registry);
+        let (mut without, mut exact) = (HashSet::new(), HashSet::new());
         loop {
             let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
-            let wanted = Wanted { layout: self.layout, texts: self.texts, without: &without };
-            match define::all(from, to, &wanted) {
+            let wanted = Wanted { layout: self.layout, texts: self.texts, exact: &exact, registry, without: &without };
+            let rest = || suspects.difference(&exact).copied();
+            let made = define::all(from, to, &wanted).and_then(|copied| {
+                data::all(from, to, &copied)?;
+                if !suspects.is_empty() {
+                    // Whether everything can be encoded is known now.
+                    target.sync()?;
+                }
+                Ok(copied)
+            });
+            match made {
                 Ok(copied) => {
-                    data::all(from, to, &copied)?;
                     target.close()?;
-                    return Ok(copied);
+                    let changed = match rest().next() {
+                        Some(_) => exact::changed(self.source, self.url, &copied, rest())?,
+                        None => HashSet::new(),
+                    };
+                    if changed.is_empty() {
+                        return Ok(copied);
+                    }
+                    exact.extend(changed);
+                    nczarr::delete(self.url)?;
                 }
                 Err(Broken::Target(error)) if error.kind() == ErrorKind::VarSize => {
-                    let largest = largest(&self.source.model(), &without).ok_or(Broken::Target(error))?;
+                    let largest = largest(&source, &without).ok_or(Broken::Target(error))?;
                     without.insert(largest);
                     to.abort()?;
-                    target = self.options.create(self.url)?;
+                }
+                Err(broken) if exact::is_unfit(&broken) && rest().next().is_some() => {
+                    exact.clone_from(&suspects);
+                    to.abort()?;
+                    // What was written stays where definitions were ended.
+                    let _ = nczarr::delete(self.url);
                 }
                 Err(broken) => return Err(broken),
             }
+            target = self.options.create(self.url)?;
         }
     }
 }

@@ -10,6 +10,7 @@ use nczarr::dispatch::{Format, NcDispatch as _};
 use super::Broken;
 use super::data::{BUDGET, Text};
 use super::define::{Form, NewVar, Work, unless_refused};
+use super::exact;
 use super::fit::{self, Change};
 use super::names::Space;
 use crate::source::DatasetSource;
@@ -112,7 +113,7 @@ impl Work<'_> {
             }
         };
         if matches!(self.to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
-            self.layout(id, var, new.id)?;
+            self.layout(id, var, &new)?;
         }
         // Quantization is not defined anew: the values are rounded already, and an attribute says so.
         self.var_atts(group, var, &new, &path)?;
@@ -238,7 +239,8 @@ impl Work<'_> {
         }
     }
 
-    fn layout(&mut self, id: VarId, var: &Var, new: VarId) -> Result<()> {
+    fn layout(&mut self, id: VarId, var: &Var, made: &NewVar) -> Result<()> {
+        let new = made.id;
         // A scalar has neither chunks nor filters.
         if !var.dims.is_empty() {
             let shape = self.source.shape(id)?;
@@ -258,7 +260,13 @@ impl Work<'_> {
             let asked = self.wanted.layout.filters(id);
             // As one list, in which a filter may be twice.
             let mut filters = Vec::new();
+            let exact = made.form != Form::Same || var.stored_type.is_some() || self.wanted.exact.contains(&id);
             for filter in asked.unwrap_or(&var.filters) {
+                if asked.is_none() && exact && exact::is_lossy(self.wanted.registry, filter) {
+                    let why = exact::why().at(format_args!("filter {}", filter.name));
+                    self.left_out(NO_FILTERS, self.path(var.group, &var.name), why);
+                    continue;
+                }
                 filters.push(filter.anew());
                 let made = self.to.edit(&Edit::DefVarFilters { var: new, filters: &filters });
                 match unless_refused(made.map_err(|error| error.at(format_args!("filter {}", filter.name))))? {

@@ -81,6 +81,69 @@ fn a_filter_that_is_there_twice_is_there_twice_in_the_copy() {
 }
 
 #[test]
+fn filters_that_would_change_values_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let half: Vec<u8> = [0x4c34u16, 0x497b, 0xd7ad, 0x3555].iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let float: Vec<u8> = [0.1f32, 1e8, -1e8, 7.7].iter().flat_map(|value| value.to_le_bytes()).collect();
+    // The type, the filter, the order, the bytes, whether the copy has the filter, in chunks of another shape as well.
+    for (dtype, filter, order, bytes, kept) in [
+        // Elements that become others in the target.
+        ("<f2", r#"{"id": "delta", "dtype": "<f2"}"#, "C", half.clone(), [false, false]),
+        ("<f2", r#"{"id": "bitround", "keepbits": 10}"#, "C", half, [false, false]),
+        (
+            "<U1",
+            r#"{"id": "categorize", "labels": ["a"], "dtype": "<U1", "astype": "|u1"}"#,
+            "C",
+            vec![1, 0, 1, 1],
+            [false, false],
+        ),
+        // Other neighbours: other roundings, and a difference that does not fit.
+        ("<f4", r#"{"id": "delta", "dtype": "<f4"}"#, "F", float, [false, true]),
+        ("<i4", r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#, "F", vec![100, 100, 100, 156], [false, false]),
+        ("<i4", r#"{"id": "delta", "dtype": "<i4", "astype": "|i1"}"#, "C", vec![100, 100, 100, 156], [true, false]),
+        ("<i4", r#"{"id": "delta", "dtype": "<i4"}"#, "C", vec![1; 16], [true, true]),
+        ("<f8", r#"{"id": "quantize", "digits": 1, "dtype": "<f8", "astype": "<f4"}"#, "C", vec![0; 16], [true, true]),
+    ] {
+        let source = folder.path().join("source");
+        let _ = std::fs::remove_dir_all(&source);
+        std::fs::create_dir_all(source.join("v")).unwrap();
+        let array = format!(
+            r#"{{"zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "{dtype}", "compressor": {{"id": "crc32"}},
+            "fill_value": null, "order": "{order}", "filters": [{filter}]}}"#
+        );
+        let stored = [&crc32(&bytes).to_le_bytes()[..], &bytes].concat();
+        std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+        std::fs::write(source.join("v/.zarray"), array).unwrap();
+        std::fs::write(source.join("v/.zattrs"), r#"{"_ARRAY_DIMENSIONS": ["y", "x"]}"#).unwrap();
+        std::fs::write(source.join("v/0.0"), stored).unwrap();
+        for (chunks, kept) in [("v:2,2", kept[0]), ("v:2,1", kept[1])] {
+            let target = folder.path().join("target");
+            let args = ["copy", "--clobber", "-k", "zarr", "--chunks", chunks, text(&source), text(&target)];
+            let output = super::run(args);
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{filter} {chunks}: {told}");
+            assert_eq!(
+                told.contains("not kept: filters that the target cannot hold: /v"),
+                !kept,
+                "{filter} {chunks}: {told}"
+            );
+            // How long strings are an attribute says there.
+            let values = |url| cdl(&["-v", "v", "-p", "9,17"], url).split_once("data:").unwrap().1.to_owned();
+            assert_eq!(values(text(&target)), values(text(&source)), "{filter} {chunks}");
+            let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
+            assert!(array.contains("crc32"), "{array}");
+        }
+    }
+}
+
+/// The checksum, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
+    })
+}
+
+#[test]
 fn layout_can_be_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (source(folder.path()), folder.path().join("target.zarr"));

@@ -93,6 +93,10 @@ macro_rules! forward {
             fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
                 self.deref().parse_json(codec, format)
             }
+
+            fn is_lossless(&self) -> bool {
+                self.deref().is_lossless()
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]

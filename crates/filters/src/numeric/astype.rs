@@ -39,6 +39,10 @@ impl FilterClass for AstypeClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         Ok(Box::new(Astype { types: Types::of_words(INFO.name, params, MEMBERS, ANY)? }))
     }

@@ -35,6 +35,10 @@ impl FilterClass for BitroundClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let keepbits = match *params {
             [] => None,

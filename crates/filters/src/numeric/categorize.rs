@@ -119,6 +119,10 @@ impl FilterClass for CategorizeClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let wrong = || ErrorKind::Inval.context(format!("categorize: {} parameters are no description", params.len()));
         let (&len, words) = params.split_first().ok_or_else(wrong)?;

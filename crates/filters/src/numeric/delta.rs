@@ -39,6 +39,10 @@ impl FilterClass for DeltaClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         Ok(Box::new(Delta { types: Types::of_words(INFO.name, params, MEMBERS, NUMBERS)? }))
     }

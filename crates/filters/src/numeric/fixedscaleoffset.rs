@@ -39,6 +39,10 @@ impl FilterClass for FixedScaleOffsetClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let wrong =
             || ErrorKind::Inval.context(format!("{}: expected an offset and a scale, found {params:?}", INFO.name));

@@ -34,6 +34,10 @@ impl FilterClass for PackbitsClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match params {
             [] => Ok(Box::new(Packbits)),

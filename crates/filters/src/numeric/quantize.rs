@@ -42,6 +42,10 @@ impl FilterClass for QuantizeClass {
         &INFO
     }
 
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         let (digits, types) = match params.split_first() {
             None => (None, params),
