@@ -27,7 +27,6 @@ COPIES = {
     ("netcdf-c", "*", "open", "UnicodeDecodeError: *"): NO_UTF8,
     ("netcdf-c", "*", "open", "*Numeric conversion not representable*"): ATTRIBUTES,
     ("netcdf-c", "*", "open", "*type mismatch*"): ATTRIBUTES,
-    ("netcdf-c", "* nczarr", "open", "*NCZarr error*"): ATTRIBUTES,
     ("netcdf-c", "v2/fill/be-*", "*", "*"): SWAPPED,
     ("*", "netcdf-c/endian_*", "*be_fill", "*"): SWAPPED,
     ("netcdf-c", "v2/fill/* zarr", "*", "*"): BASE64,

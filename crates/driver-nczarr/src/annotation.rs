@@ -21,6 +21,9 @@ use crate::var::Links;
 /// What is said of a fill value that is no attribute.
 const UNWRITTEN: &str = "unwritten";
 
+/// The type of text that is stored as an object or list.
+const STRUCTURE: &str = "|J0";
+
 /// The annotation of a node.
 pub(crate) fn of<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
     attrs.get(NETCDF)?.as_object()
@@ -37,7 +40,7 @@ pub(crate) fn fits(value: &Value<'_>, recorded: &str) -> bool {
         Value::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
     };
-    if recorded == "|J0" {
+    if recorded == STRUCTURE {
         return matches!(value, Value::Array(_) | Value::Object(_));
     }
     let number = |item: &Value<'_>| item.token().is_some() && item.as_str().is_none() && item.as_bool().is_none();
@@ -225,11 +228,10 @@ pub(crate) fn needed(values: &Values, text: &str, fill: Option<NcType>, limits: 
         return None;
     }
     let value = crate::json::parse(text.as_bytes(), limits).ok()?;
-    let form = match (values, &value) {
-        (Values::Char(_), Value::Array(_) | Value::Object(_)) => attrs::Form::Structure,
-        _ => attrs::Form::Plain,
-    };
-    (attrs::read(&value, None) != *values).then(|| attrs::recorded(values, form))
+    (attrs::read(&value, None) != *values).then(|| match (values, &value) {
+        (Values::Char(_), Value::Array(_) | Value::Object(_)) => STRUCTURE.to_owned(),
+        _ => attrs::recorded(values),
+    })
 }
 
 /// A fill value of an array that is said to be char: that of text of one byte.

@@ -11,7 +11,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub(crate) use write::{Form, check, recorded, write};
+pub(crate) use write::{check, recorded, write};
 
 /// Names that NCZarr, or netCDF beneath it, keeps for itself: never listed, and no user attribute may have one.
 pub(crate) const RESERVED: &[&str] = &[

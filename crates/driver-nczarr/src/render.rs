@@ -232,11 +232,11 @@ impl ZarrDataset {
             return Ok(());
         }
         let start = out.next(name).len();
-        let form = attrs::write(values, &self.options.limits, out.out).map_err(|error| error.at(name))?;
+        attrs::write(values, &self.options.limits, out.out).map_err(|error| error.at(name))?;
         if self.annotate {
             self.annotate_type(out, name, values, start, fill);
         } else if out.beside.is_some() {
-            out.record(name, &attrs::recorded(values, form));
+            out.record(name, &attrs::recorded(values));
         }
         Ok(())
     }

@@ -8,20 +8,13 @@ use model::{ErrorKind, Result, Values};
 use crate::dtype::DType;
 use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
 
-/// How an attribute was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Numbers or texts.
-    Plain,
-    /// Text that is a JSON object or list, as that.
-    Structure,
-}
-
-/// The type to record in `_nczarr_attr` for values written in this form.
-pub(crate) fn recorded(values: &Values, form: Form) -> String {
-    let longest = match (values, form) {
-        (_, Form::Structure) => return "|J0".to_owned(),
-        (Values::String(strings), _) => strings.iter().map(|text| text.as_bytes().len()).max().unwrap_or(0),
+/// The type to record in `_nczarr_attr` for these values.
+///
+/// Text that is stored as an object or list is char like any other: `|J0`, which the documents of NCZarr have for it,
+/// netCDF-C takes for the keys of NCZarr alone, and opens no dataset that has it elsewhere.
+pub(crate) fn recorded(values: &Values) -> String {
+    let longest = match values {
+        Values::String(strings) => strings.iter().map(|text| text.as_bytes().len()).max().unwrap_or(0),
         _ => 1,
     };
     DType::attribute_name(values.nc_type(), longest)
@@ -53,13 +46,13 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Result<Form> {
+pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Result<()> {
     match values {
         Values::Char(bytes) => {
             let text = text_of(bytes)?;
             if let Some(value) = structure(text, limits) {
                 write_strict(&value, out);
-                return Ok(Form::Structure);
+                return Ok(());
             }
             write_string(text, out);
         }
@@ -77,9 +70,9 @@ pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Resul
         Values::UInt64(v) => list(v, out, integer),
         Values::Float(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_single, out)),
         Values::Double(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_float, out)),
-        other => return check(other).map(|()| Form::Plain),
+        other => return check(other),
     }
-    Ok(Form::Plain)
+    Ok(())
 }
 
 fn integer<T: Display>(value: &T, out: &mut String) {
@@ -145,8 +138,8 @@ mod tests {
     fn stored(values: &Values) -> (String, String) {
         let mut out = String::new();
         check(values).unwrap();
-        let form = write(values, &Limits::default(), &mut out).unwrap();
-        (out, recorded(values, form))
+        write(values, &Limits::default(), &mut out).unwrap();
+        (out, recorded(values))
     }
 
     #[test]
@@ -159,14 +152,14 @@ mod tests {
             ("true", "\"true\"", ">S1"),
             ("null", "\"null\"", ">S1"),
             ("\"quoted\"", "\"\\\"quoted\\\"\"", ">S1"),
-            ("[1,2,19]", "[1,2,19]", "|J0"),
-            ("{}", "{}", "|J0"),
-            ("{\"k\":1.10}", "{\"k\": 1.10}", "|J0"),
+            ("[1,2,19]", "[1,2,19]", ">S1"),
+            ("{}", "{}", ">S1"),
+            ("{\"k\":1.10}", "{\"k\": 1.10}", ">S1"),
             ("{not json", "\"{not json\"", ">S1"),
             ("[01]", "\"[01]\"", ">S1"),
             ("[NaN]", "\"[NaN]\"", ">S1"),
             ("{\"a\":1,\"a\":2}", "\"{\\\"a\\\":1,\\\"a\\\":2}\"", ">S1"),
-            ("{\"a:\":{\"b\":\"\\\":\"}}", "{\"a:\": {\"b\": \"\\\":\"}}", "|J0"),
+            ("{\"a:\":{\"b\":\"\\\":\"}}", "{\"a:\": {\"b\": \"\\\":\"}}", ">S1"),
             ("größe 日本 €", "\"größe 日本 €\"", ">S1"),
             ("a\nb\"\\", "\"a\\nb\\\"\\\\\"", ">S1"),
         ] {

@@ -179,9 +179,9 @@ pub(crate) fn legal(mut document: Json, limits: &Limits) -> Result<Json> {
     for (name, value) in members.iter().filter(|(_, value)| !value.is_strict()) {
         let values = attrs::read(value, lists::recorded(members, name));
         let mut text = String::new();
-        let form = attrs::write(&values, limits, &mut text).map_err(|error| error.at(name))?;
+        attrs::write(&values, limits, &mut text).map_err(|error| error.at(name))?;
         let value = json::parse(text.as_bytes(), limits)?;
-        news.push((name.to_owned(), value, attrs::recorded(&values, form)));
+        news.push((name.to_owned(), value, attrs::recorded(&values)));
     }
     for (name, value, recorded) in news {
         if let Some(Json::Object(beside)) = members.get_mut(NCZARR_ATTR)
