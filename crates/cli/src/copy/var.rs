@@ -260,7 +260,9 @@ impl Work<'_> {
             let asked = self.wanted.layout.filters(id);
             // As one list, in which a filter may be twice.
             let mut filters = Vec::new();
-            let exact = made.form != Form::Same || var.stored_type.is_some() || self.wanted.exact.contains(&id);
+            // Truth values are bytes in the copy too.
+            let foreign = var.stored_type.as_deref().is_some_and(|stored| stored != "|b1");
+            let exact = made.form != Form::Same || foreign || self.wanted.exact.contains(&id);
             for filter in asked.unwrap_or(&var.filters) {
                 if asked.is_none() && exact && exact::is_lossy(self.wanted.registry, filter) {
                     let why = exact::why().at(format_args!("filter {}", filter.name));

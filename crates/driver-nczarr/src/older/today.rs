@@ -8,13 +8,13 @@
 use std::borrow::Cow;
 
 use dispatch::{Key, Limits};
-use model::{NcType, Result};
+use model::{ErrorKind, NcType, Result};
 
 use super::{Defects, Generation, NCZARR, NCZATTR, NCZGROUP};
 use crate::attrs::{self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};
 use crate::dtype::{DType, Kind};
 use crate::fetch::{Source, read};
-use crate::json::{self, Json, Members, Value};
+use crate::json::{self, Json, Members, Object, Value};
 use crate::lists;
 use crate::tree::RawRoot;
 
@@ -172,11 +172,17 @@ fn today_attrs<'t>(documents: Documents<'_, 't>, ours: Vec<(&'static str, Value<
 /// Attributes of today's style with values that are legal JSON, and are read as before.
 ///
 /// # Errors
-/// What a value is that cannot be written.
+/// What a value is that cannot be written; a key of NCZarr's that is no legal JSON.
 pub(crate) fn legal(mut document: Json, limits: &Limits) -> Result<Json> {
     let Json::Object(members) = &mut document else { return Ok(document) };
+    if let Some(beside) = members.get_mut(NCZARR_ATTR) {
+        drop_odd_types(beside);
+    }
     let mut news = Vec::new();
     for (name, value) in members.iter().filter(|(_, value)| !value.is_strict()) {
+        if [NCZARR_SUPERBLOCK, NCZARR_GROUP, NCZARR_ARRAY, NCZARR_ATTR].contains(&name) {
+            return Err(ErrorKind::NcZarr.context(format!("member \"{name}\": no legal JSON")));
+        }
         let values = attrs::read(value, lists::recorded(members, name));
         let mut text = String::new();
         attrs::write(&values, limits, &mut text).map_err(|error| error.at(name))?;
@@ -192,6 +198,22 @@ pub(crate) fn legal(mut document: Json, limits: &Limits) -> Result<Json> {
         members.insert(name, value);
     }
     Ok(document)
+}
+
+/// Drops what is no legal JSON beside the attributes: as a type it is none.
+fn drop_odd_types(beside: &mut Json) {
+    let Json::Object(beside) = beside else { return };
+    let odd = |members: &Object| -> Vec<String> {
+        members.iter().filter(|(_, value)| !value.is_strict()).map(|(name, _)| name.to_owned()).collect()
+    };
+    if let Some(Json::Object(types)) = beside.get_mut("types") {
+        for name in odd(types) {
+            types.remove(&name);
+        }
+    }
+    for name in odd(beside) {
+        beside.remove(&name);
+    }
 }
 
 /// A recorded type as it is spelled today: older ones are numbers of types, or have another word for char.

@@ -411,3 +411,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_recorded_type_that_is_no_json_is_no_loss_of_the_others() {
+    for (name, key, from, to) in [
+        ("old480_atts", "month/.nczattr", "\"a_uint\": \"9\"", "\"a_uint\": NaN"),
+        ("old492_jsonatts", ".zattrs", "\"types\": {", "\"types\": {\"more\": [NaN], "),
+    ] {
+        let map = TestMap::sample(name);
+        let text = map.text(key);
+        assert!(text.contains(from), "{name}: {text}");
+        map.put(key, text.replacen(from, to, 1).as_bytes());
+        let d = open_rw(&map);
+        let expected = told(&d.model().snapshot());
+        add(&*d).unwrap();
+        d.close().unwrap();
+        let after = open(&map).unwrap();
+        let added =
+            |told: String| told.lines().filter(|line| !line.contains("added")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(added(told(&after.model().snapshot())), added(expected), "{name}");
+    }
+}
