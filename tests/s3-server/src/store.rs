@@ -1,0 +1,53 @@
+//! The objects: [`Store`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+/// One object.
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    pub(crate) bytes: Arc<[u8]>,
+    /// With its quotes.
+    pub(crate) etag: String,
+}
+
+impl Object {
+    /// Equal bytes have equal marks, as S3's have.
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        let digest = Sha256::digest(&bytes);
+        Self { etag: format!("\"{}\"", hex(&digest[..16])), bytes: bytes.into() }
+    }
+}
+
+/// One bucket.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket {
+    pub(crate) objects: BTreeMap<String, Object>,
+    /// Who has no signature may read and write.
+    pub(crate) anonymous: bool,
+    /// A plain web server's folder: read by everybody, never listed, never written.
+    pub(crate) web: bool,
+}
+
+/// An upload that has begun.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) parts: BTreeMap<u32, Object>,
+}
+
+/// All there is.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub(crate) buckets: BTreeMap<String, Bucket>,
+    pub(crate) uploads: BTreeMap<String, Upload>,
+    pub(crate) begun: u64,
+}
+
+/// Bytes as digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
