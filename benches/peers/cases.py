@@ -138,7 +138,7 @@ def append(count):
 def archives(arrays):
     for codec in ("none", "zstd3"):
         array = dict(arrays["v2", codec, "64"], store="zip")
-        yield Case(f"zip-write/v2/{codec}", "zip", dict(array, op="write"), ["zarr-python"])
+        yield Case(f"zip-write/v2/{codec}", "zip", dict(array, op="write"), ["zarr-python", "zarr-zarrs"])
         yield Case(f"zip-read/v2/{codec}", "zip", dict(array, op="read"), ZARR, array)
         yield Case(f"zip-elem/v2/{codec}", "zip", dict(array, op="elem", count=100), ZARR, array)
 

@@ -40,6 +40,11 @@ class ZarrPython:
         warnings.simplefilter("ignore")
         self.zarr, self.job, self.version = zarr, job, 2 if job.format == "v2" else 3
         self.filters, self.compressors = self.codecs()
+        self.zipped = job.store == "zip"
+
+    def target(self, mode):
+        """The store for zarr: a directory's path, or an archive whose members are stored as they are."""
+        return self.zarr.storage.ZipStore(self.job.path, mode=mode, compression=0) if self.zipped else self.job.path
 
     def codecs(self):
         codec, item = self.job.codec, self.job.stored.itemsize
@@ -66,43 +71,54 @@ class ZarrPython:
             extra["dimension_names"] = dims(shape)
         else:
             extra["attributes"] = {"_ARRAY_DIMENSIONS": dims(shape)}
-        root = self.zarr.create_group(store=self.job.path, zarr_format=self.version, overwrite=True)
+        self.store = self.target("w")
+        root = self.zarr.create_group(store=self.store, zarr_format=self.version, overwrite=not self.zipped)
         return root.create_array("v", shape=shape, chunks=self.job.chunks, dtype=self.job.stored, fill_value=0,
                                  compressors=self.compressors, **extra)
 
     def write(self, data):
         self.create(self.job.shape)[...] = data
+        if self.zipped:
+            # There is no directory in it before.
+            self.store.close()
 
     def open(self, cache=0):
+        if self.zipped:
+            return self.zarr.open_array(self.target("r"), path="v", mode="r", zarr_format=self.version)
         return self.zarr.open_array(os.path.join(self.job.path, "v"), mode="r", zarr_format=self.version)
 
     def read(self, array, selection):
         return array[selection]
 
     def append_all(self, data, count):
+        if self.zipped:
+            raise Skip("members of an archive are not replaced")
         array = self.create((0,) + self.job.shape[1:])
         for i in range(count):
             array.append(data[i:i + 1])
 
     def list_keys(self):
         import asyncio
-        group = self.zarr.open_group(self.job.path, mode="r", zarr_format=self.version)
+        group = self.zarr.open_group(self.target("r"), mode="r", zarr_format=self.version)
 
         async def count():
             return sum([is_chunk(key) async for key in group.store.list_prefix("v/")])
         return asyncio.run(count())
 
     def meta_write(self):
-        root = self.zarr.create_group(store=self.job.path, zarr_format=self.version, overwrite=True)
+        store = self.target("w")
+        root = self.zarr.create_group(store=store, zarr_format=self.version, overwrite=not self.zipped)
         for i in range(self.job.nvars):
             extra = {"dimension_names": ["x"]} if self.version == 3 else {}
             root.create_array("v%05d" % i, shape=(10,), chunks=(10,), dtype="f4", fill_value=0, compressors=None,
                               attributes=attributes(i), **extra)
         if self.job.consolidated:
-            self.zarr.consolidate_metadata(self.job.path, zarr_format=self.version)
+            self.zarr.consolidate_metadata(store, zarr_format=self.version)
+        if self.zipped:
+            store.close()
 
     def meta_open(self):
-        group = self.zarr.open_group(self.job.path, mode="r", zarr_format=self.version,
+        group = self.zarr.open_group(self.target("r"), mode="r", zarr_format=self.version,
                                      use_consolidated=self.job.consolidated)
         return sum(len(array.attrs) * 1000 + array.shape[0] for _, array in group.arrays())
 
@@ -125,6 +141,8 @@ class TensorStore:
         return self.ts.Context(settings)
 
     def store(self, below):
+        if self.job.store == "zip":
+            return {"driver": "zip", "base": {"driver": "file", "path": self.job.path}, "path": below}
         return {"driver": "file", "path": os.path.join(self.job.path, below)}
 
     def metadata(self, shape):
@@ -157,6 +175,8 @@ class TensorStore:
                 "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(grid)}}}
 
     def root(self):
+        if self.job.store == "zip":
+            raise Skip("archives are only read")
         os.makedirs(self.job.path, exist_ok=True)
         two = self.job.format == "v2"
         with open(os.path.join(self.job.path, ".zgroup" if two else "zarr.json"), "w") as file:
@@ -227,6 +247,8 @@ class NetCDF4:
     def __init__(self, job):
         if job.format in ("v3", "v3s"):
             raise Skip("Zarr V2 only")
+        if job.store != "file":
+            raise Skip("this build of netcdf-c has no map for archives")
         import netCDF4
         self.netcdf, self.job = netCDF4, job
 

@@ -205,8 +205,8 @@ def do(job, library):
 def main():
     job = arguments()
     try:
-        if job.store != "file":
-            raise Skip(f"store {job.store}")
+        if job.store not in ("file", "zip") or (job.store == "zip" and job.format in ("h5", "cdf5")):
+            raise Skip(f"store {job.store} for format {job.format}")
         line = do(job, ADAPTERS[job.peer](job))
     except Skip as why:
         line = {"skip": str(why)}

@@ -4,6 +4,7 @@
 mod job;
 mod measure;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use zarrs::storage::{
     ListableStorageTraits as _, ReadableListableStorageTraits, ReadableStorageTraits, StoreKey, StorePrefix,
     WritableStorageTraits as _,
 };
+use zarrs_zip::ZipStorageAdapter;
 
 use job::{Failure, Job};
 use measure::Clock;
@@ -34,8 +36,10 @@ fn main() {
 }
 
 fn run(job: &Job) -> Result<Value, Failure> {
-    if job.text("store", "file") != "file" {
-        return Err("store".into());
+    match (job.text("store", "file"), job.text("op", "")) {
+        ("file", _) | ("zip", "read" | "conv" | "vars" | "elem" | "row" | "box" | "series" | "open" | "list" | "meta_open") => {}
+        ("zip", _) => return Err("archives are only read".into()),
+        (store, _) => return Err(format!("store {store}").into()),
     }
     let threads = usize::try_from(job.number("threads", 0)?)?;
     if threads > 0 {
@@ -63,9 +67,21 @@ fn store(job: &Job) -> Result<Arc<FilesystemStore>, Failure> {
     Ok(Arc::new(FilesystemStore::new(job.text("path", ""))?))
 }
 
+/// What is there, for reading.
+fn source(job: &Job) -> Result<Arc<dyn ReadableListableStorageTraits>, Failure> {
+    if job.text("store", "file") != "zip" {
+        return Ok(store(job)?);
+    }
+    let path = Path::new(job.text("path", ""));
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Err("no archive".into());
+    };
+    let folder = Arc::new(FilesystemStore::new(folder)?);
+    Ok(Arc::new(ZipStorageAdapter::new(folder, StoreKey::new(name)?)?))
+}
+
 fn open(job: &Job) -> Result<Opened, Failure> {
-    let store: Arc<dyn ReadableListableStorageTraits> = store(job)?;
-    Ok(Array::open(store, "/v")?)
+    Ok(Array::open(source(job)?, "/v")?)
 }
 
 /// A new store with a root group in place of what was there.
@@ -156,7 +172,7 @@ fn access(job: &Job) -> Result<Value, Failure> {
             }
         }
         "warm" => {
-            let store: Arc<dyn ReadableStorageTraits> = store(job)?;
+            let store: Arc<dyn ReadableStorageTraits> = source(job)?;
             let array = Arc::new(Array::open(store, "/v")?);
             let cache = kept.insert(ChunkCacheDecodedLruSizeLimit::new(array, job.number("cache", 256 << 20)?));
             let options = CodecOptions::default();
@@ -242,7 +258,7 @@ fn append(job: &Job) -> Result<Value, Failure> {
 
 fn list(job: &Job) -> Result<Value, Failure> {
     let clock = Clock::start();
-    let keys = store(job)?.list_prefix(&StorePrefix::new("v/")?)?;
+    let keys = source(job)?.list_prefix(&StorePrefix::new("v/")?)?;
     let is_chunk = |key: &&StoreKey| {
         let name = key.as_str().rsplit('/').next().unwrap_or_default();
         !name.starts_with('.') && name != "zarr.json"
@@ -268,7 +284,7 @@ fn write_metadata(job: &Job) -> Result<Value, Failure> {
 
 fn open_metadata(job: &Job) -> Result<Value, Failure> {
     let clock = Clock::start();
-    let store: Arc<dyn ReadableListableStorageTraits> = store(job)?;
+    let store = source(job)?;
     let mut sum = 0;
     for node in Group::open(store.clone(), "/")?.children(false)? {
         if let NodeMetadata::Array(metadata) = node.metadata().clone() {
