@@ -26,6 +26,34 @@ const NEAR: usize = 4;
 /// So many bytes of the document are read by one thread at a time.
 const PIECE: usize = 16 << 10;
 
+/// A document in it, known to be legal JSON.
+#[derive(Debug)]
+pub(crate) enum Document<'t> {
+    /// Not read yet.
+    Text(&'t str),
+    Read(Value<'t>),
+}
+
+impl<'t> Document<'t> {
+    /// The document, read.
+    ///
+    /// # Errors
+    /// None: it was looked at before, with limits that were stricter.
+    pub(crate) fn value(&self, limits: &Limits) -> Result<Cow<'_, Value<'t>>> {
+        match self {
+            Self::Text(text) => json::read_text(text, limits).map(Cow::Owned),
+            Self::Read(value) => Ok(Cow::Borrowed(value)),
+        }
+    }
+
+    fn is_object(&self) -> bool {
+        match self {
+            Self::Text(text) => text.starts_with('{'),
+            Self::Read(value) => value.as_object().is_some(),
+        }
+    }
+}
+
 /// Documents by key.
 #[derive(Debug)]
 pub(crate) struct Consolidated<'t> {
@@ -62,7 +90,9 @@ impl<'t> Consolidated<'t> {
         let mut documents = match documents {
             Some(documents) => documents,
             None => match members.remove("metadata") {
-                Some(Value::Object(documents)) => documents.into_list(),
+                Some(Value::Object(documents)) => {
+                    documents.into_list().into_iter().map(|(key, value)| (key, Document::Read(value))).collect()
+                }
                 other => {
                     let found = other.as_ref().map_or("nothing", Value::kind);
                     return Err(
@@ -80,13 +110,13 @@ impl<'t> Consolidated<'t> {
     }
 
     /// The document of a key.
-    pub(crate) fn document(&self, key: &Key) -> Option<&Value<'t>> {
+    pub(crate) fn document(&self, key: &Key) -> Option<&Document<'t>> {
         let mut anywhere = usize::MAX;
         self.document_near(key, &mut anywhere)
     }
 
     /// The document of a key that is probably at `place` or right behind it; then `place` is where it was found.
-    pub(crate) fn document_near(&self, key: &Key, place: &mut usize) -> Option<&Value<'t>> {
+    pub(crate) fn document_near(&self, key: &Key, place: &mut usize) -> Option<&Document<'t>> {
         let key = key.as_str();
         let near = place.saturating_add(NEAR).min(self.documents.len());
         let found = self.documents.get(*place..near).and_then(|near| near.iter().position(|(have, _)| **have == *key));
@@ -112,8 +142,9 @@ impl<'t> Consolidated<'t> {
 }
 
 /// Checks one document and its key. `checked` is memory for it.
-fn check(key: &str, document: &Value<'_>, checked: &mut Key, limits: &Limits) -> Result<()> {
-    if document.as_object().is_none() {
+fn check(key: &str, document: &Document<'_>, checked: &mut Key, limits: &Limits) -> Result<()> {
+    if !document.is_object() {
+        let document = document.value(limits)?;
         let found = document.kind();
         return Err(
             ErrorKind::ZarrMeta.context(format!("member \"metadata\": {key:?}: expected an object, found {found}"))
@@ -137,7 +168,7 @@ fn check(key: &str, document: &Value<'_>, checked: &mut Key, limits: &Limits) ->
 }
 
 /// Documents by key.
-type Documents<'t> = Vec<(Cow<'t, str>, Value<'t>)>;
+type Documents<'t> = Vec<(Cow<'t, str>, Document<'t>)>;
 
 /// Reads an object one of whose members is `metadata`, the members of that on as many threads as there are, and gives
 /// it apart from the others; `None` if the text is anything else, or breaks a limit. A thread reads about `piece` bytes at
@@ -160,7 +191,7 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
             let piece = piece?;
             (end, closed) = (piece.end, piece.closed);
             values = values.saturating_add(piece.values);
-            documents.extend(piece.members);
+            documents.extend(piece.members.into_iter().map(|(key, text)| (key, Document::Text(text))));
         }
         closed.then_some(end)
     })?;
@@ -237,7 +268,11 @@ mod tests {
     /// What is read in parts, put together.
     fn together(document: &str, piece: usize) -> Option<Members<'_>> {
         let (mut members, documents) = split(document, &Limits::default(), piece)?;
-        members.insert("metadata", Value::Object(documents.into_iter().collect()));
+        let mut all = Members::new();
+        for (key, document) in documents {
+            all.insert(key, document.value(&Limits::default()).unwrap().into_owned());
+        }
+        members.insert("metadata", Value::Object(all));
         Some(members)
     }
 
@@ -249,7 +284,7 @@ mod tests {
             order in prop::collection::vec(any::<prop::sample::Index>(), 20),
             looks in prop::collection::vec(("[a-c]{1,3}", 0usize..25), 1..30),
         ) {
-            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Value::Null)).collect();
+            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Document::Read(Value::Null))).collect();
             for i in 1..documents.len() {
                 let other = order[i % order.len()].index(documents.len());
                 documents.swap(i, other);

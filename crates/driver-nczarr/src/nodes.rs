@@ -4,13 +4,14 @@
 //! variable. From consolidated metadata in as many pieces as there are threads. What a group's documents mean, and in
 //! which order nodes come, is `tree`'s business.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, ReadJob, ReadTicket, Version};
+use dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version};
 use model::{Error, ErrorKind, Result};
 
-use crate::consolidated::Consolidated;
+use crate::consolidated::{Consolidated, Document};
 use crate::fetch::{Fetched, Source, read, ticket};
 use crate::json::{self, Members, Value};
 use crate::older::today::{self, Documents};
@@ -152,35 +153,68 @@ impl Source<'_> {
         let keys: Vec<Key> = omitted.iter().map(|(_, key)| key.clone()).collect();
         let read = read(self.map, &keys, self.limits);
         let stored: Vec<((usize, usize), Fetched)> = omitted.into_iter().map(|(place, _)| place).zip(read).collect();
-        // Where each step's last document was.
-        let last: Vec<AtomicUsize> = (0..places.len().div_ceil(STEP)).map(|_| AtomicUsize::new(usize::MAX)).collect();
-        parallel::each(places.len(), STEP, |i| {
-            let (place, mut key) = (&places[i], Key::root());
-            let mut near = last[i / STEP].load(Ordering::Relaxed);
-            let names: &[&str] = match place.want {
-                Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
-                want => self.documents(want, reading.generation),
-            };
-            let mut found: [Outcome<&Value<'_>>; MOST] = [const { Ok(None) }; MOST];
-            for (j, name) in names.iter().enumerate() {
-                if *name == ZGROUP && place.want == Want::Any && matches!(found[0], Ok(Some(_))) {
-                    break;
-                }
-                found[j] = match find(place, name, &mut key, &mut near) {
-                    Some(document) => Ok(Some(document)),
-                    None => match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
-                        Ok(at) => stored[at].1.as_ref().map(Option::as_ref).map_err(Error::clone),
-                        Err(_) => Ok(None),
-                    },
+        let answer = |i: usize, j: usize| match stored.binary_search_by_key(&(i, j), |(place, _)| *place) {
+            Ok(at) => stored[at].1.as_ref().map(|document| document.as_ref().map(Cow::Borrowed)).map_err(Error::clone),
+            Err(_) => Ok(None),
+        };
+        let steps = parallel::each(places.len().div_ceil(STEP), 1, |step| {
+            let (mut key, mut near, mut last) = (Key::root(), usize::MAX, Last::new());
+            let here = (places.iter().enumerate()).skip(step * STEP).take(STEP);
+            here.map(|(i, place)| {
+                let names: &[&str] = match place.want {
+                    Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
+                    want => self.documents(want, reading.generation),
                 };
-            }
-            last[i / STEP].store(near, Ordering::Relaxed);
-            node(place, names, found, reading)
-        })
+                let mut values: [Outcome<Cow<'_, Value<'_>>>; MOST] = [const { Ok(None) }; MOST];
+                let mut repeated = None;
+                for (j, name) in names.iter().enumerate() {
+                    if *name == ZGROUP && place.want == Want::Any && repeated.is_some() {
+                        break;
+                    }
+                    values[j] = match find(place, name, &mut key, &mut near) {
+                        Some(document) if *name == ZARRAY => last.read(document, self.limits).map(|()| {
+                            repeated = Some(j);
+                            None
+                        }),
+                        Some(document) => document.value(self.limits).map(Some),
+                        None => answer(i, j),
+                    };
+                }
+                let mut found =
+                    values.each_ref().map(|value| value.as_ref().map(Option::as_deref).map_err(Error::clone));
+                if let Some(j) = repeated {
+                    found[j] = Ok(Some(&*last.value));
+                }
+                node(place, names, found, reading)
+            })
+            .collect::<Vec<_>>()
+        });
+        steps.into_iter().flatten().collect()
     }
 }
 
 type Outcome<T> = Result<Option<T>>;
+
+/// The document that was read last: those of arrays are often the same, one after another.
+struct Last<'d, 't> {
+    text: &'t str,
+    value: Cow<'d, Value<'t>>,
+}
+
+impl<'d, 't> Last<'d, 't> {
+    fn new() -> Self {
+        Self { text: "", value: Cow::Owned(Value::Null) }
+    }
+
+    fn read(&mut self, document: &'d Document<'t>, limits: &Limits) -> Result<()> {
+        match document {
+            Document::Text(text) if *text == self.text => {}
+            Document::Text(text) => (self.value, self.text) = (document.value(limits)?, text),
+            Document::Read(_) => (self.value, self.text) = (document.value(limits)?, ""),
+        }
+        Ok(())
+    }
+}
 
 /// What the documents of a place make, the ones of these names.
 fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {

@@ -48,11 +48,15 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         Some(document) => {
             let consolidated =
                 Consolidated::read(document, limits).map_err(|error| consolidated_error(error.at(ZMETADATA)))?;
-            let document = |name: &str| Some(consolidated.document(&Key::new(name).ok()?)?.clone().into_owned());
+            let document = |name: &str| -> Result<_> {
+                let found = consolidated.document(&Key::new(name)?);
+                let read = found.map(|document| document.value(limits)).transpose()?;
+                Ok(read.map(|value| value.into_owned().into_owned()))
+            };
             let root = RawRoot {
-                zgroup: document(ZGROUP),
-                attrs: document(ZATTRS),
-                zarray: document(ZARRAY),
+                zgroup: document(ZGROUP)?,
+                attrs: document(ZATTRS)?,
+                zarray: document(ZARRAY)?,
                 ..RawRoot::default()
             };
             source.consolidated = Some(consolidated);

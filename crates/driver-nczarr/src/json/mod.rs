@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 pub(crate) use members::Members;
 pub(crate) use number::{float, integer, single};
-pub(crate) use parse::{Room, parse, read, text_of};
+pub(crate) use parse::{Room, parse, read, read_text, text_of};
 pub(crate) use pieces::{around, members};
 pub(crate) use write::{quote, text, write_list, write_name, write_number, write_strict, write_string};
 

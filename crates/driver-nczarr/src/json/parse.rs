@@ -28,7 +28,11 @@ pub(crate) fn parse(document: &[u8], limits: &Limits) -> Result<Json> {
 /// # Errors
 /// [`ErrorKind::NcZarr`] with the position and what was expected there, also when a limit is exceeded.
 pub(crate) fn read<'t>(document: &'t [u8], limits: &Limits) -> Result<Value<'t>> {
-    let text = text_of(document, limits)?;
+    read_text(text_of(document, limits)?, limits)
+}
+
+/// Reads a document whose text is known; otherwise as [`read`].
+pub(crate) fn read_text<'t>(text: &'t str, limits: &Limits) -> Result<Value<'t>> {
     let mut parser = Parser { text, at: 0, room: Room::of(limits) };
     let value = parser.value()?;
     match parser.peek() {
@@ -85,50 +89,125 @@ pub(super) struct Parser<'t> {
     pub(super) room: Room,
 }
 
+/// What becomes of values as they are read.
+trait Make<'t> {
+    type Value;
+    type Items: Default;
+    type Members: Default;
+
+    fn leaf(value: Value<'t>) -> Self::Value;
+    fn item(items: &mut Self::Items, value: Self::Value);
+    fn member(members: &mut Self::Members, name: Cow<'t, str>, value: Self::Value);
+    fn array(items: Self::Items) -> Self::Value;
+    fn object(members: Self::Members) -> Self::Value;
+}
+
+/// A tree is made of them.
+struct Tree;
+
+impl<'t> Make<'t> for Tree {
+    type Value = Value<'t>;
+    type Items = Vec<Value<'t>>;
+    type Members = Members<'t>;
+
+    fn leaf(value: Value<'t>) -> Value<'t> {
+        value
+    }
+
+    fn item(items: &mut Vec<Value<'t>>, value: Value<'t>) {
+        items.push(value);
+    }
+
+    fn member(members: &mut Members<'t>, name: Cow<'t, str>, value: Value<'t>) {
+        members.insert(name, value);
+    }
+
+    fn array(items: Vec<Value<'t>>) -> Value<'t> {
+        Value::Array(items)
+    }
+
+    fn object(members: Members<'t>) -> Value<'t> {
+        Value::Object(members)
+    }
+}
+
+/// They are only looked at.
+struct Nothing;
+
+impl<'t> Make<'t> for Nothing {
+    type Value = ();
+    type Items = ();
+    type Members = ();
+
+    fn leaf(_: Value<'t>) {}
+    fn item((): &mut (), (): ()) {}
+    fn member((): &mut (), _: Cow<'t, str>, (): ()) {}
+    fn array((): ()) {}
+    fn object((): ()) {}
+}
+
 /// A list or object that is still open.
-enum Open<'t> {
-    Array(Vec<Value<'t>>),
+enum Open<'t, M: Make<'t>> {
+    Array(M::Items),
     /// With the name whose value comes next.
-    Object(Members<'t>, Cow<'t, str>),
+    Object(M::Members, Cow<'t, str>),
 }
 
 impl<'t> Parser<'t> {
     /// A value.
     pub(super) fn value(&mut self) -> Result<Value<'t>> {
-        let mut open: Vec<Open<'t>> = Vec::with_capacity(4);
+        self.make::<Tree>()
+    }
+
+    /// The text of a value, which [`Parser::value`] would read as well.
+    pub(super) fn skip(&mut self) -> Result<&'t str> {
+        self.peek();
+        let from = self.at;
+        self.make::<Nothing>()?;
+        Ok(&self.text[from..self.at])
+    }
+
+    /// Goes over a value that was read before, of so many values in all.
+    pub(super) fn again(&mut self, text: &str, values: u64) -> Result<()> {
+        self.at += text.len();
+        self.count(values)
+    }
+
+    fn make<M: Make<'t>>(&mut self) -> Result<M::Value> {
+        let mut open: Vec<Open<'t, M>> = Vec::with_capacity(4);
         loop {
             // A value, or the start of one.
             let mut value = match self.peek() {
-                Some(b'"') => Value::String(self.string()?),
+                Some(b'"') => M::leaf(Value::String(self.string()?)),
                 Some(b'[') => {
                     self.enter(open.len())?;
                     if self.take(b']') {
-                        Value::Array(Vec::new())
+                        M::array(M::Items::default())
                     } else {
-                        open.push(Open::Array(Vec::new()));
+                        open.push(Open::Array(M::Items::default()));
                         continue;
                     }
                 }
                 Some(b'{') => {
                     self.enter(open.len())?;
                     if self.take(b'}') {
-                        Value::Object(Members::new())
+                        M::object(M::Members::default())
                     } else {
                         let name = self.name()?;
-                        open.push(Open::Object(Members::new(), name));
+                        open.push(Open::Object(M::Members::default(), name));
                         continue;
                     }
                 }
-                Some(_) => self.bare()?,
+                Some(_) => M::leaf(self.bare()?),
                 None => return Err(self.error("a value")),
             };
-            self.count()?;
+            self.count(1)?;
             // It closes as many lists and objects as end here.
             loop {
                 match open.last_mut() {
                     None => return Ok(value),
                     Some(Open::Array(items)) => {
-                        items.push(value);
+                        M::item(items, value);
                         match self.peek() {
                             Some(b',') => {
                                 self.at += 1;
@@ -137,10 +216,10 @@ impl<'t> Parser<'t> {
                             Some(b']') => self.at += 1,
                             _ => return Err(self.error("',' or ']'")),
                         }
-                        value = Value::Array(std::mem::take(items));
+                        value = M::array(std::mem::take(items));
                     }
                     Some(Open::Object(members, name)) => {
-                        members.insert(std::mem::take(name), value);
+                        M::member(members, std::mem::take(name), value);
                         match self.peek() {
                             Some(b',') => {
                                 self.at += 1;
@@ -150,7 +229,7 @@ impl<'t> Parser<'t> {
                             Some(b'}') => self.at += 1,
                             _ => return Err(self.error("',' or '}'")),
                         }
-                        value = Value::Object(std::mem::take(members));
+                        value = M::object(std::mem::take(members));
                     }
                 }
                 open.pop();
@@ -187,8 +266,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn count(&mut self) -> Result<()> {
-        self.room.values += 1;
+    fn count(&mut self, more: u64) -> Result<()> {
+        self.room.values = self.room.values.saturating_add(more);
         if self.room.values > self.room.most_values {
             let most = self.room.most_values;
             return Err(ErrorKind::NcZarr.context(format!("byte {}: more than {most} values", self.at)));

@@ -2,16 +2,18 @@
 //!
 //! A piece is read like the whole, from where a member begins to where another one does. That the pieces meet makes the
 //! whole the same as if it had been read at once, wherever they were cut: the reader keeps nothing from one member of an
-//! object to the next.
+//! object to the next. Of a piece no tree is made: what a long document holds is looked at once, and read where it is
+//! needed.
 
 use std::borrow::Cow;
 
+use super::Members;
 use super::parse::{Parser, Room};
-use super::{Members, Value};
 
 /// Some members, one after another.
 pub(crate) struct Piece<'t> {
-    pub(crate) members: Vec<(Cow<'t, str>, Value<'t>)>,
+    /// With the texts of their values, which are legal.
+    pub(crate) members: Vec<(Cow<'t, str>, &'t str)>,
     /// Where the next member begins, or what follows the object.
     pub(crate) end: usize,
     /// Whether the object ends here.
@@ -24,9 +26,29 @@ pub(crate) struct Piece<'t> {
 pub(crate) fn members<'t>(text: &'t str, from: usize, until: usize, room: Room) -> Option<Piece<'t>> {
     let mut parser = Parser { text, at: from, room };
     let mut members = Vec::new();
+    // The last two objects, and how many values they are: those of arrays are often the same.
+    let mut before: [(&str, u64); 2] = [("", 0); 2];
     loop {
         let name = parser.name().ok()?;
-        members.push((name, parser.value().ok()?));
+        parser.peek()?;
+        let rest = &text[parser.at..];
+        let same = before.iter().find(|(same, _)| !same.is_empty() && rest.starts_with(same));
+        let value = match same {
+            Some(&(same, values)) => {
+                parser.again(same, values).ok()?;
+                same
+            }
+            None => {
+                let values = parser.room.values;
+                let value = parser.skip().ok()?;
+                // Where an object ends it says itself, whatever follows.
+                if value.starts_with('{') {
+                    before = [before[1], (value, parser.room.values - values)];
+                }
+                value
+            }
+        };
+        members.push((name, value));
         let closed = match parser.peek()? {
             b',' => false,
             b'}' => true,
