@@ -138,7 +138,7 @@ impl Kind {
         let packed = matches!(element, Element::Packed { .. });
         let line = dims.last().filter(|dim| number && !dim.unlimited);
         let line = line.and_then(|dim| usize::try_from(dim.len.load(Ordering::Acquire)).ok());
-        let grid = Grid::new(dims, chunk_shape, order, held, &options.limits)?;
+        let grid = Grid::new(dims, chunk_shape, &order, held, &options.limits)?;
         let elems = grid.elems;
         let elements = match &element {
             Element::Number { ty, big_endian } => ItemType::of(*ty, *big_endian),

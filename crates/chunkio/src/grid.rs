@@ -65,7 +65,7 @@ impl Grid {
     pub(crate) fn new(
         dims: Vec<ArrayDim>,
         chunk: Vec<u64>,
-        order: Order,
+        order: &Order,
         item: usize,
         limits: &Limits,
     ) -> Result<Self> {
@@ -87,22 +87,18 @@ impl Grid {
         let bytes = elems.checked_mul(item as u64).filter(|&n| n <= limits.chunk).ok_or_else(too_large)?;
         let elems = usize::try_from(bytes).map_err(|_| too_large())? / item;
 
+        let axes = order.axes(rank);
+        if axes.len() != rank || Order::of(&axes).is_none() {
+            return Err(ErrorKind::Inval.context(format!("an order of the dimensions {axes:?} for {rank} of them")));
+        }
         let mut strides = vec![1; rank];
         let mut step = 1;
-        // The product of all lengths fits, so that of some of them does.
-        let mut place = |dim: usize| {
+        for &dim in axes.iter().rev() {
             strides[dim] = step;
+            // The product of all lengths fits, so that of some of them does.
             step *= chunk[dim] as usize;
-        };
-        match order {
-            Order::C => (0..rank).rev().for_each(&mut place),
-            Order::F => (0..rank).for_each(&mut place),
         }
-        let fastest = match order {
-            Order::C => chunk.last(),
-            Order::F => chunk.first(),
-        };
-        let row = fastest.map_or(1, |&len| len as usize);
+        let row = axes.last().map_or(1, |&dim| chunk[dim] as usize);
         let step = |(&len, &stride): (&u64, &usize)| Step { by: Divisor::new(len), stride };
         let steps = chunk.iter().zip(&strides).map(step).collect();
         Ok(Self { dims, chunk, strides, steps, elems, row })
@@ -176,19 +172,36 @@ mod tests {
     #[test]
     fn strides_follow_the_order() {
         let limits = Limits::default();
-        let c = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], Order::C, 8, &limits).unwrap();
+        let c = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], &Order::C, 8, &limits).unwrap();
         assert_eq!((c.strides, c.elems, c.row), (vec![12, 4, 1], 24, 4));
-        let f = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], Order::F, 8, &limits).unwrap();
+        let f = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], &Order::F, 8, &limits).unwrap();
         assert_eq!((f.strides, f.elems, f.row), (vec![1, 2, 6], 24, 2));
-        let scalar = Grid::new(vec![], vec![], Order::C, 8, &limits).unwrap();
+        let mixed = Order::of(&[1, 2, 0]).unwrap();
+        let mixed = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], &mixed, 8, &limits).unwrap();
+        assert_eq!((mixed.strides, mixed.elems, mixed.row), (vec![1, 8, 2], 24, 2));
+        let wrong = Order::Permuted([0, 0, 1].into());
+        let error = Grid::new(dims(&[10, 10, 10]), vec![2, 3, 4], &wrong, 8, &limits).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Inval);
+        let scalar = Grid::new(vec![], vec![], &Order::C, 8, &limits).unwrap();
         assert_eq!((scalar.elems, scalar.row), (1, 1));
+    }
+
+    #[test]
+    fn an_order_names_each_dimension_once() {
+        assert_eq!(Order::of(&[]), Some(Order::C));
+        assert_eq!(Order::of(&[0, 1, 2]), Some(Order::C));
+        assert_eq!(Order::of(&[2, 1, 0]), Some(Order::F));
+        assert_eq!(Order::of(&[0, 2, 1]).map(|order| order.axes(3)), Some(vec![0, 2, 1]));
+        for wrong in [&[0, 0][..], &[1], &[0, 2], &[usize::MAX]] {
+            assert_eq!(Order::of(wrong), None, "{wrong:?}");
+        }
     }
 
     #[test]
     fn sizes_are_checked_before_anything_else() {
         let limits = Limits::default();
         let kind = |shape: &[u64], chunk: &[u64], item| {
-            Grid::new(dims(shape), chunk.to_vec(), Order::C, item, &limits).unwrap_err().kind()
+            Grid::new(dims(shape), chunk.to_vec(), &Order::C, item, &limits).unwrap_err().kind()
         };
         assert_eq!(kind(&[4], &[0], 1), ErrorKind::BadChunk);
         assert_eq!(kind(&[4], &[], 1), ErrorKind::Inval);
@@ -196,7 +209,7 @@ mod tests {
         assert_eq!(kind(&[4, 4], &[1 << 32, 1 << 31], 2), ErrorKind::BadChunk);
         assert_eq!(kind(&[4], &[(1 << 28) + 1], 8), ErrorKind::BadChunk);
         assert_eq!(kind(&[1; 1025], &[1; 1025], 1), ErrorKind::MaxDims);
-        assert!(Grid::new(dims(&[1 << 63]), vec![1 << 28], Order::C, 8, &limits).is_ok());
+        assert!(Grid::new(dims(&[1 << 63]), vec![1 << 28], &Order::C, 8, &limits).is_ok());
     }
 
     proptest! {
@@ -213,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_element_has_one_place_inside_the_shape() {
-        let grid = Grid::new(dims(&[10, 7]), vec![4, 3], Order::F, 8, &Limits::default()).unwrap();
+        let grid = Grid::new(dims(&[10, 7]), vec![4, 3], &Order::F, 8, &Limits::default()).unwrap();
         for (row, column) in (0..12).flat_map(|row| (0..9).map(move |column| (row, column))) {
             let mut index = [9; 3];
             let place = grid.element(&[row, column], &mut index);
@@ -227,13 +240,13 @@ mod tests {
         assert_eq!(grid.element(&[1], &mut [0; 2]), None);
         assert_eq!(grid.element(&[1, 1, 1], &mut [0; 3]), None);
         assert_eq!(grid.element(&[1, 1], &mut [0; 1]), None);
-        let scalar = Grid::new(vec![], vec![], Order::C, 8, &Limits::default()).unwrap();
+        let scalar = Grid::new(vec![], vec![], &Order::C, 8, &Limits::default()).unwrap();
         assert_eq!(scalar.element(&[], &mut []), Some(0));
     }
 
     #[test]
     fn edge_chunks_lie_partly_outside() {
-        let grid = Grid::new(dims(&[10]), vec![4], Order::C, 1, &Limits::default()).unwrap();
+        let grid = Grid::new(dims(&[10]), vec![4], &Order::C, 1, &Limits::default()).unwrap();
         assert_eq!(grid.all_elems(), 12);
         let inside: Vec<_> = [0, 1, 2, 3, u64::MAX].map(|at| grid.inside(0, at, 10)).into();
         assert_eq!(inside, [4, 4, 2, 0, 0]);

@@ -79,13 +79,46 @@ pub enum Piece {
 }
 
 /// The layout of elements inside a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Order {
     /// Last dimension fastest.
     #[default]
     C,
     /// First dimension fastest.
     F,
+    /// Any other: each dimension once, the slowest first.
+    Permuted(Box<[usize]>),
+}
+
+impl Order {
+    /// The order in which the dimensions come as `axes` has them, the slowest first. `None` if that does not name each
+    /// dimension once.
+    #[must_use]
+    pub fn of(axes: &[usize]) -> Option<Self> {
+        let mut seen = vec![false; axes.len()];
+        for &axis in axes {
+            if std::mem::replace(seen.get_mut(axis)?, true) {
+                return None;
+            }
+        }
+        Some(if axes.is_sorted() {
+            Self::C
+        } else if axes.is_sorted_by(|a, b| a > b) {
+            Self::F
+        } else {
+            Self::Permuted(axes.into())
+        })
+    }
+
+    /// The dimensions of an array of `rank`, the slowest first.
+    #[must_use]
+    pub fn axes(&self, rank: usize) -> Vec<usize> {
+        match self {
+            Self::C => (0..rank).collect(),
+            Self::F => (0..rank).rev().collect(),
+            Self::Permuted(axes) => axes.to_vec(),
+        }
+    }
 }
 
 /// One dimension of an array.

@@ -211,7 +211,7 @@ impl ZarrDataset {
             // A scalar of NCZarr is stored with one dimension of length 1.
             chunk_shape: if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() },
             element,
-            order: meta.order,
+            order: meta.order.clone(),
             filters: state.stored.filters.clone(),
             fill: var.fill_value(),
             store: Arc::clone(&chunks) as Arc<_>,

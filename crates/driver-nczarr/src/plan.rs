@@ -63,7 +63,7 @@ impl Planning<'_> {
             chunks,
             fill: self.fill(var, &dtype).map_err(at)?,
             dtype,
-            order: before.as_ref().map_or(Order::C, |meta| meta.order),
+            order: before.as_ref().map_or(Order::C, |meta| meta.order.clone()),
             separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
             codecs,
             raw: Object::new(),

@@ -65,6 +65,12 @@ fn layouts_are_what_the_format_says() {
         put_ints(&setup.open(), &[0, 0], &[2, 3], &[0, 1, 2, 3, 4, 5]).unwrap();
         assert_eq!(map.object("0.0").unwrap(), expected);
     }
+    // The one that comes last in the order is fastest: element (i, j, k) is 6 i + 3 j + k in C order.
+    let map = mem();
+    let mut setup = Setup::new(&map, &[2, 2, 3], &[2, 2, 3], NcType::Int);
+    setup.order = Order::of(&[1, 2, 0]).unwrap();
+    put_ints(&setup.open(), &[0, 0, 0], &[2, 2, 3], &Vec::from_iter(0..12)).unwrap();
+    assert_eq!(map.object("0.0.0").unwrap(), ints([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
     // Byte `b` of element `i` of `n` goes to `b * n + i`.
     let map = mem();
     let setup = Setup::new(&map, &[3], &[3], NcType::Int).filters(vec![Box::new(Shuffle { item: 4, told: true })]);

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use chunkio::{ChunkedArray, Element, Order};
+use chunkio::{ChunkedArray, Element};
 use dispatch::{Linear, MemMut, OutBuf, VarData};
 use model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
 
@@ -180,7 +180,7 @@ fn history(seed: u64) {
     let map = Arc::new(Mem::new(caps));
     let mut setup = Setup::new(&map, &shape, &chunk, ty).filters(chain(random.below(CHAINS), item));
     setup.element = Element::Number { ty, big_endian: random.one_in(2) };
-    setup.order = random.pick(&[Order::C, Order::F]);
+    setup.order = random.order(rank);
     for dim in setup.dims.iter_mut() {
         dim.unlimited = random.one_in(3);
     }

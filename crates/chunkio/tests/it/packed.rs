@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::{ChunkedArray, Element, Order, Piece, pack, unpack};
+use chunkio::{ChunkedArray, Element, Piece, pack, unpack};
 use dispatch::{MemMut, OutBuf, VarData};
 use model::convert::Half;
 use model::{ErrorKind, NcType, Result, Slab, TypeId, Values};
@@ -90,7 +90,7 @@ fn history(seed: u64) {
     let size = fill.len();
     setup.filters = chain(random.below(CHAINS), stored.len());
     let plain = setup.filters.is_empty();
-    setup.order = random.pick(&[Order::C, Order::F]);
+    setup.order = random.order(rank);
     setup.options.cache_bytes = Some(random.pick(&[0, 300, 1 << 20]));
     setup.options.exclusive = random.one_in(2);
     setup.dims.iter_mut().for_each(|dim| dim.unlimited = random.one_in(3));

@@ -1,5 +1,7 @@
 //! A small generator of numbers: one seed is one case.
 
+use chunkio::Order;
+
 pub struct Random(u64);
 
 impl Random {
@@ -26,6 +28,17 @@ impl Random {
 
     pub fn pick<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len() as u64) as usize].clone()
+    }
+
+    /// An order of so many dimensions: C and F as often as any other.
+    pub fn order(&mut self, rank: usize) -> Order {
+        let mut axes: Vec<usize> = (0..rank).collect();
+        match self.below(3) {
+            0 => {}
+            1 => axes.reverse(),
+            _ => (1..rank).for_each(|last| axes.swap(last, self.below(last as u64 + 1) as usize)),
+        }
+        Order::of(&axes).unwrap()
     }
 
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::{Element, Order};
+use chunkio::Element;
 use dispatch::{ElementCodec, Json, MemMut, MemRef, OutBuf, VarData};
 use model::{ErrorKind, NcString, NcType, Result, Slab, Values};
 
@@ -81,7 +81,7 @@ fn history(seed: u64) {
         _ => 1,
     };
     setup.filters = chain(random.below(CHAINS), item);
-    setup.order = random.pick(&[Order::C, Order::F]);
+    setup.order = random.order(rank);
     setup.options.cache_bytes = Some(random.pick(&[0, 300, 1 << 20]));
     setup.options.exclusive = random.one_in(2);
     setup.dims.iter_mut().for_each(|dim| dim.unlimited = random.one_in(3));

@@ -68,7 +68,7 @@ impl Setup {
             dims: self.dims.clone(),
             chunk_shape: self.chunk.clone(),
             element: self.element.clone(),
-            order: self.order,
+            order: self.order.clone(),
             filters: self.filters.clone(),
             fill: self.fill.clone(),
             store: Arc::new(Cells(self.map.clone())),

@@ -1,0 +1,490 @@
+//! The `codecs` member of Zarr V3 ⇄ [`Chain`]: what the engine does with a chunk.
+//!
+//! A chain is array → array codecs, one array → bytes codec, and bytes → bytes codecs. `transpose` becomes an
+//! [`Order`], `bytes` an order of bytes, codecs of variable length an element codec, and the rest filters, which the
+//! registry has. A codec that is not known does not close the variable: it is the chain's `problem`.
+//!
+//! Elements before `bytes` have no order of bytes; to filters they are as `bytes` will store them, so the types in
+//! their descriptions are put into that order.
+//!
+//! Source: Zarr V3 core specification, its registered codecs, and what writers store, as the formats notes list it.
+
+use chunkio::Order;
+use dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
+use model::{Error, ErrorKind, FilterSpec, NcType, Result};
+
+use super::types::{DataType, Variable, configured, extension, short};
+use crate::json::{Json, Members, Value, text};
+use crate::native;
+use crate::types as user_types;
+
+/// Codecs that take an array and make one.
+const ELEMENTWISE: [&str; 7] = [
+    "bitround",
+    "numcodecs.bitround",
+    "numcodecs.astype",
+    "numcodecs.fixedscaleoffset",
+    "numcodecs.quantize",
+    "numcodecs.delta",
+    "numcodecs.packbits",
+];
+/// Those of them whose elements depend on those before.
+const IN_A_ROW: [&str; 2] = ["numcodecs.delta", "numcodecs.packbits"];
+/// Names that mean something else to V3 than to numcodecs, or nothing.
+const NOT_OURS: [&str; 7] = ["delta", "astype", "packbits", "quantize", "fixedscaleoffset", "categorize", "deflate"];
+/// Filters that append so many bytes to what they get, whatever it is.
+const CHECKSUMS: [&str; 5] = ["crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"];
+const CHECKSUM_BYTES: u64 = 4;
+
+const BYTES: &str = "bytes";
+const TRANSPOSE: &str = "transpose";
+const SHARDING: &str = "sharding_indexed";
+
+/// A chain of codecs.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    /// The dimensions of the array from the slowest to the fastest.
+    pub(crate) order: Order,
+    /// What makes bytes of elements of variable length.
+    pub(crate) element: Option<Box<dyn ElementCodec>>,
+    /// What elements are lists of, if they are lists.
+    pub(crate) list: Option<NcType>,
+    /// Whether elements have their most significant byte first.
+    pub(crate) big_endian: bool,
+    /// In the order of encoding; those that compute with elements come first. Of a chain with shards: around a shard.
+    pub(crate) filters: Vec<Box<dyn Filter>>,
+    /// Each filter, also one that is not there, as the model has it: by V2's description.
+    pub(crate) specs: Vec<FilterSpec>,
+    /// What takes the place of an order of bytes: a shard of chunks, with a chain of their own.
+    pub(crate) shards: Option<Box<Shards>>,
+    /// Why data cannot be read.
+    pub(crate) problem: Option<Error>,
+}
+
+/// The configuration of `sharding_indexed`. A shard's chunks are numbered along the dimensions in the order of the
+/// chain it stands in.
+#[derive(Debug)]
+pub(crate) struct Shards {
+    /// In the array's dimensions, each at least 1 and a divisor of the shard's.
+    pub(crate) chunk_shape: Vec<u64>,
+    /// How one chunk is stored; its order is one of the array's dimensions.
+    pub(crate) chain: Chain,
+    /// How the index is stored: an array of u64 whose dimensions are those of the shard, in its order, and one of 2 more.
+    pub(crate) index: Index,
+}
+
+/// How the index of a shard is stored.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// The dimensions of the index from the slowest to the fastest.
+    pub(crate) order: Order,
+    pub(crate) big_endian: bool,
+    /// Checksums.
+    pub(crate) filters: Vec<Box<dyn Filter>>,
+    /// Bytes that these add.
+    pub(crate) extra: u64,
+    /// Whether it stands in front of the chunks, not behind them.
+    pub(crate) at_start: bool,
+}
+
+impl Chain {
+    /// All specs of filters: of a chain with shards, those of the innermost chunks come first.
+    pub(crate) fn all_specs(&self) -> Vec<FilterSpec> {
+        let mut specs = self.shards.as_ref().map_or_else(Vec::new, |shards| shards.chain.all_specs());
+        specs.extend(self.specs.iter().cloned());
+        specs
+    }
+
+    /// The first problem of it and of the chains in it.
+    pub(crate) fn first_problem(&self) -> Option<&Error> {
+        self.problem.as_ref().or_else(|| self.shards.as_ref()?.chain.first_problem())
+    }
+
+    /// The chain of the innermost chunks, and how deep it is.
+    pub(crate) fn innermost(&self) -> &Self {
+        self.shards.as_ref().map_or(self, |shards| shards.chain.innermost())
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.problem.get_or_insert(error);
+    }
+}
+
+/// What types and chains are read with.
+#[derive(Clone, Copy)]
+pub(crate) struct Codecs<'a> {
+    pub(crate) registry: &'a Registry,
+}
+
+/// The type and the chain of an array. `chunks`: the shape of its chunks, or of its shards if the chain has such.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] for what is no type or no list of codecs at all; what is wrong with a codec is the chain's
+/// problem.
+pub(crate) fn read(
+    data_type: &Value<'_>,
+    codecs: &Value<'_>,
+    chunks: &[u64],
+    registry: &Registry,
+) -> Result<(DataType, Chain)> {
+    let wrong = || ErrorKind::NcZarr.context(format!("member \"codecs\": expected a list, found {}", codecs.kind()));
+    let list = codecs.as_array().ok_or_else(wrong)?;
+    let mut data = DataType::read(data_type, false)?;
+    let axes: Vec<usize> = (0..chunks.len()).collect();
+    let chain = Codecs { registry }.chain(list, &data, chunks, &axes);
+    if chain.innermost().big_endian {
+        data = DataType::read(data_type, true)?;
+    }
+    Ok((data, chain))
+}
+
+impl Codecs<'_> {
+    /// A chain; `axes`: the dimensions as the codecs around it have them.
+    fn chain(self, list: &[Value<'_>], data: &DataType, chunks: &[u64], axes: &[usize]) -> Chain {
+        let mut chain = Chain::default();
+        let mut axes = axes.to_vec();
+        // The bytes of elements before they are anybody's.
+        let big = list.iter().any(is_big);
+        let mut made_bytes = false;
+        let mut in_a_row = false;
+        let none = Members::new();
+        for codec in list {
+            let (name, configuration) = match extension(codec, &none) {
+                Ok(found) => found,
+                Err(error) => {
+                    chain.fail(error.at("member \"codecs\""));
+                    continue;
+                }
+            };
+            let at = |error: Error| error.at(format_args!("member \"codecs\": codec {name:?}"));
+            let misplaced = |what: &str| at(ErrorKind::NcZarr.context(what));
+            let is_variable = self.registry.element(name).is_ok() && data.variable.is_some();
+            match name {
+                TRANSPOSE if made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                TRANSPOSE if in_a_row => {
+                    chain.fail(at(ErrorKind::Filter.context("after a codec that has elements in a row")));
+                }
+                TRANSPOSE => match permuted(&axes, configuration) {
+                    Ok(permuted) => axes = permuted,
+                    Err(error) => chain.fail(at(error)),
+                },
+                BYTES | SHARDING if made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                BYTES => {
+                    made_bytes = true;
+                    match big_endian(configuration) {
+                        Ok(big) => chain.big_endian = big,
+                        Err(error) => chain.fail(at(error)),
+                    }
+                    if data.variable.is_some() {
+                        chain.fail(misplaced("elements of variable length are no bytes"));
+                    }
+                }
+                SHARDING => {
+                    made_bytes = true;
+                    if !chain.filters.is_empty() {
+                        chain.fail(misplaced("after a codec that computes with elements"));
+                    }
+                    match self.shards(configuration, data, chunks, &axes) {
+                        Ok(shards) => {
+                            chain.big_endian = shards.chain.big_endian;
+                            chain.shards = Some(Box::new(shards));
+                        }
+                        Err(error) => chain.fail(at(error)),
+                    }
+                }
+                _ if is_variable && made_bytes => chain.fail(misplaced("it takes an array, and gets bytes")),
+                _ if is_variable => {
+                    made_bytes = true;
+                    if let Err(error) = self.element(name, codec, data, &mut chain) {
+                        chain.fail(at(error));
+                    }
+                }
+                _ if ELEMENTWISE.contains(&name) => {
+                    in_a_row |= IN_A_ROW.contains(&name);
+                    if made_bytes {
+                        chain.fail(misplaced("it takes an array, and gets bytes"));
+                    }
+                    self.filter(name, &in_order(codec, big), codec, &mut chain);
+                }
+                _ => {
+                    let known = self.registry.filter(name).is_ok() && !NOT_OURS.contains(&name);
+                    if !known && may_be_skipped(codec) {
+                        continue;
+                    }
+                    if known && !made_bytes {
+                        chain.fail(misplaced("it takes bytes, and gets an array"));
+                    }
+                    self.filter(name, &codec.to_serde(), codec, &mut chain);
+                }
+            }
+        }
+        if !made_bytes {
+            chain.fail(
+                ErrorKind::NcZarr.context("member \"codecs\": expected one that makes bytes of an array, found none"),
+            );
+        }
+        chain.order = Order::of(&axes).unwrap_or_default();
+        chain
+    }
+
+    /// Appends a filter, or what is wrong with it.
+    fn filter(self, name: &str, description: &Serde, codec: &Value<'_>, chain: &mut Chain) {
+        let unknown = || ErrorKind::NoFilter.context(format!("{name:?} is no codec of Zarr V3 that is known"));
+        let found = match NOT_OURS.contains(&name) {
+            true => Err(unknown()),
+            false => self.registry.filter(name).and_then(|class| class.parse_json(description, ZarrFormat::V3)),
+        };
+        match found {
+            Ok(filter) => {
+                let v2 = filter.to_json(ZarrFormat::V2);
+                chain.specs.push(FilterSpec {
+                    hdf5_id: filter.info().hdf5_id,
+                    name: filter.info().name.to_owned(),
+                    params: filter.params().into_owned(),
+                    codec: Some(text(&Json::from_serde(&v2))),
+                });
+                chain.filters.push(filter);
+            }
+            Err(error) => {
+                chain.specs.push(FilterSpec {
+                    name: name.to_owned(),
+                    codec: Some(text(codec)),
+                    ..FilterSpec::default()
+                });
+                chain.fail(error.at(format_args!("member \"codecs\": codec {}", short(codec))));
+            }
+        }
+    }
+
+    /// Sets the codec of elements of variable length.
+    fn element(self, name: &str, codec: &Value<'_>, data: &DataType, chain: &mut Chain) -> Result<()> {
+        let found = self.registry.element(name)?.parse(&codec.to_serde())?;
+        match (data.variable, found.item()) {
+            (Some(Variable::Bytes), Some(item)) if item.size == 1 => {
+                chain.list = Some(NcType::UByte);
+                chain.element = Some(native::native(found, item));
+            }
+            (Some(Variable::Text), None) => chain.element = Some(found),
+            (_, item) => {
+                let item = item.and_then(user_types::list_base);
+                let what = item.map_or("text".to_owned(), |item| format!("lists of {}", item.name()));
+                return Err(ErrorKind::BadType.context(format!("it holds {what}, not what the type says")));
+            }
+        }
+        Ok(())
+    }
+
+    fn shards(self, configuration: &Members<'_>, data: &DataType, shard: &[u64], axes: &[usize]) -> Result<Shards> {
+        let member = |name: &str| {
+            configuration
+                .get(name)
+                .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected {name:?}, found nothing")))
+        };
+        let wrong = |name: &str, what: &str, found: &Value<'_>| {
+            ErrorKind::NcZarr.context(format!("{name:?}: expected {what}, found {}", short(found)))
+        };
+        let list = |name: &str| {
+            let found = member(name)?;
+            found.as_array().ok_or_else(|| wrong(name, "a list of codecs", found))
+        };
+        let shape = member("chunk_shape")?;
+        let sizes: Option<Vec<u64>> = shape.as_array().and_then(|sizes| sizes.iter().map(Value::as_u64).collect());
+        let sizes = sizes.filter(|sizes| sizes.len() == shard.len());
+        let sizes = sizes.ok_or_else(|| wrong("chunk_shape", &format!("{} sizes", shard.len()), shape))?;
+        let mut chunk_shape = vec![1; shard.len()];
+        for (&axis, &size) in axes.iter().zip(&sizes) {
+            let (of, place) = (shard.get(axis).copied(), chunk_shape.get_mut(axis));
+            match (of, place) {
+                (Some(of), Some(place)) if size > 0 && of.is_multiple_of(size) => *place = size,
+                _ => return Err(wrong("chunk_shape", &format!("divisors of {shard:?} in the order {axes:?}"), shape)),
+            }
+        }
+        let at_start = match configuration.get("index_location").map(|place| (place, place.as_str())) {
+            None | Some((_, Some("end"))) => false,
+            Some((_, Some("start"))) => true,
+            Some((found, _)) => return Err(wrong("index_location", "\"start\" or \"end\"", found)),
+        };
+        let chain = self.chain(list("codecs")?, data, &chunk_shape, axes);
+        let index =
+            self.index(list("index_codecs")?, shard.len(), at_start).map_err(|error| error.at("\"index_codecs\""))?;
+        Ok(Shards { chunk_shape, chain, index })
+    }
+
+    fn index(self, list: &[Value<'_>], rank: usize, at_start: bool) -> Result<Index> {
+        let data = DataType::read(&Json::string("uint64"), false)?;
+        // Its shape is nothing to its codecs: none of them may be one of shards.
+        let axes: Vec<usize> = (0..=rank).collect();
+        let chain = self.chain(list, &data, &vec![1; rank + 1], &axes);
+        if let Some(problem) = chain.problem {
+            return Err(problem);
+        }
+        let sized = chain.filters.iter().all(|filter| CHECKSUMS.contains(&filter.info().name));
+        if chain.shards.is_some() || !sized {
+            return Err(ErrorKind::NcZarr.context("expected codecs whose bytes are known before, and found others"));
+        }
+        let extra = chain.filters.len() as u64 * CHECKSUM_BYTES;
+        Ok(Index { order: chain.order, big_endian: chain.big_endian, filters: chain.filters, extra, at_start })
+    }
+}
+
+/// The `codecs` of a chain. The filters are bound, and those that compute with elements come first.
+///
+/// # Errors
+/// [`ErrorKind::Filter`] if a codec stands where V3 allows none.
+pub(crate) fn write(chain: &Chain, data: &DataType, rank: usize) -> Result<Json> {
+    Ok(Json::Array(codecs(chain, data, rank, &Order::C)?))
+}
+
+fn codecs(chain: &Chain, data: &DataType, rank: usize, around: &Order) -> Result<Vec<Json>> {
+    let mut list = Vec::new();
+    if let Some(order) = transposition(around, &chain.order, rank) {
+        let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
+        list.push(configured(TRANSPOSE, [("order", Json::Array(order))]));
+    }
+    let described: Vec<Serde> = chain.filters.iter().map(|filter| filter.to_json(ZarrFormat::V3)).collect();
+    let computes = |codec: &&Serde| codec["name"].as_str().is_some_and(|name| ELEMENTWISE.contains(&name));
+    let before = described.iter().take_while(computes).count();
+    let (elementwise, others) = described.split_at(before);
+    if let Some(found) = others.iter().find(computes) {
+        return Err(ErrorKind::Filter.context(format!(
+            "codec {}: in Zarr V3 what computes with elements comes before what works on bytes",
+            found["name"]
+        )));
+    }
+    list.extend(elementwise.iter().map(Json::from_serde));
+    list.push(match (&chain.shards, &chain.element) {
+        (Some(shards), _) => configured(
+            SHARDING,
+            [
+                ("chunk_shape", {
+                    let axes = chain.order.axes(rank);
+                    let sizes = axes.iter().filter_map(|&axis| shards.chunk_shape.get(axis));
+                    Json::Array(sizes.map(|&size| Json::int(size)).collect())
+                }),
+                ("codecs", Json::Array(codecs(&shards.chain, data, rank, &chain.order)?)),
+                ("index_codecs", Json::Array(index_codecs(&shards.index, rank))),
+                ("index_location", Json::string(if shards.index.at_start { "start" } else { "end" })),
+            ],
+        ),
+        (None, Some(element)) => {
+            let name = element.name();
+            // The registered names are not numcodecs' ones.
+            if !matches!(name, "vlen-utf8" | "vlen-bytes") {
+                return Err(ErrorKind::Filter.context(format!("codec {name:?}: Zarr V3 has no such codec of elements")));
+            }
+            configured(name, [])
+        }
+        // A single byte has no order; but it is what `filters` before it made that is stored.
+        (None, None) if elementwise.is_empty() && data.dtype.item_size() == Some(1) => configured(BYTES, []),
+        (None, None) => endian(chain.big_endian),
+    });
+    list.extend(others.iter().map(Json::from_serde));
+    Ok(list)
+}
+
+fn index_codecs(index: &Index, rank: usize) -> Vec<Json> {
+    let mut list = Vec::new();
+    if let Some(order) = transposition(&Order::C, &index.order, rank + 1) {
+        let order = order.into_iter().map(|axis| Json::int(axis as u64)).collect();
+        list.push(configured(TRANSPOSE, [("order", Json::Array(order))]));
+    }
+    list.push(endian(index.big_endian));
+    list.extend(index.filters.iter().map(|filter| Json::from_serde(&filter.to_json(ZarrFormat::V3))));
+    list
+}
+
+fn endian(big: bool) -> Json {
+    configured(BYTES, [("endian", Json::string(if big { "big" } else { "little" }))])
+}
+
+/// The order of a `transpose` between two orders of the dimensions; `None` if they are the same.
+fn transposition(from: &Order, to: &Order, rank: usize) -> Option<Vec<usize>> {
+    let (from, to) = (from.axes(rank), to.axes(rank));
+    (from != to).then(|| to.iter().filter_map(|axis| from.iter().position(|other| other == axis)).collect())
+}
+
+/// The dimensions after a `transpose`.
+fn permuted(axes: &[usize], configuration: &Members<'_>) -> Result<Vec<usize>> {
+    let order = configuration.get("order").unwrap_or(&Value::Null);
+    let wrong = || {
+        ErrorKind::NcZarr.context(format!(
+            "\"order\": expected a permutation of {} axes, found {}",
+            axes.len(),
+            short(order)
+        ))
+    };
+    let order: Vec<usize> = match order {
+        // As drafts of the specification had it.
+        Value::String(name) if name == "C" => (0..axes.len()).collect(),
+        Value::String(name) if name == "F" => (0..axes.len()).rev().collect(),
+        Value::Array(items) => {
+            let axis = |item: &Value<'_>| usize::try_from(item.as_u64()?).ok();
+            items.iter().map(axis).collect::<Option<_>>().ok_or_else(wrong)?
+        }
+        _ => return Err(wrong()),
+    };
+    if order.len() != axes.len() || Order::of(&order).is_none() {
+        return Err(wrong());
+    }
+    order.into_iter().map(|axis| axes.get(axis).copied().ok_or_else(wrong)).collect()
+}
+
+/// The order of bytes that `bytes` says. Those who say nothing mean little.
+fn big_endian(configuration: &Members<'_>) -> Result<bool> {
+    match configuration.get("endian").map(|endian| (endian, endian.as_str())) {
+        None | Some((Value::Null, _) | (_, Some("little"))) => Ok(false),
+        Some((_, Some("big"))) => Ok(true),
+        Some((found, _)) => {
+            Err(ErrorKind::NcZarr
+                .context(format!("\"endian\": expected \"little\" or \"big\", found {}", short(found))))
+        }
+    }
+}
+
+/// Whether it is the codec by which bytes are in the order of big-endian machines.
+fn is_big(codec: &Value<'_>) -> bool {
+    let none = Members::new();
+    extension(codec, &none)
+        .is_ok_and(|(name, configuration)| name == BYTES && big_endian(configuration).is_ok_and(|big| big))
+}
+
+fn may_be_skipped(codec: &Value<'_>) -> bool {
+    let member = codec.as_object().and_then(|members| members.get("must_understand"));
+    member.and_then(Value::as_bool) == Some(false)
+}
+
+/// The description of a codec that computes with elements, its types in the order of bytes in which they are stored.
+fn in_order(codec: &Value<'_>, big: bool) -> Serde {
+    let mut codec = codec.to_serde();
+    if let Some(Serde::Object(configuration)) = codec.get_mut("configuration") {
+        for member in ["dtype", "astype", "encode_dtype", "decode_dtype"] {
+            if let Some(Serde::String(name)) = configuration.get_mut(member) {
+                *name = numpy(name, big);
+            }
+        }
+    }
+    codec
+}
+
+/// NumPy's name of a type of numbers, in an order of bytes; what is none stays.
+fn numpy(name: &str, big: bool) -> String {
+    let bare = name.trim_start_matches(['<', '>', '=', '|']);
+    let letters = bare.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (kind, size) = bare.split_at(letters);
+    let bits = size.parse::<u32>().ok();
+    let short = match (kind, bits) {
+        ("int" | "uint" | "float", Some(bits)) if bits.is_multiple_of(8) => format!("{}{}", &kind[..1], bits / 8),
+        ("bool", None) => "b1".to_owned(),
+        ("i" | "u" | "f" | "b", Some(_)) => bare.to_owned(),
+        _ => return name.to_owned(),
+    };
+    let order = match (short.ends_with('1'), big) {
+        (true, _) => '|',
+        (false, false) => '<',
+        (false, true) => '>',
+    };
+    format!("{order}{short}")
+}
+
+#[cfg(test)]
+mod tests;
