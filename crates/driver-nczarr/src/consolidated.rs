@@ -31,7 +31,7 @@ const PIECE: usize = 16 << 10;
 pub(crate) enum Document<'t> {
     /// Not read yet.
     Text(&'t str),
-    Read(Value<'t>),
+    Read(Box<Value<'t>>),
 }
 
 impl<'t> Document<'t> {
@@ -87,11 +87,19 @@ impl<'t> Consolidated<'t> {
                 ErrorKind::ZarrMeta.context(format!("member \"zarr_consolidated_format\": expected 1, found {found}"))
             );
         }
-        let mut documents = match documents {
+        let documents = match documents {
             Some(documents) => documents,
             None => match members.remove("metadata") {
                 Some(Value::Object(documents)) => {
-                    documents.into_list().into_iter().map(|(key, value)| (key, Document::Read(value))).collect()
+                    let documents = documents.into_list().into_iter();
+                    let mut documents: Documents<'_> =
+                        documents.map(|(key, value)| (key, Document::Read(Box::new(value)))).collect();
+                    let mut checked = Key::root();
+                    for (key, document) in &documents {
+                        check(key, document, &mut checked, limits)?;
+                    }
+                    sort(&mut documents);
+                    documents
                 }
                 other => {
                     let found = other.as_ref().map_or("nothing", Value::kind);
@@ -101,11 +109,6 @@ impl<'t> Consolidated<'t> {
                 }
             },
         };
-        let mut checked = Key::root();
-        for (key, document) in &documents {
-            check(key, document, &mut checked, limits)?;
-        }
-        sort(&mut documents);
         Ok(Self { documents })
     }
 
@@ -171,7 +174,7 @@ fn check(key: &str, document: &Document<'_>, checked: &mut Key, limits: &Limits)
 type Documents<'t> = Vec<(Cow<'t, str>, Document<'t>)>;
 
 /// Reads an object one of whose members is `metadata`, the members of that on as many threads as there are, and gives
-/// it apart from the others; `None` if the text is anything else, or breaks a limit. A thread reads about `piece` bytes at
+/// it, checked, apart from the others; `None` if the text is anything else, or breaks a limit. A thread reads about `piece` bytes at
 /// a time.
 fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t>, Documents<'t>)> {
     let (mut room, below) = (Room::of(limits), Room::of(limits).below(2)?);
@@ -180,7 +183,12 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
         let cuts = cuts(text, from, piece);
         let pieces = parallel::each(cuts.len(), 1, |i| {
             let until = cuts.get(i + 1).copied().unwrap_or(usize::MAX);
-            json::members(text, cuts[i], until, below)
+            let piece = json::members(text, cuts[i], until, below)?;
+            let documents: Documents<'_> =
+                piece.members.into_iter().map(|(key, text)| (key, Document::Text(text))).collect();
+            let mut checked = Key::root();
+            let legal = documents.iter().all(|(key, document)| check(key, document, &mut checked, limits).is_ok());
+            legal.then_some((documents, piece.end, piece.closed, piece.values))
         });
         let (mut end, mut closed) = (from, false);
         for (piece, from) in pieces.into_iter().zip(cuts) {
@@ -188,10 +196,10 @@ fn split<'t>(text: &'t str, limits: &Limits, piece: usize) -> Option<(Members<'t
             if closed || end != from {
                 return None;
             }
-            let piece = piece?;
-            (end, closed) = (piece.end, piece.closed);
-            values = values.saturating_add(piece.values);
-            documents.extend(piece.members.into_iter().map(|(key, text)| (key, Document::Text(text))));
+            let (mut members, more);
+            (members, end, closed, more) = piece?;
+            values = values.saturating_add(more);
+            documents.append(&mut members);
         }
         closed.then_some(end)
     })?;
@@ -284,7 +292,7 @@ mod tests {
             order in prop::collection::vec(any::<prop::sample::Index>(), 20),
             looks in prop::collection::vec(("[a-c]{1,3}", 0usize..25), 1..30),
         ) {
-            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Document::Read(Value::Null))).collect();
+            let mut documents: Vec<_> = names.iter().map(|name| (Cow::from(name.clone()), Document::Read(Box::new(Value::Null)))).collect();
             for i in 1..documents.len() {
                 let other = order[i % order.len()].index(documents.len());
                 documents.swap(i, other);

@@ -82,7 +82,7 @@ pub(crate) struct GroupState {
 pub(crate) struct VarState {
     /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
-    pub(crate) stored: Stored,
+    pub(crate) stored: Box<Stored>,
     /// It was loaded, or written at least once.
     pub(crate) on_disk: bool,
     /// Its layout is to be decided anew: it is new, or was changed before there were data.

@@ -41,7 +41,7 @@ pub(crate) enum Want {
 
 /// What is there.
 pub(crate) enum Node {
-    Array(Box<Built>),
+    Array(Built),
     /// No array: a group, a folder, or nothing.
     Other {
         zgroup: Fetched,
@@ -253,7 +253,7 @@ fn today_node(
             return Node::Other { zgroup: own(zgroup), attrs: own(attrs) };
         }
     };
-    Node::Array(Box::new(array(&place.key, zarray, attrs, reading)))
+    Node::Array(array(&place.key, zarray, attrs, reading))
 }
 
 /// What a node is in documents of an older style: its marker, and its attributes with what stands beside them.

@@ -143,7 +143,7 @@ fn load(
     }
     if let Some(zarray) = root.zarray {
         // An array without a group: the root's attributes are the array's.
-        let built = Box::new(nodes::array(&Key::root(), Ok(&zarray), Ok(root.attrs.as_ref()), reading));
+        let built = nodes::array(&Key::root(), Ok(&zarray), Ok(root.attrs.as_ref()), reading);
         let array = RawArray { key: Key::root(), name: store_name(target), built };
         return flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), reading);
     }

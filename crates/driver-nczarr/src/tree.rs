@@ -45,7 +45,7 @@ pub(crate) struct RawGroup {
 pub(crate) struct RawArray {
     pub(crate) key: Key,
     pub(crate) name: String,
-    pub(crate) built: Box<Built>,
+    pub(crate) built: Built,
 }
 
 /// All groups, each after the one it lies in; the root first.

@@ -4,6 +4,8 @@
 //! to write the documents back ([`Stored`]). Whatever cannot be understood becomes the variable's `problem`: it is
 //! listed, and reading its data is that error. It depends on nothing but the documents, so any thread can do it.
 
+use std::sync::Arc;
+
 use dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
 use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
 
@@ -63,8 +65,8 @@ pub(crate) enum Links {
 /// A variable as it was read. Its name, its group and its dimensions are left.
 #[derive(Debug)]
 pub(crate) struct Built {
-    pub(crate) var: Var,
-    pub(crate) stored: Stored,
+    pub(crate) var: Arc<Var>,
+    pub(crate) stored: Box<Stored>,
     pub(crate) links: Links,
 }
 
@@ -102,7 +104,7 @@ pub(crate) fn build(
     reading: &Reading<'_>,
 ) -> Built {
     let mut var = Var { chunking: Chunking::Default, ..Var::default() };
-    let mut stored = Stored::default();
+    let mut stored = Box::<Stored>::default();
     let none = Members::new();
     let attrs = match attrs {
         Ok(found) => found.unwrap_or(&none),
@@ -135,7 +137,7 @@ pub(crate) fn build(
     if reading.keep {
         stored.attrs = attrs.clone().into_owned();
     }
-    Built { var, stored, links }
+    Built { var: Arc::new(var), stored, links }
 }
 
 /// Keeps the first problem.

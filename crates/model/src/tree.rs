@@ -399,14 +399,15 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`], [`ErrorKind::BadDim`].
-    pub fn add_var(&mut self, var: Var) -> Result<VarId> {
+    pub fn add_var(&mut self, var: impl Into<Arc<Var>>) -> Result<VarId> {
+        let var = var.into();
         self.check_object_name(var.group, &var.name)?;
         for &dim in &var.dims {
             self.dim(dim).map_err(|error| error.at(&var.name))?;
         }
         let id = VarId(self.vars.len() as u32);
         self.group_mut(var.group)?.vars.insert(var.name.clone(), id);
-        self.vars.push(Arc::new(var));
+        self.vars.push(var);
         Ok(id)
     }
 

@@ -6,6 +6,8 @@
 mod nczarr;
 mod pure;
 
+use std::sync::Arc;
+
 use dispatch::Key;
 use model::{GroupId, Model, NcType, Var, VarFill, VarId};
 
@@ -93,7 +95,7 @@ impl Loaded {
     }
 
     /// Adds a variable.
-    fn var(&mut self, var: Var, key: Key, mut stored: Stored) -> model::Result<VarId> {
+    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Box<Stored>) -> model::Result<VarId> {
         if self.keep {
             stored.dim_names = Some(dim_names(&self.model, &var)?);
         }

@@ -1,5 +1,7 @@
 //! NCZarr: dimensions are declared by groups and referenced by full names.
 
+use std::sync::Arc;
+
 use dispatch::Key;
 use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
 
@@ -31,12 +33,13 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     // Variables after all groups: a reference may point anywhere.
     loaded.vars.reserve_exact(arrays.len());
     for (group, RawArray { key, name, built }) in arrays {
-        let Built { mut var, stored, links } = *built;
+        let Built { var: mut shared, stored, links } = built;
+        let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
-        if let Err(error) = dims(&mut var, &stored, links, &loaded.model, &key) {
-            note(&mut var, error);
+        if let Err(error) = dims(var, &stored, links, &loaded.model, &key) {
+            note(var, error);
         }
-        let id = loaded.var(var, key, stored)?;
+        let id = loaded.var(shared, key, stored)?;
         stretch(&mut loaded, id);
     }
     loaded.define_types();

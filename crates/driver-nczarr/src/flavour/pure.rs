@@ -4,6 +4,8 @@
 //! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`. Where groups are annotated
 //! (`annotation`), named dimensions are those they declare.
 
+use std::sync::Arc;
+
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
 use super::{Loaded, Naming, dim_names};
@@ -45,7 +47,8 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     let mut others = Vec::new();
     loaded.named_dims |= declared > 0;
     for (group, RawArray { key, name, built }) in arrays {
-        let Built { mut var, mut stored, links } = *built;
+        let Built { var: mut shared, mut stored, links } = built;
+        let var = Arc::make_mut(&mut shared);
         loaded.annotated |= annotation::is_there(&stored.attrs);
         (var.name, var.group) = (name, group);
         if let Some(meta) = &stored.meta {
@@ -58,13 +61,13 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             let given = if reading.keep { names.clone() } else { None };
             var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared, &mut others)?;
             if let Some(given) = given {
-                loaded.stale |= given != dim_names(&loaded.model, &var)?;
+                loaded.stale |= given != dim_names(&loaded.model, var)?;
             }
             if named && !stored.only_unwritten && var.xtype.is_atomic() {
-                stored.implied_fill = imply_fill(&mut var);
+                stored.implied_fill = imply_fill(var);
             }
         }
-        loaded.var(var, key, stored)?;
+        loaded.var(shared, key, stored)?;
     }
     let more = others.len().saturating_sub(TOLD);
     for (id, given) in others.into_iter().take(TOLD) {
