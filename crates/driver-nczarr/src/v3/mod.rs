@@ -2,10 +2,33 @@
 //!
 //! * [`types`]: `data_type` ⇄ [`types::DataType`], around the neutral `DType`;
 //! * [`fill`]: `fill_value` ⇄ a value of the type a variable presents;
-//! * [`chain`]: `codecs` ⇄ layout, element codec, filters and shards.
+//! * [`chain`]: `codecs` ⇄ layout, element codec, filters and shards;
+//! * [`filters`]: the filters of netCDF ⇄ codecs that others know;
+//! * [`keys`]: NCZarr's own keys ⇄ as V2 documents have them;
+//! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr.
 //!
-//! Nothing here knows documents, keys or flavours.
+//! Nothing here knows documents.
 
 pub(crate) mod chain;
 pub(crate) mod fill;
+pub(crate) mod filters;
+pub(crate) mod keys;
+pub(crate) mod names;
 pub(crate) mod types;
+
+#[cfg(test)]
+mod tests {
+    use dispatch::{Registry, Table};
+
+    /// All codecs of the project.
+    pub(crate) fn registry() -> Registry {
+        static TABLE: Table = Table {
+            drivers: &[],
+            maps: &[],
+            filters: ::filters::BUILTIN,
+            elements: ::filters::BUILTIN_ELEMENTS,
+            known: &[],
+        };
+        Registry::new().with_table(&TABLE)
+    }
+}

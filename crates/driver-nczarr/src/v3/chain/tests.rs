@@ -1,17 +1,7 @@
 use super::*;
 use crate::dtype::Kind;
 use crate::json::parse;
-
-fn registry() -> Registry {
-    static TABLE: dispatch::Table = dispatch::Table {
-        drivers: &[],
-        maps: &[],
-        filters: filters::BUILTIN,
-        elements: filters::BUILTIN_ELEMENTS,
-        known: &[],
-    };
-    Registry::new().with_table(&TABLE)
-}
+use crate::v3::tests::registry;
 
 fn json(text: &str) -> Json {
     parse(text.as_bytes(), &dispatch::Limits::default()).unwrap()

@@ -1,0 +1,331 @@
+//! NCZarr's own keys as V3 documents have them ⇄ as V2 documents have them today.
+//!
+//! Read: the definition of NCZarr V3 (lists of objects, `subgroups`, `type_alias`) and the spelling of its first writer
+//! (objects, `groups`, `nczarr_type`). Whatever reads NCZarr's keys afterwards knows one form only. Written: the
+//! definition, with three keys more that others leave alone: `no_fill`, `filters` and `nan`.
+//!
+//! Source: appendix E of the NCZarr document, and the table of resolutions in the formats notes.
+
+use model::{FilterSpec, Group, Model, NcType, Result, Values};
+
+use super::fill;
+use super::types::DataType;
+use crate::attrs::{FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
+use crate::base64;
+use crate::dtype::{DType, Kind};
+use crate::json::{Members, Value, json_float, json_single, write_list, write_name, write_number, write_string};
+use crate::meta::bad;
+
+/// Where V3 has what V2 has in [`NCZARR_ATTR`].
+pub(crate) const NCZARR_ATTRS: &str = "_nczarr_attrs";
+/// Keys of the first writer that say nothing that is not said elsewhere.
+pub(crate) const SEPARATORS: [&str; 2] = ["_nczarr_default_separator", "_nczarr_separator"];
+
+/// What is recorded for what is no attribute of netCDF's, in V2.
+const STRUCTURE: &str = "|J0";
+/// A string of any length, in V2.
+const STRING: &str = "|S1";
+const NO_FILL: &str = "no_fill";
+const FILTERS: &str = "filters";
+
+/// The attributes of a group, in V2's form.
+///
+/// # Errors
+/// `NC_ENCZARR` naming the member that is not as it should be.
+pub(crate) fn group<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
+    let mut today = today(attrs)?;
+    if let Some(found) = today.remove(NCZARR_GROUP) {
+        let members = found.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(&found)))?;
+        let mut group = Members::new();
+        if let Some(dims) = members.get("dimensions") {
+            group.insert("dimensions", dimensions(dims)?);
+        }
+        for (name, of) in [("arrays", ["arrays", "vars"]), ("groups", ["subgroups", "groups"])] {
+            if let Some(list) = of.iter().find_map(|name| members.get(name)) {
+                group.insert(name, list.clone());
+            }
+        }
+        today.insert(NCZARR_GROUP, Value::Object(group));
+    }
+    Ok(today)
+}
+
+/// The dimensions of a group, by their names.
+fn dimensions<'t>(dims: &Value<'t>) -> Result<Value<'t>> {
+    let Some(list) = dims.as_array() else { return Ok(dims.clone()) };
+    let mut named = Members::new();
+    for dim in list {
+        let name = dim.as_object().and_then(|dim| dim.get("name")).and_then(Value::as_str);
+        let name = name.ok_or_else(|| bad("dimensions", "objects with a \"name\"", Some(dim)))?;
+        if named.contains_key(name) {
+            return Err(bad("dimensions", "each name once", Some(&Value::string(name))));
+        }
+        named.insert(name.to_owned(), dim.clone());
+    }
+    Ok(Value::Object(named))
+}
+
+/// What an array's keys say beside V2's.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Extra {
+    /// `char` or `string`, where the stored type does not say it.
+    pub(crate) alias: Option<String>,
+    /// Elements that were never written are whatever they are.
+    pub(crate) no_fill: bool,
+    /// The filters as they were defined, if they are kept.
+    pub(crate) filters: Option<Vec<FilterSpec>>,
+}
+
+impl Extra {
+    /// The stored type as the alias means it.
+    pub(crate) fn apply(&self, data: &mut DataType) {
+        match (self.alias.as_deref(), data.dtype.kind) {
+            (Some("char"), Kind::Number(NcType::UByte)) => data.dtype = DType::from_name(">S1"),
+            (Some("string"), Kind::Opaque(width)) => data.dtype = DType::from_name(&format!("|S{width}")),
+            _ => {}
+        }
+    }
+}
+
+/// The attributes of an array in V2's form, and what its keys say beside.
+///
+/// # Errors
+/// `NC_ENCZARR` naming the member that is not as it should be.
+pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
+    let mut today = today(attrs)?;
+    let mut extra = Extra::default();
+    if let Some(found) = today.get_mut(NCZARR_ARRAY)
+        && let Value::Object(members) = found
+    {
+        let alias = members.remove("type_alias").or_else(|| members.remove("nczarr_type"));
+        extra.alias = alias.as_ref().and_then(Value::as_str).map(str::to_owned);
+        extra.no_fill = members
+            .remove(NO_FILL)
+            .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
+        extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
+    }
+    Ok((today, extra))
+}
+
+/// The `_FillValue` of a variable as a number, where it is one in base64: so writes xarray.
+pub(crate) fn plain_fill(attrs: &mut Members<'_>, data: &DataType) {
+    let float = matches!(data.dtype.kind, Kind::Number(NcType::Float | NcType::Double) | Kind::Half(_));
+    if let Some(Value::String(text)) = attrs.get(FILL_VALUE)
+        && let Some(value) = coded_float(text)
+        && float
+    {
+        let ty = if data.dtype.item_size() == Some(8) { NcType::Double } else { NcType::Float };
+        let value = match ty {
+            NcType::Float => json_single(value as f32),
+            _ => json_float(value),
+        };
+        attrs.insert(FILL_VALUE, value);
+    }
+}
+
+/// The `_FillValue` of a float, in base64 as xarray wants it.
+pub(crate) fn coded(value: f64) -> String {
+    base64::encode(&value.to_le_bytes())
+}
+
+fn coded_float(text: &str) -> Option<f64> {
+    // Eight bytes are twelve letters, the last of which fills up.
+    let bytes = base64::decode(text).filter(|_| text.len() == 12)?;
+    bytes.first_chunk::<8>().map(|bytes| f64::from_le_bytes(*bytes))
+}
+
+/// The fill value of a variable from the `fill_value` of its array, which counts whatever the attribute says.
+///
+/// # Errors
+/// What [`fill::read`] says.
+pub(crate) fn fill_value(found: &Value<'_>, data: &DataType, extra: &Extra) -> Result<Option<Values>> {
+    if extra.no_fill { Ok(None) } else { fill::read(found, data) }
+}
+
+/// The attributes with the recorded types where V2 has them, and without what says nothing.
+fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
+    let mut today = attrs.clone();
+    for name in SEPARATORS {
+        today.remove(name);
+    }
+    let Some(found) = today.remove(NCZARR_ATTRS) else { return Ok(today) };
+    let members = found.as_object().ok_or_else(|| bad(NCZARR_ATTRS, "an object", Some(&found)))?;
+    let mut types = Members::new();
+    let mut record = |name: &str, ty: Option<&str>| {
+        if let Some(ty) = ty.and_then(v2_type) {
+            types.insert(name.to_owned(), Value::string(ty));
+        }
+    };
+    match members.get("attribute_types") {
+        Some(Value::Array(list)) => {
+            for entry in list {
+                let named = entry.as_object().and_then(|entry| Some((entry, entry.get("name")?.as_str()?)));
+                let (entry, name) =
+                    named.ok_or_else(|| bad("attribute_types", "objects with a \"name\"", Some(entry)))?;
+                let ty = entry.get("configuration").and_then(Value::as_object).and_then(|ty| ty.get("type"));
+                record(name, ty.and_then(Value::as_str));
+            }
+        }
+        Some(Value::Object(by_name)) => by_name.iter().for_each(|(name, ty)| record(name, ty.as_str())),
+        None => {}
+        Some(other) => return Err(bad("attribute_types", "a list or an object", Some(other))),
+    }
+    let mut beside = Members::new();
+    beside.insert("types", Value::Object(types));
+    if let Some(nans) = members.get("nan") {
+        beside.insert("nan", nans.clone());
+    }
+    today.insert(NCZARR_ATTR, Value::Object(beside));
+    Ok(today)
+}
+
+/// V2's name of a recorded type.
+fn v2_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "int8" => "|i1",
+        "uint8" => "|u1",
+        "int16" => "<i2",
+        "uint16" => "<u2",
+        "int32" => "<i4",
+        "uint32" => "<u4",
+        "int64" => "<i8",
+        "uint64" => "<u8",
+        "float32" => "<f4",
+        "float64" => "<f8",
+        "char" => ">S1",
+        "string" => STRING,
+        "json" => STRUCTURE,
+        _ => return None,
+    })
+}
+
+/// V3's name of the type of an attribute.
+pub(crate) fn type_name(ty: NcType) -> &'static str {
+    match ty {
+        NcType::Byte => "int8",
+        NcType::UByte => "uint8",
+        NcType::Short => "int16",
+        NcType::UShort => "uint16",
+        NcType::Int => "int32",
+        NcType::UInt => "uint32",
+        NcType::Int64 => "int64",
+        NcType::UInt64 => "uint64",
+        NcType::Float => "float32",
+        NcType::Double => "float64",
+        NcType::Char => "char",
+        NcType::String => "string",
+        NcType::User(_) => "json",
+    }
+}
+
+/// Appends an entry to the list of recorded types, which `out` ends with from its `[` on.
+pub(crate) fn write_type(name: &str, ty: &str, out: &mut String) {
+    if !out.ends_with('[') {
+        out.push(',');
+    }
+    out.push_str("{\"name\": ");
+    write_string(name, out);
+    out.push_str(", \"configuration\": {\"type\": ");
+    write_string(ty, out);
+    out.push_str("}}");
+}
+
+/// Appends the superblock.
+pub(crate) fn write_superblock(out: &mut String) {
+    out.push_str("{\"version\": \"3.0.0\", \"format\": 3}");
+}
+
+/// Appends the lists of a group.
+///
+/// # Errors
+/// A dimension that the model does not have.
+pub(crate) fn write_group(model: &Model, group: &Group, out: &mut String) -> Result<()> {
+    out.push_str("{\"dimensions\": [");
+    for (name, &dim) in &group.dims {
+        let dim = model.dim(dim)?;
+        if !out.ends_with('[') {
+            out.push(',');
+        }
+        out.push_str("{\"name\": ");
+        write_string(name, out);
+        write_number(format_args!(", \"size\": {}, \"unlimited\": {}}}", dim.len(), u8::from(dim.unlimited)), out);
+    }
+    out.push(']');
+    write_name("arrays", out);
+    write_list(group.vars.keys(), out, |name, out| write_string(name, out));
+    write_name("subgroups", out);
+    write_list(group.groups.keys(), out, |name, out| write_string(name, out));
+    out.push('}');
+    Ok(())
+}
+
+/// Appends the keys of an array. `references`: the full names of its dimensions.
+pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String) {
+    out.push_str("{\"dimension_references\": ");
+    write_list(references, out, |name, out| write_string(name, out));
+    if let Some(alias) = &extra.alias {
+        write_name("type_alias", out);
+        write_string(alias, out);
+    }
+    if extra.no_fill {
+        write_name(NO_FILL, out);
+        out.push('1');
+    }
+    if let Some(filters) = &extra.filters {
+        write_name(FILTERS, out);
+        write_list(filters, out, write_filter);
+    }
+    out.push('}');
+}
+
+/// A filter by its id and parameters, or by its description if it has no id.
+fn write_filter(filter: &FilterSpec, out: &mut String) {
+    out.push('{');
+    match (filter.hdf5_id, &filter.codec) {
+        (Some(id), _) => {
+            write_name("id", out);
+            write_number(id, out);
+        }
+        (None, Some(codec)) => {
+            write_name("codec", out);
+            write_string(codec, out);
+        }
+        (None, None) => {
+            write_name("name", out);
+            write_string(&filter.name, out);
+        }
+    }
+    if !filter.params.is_empty() {
+        write_name("params", out);
+        write_list(&filter.params, out, write_number);
+    }
+    out.push('}');
+}
+
+/// The filters that are kept; `None` if they are not to be understood.
+fn filters(list: &Value<'_>) -> Option<Vec<FilterSpec>> {
+    let number = |value: &Value<'_>| value.as_integer().and_then(|number| u32::try_from(number).ok());
+    let filter = |item: &Value<'_>| {
+        let item = item.as_object()?;
+        let text = |name: &str| item.get(name).map(|text| text.as_str().map(str::to_owned));
+        let params = match item.get("params") {
+            None => Vec::new(),
+            Some(params) => params.as_array()?.iter().map(number).collect::<Option<_>>()?,
+        };
+        let hdf5_id = match item.get("id") {
+            None => None,
+            Some(id) => Some(number(id)?),
+        };
+        let spec = FilterSpec {
+            hdf5_id,
+            name: text("name").unwrap_or_else(|| Some(String::new()))?,
+            params,
+            codec: text("codec").map_or(Some(None), |text| text.map(Some))?,
+        };
+        (spec.hdf5_id.is_some() || spec.codec.is_some() || !spec.name.is_empty()).then_some(spec)
+    };
+    list.as_array()?.iter().map(filter).collect()
+}
+
+#[cfg(test)]
+mod tests;
