@@ -69,7 +69,7 @@ impl Appender {
         if file.metadata().map_err(fail)?.len() > directory.end {
             file.set_len(directory.end).map_err(fail)?;
         }
-        let start = directory.archive.central_directory_start();
+        let start = directory.start;
         let len = usize::try_from(directory.end.saturating_sub(start)).unwrap_or(usize::MAX);
         let mut old = Vec::new();
         source.append(len, start, &mut old).map_err(|error| Error::io("the directory", error))?;

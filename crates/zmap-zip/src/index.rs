@@ -1,56 +1,15 @@
-//! Which members an archive has, by key: [`Index`]; and what is known of each: [`Entry`].
+//! Which members an archive has, by key: [`Index`].
 //!
-//! The index of an archive that is only read never changes, and is looked through without a lock.
+//! That of an archive that is only read is its listing, and is looked through without a lock; that of one which is written
+//! is a tree.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::{Bound, Deref};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// One member.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    /// Where the record before it is, in bytes from the start of the file.
-    pub(crate) at: u64,
-    /// Bytes it takes in the archive.
-    pub(crate) stored: u64,
-    /// Bytes of the object.
-    pub(crate) len: u64,
-    /// Checksum of the object.
-    pub(crate) crc: u32,
-    pub(crate) form: Form,
-    /// Where its record in the directory is; `None` if it is in none yet.
-    pub(crate) central: Option<u64>,
-    /// Where its bytes begin, once that is known; 0 until then.
-    data: AtomicU64,
-}
+use model::Result;
 
-/// How a member is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// As it is.
-    Stored,
-    /// Compressed; the number of the member in its archive.
-    Packed(usize),
-    /// In a way that cannot be read, and why.
-    Bad(&'static str),
-}
-
-impl Entry {
-    pub(crate) fn new(at: u64, stored: u64, len: u64, crc: u32, form: Form, central: Option<u64>) -> Self {
-        Self { at, stored, len, crc, form, central, data: AtomicU64::new(0) }
-    }
-
-    /// Where its bytes begin, if that is known.
-    pub(crate) fn data(&self) -> Option<u64> {
-        Some(self.data.load(Ordering::Relaxed)).filter(|&at| at > 0)
-    }
-
-    /// Keeps where its bytes begin.
-    pub(crate) fn begins(&self, at: u64) {
-        self.data.store(at, Ordering::Relaxed);
-    }
-}
+use crate::listing::{Entry, Listing};
 
 /// Members by key.
 type Entries = BTreeMap<Arc<str>, Arc<Entry>>;
@@ -58,8 +17,26 @@ type Entries = BTreeMap<Arc<str>, Arc<Entry>>;
 /// The members of an archive.
 #[derive(Debug)]
 pub(crate) enum Index {
-    Fixed(Entries),
+    Fixed(Listing),
     Growing(RwLock<Entries>),
+}
+
+/// A member that was found.
+pub(crate) enum Found<'i> {
+    Fixed(&'i Entry),
+    /// Another may have taken its place since.
+    Shared(Arc<Entry>),
+}
+
+impl Deref for Found<'_> {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        match self {
+            Self::Fixed(entry) => entry,
+            Self::Shared(entry) => entry,
+        }
+    }
 }
 
 /// What became of a change.
@@ -82,34 +59,55 @@ pub(crate) enum Before {
 }
 
 impl Index {
-    pub(crate) fn new(entries: Entries, writable: bool) -> Self {
-        if writable { Self::Growing(RwLock::new(entries)) } else { Self::Fixed(entries) }
+    pub(crate) fn new(listing: Listing, writable: bool) -> Self {
+        if !writable {
+            return Self::Fixed(listing);
+        }
+        Self::Growing(RwLock::new(listing.into_members().map(|(key, entry)| (key, Arc::new(entry))).collect()))
     }
 
-    /// Lets `look` look at all members.
-    pub(crate) fn with<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+    /// Lets `look` look at the keys, and answers what it does.
+    fn keys<T>(&self, look: impl FnOnce(Keys<'_>) -> T) -> T {
         match self {
-            Self::Fixed(entries) => look(entries),
-            Self::Growing(entries) => look(&entries.read().unwrap_or_else(PoisonError::into_inner)),
+            Self::Fixed(listing) => look(Keys::Fixed(listing)),
+            Self::Growing(entries) => look(Keys::Growing(&entries.read().unwrap_or_else(PoisonError::into_inner))),
+        }
+    }
+
+    /// Hands all members to `take`, in the order of their keys.
+    pub(crate) fn each(&self, mut take: impl FnMut(&str, &Entry) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Fixed(listing) => listing.from("").try_for_each(|(key, entry)| take(key, entry)),
+            Self::Growing(entries) => {
+                let entries = entries.read().unwrap_or_else(PoisonError::into_inner);
+                entries.iter().try_for_each(|(key, entry)| take(key, entry))
+            }
         }
     }
 
     /// The member of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<Entry>> {
-        self.with(|entries| entries.get(key).cloned())
+    pub(crate) fn get(&self, key: &str) -> Option<Found<'_>> {
+        match self {
+            Self::Fixed(listing) => listing.get(key).map(Found::Fixed),
+            Self::Growing(entries) => {
+                let entries = entries.read().unwrap_or_else(PoisonError::into_inner);
+                entries.get(key).cloned().map(Found::Shared)
+            }
+        }
     }
 
     /// Whether a member lies below a key.
     pub(crate) fn leads(&self, key: &str) -> bool {
-        self.with(|entries| below(entries, key).next().is_some())
+        let base = base_of(key);
+        self.keys(|keys| keys.from(&base).next().is_some_and(|key| key.starts_with(&base)))
     }
 
     /// What would become of [`Index::put`].
     pub(crate) fn admits(&self, key: &str, before: Before) -> Changed {
-        if matches!(self, Self::Fixed(_)) {
-            return Changed::Lost;
+        match self {
+            Self::Fixed(_) => Changed::Lost,
+            Self::Growing(entries) => admits(&entries.read().unwrap_or_else(PoisonError::into_inner), key, before),
         }
-        self.with(|entries| admits(entries, key, before))
     }
 
     /// Adds a member, or has one take the place of another.
@@ -134,20 +132,13 @@ impl Index {
 
     /// The next segments below `prefix`, sorted.
     pub(crate) fn search(&self, prefix: &str) -> Vec<String> {
-        self.with(|entries| {
-            let base = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-            let mut names: Vec<String> = Vec::new();
-            let mut from = Bound::Included(base.clone());
-            while let Some((key, _)) =
-                entries.range::<str, _>((from.as_ref().map(String::as_str), Bound::Unbounded)).next()
-                && let Some(rest) = key.strip_prefix(&*base)
-            {
+        let base = base_of(prefix);
+        self.keys(|keys| {
+            let (mut names, mut from) = (Vec::new(), base.clone());
+            while let Some(rest) = keys.from(&from).next().and_then(|key| key.strip_prefix(&*base)) {
                 let name = rest.split('/').next().unwrap_or(rest);
-                // Past all that lies below this name: `0` comes after `/`.
-                from = match name.len() < rest.len() {
-                    true => Bound::Included(format!("{base}{name}0")),
-                    false => Bound::Excluded(key.to_string()),
-                };
+                // Past this key, or past all that lies below this name: `0` comes after `/`.
+                from = format!("{base}{name}{}", if name.len() < rest.len() { '0' } else { '\0' });
                 names.push(name.to_owned());
             }
             names.sort_unstable();
@@ -156,18 +147,41 @@ impl Index {
     }
 
     /// All keys at or below `prefix`, sorted.
-    pub(crate) fn list(&self, prefix: &str) -> Vec<Arc<str>> {
-        self.with(|entries| {
-            let own = entries.get_key_value(prefix).map(|(key, _)| Arc::clone(key));
-            own.into_iter().chain(below(entries, prefix).map(Arc::clone)).collect()
+    pub(crate) fn list(&self, prefix: &str) -> Vec<String> {
+        let base = base_of(prefix);
+        self.keys(|keys| {
+            let own = keys.from(prefix).next().filter(|key| *key == prefix);
+            let below = keys.from(&base).take_while(|key| key.starts_with(&base));
+            own.into_iter().chain(below).map(str::to_owned).collect()
         })
     }
 }
 
-fn below<'e>(entries: &'e Entries, prefix: &str) -> impl Iterator<Item = &'e Arc<str>> {
-    let base = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-    let range = entries.range::<str, _>((Bound::Included(base.as_str()), Bound::Unbounded));
-    range.map(|(key, _)| key).take_while(move |key| key.starts_with(&base))
+/// The keys of an index.
+#[derive(Clone, Copy)]
+enum Keys<'i> {
+    Fixed(&'i Listing),
+    Growing(&'i Entries),
+}
+
+impl<'i> Keys<'i> {
+    /// Those from a key on, in order.
+    fn from(self, key: &str) -> impl Iterator<Item = &'i str> + use<'i> {
+        let (fixed, growing) = match self {
+            Keys::Fixed(listing) => (Some(listing.from(key)), None),
+            Keys::Growing(entries) => (None, Some(from(entries, key))),
+        };
+        fixed.into_iter().flatten().map(|(key, _)| key).chain(growing.into_iter().flatten())
+    }
+}
+
+fn from<'e>(entries: &'e Entries, key: &str) -> impl Iterator<Item = &'e str> + use<'e> {
+    entries.range::<str, _>((Bound::Included(key), Bound::Unbounded)).map(|(key, _)| &**key)
+}
+
+/// What the keys below a prefix begin with.
+fn base_of(prefix: &str) -> String {
+    if prefix.is_empty() { String::new() } else { format!("{prefix}/") }
 }
 
 fn admits(entries: &Entries, key: &str, before: Before) -> Changed {
@@ -187,5 +201,7 @@ fn admits(entries: &Entries, key: &str, before: Before) -> Changed {
 
 /// Whether a key is a prefix of a member's, or a member's a prefix of it.
 fn collides(entries: &Entries, key: &str) -> bool {
-    key.match_indices('/').any(|(at, _)| entries.contains_key(&key[..at])) || below(entries, key).next().is_some()
+    let base = base_of(key);
+    key.match_indices('/').any(|(at, _)| entries.contains_key(&key[..at]))
+        || from(entries, &base).next().is_some_and(|key| key.starts_with(&base))
 }

@@ -13,9 +13,11 @@
 #![forbid(unsafe_code)]
 
 mod append;
+mod central;
 mod directory;
 mod factory;
 mod index;
+mod listing;
 mod map;
 mod member;
 mod place;

@@ -11,7 +11,8 @@ use model::{Error, ErrorKind, Result};
 
 use crate::append::Appender;
 use crate::directory::{Directory, Folder};
-use crate::index::{Before, Changed, Entry, Form, Index};
+use crate::index::{Before, Changed, Found, Index};
+use crate::listing::{Entry, Form};
 use crate::member::Members;
 use crate::place::{self, Held};
 use crate::records::{MAX_NAME, Member};
@@ -130,7 +131,7 @@ impl ZipMap {
             name,
             folder: directory.folder,
             index: Index::new(directory.entries, appender.is_some()),
-            members: Members::new(source, directory.archive),
+            members: Members::new(source, directory.end, directory.archive),
             appender,
             in_memory: false,
             id: ARCHIVES.fetch_add(1, Ordering::Relaxed),
@@ -174,7 +175,7 @@ impl ZipMap {
         self.named(kind.context(what), key.as_str())
     }
 
-    fn find(&self, key: &Key) -> Result<Option<Arc<Entry>>> {
+    fn find(&self, key: &Key) -> Result<Option<Found<'_>>> {
         let found = self.index.get(key.as_str());
         if found.is_none() && self.index.leads(key.as_str()) {
             return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
@@ -228,12 +229,9 @@ impl ZipMap {
     /// Writes a directory of what there is now, if anything changed since the last one.
     fn save(&self, appender: &Appender) -> Result<()> {
         let saved = appender.save(|out| {
-            self.index.with(|entries| {
-                for (key, entry) in entries {
-                    let name = format!("{}{key}", self.folder);
-                    out.add(entry.central, &Member { name: &name, at: entry.at, len: entry.len, crc: entry.crc })?;
-                }
-                Ok(())
+            self.index.each(|key, entry| {
+                let name = format!("{}{key}", self.folder);
+                out.add(entry.central, &Member { name: &name, at: entry.at, len: entry.len, crc: entry.crc })
             })
         });
         saved.map_err(|error| error.at(&self.name))

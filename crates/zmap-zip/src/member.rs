@@ -1,13 +1,14 @@
 //! The bytes of a member: where they begin, and reading them, whole or in part.
 
+use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use dispatch::{ByteRange, OutBuf};
 use model::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 
-use crate::index::{Entry, Form};
+use crate::listing::{Entry, Form};
 use crate::records::{LOCAL, LOCAL_LEN, u16_at};
 use crate::source::{Cursor, Source};
 
@@ -17,15 +18,35 @@ const KEPT: u64 = 64 << 20;
 /// What reads members.
 pub(crate) struct Members {
     pub(crate) source: Source,
-    /// For members that are compressed. Its clones share what was read of the directory.
-    archive: ZipArchive<Cursor>,
+    /// Where the archive ended when it was opened.
+    end: u64,
+    /// For members that are compressed, once there was one.
+    unpacker: OnceLock<Unpacker>,
     /// The member unpacked last, by its place: parts of it are asked for one after another.
     unpacked: Mutex<Option<(u64, Arc<[u8]>)>>,
 }
 
+/// The library, and which member is which to it.
+struct Unpacker {
+    /// Its clones share what was read of the directory.
+    archive: ZipArchive<Cursor>,
+    /// The numbers of its members, by where their records in the directory are.
+    numbers: HashMap<u64, usize>,
+}
+
+impl Unpacker {
+    fn new(archive: ZipArchive<Cursor>) -> Self {
+        let record = |number| Some((archive.by_index_data(number).ok()?.central_header_start(), number));
+        let numbers = (0..archive.len()).filter_map(record).collect();
+        Self { archive, numbers }
+    }
+}
+
 impl Members {
-    pub(crate) fn new(source: Source, archive: ZipArchive<Cursor>) -> Self {
-        Self { source, archive, unpacked: Mutex::default() }
+    /// Reads from an archive that ends at `end`; `archive` is the library's view of it, if there is one already.
+    pub(crate) fn new(source: Source, end: u64, archive: Option<ZipArchive<Cursor>>) -> Self {
+        let unpacker = archive.map_or_else(OnceLock::new, |archive| OnceLock::from(Unpacker::new(archive)));
+        Self { source, end, unpacker, unpacked: Mutex::default() }
     }
 
     /// Replaces `out` by the bytes of a range; what is beyond the end is left out.
@@ -33,7 +54,7 @@ impl Members {
         out.clear();
         let (from, len) = cut(entry, range);
         match entry.form {
-            Form::Bad(why) => Err(ErrorKind::Io.context(why)),
+            Form::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
             Form::Stored => {
                 let room = usize::try_from(len).map_err(|_| memory(len))?;
                 if room > 0 {
@@ -43,8 +64,8 @@ impl Members {
                 }
                 check(entry, out)
             }
-            Form::Packed(number) => {
-                let bytes = self.unpack(entry, number, from + len)?;
+            Form::Packed => {
+                let bytes = self.unpack(entry, from + len)?;
                 // What was asked for is there: `unpack` has seen to it.
                 out.extend_from_slice(&bytes[from as usize..(from + len) as usize]);
                 Ok(())
@@ -57,7 +78,7 @@ impl Members {
         out.clear();
         let (from, len) = cut(entry, ByteRange::new(offset, out.capacity() as u64));
         match entry.form {
-            Form::Bad(why) => Err(ErrorKind::Io.context(why)),
+            Form::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
             Form::Stored => {
                 if len > 0 {
                     // It is not more than the capacity.
@@ -65,8 +86,8 @@ impl Members {
                 }
                 check(entry, out.filled())
             }
-            Form::Packed(number) => {
-                let bytes = self.unpack(entry, number, from + len)?;
+            Form::Packed => {
+                let bytes = self.unpack(entry, from + len)?;
                 out.put(&bytes[from as usize..(from + len) as usize])
             }
         }
@@ -92,8 +113,17 @@ impl Members {
         Ok(data)
     }
 
+    fn unpacker(&self) -> zip::result::ZipResult<&Unpacker> {
+        if let Some(unpacker) = self.unpacker.get() {
+            return Ok(unpacker);
+        }
+        // Nothing is kept of a failure.
+        let made = Unpacker::new(ZipArchive::new(Cursor::new(self.source.clone(), self.end))?);
+        Ok(self.unpacker.get_or_init(|| made))
+    }
+
     /// The first `until` bytes of a compressed member, or more.
-    fn unpack(&self, entry: &Entry, number: usize, until: u64) -> Result<Arc<[u8]>> {
+    fn unpack(&self, entry: &Entry, until: u64) -> Result<Arc<[u8]>> {
         let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, bytes)) = &*kept()
             && *at == entry.at
@@ -101,7 +131,10 @@ impl Members {
             return Ok(Arc::clone(bytes));
         }
         let fail = |error: zip::result::ZipError| ErrorKind::Io.context("it cannot be unpacked").caused_by(error);
-        let mut archive = self.archive.clone();
+        let unpacker = self.unpacker().map_err(fail)?;
+        let number = entry.central.and_then(|at| unpacker.numbers.get(&at)).copied();
+        let number = number.ok_or_else(|| ErrorKind::Io.context("it cannot be unpacked: it is in no directory"))?;
+        let mut archive = unpacker.archive.clone();
         let member = archive.by_index(number).map_err(fail)?;
         // A part of a large one is not worth all of it.
         let whole = until == entry.len || entry.len <= KEPT;

@@ -35,9 +35,10 @@ const UTF8: u16 = 1 << 11;
 /// The first of January 1980, the earliest there is.
 const DATE: u16 = 1 << 5 | 1;
 /// The extra field of zip64.
-const EXTRA: u16 = 1;
+pub(crate) const EXTRA: u16 = 1;
 
-const FULL_32: u32 = u32::MAX;
+/// A field of 32 bits whose value stands in the extra field.
+pub(crate) const FULL_32: u32 = u32::MAX;
 
 /// Where a member is and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
