@@ -34,6 +34,7 @@ pub mod settings;
 #[allow(unsafe_code)]
 mod slab;
 mod small;
+mod version;
 pub mod trace;
 mod zmap;
 
@@ -63,7 +64,8 @@ pub use registry::{
 };
 pub use slab::Piece;
 pub use small::Small;
+pub use version::{Stamp, Version};
 pub use zmap::{
-    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
+    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, WriteJob,
     WriteTicket, Written, ZMap,
 };

@@ -4,14 +4,13 @@
 //! tickets from a job and reports each one back, from as many threads as it likes, so a thread pool and an
 //! asynchronous client can both drive a transfer, and memory is bounded by what is in flight.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use model::{ErrorKind, Result};
 
 use crate::batch;
-use crate::{Key, OutBuf};
+use crate::{Key, OutBuf, Version};
 
 /// What a map can do. All capabilities are positive; a method behind an absent one is `NC_EPERM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +27,9 @@ pub struct MapCaps {
     pub range_read: bool,
     /// [`ZMap::read_versioned`] and [`ZMap::write_if`] work: no update is lost between processes.
     pub conditional_write: bool,
+    /// [`ReadTicket::versioned`] is answered for parts of objects too, at a cost that does not grow with the object, by
+    /// versions that tell whether two parts are of one state ([`Version::same`]); also where nothing can be written.
+    pub versioned_parts: bool,
     /// Each operation is a request over a network.
     pub remote: bool,
 }
@@ -53,28 +55,6 @@ impl ByteRange {
     /// `len` bytes from `offset` on.
     pub const fn new(offset: u64, len: u64) -> Self {
         Self { offset, len: Some(len) }
-    }
-}
-
-/// An opaque mark of one state of one object, made by a map and understood by that map alone.
-#[derive(Clone)]
-pub struct Version(Arc<dyn Any + Send + Sync>);
-
-impl Version {
-    /// Wraps a map's own mark.
-    pub fn new(mark: impl Any + Send + Sync) -> Self {
-        Self(Arc::new(mark))
-    }
-
-    /// The mark, if it is of type `T`.
-    pub fn get<T: Any>(&self) -> Option<&T> {
-        self.0.downcast_ref()
-    }
-}
-
-impl fmt::Debug for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Version(..)")
     }
 }
 

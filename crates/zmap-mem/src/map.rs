@@ -26,6 +26,7 @@ pub struct MemMap {
 }
 
 /// The mark of one state of one object.
+#[derive(PartialEq)]
 struct Mark {
     store: u64,
     version: u64,
@@ -89,7 +90,7 @@ impl MemMap {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
-            Outcome::Done(version) => Ok(Written::Done(Some(Version::new(Mark { store: self.store.id(), version })))),
+            Outcome::Done(version) => Ok(Written::Done(Some(Version::comparable(Mark { store: self.store.id(), version })))),
             Outcome::Lost => Ok(Written::Lost),
             Outcome::Collision => Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one")),
         }
@@ -98,7 +99,7 @@ impl MemMap {
     fn serve(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<(Entry, Option<Version>)>> {
         let Some(entry) = self.find(key)? else { return Ok(None) };
         let mark = Mark { store: self.store.id(), version: entry.version };
-        Ok(Some((entry, ticket.versioned.then(|| Version::new(mark)))))
+        Ok(Some((entry, ticket.versioned.then(|| Version::comparable(mark)))))
     }
 }
 
@@ -123,6 +124,7 @@ impl ZMap for MemMap {
             list: true,
             range_read: true,
             conditional_write: self.writable,
+            versioned_parts: true,
             remote: false,
         }
     }
@@ -150,7 +152,7 @@ impl ZMap for MemMap {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
         out.extend_from_slice(ByteRange::first(limit as u64).cut(&entry.bytes));
-        Ok(Some(Version::new(Mark { store: self.store.id(), version: entry.version })))
+        Ok(Some(Version::comparable(Mark { store: self.store.id(), version: entry.version })))
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {

@@ -258,6 +258,7 @@ impl ZMap for ZipMap {
             list: true,
             range_read: true,
             conditional_write: write,
+            versioned_parts: false,
             remote: false,
         }
     }

@@ -40,6 +40,7 @@ pub const ALL: MapCaps = MapCaps {
     list: true,
     range_read: true,
     conditional_write: true,
+    versioned_parts: false,
     remote: false,
 };
 

@@ -3,8 +3,8 @@
 use model::{Error, ErrorKind, Result};
 
 use super::{Scratch, with_scratch};
-use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket, Version, ZMap};
-use crate::{Key, pull_parallel};
+use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket, ZMap};
+use crate::{Key, Version, pull_parallel};
 
 /// Runs a batch of reads on the pool (or the calling thread), each object through [`ZMap::read`],
 /// [`ZMap::read_into`] or [`ZMap::read_versioned`].

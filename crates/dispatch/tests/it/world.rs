@@ -30,6 +30,7 @@ pub fn all_caps() -> MapCaps {
         list: true,
         range_read: true,
         conditional_write: true,
+        versioned_parts: false,
         remote: false,
     }
 }

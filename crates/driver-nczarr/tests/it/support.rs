@@ -131,6 +131,7 @@ impl ZMap for TestMap {
             list: true,
             range_read: true,
             conditional_write: true,
+            versioned_parts: false,
             remote: false,
         }
     }

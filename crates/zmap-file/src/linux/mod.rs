@@ -209,6 +209,7 @@ impl ZMap for FileMap {
             list: true,
             range_read: true,
             conditional_write: self.writable && self.locks.able(self.root()),
+            versioned_parts: true,
             remote: false,
         }
     }
@@ -228,7 +229,7 @@ impl ZMap for FileMap {
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
         self.want_versions(key)?;
         let mark = self.read_vec(key, ByteRange::first(limit as u64), out, true)?;
-        Ok(mark.flatten().map(Version::new))
+        Ok(mark.flatten().map(Version::scarce))
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {

@@ -182,7 +182,7 @@ impl FileMap {
         };
         match fetch(source.fd(), &mut ticket, scratch) {
             Ok(got) => {
-                let version = source.leave(self, key).map(Version::new);
+                let version = source.leave(self, key).map(Version::scarce);
                 match &got {
                     Got::Into => job.done(ticket, Ok(Some((Found::InPlace, version)))),
                     Got::Scratch(out) => job.done(ticket, Ok(Some((Found::Bytes(out.filled()), version)))),

@@ -16,6 +16,17 @@ pub(super) struct Mark {
     stat: Stat,
 }
 
+/// Both files are held open, so that equal numbers are of one file; state and time tell of who writes in place.
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        state(&self.stat) == state(&other.stat)
+    }
+}
+
+fn state(stat: &Stat) -> impl PartialEq + use<> {
+    (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec)
+}
+
 impl Mark {
     /// The state of the object in `file` now.
     pub(super) fn of(file: OwnedFd) -> Result<Self, Errno> {
@@ -37,7 +48,6 @@ impl Mark {
     ///
     /// Length and time are a hint only: they tell of others who write in place.
     pub(super) fn is(&self, found: &Stat) -> Result<bool, Errno> {
-        let state = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec);
         Ok(state(&self.stat) == state(found) && fstat(&self.file)?.st_nlink > 0)
     }
 }

@@ -123,7 +123,7 @@ impl FileMap {
         self.touched(place.path());
         Ok(Written::Done(match intent {
             Intent::Replace | Intent::ReplaceLocked => None,
-            _ => Mark::of(staged.file).ok().map(Version::new),
+            _ => Mark::of(staged.file).ok().map(Version::scarce),
         }))
     }
 

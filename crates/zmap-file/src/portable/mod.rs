@@ -336,6 +336,7 @@ impl ZMap for FileMap {
             list: true,
             range_read: true,
             conditional_write: self.writable,
+            versioned_parts: false,
             remote: false,
         }
     }

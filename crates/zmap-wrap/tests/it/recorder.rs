@@ -28,6 +28,7 @@ pub const CAPS: MapCaps = MapCaps {
     list: false,
     range_read: true,
     conditional_write: true,
+    versioned_parts: false,
     remote: true,
 };
 
