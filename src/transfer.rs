@@ -216,6 +216,7 @@ impl Variable {
     /// As [`Variable::put`]; `NC_EINVAL` if `imap` has another rank or leaves `values`.
     pub fn put_mapped<T: Number, E: Extents>(&self, values: &[T], imap: &[i64], extents: E) -> Result<()> {
         let model = self.open.model();
+        self.want_sound(&model)?;
         let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
         let selection = Selection::new(extents, &shape).map_err(|error| error.at(self.full_name()))?;
         let slab = selection.slab();
@@ -334,10 +335,19 @@ impl Variable {
 
     fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
         let model = self.open.model();
+        self.want_sound(&model)?;
         let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
         Selection::for_write(extents, &shape, &unlimited, elements as u64)
             .and_then(|selection| expect(&selection, elements).map(|()| selection))
             .map_err(|error| error.at(self.full_name()))
+    }
+
+    /// Whether its shape is known: what kept it from being read is the error, not that extents do not fit what is not known.
+    fn want_sound(&self, model: &Model) -> Result<()> {
+        match &model.var(self.id)?.problem {
+            Some(problem) => Err(problem.clone().at(self.full_name())),
+            None => Ok(()),
+        }
     }
 
     fn fixed_type(&self) -> Result<(NcType, usize)> {

@@ -5,6 +5,8 @@ mod archived;
 mod choosing;
 mod classic;
 mod corpus;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod failpoints;
 mod features;
 mod incompressible;
 mod killed;

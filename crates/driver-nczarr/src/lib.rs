@@ -19,6 +19,7 @@ mod commit;
 mod consolidated;
 mod create;
 mod dataset;
+mod displaced;
 mod driver;
 mod dtype;
 mod fetch;

@@ -120,6 +120,7 @@ impl Merge {
 pub(crate) struct Merged {
     pub(crate) text: String,
     /// Names we have always listed and others list no more: they may be gone, or whoever wrote the list did not know them.
+    /// And names that others list and we never did: whoever renamed them may have been stopped before the list told.
     pub(crate) missing: Vec<String>,
 }
 
@@ -163,8 +164,11 @@ fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], miss
         ours.retain(|item| item.as_str().is_none_or(|name| !gone.iter().any(|gone| gone == name)));
         let own: HashSet<String> = ours.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect();
         missing.extend(own.iter().filter(|name| base.contains(*name) && !their_names.contains(*name)).cloned());
-        let is_new = |name: &str| !base.contains(name) && !own.contains(name);
-        ours.extend(theirs.iter().filter(|item| item.as_str().is_some_and(is_new)).cloned());
+        let is_gone = |name: &str| gone.iter().any(|gone| gone == name);
+        let is_new = |name: &str| !base.contains(name) && !own.contains(name) && !is_gone(name);
+        let new = theirs.iter().filter(|item| item.as_str().is_some_and(is_new));
+        missing.extend(new.clone().filter_map(|item| Some(item.as_str()?.to_owned())));
+        ours.extend(new.cloned());
     }
     let (Some(theirs), Some(Json::Object(ours))) = (declared(other), ours.get_mut("dimensions")) else { return };
     let base = declared(base);
@@ -202,12 +206,13 @@ mod tests {
         };
         for (base, ours, other, gone, expected, missing) in [
             ("", "\"a\"", "", "", "\"a\"", ""),
-            ("", "\"a\"", "\"b\"", "", "\"a\",\"b\"", ""),
-            ("\"x\"", "\"y\"", "\"x\",\"z\"", "", "\"y\",\"z\"", ""),
+            ("", "\"a\"", "\"b\"", "", "\"a\",\"b\"", "b"),
+            ("", "\"a\"", "\"b\"", "b", "\"a\"", ""),
+            ("\"x\"", "\"y\"", "\"x\",\"z\"", "", "\"y\",\"z\"", "z"),
             ("\"x\"", "\"x\",\"y\"", "\"x\",\"y\"", "", "\"x\",\"y\"", ""),
             // Another took `x` away by renaming it, or wrote the list without knowing it.
-            ("\"x\"", "\"x\"", "\"w\"", "", "\"x\",\"w\"", "x"),
-            ("\"x\"", "\"x\"", "\"w\"", "x", "\"w\"", ""),
+            ("\"x\"", "\"x\"", "\"w\"", "", "\"x\",\"w\"", "x,w"),
+            ("\"x\"", "\"x\"", "\"w\"", "x", "\"w\"", "w"),
         ] {
             let [base, ours, other, expected] = [base, ours, other, expected].map(|arrays| document(arrays, ""));
             let found = group(&ours, &base, &other, &[gone.to_owned()]);

@@ -12,6 +12,9 @@ use crate::commit::Committed;
 use crate::consolidated::ZMETADATA;
 use crate::dataset::{State, ZarrDataset};
 
+/// How the names begin that children have while they make room for one another.
+pub(crate) const MOVING: &str = ".moving-";
+
 /// What moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Child {
@@ -76,7 +79,7 @@ impl ZarrDataset {
             let Some(left) = moves.get(next) else { return Ok(()) };
             if let Some(one) = left {
                 detours += 1;
-                let name = format!(".moving-{detours}");
+                let name = format!("{MOVING}{detours}");
                 let hidden = match one.from.parent() {
                     Some(parent) => parent.join(&name)?,
                     None => Key::new(&name)?,

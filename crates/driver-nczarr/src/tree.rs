@@ -9,6 +9,7 @@
 use dispatch::Key;
 use model::{Error, ErrorKind, Result};
 
+use crate::displaced::{self, Child};
 use crate::fetch::Source;
 use crate::json::{Json, Object};
 use crate::lists;
@@ -57,6 +58,8 @@ pub(crate) struct RawTree {
     names: Option<Vec<String>>,
     /// Folders without metadata that were entered.
     folders: usize,
+    /// Groups that stand in the place of listed ones that were renamed; those outside come first.
+    pub(crate) displaced: Vec<Key>,
 }
 
 /// The documents in the root of a store.
@@ -144,7 +147,14 @@ fn by_lists(
     }
     let (parents, places): (Vec<usize>, Vec<Place>) = arrays.into_iter().chain(groups).unzip();
     let nodes = source.nodes(&places, reading);
-    for ((node, place), parent) in nodes.into_iter().zip(places).zip(parents) {
+    let mut found: Vec<Child> = parents
+        .into_iter()
+        .zip(places)
+        .zip(nodes)
+        .map(|((parent, place), node)| Child { parent, place, node })
+        .collect();
+    displaced::find(source, tree, &mut found, reading)?;
+    for Child { parent, place, node } in found {
         match node {
             Node::Array(built) => {
                 tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
@@ -248,7 +258,7 @@ impl RawTree {
             attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
             arrays: Vec::new(),
         };
-        Ok(Self { groups: vec![group], notes: Vec::new(), names: root.names, folders: 0 })
+        Ok(Self { groups: vec![group], notes: Vec::new(), names: root.names, folders: 0, displaced: Vec::new() })
     }
 
     /// Drops folders without metadata that turned out to hold no node.

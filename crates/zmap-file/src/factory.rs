@@ -36,7 +36,7 @@ impl MapFactory for FileMaps {
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        FileMap::remove(path_of(&request.target.path)?)
+        FileMap::remove_last(path_of(&request.target.path)?, &request.registry.markers())
     }
 }
 

@@ -54,7 +54,12 @@ impl ZipMap {
     ) -> Result<Self> {
         let name = path.display().to_string();
         let folder = folder.map_or(Folder::With(markers), Folder::Named);
-        let file = if writable { place::claim(path)?.file } else { Arc::new(place::open(path, false)?) };
+        // If it cannot be read, others may have it at once.
+        let held = if writable { Some(place::claim(path)?) } else { None };
+        let file = match &held {
+            Some(held) => Arc::clone(&held.file),
+            None => Arc::new(place::open(path, false)?),
+        };
         let source = Source::File(Arc::clone(&file));
         Self::over(name, source, &folder, writable.then_some(file), options)
     }

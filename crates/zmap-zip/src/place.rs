@@ -27,6 +27,15 @@ pub(crate) struct Held {
     pub(crate) path: PathBuf,
 }
 
+impl Drop for Held {
+    /// Closing it may not do: a process that was just begun has it open for a moment, too.
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.file) == 1 {
+            let _ = self.file.unlock();
+        }
+    }
+}
+
 /// Opens a regular file.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use dispatch::Key;
 use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use super::Loaded;
+use crate::displaced;
 use crate::lists::{self, References};
 use crate::tree::{RawArray, RawTree};
 use crate::var::{Built, Links, Reading, Stored, note};
@@ -17,7 +18,7 @@ use crate::var::{Built, Links, Reading, Stored, note};
 /// single array becomes its variable's problem.
 pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
-    let mut arrays = Vec::new();
+    let (mut arrays, displaced) = (Vec::new(), tree.displaced);
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
         let lists = lists::read(&raw.attrs, raw.zgroup.as_ref())
@@ -36,7 +37,7 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         let Built { var: mut shared, stored, links } = built;
         let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
-        if let Err(error) = dims(var, &stored, links, &loaded.model, &key) {
+        if let Err(error) = dims(var, &stored, links, &loaded.model, &key, &displaced) {
             note(var, error);
         }
         let id = loaded.var(shared, key, stored)?;
@@ -47,7 +48,7 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
 }
 
 /// Sets the dimensions of a variable.
-fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key) -> Result<()> {
+fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, displaced: &[Key]) -> Result<()> {
     let (Some(meta), Links::References(found)) = (&stored.meta, links) else { return Ok(()) };
     let found = found.map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
     let Some(References { dims, scalar }) = found else {
@@ -66,7 +67,7 @@ fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key) 
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id = resolve(model, name).ok_or_else(|| {
+        let id = resolve(model, name).or_else(|| resolve_displaced(model, name, displaced)).ok_or_else(|| {
             ErrorKind::BadDim.context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
         })?;
         ids.push(id);
@@ -101,6 +102,17 @@ fn resolve(model: &Model, name: &str) -> Option<DimId> {
         name = rest;
     }
     group.dims.get(name).copied()
+}
+
+/// The dimension whose full name it was before groups were renamed, if only one can be it.
+fn resolve_displaced(model: &Model, name: &str, displaced: &[Key]) -> Option<DimId> {
+    let mut found: Vec<DimId> =
+        displaced::candidates(name, displaced).iter().filter_map(|name| resolve(model, name)).collect();
+    found.dedup();
+    match *found {
+        [only] => Some(only),
+        _ => None,
+    }
 }
 
 /// An unlimited dimension is as long as the longest variable along it: a writer may have stopped half-way.

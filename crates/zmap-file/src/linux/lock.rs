@@ -144,11 +144,13 @@ fn probe(root: BorrowedFd<'_>) -> bool {
         },
         file => file,
     };
-    let Ok(file) = file else { return false };
-    match set(file.as_fd(), PROBED, libc::F_WRLCK, false) {
-        Ok(()) | Err(Errno::AGAIN | Errno::ACCESS) => true,
-        Err(_) => false,
-    }
+    // What fails otherwise than by a refusal may not fail the next time: whoever locks in earnest is told.
+    let file = match file {
+        Err(Errno::IO | Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => return true,
+        Err(_) => return false,
+        Ok(file) => file,
+    };
+    set(file.as_fd(), PROBED, libc::F_WRLCK, false).err().is_none_or(|errno| !is_refusal(errno))
 }
 
 fn is_refusal(errno: Errno) -> bool {

@@ -107,7 +107,8 @@ impl FileMap {
             }
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if !path.is_dir() {
+                let about = fs::metadata(path);
+                if !about.map_err(|error| Error::io(format!("cannot look at {}", path.display()), error))?.is_dir() {
                     return Err(ErrorKind::Exist.context(format!("{} exists and is no directory", path.display())));
                 }
             }
@@ -124,9 +125,14 @@ impl FileMap {
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
     /// something else than files and directories, and then nothing was deleted.
     pub fn remove(path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
+        Self::remove_last(path.as_ref(), &[])
+    }
+
+    /// As [`FileMap::remove`]; what is recognised goes last: a removal that was interrupted can be taken up again.
+    pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
         let map = Self::open(path, true, &Options::default())?;
-        map.remove_tree(&[])?;
+        map.remove_tree(markers)?;
+        map.remove_markers(markers)?;
         let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
         // The directory itself, where a symbolic link led to it.
         let path = fs::canonicalize(path).map_err(fail)?;

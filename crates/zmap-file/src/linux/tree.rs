@@ -210,13 +210,19 @@ impl FileMap {
         // The markers go last: a removal that was interrupted can be taken up again. The lock file stays.
         let last: Vec<&str> = markers.iter().copied().chain([LOCK]).collect();
         self.remove_tree(&last)?;
+        self.remove_markers(markers)?;
+        self.touched("");
+        Ok(())
+    }
+
+    /// Removes from the root what is left when all else is gone.
+    pub(super) fn remove_markers(&self, markers: &[&str]) -> Result<()> {
         for marker in markers {
             match unlinkat(&self.root, *marker, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(self.fail(marker, "remove", errno)),
             }
         }
-        self.touched("");
         Ok(())
     }
 

@@ -105,10 +105,16 @@ impl FileMap {
         }
         // The markers go last: a removal that was interrupted can be taken up again.
         map.remove_tree(markers)?;
-        for marker in markers {
-            gone(fs::remove_file(path.join(marker))).map_err(|error| map.fail(marker, "remove", error))?;
-        }
+        map.remove_markers(markers)?;
         Ok(map)
+    }
+
+    /// Removes from the root what is left when all else is gone.
+    fn remove_markers(&self, markers: &[&str]) -> Result<()> {
+        for marker in markers {
+            gone(fs::remove_file(self.path.join(marker))).map_err(|error| self.fail(marker, "remove", error))?;
+        }
+        Ok(())
     }
 
     /// Deletes the directory `path` and everything in it.
@@ -117,8 +123,14 @@ impl FileMap {
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no directory; `NC_ECANTREMOVE` if it holds
     /// something else than files and directories, and then nothing was deleted.
     pub fn remove(path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        Self::open(path, true, &Options::default())?.remove_tree(&[])?;
+        Self::remove_last(path.as_ref(), &[])
+    }
+
+    /// As [`FileMap::remove`]; what is recognised goes last: a removal that was interrupted can be taken up again.
+    pub(crate) fn remove_last(path: &Path, markers: &[&str]) -> Result<()> {
+        let map = Self::open(path, true, &Options::default())?;
+        map.remove_tree(markers)?;
+        map.remove_markers(markers)?;
         let fail = |error| Error::io(format!("cannot remove {}", path.display()), error);
         fs::remove_dir(fs::canonicalize(path).map_err(fail)?).map_err(fail)
     }

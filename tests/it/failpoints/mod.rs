@@ -1,0 +1,184 @@
+//! A fault at every single operation on files, of a typical life of a store: made, filled, synced, appended to, overwritten,
+//! redefined, renamed in, written on, packed anew, replaced and removed.
+//!
+//! A test runs itself as a child, once for each operation, and looks each time what is left. The calls of the child to the
+//! system are counted and made to fail from outside, so none is left out. `NCZ_TEST_ROUNDS` says how many operations of each
+//! kind of fault are tried, spread evenly; more than there are: each of them.
+
+mod trace;
+mod work;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use nix::libc;
+use trace::{Ended, Fault, run};
+use work::{CLOSED, REMOVED};
+
+const PLACE: &str = "NCZ_TEST_FAILPOINT";
+const FROM: &str = "NCZ_TEST_FAILPOINT_FROM";
+
+/// Operations tried of each kind of fault, unless it is said.
+const FEW: usize = 40;
+
+fn rounds() -> usize {
+    std::env::var("NCZ_TEST_ROUNDS").map_or(FEW, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+/// A folder in memory, where there is such a thing: devices are slow to sync, and are not what is looked at.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a temporary folder")
+}
+
+/// Which part of the life of a store.
+#[derive(Clone, Copy)]
+enum Part {
+    /// Until it is closed for good.
+    Used,
+    /// Another one takes its place, and is removed.
+    Ended,
+}
+
+/// Runs a part of the work with a fault at an operation; what is wrong with what is left.
+fn attempt(test: &str, name: &str, part: Part, fault: Fault, at: usize) -> (Ended, Result<(), String>) {
+    let folder = folder();
+    let path = folder.path().join(name).display().to_string();
+    let from = match part {
+        Part::Used => 1,
+        Part::Ended => {
+            work::prepare(&path, CLOSED);
+            CLOSED + 1
+        }
+    };
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command
+        .args(["--nocapture", "--test-threads=1", "--exact"])
+        .arg(format!("failpoints::{test}"))
+        .env(PLACE, &path)
+        .env(FROM, from.to_string());
+    let ended = run(&mut command, folder.path(), fault, at);
+    let number = |word: &str| {
+        let lines =
+            ended.lines.iter().filter_map(|line| line.strip_prefix('@')?.strip_prefix(word)?.trim().parse().ok());
+        lines.max()
+    };
+    let (done, begun) = (number("done").unwrap_or(from - 1), number("begun").unwrap_or(from - 1));
+    let told: Vec<&str> = ended.lines.iter().filter_map(|line| line.strip_prefix("@failed ")).collect();
+    let last = if from == 1 { CLOSED } else { REMOVED };
+    let outcome = (|| {
+        let survives = !matches!(fault, Fault::Kill | Fault::Tear) || ended.hit.is_none();
+        if survives && !(ended.good && ended.lines.iter().any(|line| line == "@end")) {
+            return Err(format!("the child broke down: {}", ended.complaints));
+        }
+        if survives && done < last && told.is_empty() {
+            return Err("it did not say why it stopped".to_owned());
+        }
+        if matches!(fault, Fault::None | Fault::Short) && !told.is_empty() {
+            return Err(format!("it failed: {told:?}"));
+        }
+        for error in &told {
+            let cause = match fault {
+                Fault::Fail(errno) => errno,
+                _ => libc::ENOSPC,
+            };
+            // Its cause, and which file of which store it is about.
+            let cause = format!("(os error {cause})");
+            if error.starts_with("Internal") || !error.contains(name) || !error.contains(&cause) {
+                return Err(format!("not told what happened where: {error:?}"));
+            }
+        }
+        work::check(&path, done, begun)
+    })();
+    (ended, outcome)
+}
+
+/// Lets a fault befall each operation of both parts.
+fn everywhere(test: &str, name: &str, expected: &[&str]) {
+    if let Some(path) = std::env::var_os(PLACE) {
+        let from = std::env::var(FROM).expect("where it begins").parse().expect("a number");
+        return work::steps(&path.to_string_lossy(), from, if from == 1 { CLOSED } else { REMOVED });
+    }
+    let mut failed = Vec::new();
+    let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
+    let faults = [Fault::Kill, Fault::Tear, Fault::Short, Fault::Fail(libc::EIO), Fault::Full];
+    let mut tried = faults.map(|_| 0);
+    for part in [Part::Used, Part::Ended] {
+        let (whole, outcome) = attempt(test, name, part, Fault::None, 0);
+        outcome.unwrap_or_else(|why| panic!("without any fault: {why}"));
+        for operation in &whole.operations {
+            *calls.entry(operation.call).or_default() += 1;
+        }
+        for (fault, tried) in faults.into_iter().zip(&mut tried) {
+            let counted = |operation: &&trace::Operation| operation.changes || matches!(fault, Fault::Fail(_));
+            let count = whole.operations.iter().filter(counted).count();
+            // Evenly spread, beginning and end included; a little more than there are, lest others come up.
+            let some = rounds().min(count + 2);
+            for turn in 0..some {
+                let at = turn * (count + 2) / some;
+                let (ended, outcome) = attempt(test, name, part, fault, at);
+                *tried += usize::from(ended.hit.is_some());
+                if let Err(why) = outcome {
+                    let hit = ended.hit.as_ref().map(|hit| format!("{} of {:?}", hit.call, hit.path));
+                    failed.push(format!("{fault:?} at {at} of {count}, {hit:?}: {why}"));
+                }
+            }
+        }
+    }
+    eprintln!(
+        "{name}: operations {calls:?}; faults {:?}, {} failed",
+        faults.iter().zip(tried).collect::<Vec<_>>(),
+        failed.len()
+    );
+    for call in expected {
+        assert!(calls.contains_key(call), "no {call} among {calls:?}");
+    }
+    assert!(tried.iter().all(|&tried| tried >= FEW.min(rounds())), "{tried:?}");
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn of_a_directory_nothing_is_lost() {
+    let calls = ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
+    everywhere("of_a_directory_nothing_is_lost", "x.zarr", &calls);
+}
+
+#[test]
+fn of_an_archive_nothing_is_lost() {
+    let calls =
+        ["openat", "pwrite", "fdatasync", "fsync", "flock", "renameat", "renameat2", "unlink", "pread", "statx"];
+    everywhere("of_an_archive_nothing_is_lost", "x.zip", &calls);
+}
+
+/// What is looked for is found.
+#[test]
+fn a_store_that_lost_something_is_told_from_a_whole_one() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let text = |name: &str| path(name).display().to_string();
+    work::prepare(&text("x.zarr"), 12);
+    assert_eq!(work::check(&text("x.zarr"), 12, 12), Ok(()));
+    // Of a step that was not begun.
+    assert!(work::check(&text("x.zarr"), 10, 10).unwrap_err().contains("not of"));
+    // Lost: a chunk, a part of one, a record's chunk, a document.
+    type Spoil<'s> = (&'s str, &'s dyn Fn(&Path));
+    let spoil: [Spoil<'_>; 5] = [
+        ("renamed/1", &|file| std::fs::remove_file(file).expect("a chunk")),
+        ("renamed/0", &|file| {
+            let mut bytes = std::fs::read(file).expect("a chunk");
+            bytes[4..].fill(0);
+            std::fs::write(file, bytes).expect("a chunk");
+        }),
+        ("h/b/3.0", &|file| std::fs::remove_file(file).expect("a chunk")),
+        ("h/b/.zarray", &|file| std::fs::remove_file(file).expect("a document")),
+        ("renamed/.zattrs", &|file| std::fs::remove_file(file).expect("a document")),
+    ];
+    for (number, (key, spoil)) in spoil.into_iter().enumerate() {
+        let name = format!("{number}.zarr");
+        work::prepare(&text(&name), 12);
+        spoil(&path(&name).join(key));
+        assert!(work::check(&text(&name), 12, 12).is_err(), "{key}");
+    }
+}
