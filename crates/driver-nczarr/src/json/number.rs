@@ -4,19 +4,26 @@ use super::Value;
 
 /// Whether `text` is a number by JSON's grammar.
 pub(super) fn is_strict(text: &str) -> bool {
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (text, None),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    is_digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(is_digits)
-        && exponent.is_none_or(|exponent| is_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+    let text = text.as_bytes();
+    let (whole, rest) = digits(text.strip_prefix(b"-").unwrap_or(text));
+    let mut legal = whole == b"0" || matches!(whole, [b'1'..=b'9', ..]);
+    let mut rest = rest;
+    if let [b'.', after @ ..] = rest {
+        let fraction;
+        (fraction, rest) = digits(after);
+        legal &= !fraction.is_empty();
+    }
+    if let [b'e' | b'E', after @ ..] = rest {
+        let exponent;
+        (exponent, rest) = digits(if let [b'+' | b'-', after @ ..] = after { after } else { after });
+        legal &= !exponent.is_empty();
+    }
+    legal && rest.is_empty()
+}
+
+/// The digits a text begins with, and what follows.
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
 }
 
 /// Whether `text` is not JSON but plainly a number: `NaN`, `+1`, `01`, `.5`, `5.`, `0x10`, `-Infinity` …
@@ -32,6 +39,10 @@ fn is_digits(text: &str) -> bool {
 
 /// The integer `text` stands for: decimal, `0x` hexadecimal, or a float without fraction that is exact.
 pub(crate) fn integer(text: &str) -> Option<i128> {
+    // Most are short and plain.
+    if (1..=18).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(text.bytes().fold(0i64, |value, digit| value * 10 + i64::from(digit - b'0')).into());
+    }
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -42,8 +53,7 @@ pub(crate) fn integer(text: &str) -> Option<i128> {
         }
         i128::from_str_radix(hex, 16).ok()?
     } else if is_digits(digits) {
-        // The shorter parse is the faster one.
-        if digits.len() <= 18 { digits.parse::<i64>().ok()?.into() } else { digits.parse().ok()? }
+        digits.parse().ok()?
     } else {
         let value = float(digits)?;
         // Beyond 2^53 the text may have named another integer than the float.
@@ -150,6 +160,21 @@ mod tests {
         }
         for bad in ["", "-", "+", ".", "e5", "1e", "--1", "abc", "0x", "0xg", "1.2.3", "12abc", "nano", "-.", "+-1"] {
             assert!(!is_strict(bad) && !is_lenient(bad), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_grammar_is_that_of_another_reader(text in "[-+.eE019]{0,7}") {
+            let (ours, theirs) = (is_strict(&text), serde_json::from_str::<serde_json::Value>(&text).is_ok());
+            // It has no number for 1e999.
+            proptest::prop_assert!(ours == theirs || ours && text.contains(['e', 'E']), "{}", text);
+        }
+
+        #[test]
+        fn short_integers_are_read_as_long_ones(value in 0u64..1_000_000_000_000_000_000, zeros in 0usize..18) {
+            proptest::prop_assert_eq!(integer(&value.to_string()), Some(value.into()));
+            proptest::prop_assert_eq!(integer(&format!("{}{value}", "0".repeat(zeros))), Some(value.into()));
         }
     }
 

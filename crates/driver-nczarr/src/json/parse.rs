@@ -381,17 +381,19 @@ impl<'t> Parser<'t> {
 /// How many bytes there are before the first quote or backslash.
 fn plain(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    // Whether some byte of a word is this one, by a borrow that only reaches a byte from one that is.
-    let has = |word: u64, byte: u8| {
+    // The highest bits of the bytes of a word that are this one; of those above the lowest that is, perhaps of others, by
+    // its borrow.
+    let are = |word: u64, byte: u8| {
         let differs = word ^ (ONES * u64::from(byte));
-        differs.wrapping_sub(ONES) & !differs & (ONES << 7) != 0
+        differs.wrapping_sub(ONES) & !differs & (ONES << 7)
     };
     let (words, rest) = bytes.as_chunks::<8>();
     let mut at = 0;
     for word in words {
         let value = u64::from_le_bytes(*word);
-        if has(value, b'"') || has(value, b'\\') {
-            return word.iter().position(|byte| matches!(byte, b'"' | b'\\')).map(|within| at + within);
+        let found = are(value, b'"') | are(value, b'\\');
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
         }
         at += 8;
     }
