@@ -14,10 +14,7 @@ use model::{Error, ErrorKind, Result};
 
 use crate::directory::Directory;
 use crate::records::{self, CENTRAL_LEN, END_LEN, Member, u16_at};
-use crate::source::{Source, write_file};
-
-/// A member up to this length is written together with what stands before it.
-const SMALL: usize = 16 << 10;
+use crate::source::{Source, write_both, write_file};
 
 /// Who writes an archive. One that is new has no directory from its first member to its first [`Appender::save`].
 #[derive(Debug)]
@@ -101,15 +98,9 @@ impl Appender {
             // The empty directory goes, whatever becomes of this.
             self.changed();
         }
-        let mut head = Vec::with_capacity(head_len as usize + if value.len() <= SMALL { value.len() } else { 0 });
+        let mut head = Vec::with_capacity(head_len as usize);
         records::local(&Member { name, at, len, crc }, &mut head);
-        let written = if value.len() <= SMALL {
-            head.extend_from_slice(value);
-            write_file(&self.file, &head, at)
-        } else {
-            write_file(&self.file, &head, at).and_then(|()| write_file(&self.file, value, at + head_len))
-        };
-        written.map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
+        write_both(&self.file, &head, value, at).map_err(|error| Error::io(format!("writing at byte {at}"), error))?;
         Ok(at)
     }
 

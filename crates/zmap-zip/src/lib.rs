@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod append;
+mod batch;
 mod central;
 mod directory;
 mod factory;

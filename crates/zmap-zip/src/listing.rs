@@ -110,9 +110,8 @@ impl Listing {
         if (1..members.len()).all(|at| name(at - 1) < name(at)) {
             return;
         }
-        // Most pairs differ in the first bytes, and those are compared as a number.
-        let mut order: Vec<(u64, usize)> = (0..members.len()).map(|at| (start(name(at)), at)).collect();
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name(a.1).cmp(name(b.1))).then_with(|| a.1.cmp(&b.1)));
+        let mut order: Vec<(u64, usize)> = (0..members.len()).map(|at| (0, at)).collect();
+        arrange(&|member| name(member).as_bytes(), &mut order, 0);
         order.dedup_by(|next, kept| {
             let same = name(next.1) == name(kept.1);
             if same {
@@ -234,11 +233,36 @@ fn is_below(name: &str, folder: &str) -> bool {
     name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The first bytes of a name as a number, in the order of names.
-fn start(name: &str) -> u64 {
+/// Puts members whose names are equal up to `from` in the order of names, those of one name in the order they were added.
+///
+/// Eight bytes are compared at a time, as a number beside the member: names that are alike for long, as those of chunks are,
+/// are looked at once per eight bytes and not once per comparison.
+fn arrange<'n>(name: &impl Fn(usize) -> &'n [u8], order: &mut [(u64, usize)], from: usize) {
+    for (first, member) in order.iter_mut() {
+        *first = number(name(*member).get(from..).unwrap_or_default());
+    }
+    order.sort_unstable();
+    for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+        // Behind the end of a name there are zeros, which may be a name's bytes too.
+        if alike.len() < FEW || from > DEEP || alike.iter().any(|(_, member)| name(*member).len() < from + 8) {
+            alike.sort_unstable_by(|a, b| name(a.1).cmp(name(b.1)).then(a.1.cmp(&b.1)));
+        } else {
+            arrange(name, alike, from + 8);
+        }
+    }
+}
+
+/// Fewer names than this are compared one with another, and those that are alike for longer than that.
+const FEW: usize = 16;
+const DEEP: usize = 512;
+
+/// The first bytes as a number, in the order of names.
+fn number(name: &[u8]) -> u64 {
+    if let Some(first) = name.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
     let mut first = [0; 8];
-    let len = name.len().min(8);
-    first[..len].copy_from_slice(&name.as_bytes()[..len]);
+    first[..name.len()].copy_from_slice(name);
     u64::from_be_bytes(first)
 }
 
@@ -249,6 +273,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// Names that are alike for long, and many of them.
+    #[test]
+    fn many_names_are_put_in_order() {
+        let (mut listing, mut table) = (Listing::default(), BTreeMap::new());
+        let folder = "v".repeat(DEEP * 2);
+        for at in 0..5000u64 {
+            let (number, zeros) = (at * 7919 % 3001, "\0".repeat((at % 11) as usize));
+            let name = format!("group{}/{}/{}{zeros}", number % 3, &folder[..DEEP * (1 + at as usize % 2)], number / 7);
+            listing.push(&name, 30, Entry { at, ..Entry::default() });
+            table.insert(name, at);
+        }
+        listing.sort();
+        assert!(listing.from("").map(|(name, entry)| (name.to_owned(), entry.at)).eq(table));
+    }
 
     proptest! {
         /// A listing is a table by name, whatever was added in what order.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLockReadGuard};
 
-use dispatch::{ByteRange, Expect, Key, Limits, MapCaps, Options, OutBuf, Version, Written, ZMap};
+use dispatch::{ByteRange, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
 use model::{Error, ErrorKind, Result};
 
 use crate::append::Appender;
+use crate::batch;
 use crate::directory::{Directory, Folder};
 use crate::index::{Before, Changed, Found, Index};
 use crate::listing::{Entry, Form};
@@ -161,7 +162,7 @@ impl ZipMap {
         for key in self.index.list("") {
             let Some(entry) = self.index.get(&key) else { continue };
             let mut bytes = Vec::new();
-            let read = self.members.read(&entry, ByteRange::ALL, &mut bytes);
+            let read = self.members.append(&entry, ByteRange::ALL, &mut bytes);
             read.and_then(|()| take(&key, bytes)).map_err(|error| self.named(error, &key))?;
         }
         Ok(())
@@ -180,12 +181,32 @@ impl ZipMap {
         self.named(kind.context(what), key.as_str())
     }
 
-    fn find(&self, key: &Key) -> Result<Option<Found<'_>>> {
+    pub(crate) fn find(&self, key: &Key) -> Result<Option<Found<'_>>> {
         let found = self.index.get(key.as_str());
         if found.is_none() && self.index.leads(key.as_str()) {
             return Err(self.error(ErrorKind::Empty, key, "a prefix, which holds nothing"));
         }
         Ok(found)
+    }
+
+    /// Keeps the archive open for writing.
+    pub(crate) fn may_write(&self, doing: &str, key: &Key) -> Result<RwLockReadGuard<'_, bool>> {
+        Ok(self.writer(doing, key)?.1)
+    }
+
+    /// The mark of a member that was found.
+    pub(crate) fn version(&self, entry: &Entry) -> Version {
+        Version::new(Mark { archive: self.id, at: entry.at })
+    }
+
+    /// Appends a range of a member; what is beyond the end is left out.
+    pub(crate) fn append(&self, key: &Key, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+        self.members.append(entry, range, out).map_err(|error| self.named(error, key.as_str()))
+    }
+
+    /// Fills `out` from `offset` on, as far as there is anything.
+    pub(crate) fn fill(&self, key: &Key, entry: &Entry, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        self.members.read_into(entry, offset, out).map_err(|error| self.named(error, key.as_str()))
     }
 
     /// Who writes; it is not closed as long as the second is held.
@@ -275,14 +296,14 @@ impl ZMap for ZipMap {
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(false) };
-        self.members.read(&entry, range, out).map_err(|error| self.named(error, key.as_str()))?;
+        self.append(key, &entry, range, out)?;
         Ok(true)
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(false) };
-        self.members.read_into(&entry, offset, out).map_err(|error| self.named(error, key.as_str()))?;
+        self.fill(key, &entry, offset, out)?;
         Ok(true)
     }
 
@@ -290,9 +311,12 @@ impl ZMap for ZipMap {
         let _open = self.writer("read versions", key)?;
         out.clear();
         let Some(entry) = self.find(key)? else { return Ok(None) };
-        let range = ByteRange::first(limit as u64);
-        self.members.read(&entry, range, out).map_err(|error| self.named(error, key.as_str()))?;
-        Ok(Some(Version::new(Mark { archive: self.id, at: entry.at })))
+        self.append(key, &entry, ByteRange::first(limit as u64), out)?;
+        Ok(Some(self.version(&entry)))
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        batch::read(self, job);
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {

@@ -49,9 +49,9 @@ impl Members {
         Self { source, end, unpacker, unpacked: Mutex::default() }
     }
 
-    /// Replaces `out` by the bytes of a range; what is beyond the end is left out.
-    pub(crate) fn read(&self, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
-        out.clear();
+    /// Appends the bytes of a range; what is beyond the end is left out.
+    pub(crate) fn append(&self, entry: &Entry, range: ByteRange, out: &mut Vec<u8>) -> Result<()> {
+        let before = out.len();
         let (from, len) = cut(entry, range);
         match entry.form {
             Form::Bad(flaw) => Err(ErrorKind::Io.context(flaw.text())),
@@ -62,7 +62,7 @@ impl Members {
                     let read = self.source.append(room, at, out);
                     read.map_err(|error| Error::io(format!("bytes from {at}"), error))?;
                 }
-                check(entry, out)
+                check(entry, &out[before..])
             }
             Form::Packed => {
                 let bytes = self.unpack(entry, from + len)?;

@@ -179,6 +179,36 @@ pub(crate) fn write_file(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     io::Write::write_all(&mut file, bytes)
 }
 
+/// Writes all of `head` at `at` and all of `body` behind it, in one call where the system can.
+pub(crate) fn write_both(file: &File, head: &[u8], body: &[u8], at: u64) -> io::Result<()> {
+    let written = gather(file, head, body, at)?;
+    write_rest(file, head, body, at, written)
+}
+
+/// Writes what is left of both when so many bytes are written.
+fn write_rest(file: &File, head: &[u8], body: &[u8], at: u64, written: usize) -> io::Result<()> {
+    let (head, from) = (head.get(written..).unwrap_or_default(), written.saturating_sub(head.len()));
+    if !head.is_empty() {
+        write_file(file, head, at + written as u64)?;
+    }
+    match body.get(from..) {
+        Some(rest) if !rest.is_empty() => write_file(file, rest, at + (written + head.len()) as u64),
+        _ => Ok(()),
+    }
+}
+
+/// Writes as much of both as the system takes at once.
+#[cfg(target_os = "linux")]
+fn gather(file: &File, head: &[u8], body: &[u8], at: u64) -> io::Result<usize> {
+    let both = [io::IoSlice::new(head), io::IoSlice::new(body)];
+    Ok(rustix::io::retry_on_intr(|| rustix::io::pwritev(file, &both, at))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn gather(_: &File, _: &[u8], _: &[u8], _: u64) -> io::Result<usize> {
+    Ok(0)
+}
+
 /// Where a place cannot be named with the call, one call at a time moves there.
 #[cfg(not(any(unix, windows)))]
 fn turn() -> std::sync::MutexGuard<'static, ()> {
@@ -260,6 +290,26 @@ impl Seek for Cursor {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Wherever the system stopped, the rest follows.
+    #[test]
+    fn what_is_left_of_two_pieces_is_written() {
+        let (head, body) = (b"head".as_slice(), b"and body".as_slice());
+        let whole = [head, body].concat();
+        for written in 0..=whole.len() {
+            let file = tempfile::tempfile().unwrap();
+            write_file(&file, &whole[..written], 5).unwrap();
+            write_rest(&file, head, body, 5, written).unwrap();
+            let mut found = vec![0; whole.len() + 1];
+            assert_eq!(read_file(&file, &mut found, 5).unwrap(), whole.len());
+            assert_eq!(found[..whole.len()], whole);
+        }
+        for (head, body) in [(head, body), (head, b"".as_slice()), (b"", b""), (b"", body)] {
+            let file = tempfile::tempfile().unwrap();
+            write_both(&file, head, body, 0).unwrap();
+            assert_eq!(file.metadata().unwrap().len(), (head.len() + body.len()) as u64);
+        }
+    }
 
     proptest! {
         /// Whatever is read and skipped, it is what a reader over the bytes gives.

@@ -1,0 +1,135 @@
+//! Batches of reads: each member is looked up once, and every ticket is served from what was found.
+
+use std::cell::Cell;
+
+use dispatch::{ByteRange, Found, Key, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use model::{ErrorKind, Result};
+
+use crate::ZipMap;
+use crate::listing::Entry;
+
+/// Memory above this many bytes is given back after a batch.
+const KEPT: usize = 64 << 20;
+
+thread_local! {
+    /// What a thread reuses from batch to batch.
+    static SCRATCH: Cell<(Key, Vec<u8>)> = Cell::default();
+}
+
+/// Where the bytes are that a ticket wants.
+enum Place {
+    InPlace,
+    Scratch,
+}
+
+/// Runs a batch of reads on the pool, or the calling thread.
+pub(crate) fn read(map: &ZipMap, job: &dyn ReadJob) {
+    pull_parallel(job.threads(), &|| {
+        // Taken away meanwhile: a worker that waits may run another batch.
+        let (mut key, mut bytes) = SCRATCH.take();
+        while let Some(mut ticket) = job.next(&mut key) {
+            let served = serve(map, &key, &mut ticket, &mut bytes);
+            let found = served.map(|served| {
+                served.map(|(place, version)| match place {
+                    Place::InPlace => (Found::InPlace, version),
+                    Place::Scratch => (Found::Bytes(&bytes), version),
+                })
+            });
+            job.done(ticket, found);
+        }
+        if bytes.capacity() > KEPT {
+            bytes = Vec::new();
+        }
+        SCRATCH.set((key, bytes));
+    });
+}
+
+fn serve(
+    map: &ZipMap,
+    key: &Key,
+    ticket: &mut ReadTicket<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<Option<(Place, Option<Version>)>> {
+    let _open = if ticket.versioned { Some(map.may_write("read versions", key)?) } else { None };
+    let Some(entry) = map.find(key)? else { return Ok(None) };
+    let version = ticket.versioned.then(|| map.version(&entry));
+    if version.is_none()
+        && let Some(out) = &mut ticket.into
+        && let Some(offset) = in_place(key, &ticket.ranges, &entry, out.capacity())?
+    {
+        map.fill(key, &entry, offset, out)?;
+        return Ok(Some((Place::InPlace, None)));
+    }
+    match &ticket.ranges {
+        Ranges::All => one(map, key, ticket, &entry, ByteRange::ALL, bytes)?,
+        Ranges::One(range) => one(map, key, ticket, &entry, *range, bytes)?,
+        Ranges::Last(count) => {
+            ticket.check_len(key, *count)?;
+            one(map, key, ticket, &entry, ByteRange::new(entry.len.saturating_sub(*count), *count), bytes)?;
+        }
+        ranges => many(map, key, ticket, &entry, ranges, bytes)?,
+    }
+    Ok(Some((Place::Scratch, version)))
+}
+
+/// From where on the ticket's memory is filled; `None` if these ranges do not go there.
+fn in_place(key: &Key, ranges: &Ranges, entry: &Entry, room: usize) -> Result<Option<u64>> {
+    let (offset, open_end) = match *ranges {
+        Ranges::All => (0, true),
+        Ranges::One(ByteRange { offset, len: None }) => (offset, true),
+        Ranges::One(ByteRange { offset, len: Some(len) }) if len == room as u64 => (offset, false),
+        _ => return Ok(None),
+    };
+    // An object that goes on is not the one that was declared.
+    if open_end && entry.len.saturating_sub(offset) > room as u64 {
+        return Err(ErrorKind::Io.context(format!("{key}: longer than the {room} bytes that were declared")));
+    }
+    Ok(Some(offset))
+}
+
+fn one(
+    map: &ZipMap,
+    key: &Key,
+    ticket: &ReadTicket<'_>,
+    entry: &Entry,
+    range: ByteRange,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let left = entry.len.saturating_sub(range.offset);
+    ticket.check_len(key, range.len.unwrap_or(u64::MAX).min(left))?;
+    bytes.clear();
+    map.append(key, entry, range, bytes)
+}
+
+fn many(
+    map: &ZipMap,
+    key: &Key,
+    ticket: &ReadTicket<'_>,
+    entry: &Entry,
+    ranges: &Ranges,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    bytes.clear();
+    let mut take = |offset: u64, len: Option<u64>| {
+        let len = len.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: one of several without a length")))?;
+        if len == 0 {
+            return Ok(());
+        }
+        if offset.checked_add(len).is_none_or(|end| end > entry.len) {
+            let what = format!("{key}: {len} bytes wanted from byte {offset} of {}", entry.len);
+            return Err(ErrorKind::Io.context(what));
+        }
+        ticket.check_len(key, len.saturating_add(bytes.len() as u64))?;
+        map.append(key, entry, ByteRange::new(offset, len), bytes)
+    };
+    match ranges {
+        Ranges::Every { first, .. } if first.len == Some(0) => Ok(()),
+        Ranges::Every { first, step, count } => (0..u64::from(*count)).try_for_each(|i| {
+            let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
+            let beyond = || ErrorKind::Inval.context(format!("{key}: a range beyond 64 bits"));
+            take(offset.ok_or_else(beyond)?, first.len)
+        }),
+        Ranges::List(list) => list.iter().try_for_each(|range| take(range.offset, range.len)),
+        _ => Err(ErrorKind::Internal.context(format!("{key}: {ranges:?} is no list of ranges"))),
+    }
+}
