@@ -50,7 +50,7 @@ fn serve(
     ticket: &mut ReadTicket<'_>,
     bytes: &mut Vec<u8>,
 ) -> Result<Option<(Place, Option<Version>)>> {
-    let _open = if ticket.versioned { Some(map.may_write("read versions", key)?) } else { None };
+    let _open = if ticket.versioned { map.stay_open("read versions", key)? } else { None };
     let Some(entry) = map.find(key)? else { return Ok(None) };
     let version = ticket.versioned.then(|| map.version(&entry));
     if version.is_none()

@@ -36,6 +36,7 @@ pub struct ZipMap {
 }
 
 /// The mark of one state of one object.
+#[derive(PartialEq, Eq)]
 struct Mark {
     archive: u64,
     at: u64,
@@ -189,14 +190,14 @@ impl ZipMap {
         Ok(found)
     }
 
-    /// Keeps the archive open for writing.
-    pub(crate) fn may_write(&self, doing: &str, key: &Key) -> Result<RwLockReadGuard<'_, bool>> {
-        Ok(self.writer(doing, key)?.1)
+    /// Keeps an archive that is written open.
+    pub(crate) fn stay_open(&self, doing: &str, key: &Key) -> Result<Option<RwLockReadGuard<'_, bool>>> {
+        self.appender.as_ref().map(|_| Ok(self.writer(doing, key)?.1)).transpose()
     }
 
     /// The mark of a member that was found.
     pub(crate) fn version(&self, entry: &Entry) -> Version {
-        Version::new(Mark { archive: self.id, at: entry.at })
+        Version::comparable(Mark { archive: self.id, at: entry.at })
     }
 
     /// Appends a range of a member; what is beyond the end is left out.
@@ -245,7 +246,7 @@ impl ZipMap {
         match self.index.put(key.as_str(), entry, before) {
             Changed::Done => {
                 appender.changed();
-                Ok(Written::Done(Some(Version::new(Mark { archive: self.id, at }))))
+                Ok(Written::Done(Some(Version::comparable(Mark { archive: self.id, at }))))
             }
             Changed::Lost => Ok(Written::Lost),
             Changed::Collision => Err(collides()),
@@ -284,7 +285,7 @@ impl ZMap for ZipMap {
             list: true,
             range_read: true,
             conditional_write: write,
-            versioned_parts: false,
+            versioned_parts: true,
             remote: false,
         }
     }

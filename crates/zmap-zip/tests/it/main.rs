@@ -1,6 +1,7 @@
 //! The map over archives: the suite every map goes through, and what only an archive can do.
 
 mod archives;
+mod batches;
 mod hostile;
 mod killed;
 mod places;
