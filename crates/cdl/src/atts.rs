@@ -4,7 +4,7 @@ use model::{Att, GroupId, NcType, Result, Values, VarId};
 
 use crate::header::Printer;
 use crate::item;
-use crate::text::{Feed, push_name, push_quoted, without_nuls};
+use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};
 use crate::value::{push_att_value, push_item};
 
 impl Printer<'_> {
@@ -34,8 +34,7 @@ impl Printer<'_> {
                 self.push_type(&mut line, group, values.nc_type())?;
                 line.push(b' ');
             }
-            push_name(&mut line, owner);
-            line.push(b':');
+            push_owner(&mut line, owner);
             push_name(&mut line, name);
             line.extend_from_slice(b" = ");
             self.push_values(&mut line, values).map_err(|error| error.at(format!("{owner}:{name}")))?;

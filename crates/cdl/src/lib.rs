@@ -1,8 +1,9 @@
-//! CDL text of a netCDF dataset: the printer.
+//! CDL text of a netCDF dataset: the printer and the reader.
 //!
 //! [`print()`] writes what netCDF's own dump tool writes, byte for byte, from a [`Model`](model::Model), a few
 //! [`Facts`] and a [`DataSource`] that hands out the data block by block, so a large variable never lies in memory
-//! as a whole. This crate knows no storage and no format; it reads nothing but what the caller hands it.
+//! as a whole. [`Cdl`] reads such text, and what people write by hand, and makes a dataset of it in a [`Target`]. This
+//! crate knows no storage and no format; it reads nothing but what the caller hands it.
 //!
 //! Two differences are on purpose: an empty string prints `""` (never `NIL`, which says that a pointer was null), and a
 //! scalar has no `_ChunkSizes`.
@@ -17,6 +18,7 @@ mod item;
 mod number;
 mod options;
 mod out;
+mod parse;
 mod special;
 mod text;
 mod value;
@@ -25,4 +27,5 @@ pub use blocks::Blocks;
 pub use header::print;
 pub use item::Item;
 pub use options::{Block, DataSource, Facts, NoData, Options, Part};
+pub use parse::{Cdl, Layout, Mistake, Target};
 pub use text::dataset_name;

@@ -86,6 +86,19 @@ pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
     }
 }
 
+/// The words that begin a section of CDL where a colon is right behind them.
+const SECTIONS: &[&str] = &["types", "dimensions", "variables", "data", "group"];
+
+/// Appends the variable an attribute belongs to (none: empty), and the colon; one that is called like a section is kept
+/// apart from the colon. (The reference does so for attributes, not for special ones.)
+pub(crate) fn push_owner(out: &mut Vec<u8>, name: &str) {
+    push_name(out, name);
+    if SECTIONS.contains(&name) {
+        out.push(b' ');
+    }
+    out.push(b':');
+}
+
 /// The name a dataset gets in its CDL when nobody says otherwise: the last segment of its path without its last extension.
 ///
 /// # Examples

@@ -26,6 +26,8 @@ pub struct Cli {
 pub enum Command {
     /// Print a dataset as CDL
     Dump(Dump),
+    /// Make a dataset of CDL text
+    Gen(Generate),
     /// Copy a dataset to another place or format
     Copy(Copy),
     /// Print the data of a variable
@@ -97,6 +99,35 @@ pub struct Dump {
     pub help: Option<bool>,
     /// Path or URL
     pub url: String,
+}
+
+/// Arguments of `gen`.
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// The file with the text; standard input if it is `-` or not given
+    pub input: Option<String>,
+    /// Path or URL of the dataset; if not given, the name in the text with `.nc` behind it
+    #[arg(short = 'o', value_name = "URL")]
+    pub output: Option<String>,
+    /// The kind of the dataset: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the
+    /// target's URL or ending says it, or the text's _Format
+    #[arg(short = 'k', value_name = "KIND")]
+    pub kind: Option<Kind>,
+    /// As -k classic
+    #[arg(short = '3', conflicts_with_all = ["kind", "offset64", "cdf5"])]
+    pub classic: bool,
+    /// As -k 64-bit-offset
+    #[arg(short = '6', conflicts_with_all = ["kind", "cdf5"])]
+    pub offset64: bool,
+    /// As -k cdf5
+    #[arg(short = '5', conflicts_with = "kind")]
+    pub cdf5: bool,
+    /// Replace a dataset that is there already, in one step once the new one is finished
+    #[arg(long)]
+    pub clobber: bool,
+    /// Read the definitions only, and make nothing
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Arguments of `copy`.

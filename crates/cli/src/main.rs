@@ -11,6 +11,7 @@ mod copy;
 mod dump;
 mod explain;
 mod failure;
+mod generate;
 mod info;
 mod output;
 mod plugins;
@@ -36,6 +37,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Dump(args) => dump::run(args),
         Command::Copy(args) => copy::run(args),
+        Command::Gen(args) => generate::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Info(args) => info::run(args),
         Command::Explain { url } => explain::run(url),

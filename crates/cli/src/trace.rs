@@ -48,6 +48,7 @@ impl Command {
     fn urls(&self) -> Vec<&str> {
         match self {
             Self::Dump(args) => vec![&args.url],
+            Self::Gen(args) => args.output.iter().map(String::as_str).collect(),
             Self::Copy(args) => vec![&args.source, &args.target],
             Self::Cat(args) => vec![&args.url],
             Self::Info(args) => vec![&args.url],

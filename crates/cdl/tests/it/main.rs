@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod parse;
+mod read;
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ pub mod kind;
 mod leftover;
 mod losses;
 mod names;
-mod place;
+pub mod place;
 mod sparse;
 pub mod spec;
 #[cfg(test)]

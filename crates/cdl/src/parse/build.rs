@@ -1,0 +1,199 @@
+//! A dataset made of a tree: definitions in the order of the text, one [`Edit`] each, then the data of each group.
+
+use std::sync::Arc;
+
+use model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeClass, TypeId, Values, VarId};
+
+use super::layout::{Layout, is_special_of_dataset};
+use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
+use super::{Target, data, types, values};
+
+/// An error, and the bytes before the place it is about.
+pub(super) type At<T> = Result<T, (usize, Error)>;
+
+/// Makes everything.
+pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At<()> {
+    let mut made = Vec::new();
+    let mut layouts = Vec::new();
+    let mut builder = Builder { text, target, layouts: &mut layouts };
+    builder.group(root, GroupId::ROOT, &mut made)?;
+    for (var, at, layout) in layouts {
+        target.lay_out(var, &layout).map_err(|error| (at, error))?;
+    }
+    target.defined().map_err(|error| (root.at, error))?;
+    for (group, def) in made {
+        for &at in &def.data {
+            data::section(text, at, group, target)?;
+        }
+    }
+    Ok(())
+}
+
+struct Builder<'b, 't> {
+    text: &'t [u8],
+    target: &'b mut dyn Target,
+    /// What special attributes ask for, per variable, with the place of the first one.
+    layouts: &'b mut Vec<(VarId, usize, Layout)>,
+}
+
+impl Builder<'_, '_> {
+    fn model(&self) -> Arc<Model> {
+        self.target.model()
+    }
+
+    fn edit(&mut self, at: usize, edit: &Edit<'_>) -> At<Defined> {
+        self.target.edit(edit).map_err(|error| (at, error))
+    }
+
+    fn group<'d>(&mut self, def: &'d GroupDef, id: GroupId, made: &mut Vec<(GroupId, &'d GroupDef)>) -> At<()> {
+        for ty in &def.types {
+            self.user_type(ty, id)?;
+        }
+        for dim in &def.dims {
+            self.edit(dim.at, &Edit::DefDim { group: id, name: &dim.name, len: dim.len })?;
+        }
+        for var in &def.vars {
+            let model = self.model();
+            let xtype = self.type_of(&model, id, &var.ty)?;
+            let dims: Vec<DimId> = var
+                .dims
+                .iter()
+                .map(|path| types::dim_of(&model, id, path).map_err(|error| (var.at, error)))
+                .collect::<At<_>>()?;
+            self.edit(var.at, &Edit::DefVar { group: id, name: &var.name, xtype, dims: &dims })?;
+        }
+        for att in &def.atts {
+            self.attribute(att, id)?;
+        }
+        made.push((id, def));
+        for child in &def.groups {
+            let made_group = self.edit(child.at, &Edit::DefGroup { parent: id, name: &child.name })?;
+            let Defined::Group(child_id) = made_group else { return Err(unexpected(child.at, made_group)) };
+            self.group(child, child_id, made)?;
+        }
+        Ok(())
+    }
+
+    fn type_of(&self, model: &Model, group: GroupId, ty: &TypeRef) -> At<NcType> {
+        types::type_of(model, group, &ty.path).map_err(|error| (ty.at, error))
+    }
+
+    fn attribute(&mut self, att: &AttDef, group: GroupId) -> At<()> {
+        let model = self.model();
+        let var = match &att.var {
+            Some(path) => Some(types::var_of(&model, group, path).map_err(|error| (att.at, error))?),
+            None => None,
+        };
+        match var {
+            Some(var) => {
+                let known = self.layouts.iter().position(|(of, ..)| *of == var);
+                let mut layout = known.map_or_else(Layout::default, |at| self.layouts[at].2.clone());
+                if layout.take(&att.name, &att.values).map_err(|error| (att.at, error))? {
+                    match known {
+                        Some(at) => self.layouts[at].2 = layout,
+                        None => self.layouts.push((var, att.at, layout)),
+                    }
+                    return Ok(());
+                }
+            }
+            None if group == GroupId::ROOT && is_special_of_dataset(&att.name) => return Ok(()),
+            None => {}
+        }
+        let ty = match (&att.ty, var) {
+            (Some(ty), _) => self.type_of(&model, group, ty)?,
+            // A fill value has its variable's type.
+            (None, Some(var)) if att.name == "_FillValue" => model.var(var).map_err(|error| (att.at, error))?.xtype,
+            (None, _) => values::common_type(&att.values),
+        };
+        let mut values = values::attribute(&model, self.text, &att.values, ty)?;
+        // A fill value without a character is the one that fills.
+        if let Values::Char(bytes) = &mut values
+            && bytes.is_empty()
+            && att.name == "_FillValue"
+        {
+            bytes.push(model::fill::CHAR);
+        }
+        // The group of a variable that a path names is its own.
+        let owner = match var {
+            Some(var) => model.var(var).map_err(|error| (att.at, error))?.group,
+            None => group,
+        };
+        self.edit(att.at, &Edit::PutAtt { group: owner, var, name: &att.name, values: &values }).map(drop)
+    }
+
+    fn user_type(&mut self, def: &TypeDef, group: GroupId) -> At<()> {
+        let model = self.model();
+        let (name, at) = (def.name.as_str(), def.at);
+        match &def.class {
+            ClassDef::Opaque { size } => self.edit(at, &Edit::DefOpaque { group, name, size: *size }).map(drop),
+            ClassDef::Vlen { base } => {
+                let base = self.type_of(&model, group, base)?;
+                self.edit(at, &Edit::DefVlen { group, name, base }).map(drop)
+            }
+            ClassDef::Enum { base, members } => {
+                let base = self.type_of(&model, group, base)?;
+                let ty = self.define(at, &Edit::DefEnum { group, name, base })?;
+                for (name, value) in members {
+                    self.edit(at, &Edit::InsertEnum { ty, name, value: *value })?;
+                }
+                Ok(())
+            }
+            ClassDef::Compound { fields } => {
+                let mut placed = Vec::new();
+                let (mut end, mut widest) = (0usize, 1usize);
+                for field in fields {
+                    let ty = self.type_of(&model, group, &field.ty)?;
+                    let here = |error: Error| (field.ty.at, error.at(&field.name));
+                    let (size, align) = extent(&model, ty).map_err(here)?;
+                    let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
+                    let offset = end.checked_next_multiple_of(align);
+                    let next = count.and_then(|count| count.checked_mul(size)).and_then(|n| offset?.checked_add(n));
+                    let too_large = || here(ErrorKind::BadType.context("a type too large for memory"));
+                    (end, widest) = (next.ok_or_else(too_large)?, widest.max(align));
+                    placed.push((field, ty, offset.unwrap_or(0)));
+                }
+                let size = end.next_multiple_of(widest);
+                let compound = self.define(at, &Edit::DefCompound { group, name, size })?;
+                for (field, ty, offset) in placed {
+                    let edit =
+                        Edit::InsertField { ty: compound, name: &field.name, offset, field: ty, shape: &field.shape };
+                    self.edit(field.ty.at, &edit)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn define(&mut self, at: usize, edit: &Edit<'_>) -> At<TypeId> {
+        match self.edit(at, edit)? {
+            Defined::Type(id) => Ok(id),
+            other => Err(unexpected(at, other)),
+        }
+    }
+}
+
+fn unexpected(at: usize, defined: Defined) -> (usize, Error) {
+    (at, ErrorKind::Internal.context(format!("the driver answered {defined:?}")))
+}
+
+/// Size and alignment of an element in memory, as C lays it out.
+fn extent(model: &Model, ty: NcType) -> Result<(usize, usize)> {
+    let no_size = || ErrorKind::BadType.context("a field of variable length cannot be held");
+    let NcType::User(id) = ty else {
+        let size = ty.size().ok_or_else(no_size)?;
+        return Ok((size, size));
+    };
+    let size = model.type_size(ty)?.ok_or_else(no_size)?;
+    let align = match &model.user_type(id)?.class {
+        TypeClass::Compound { fields, .. } => {
+            let mut widest = 1;
+            for field in fields {
+                widest = widest.max(extent(model, field.ty)?.1);
+            }
+            widest
+        }
+        TypeClass::Enum { base, .. } => extent(model, *base)?.1,
+        TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => 1,
+    };
+    Ok((size, align))
+}

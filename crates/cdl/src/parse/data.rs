@@ -1,0 +1,425 @@
+//! Data sections: `variable = values ;`, read straight into typed values and written block by block.
+//!
+//! An unlimited dimension that is not the first one needs braces around each run along it: its length is that of the longest
+//! run. What a text leaves out is left unwritten. Characters are padded to the length of the last dimension, text by text.
+
+use model::{ErrorKind, GroupId, Model, NcType, Values, VarId};
+
+use super::build::At;
+use super::constant::{self, Constant, Placed};
+use super::cursor::{Cursor, is_blank};
+use super::values::{self, Num};
+use super::{Target, types};
+
+/// So many bytes of values are written at once.
+const BLOCK: usize = 4 << 20;
+
+/// All statements of a section that starts at `at`.
+pub(super) fn section(text: &[u8], at: usize, group: GroupId, target: &mut dyn Target) -> At<()> {
+    let mut cursor = Cursor::new(text, at);
+    loop {
+        while cursor.take(b';') {}
+        if !cursor.at_name() || at_group(&cursor) {
+            return Ok(());
+        }
+        let at = cursor.at();
+        let model = target.model();
+        let here = |error| (at, error);
+        let path = cursor.path("the name of a variable").map_err(here)?;
+        let var = types::var_of(&model, group, &path).map_err(here)?;
+        cursor.expect(b'=', "after the name of a variable").map_err(|error| (cursor.at(), error))?;
+        if cursor.peek() != Some(b';') {
+            variable(&mut cursor, &model, text, var, target)?;
+        }
+        let end = cursor.at();
+        cursor.expect(b';', "or ',' after a value").map_err(|error| (end, error))?;
+    }
+}
+
+/// Whether `group:` is next.
+fn at_group(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let word: Vec<u8> = ahead.rest().iter().copied().take_while(u8::is_ascii_alphabetic).collect();
+    ahead.seek(ahead.at() + word.len());
+    word.eq_ignore_ascii_case(b"group") && ahead.take(b':')
+}
+
+fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: VarId, target: &mut dyn Target) -> At<()> {
+    let at = cursor.at();
+    let here = |error| (at, error);
+    let described = model.var(var).map_err(here)?;
+    let mut lens = Vec::with_capacity(described.dims.len());
+    for &dim in &described.dims {
+        let dim = model.dim(dim).map_err(here)?;
+        lens.push((!dim.unlimited).then(|| dim.len()));
+    }
+    let fill = described.fill_value();
+    let ty = described.xtype;
+    let mut run = Run { model, text, var, ty, target, lens: &lens };
+    macro_rules! numbers {
+        ($t:ty) => {{
+            let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);
+            run.all(cursor, &mut |run, cursor, place| run.numbers::<$t>(cursor, place, fill))
+        }};
+    }
+    match ty {
+        NcType::Byte => numbers!(i8),
+        NcType::Short => numbers!(i16),
+        NcType::Int => numbers!(i32),
+        NcType::Int64 => numbers!(i64),
+        NcType::UByte => numbers!(u8),
+        NcType::UShort => numbers!(u16),
+        NcType::UInt => numbers!(u32),
+        NcType::UInt64 => numbers!(u64),
+        NcType::Float => numbers!(f32),
+        NcType::Double => numbers!(f64),
+        NcType::Char => {
+            let fill = match fill {
+                Some(Values::Char(bytes)) => bytes.first().copied().unwrap_or(0),
+                _ => 0,
+            };
+            run.all(cursor, &mut |run, cursor, place| run.chars(cursor, place, fill))
+        }
+        NcType::String => run.all(cursor, &mut |run, cursor, place| {
+            run.others(
+                cursor,
+                place,
+                |_, value| {
+                    values::string(&value.constant).map(|string| vec![string]).map_err(|error| (value.at, error))
+                },
+                Values::String,
+            )
+        }),
+        NcType::User(id) => run.all(cursor, &mut |run, cursor, place| {
+            run.others(
+                cursor,
+                place,
+                |run, value| {
+                    let mut bytes = Vec::new();
+                    values::encode(run.model, run.text, run.ty, value, &mut bytes)?;
+                    Ok(bytes)
+                },
+                |bytes| Values::User(id, bytes),
+            )
+        }),
+    }
+}
+
+/// The values of one variable on their way.
+struct Run<'r, 't> {
+    model: &'r Model,
+    text: &'t [u8],
+    var: VarId,
+    ty: NcType,
+    target: &'r mut dyn Target,
+    /// The dimensions; `None`: unlimited.
+    lens: &'r [Option<u64>],
+}
+
+/// A block of dimensions without braces inside: where it starts, and its lengths.
+struct Place<'p> {
+    /// The indices along the dimensions before it.
+    before: Vec<u64>,
+    lens: &'p [Option<u64>],
+}
+
+impl Place<'_> {
+    /// Elements of one index along the first dimension; `None` beyond memory.
+    fn inner(&self) -> Option<u64> {
+        self.lens.iter().skip(1).try_fold(1u64, |product, len| product.checked_mul(len.unwrap_or(0)))
+    }
+
+    /// How many elements there can be; `None`: any number.
+    fn capacity(&self) -> Option<u64> {
+        match self.lens.first() {
+            None => Some(1),
+            Some(None) => None,
+            Some(Some(len)) => Some(len.saturating_mul(self.inner().unwrap_or(u64::MAX))),
+        }
+    }
+}
+
+type Leaf<'l, 'r, 't> = &'l mut dyn FnMut(&mut Run<'r, 't>, &mut Cursor<'t>, &Place<'_>) -> At<()>;
+
+impl<'r, 't> Run<'r, 't> {
+    fn all(&mut self, cursor: &mut Cursor<'t>, leaf: Leaf<'_, 'r, 't>) -> At<()> {
+        self.level(cursor, Vec::new(), leaf)
+    }
+
+    /// The dimensions from `before.len()` on: those up to the next unlimited one, each element of which is a list.
+    fn level(&mut self, cursor: &mut Cursor<'t>, before: Vec<u64>, leaf: Leaf<'_, 'r, 't>) -> At<()> {
+        let lens: &'r [Option<u64>] = &self.lens[before.len()..];
+        let next = lens.iter().skip(1).position(Option::is_none).map(|at| at + 1);
+        let Some(next) = next else { return leaf(self, cursor, &Place { before, lens }) };
+        let mut index = vec![0; next];
+        loop {
+            let at = cursor.at();
+            cursor.expect(b'{', "around the values along an unlimited dimension").map_err(|error| (at, error))?;
+            let more = index.first().zip(lens[0]).is_some_and(|(&first, len)| first >= len);
+            if more {
+                return Err((at, ErrorKind::Edge.context("more values than the variable has")));
+            }
+            if cursor.peek() != Some(b'}') {
+                let mut inside = before.clone();
+                inside.extend(&index);
+                self.level(cursor, inside, leaf)?;
+            }
+            let end = cursor.at();
+            cursor.expect(b'}', "or ',' after a value").map_err(|error| (end, error))?;
+            if !cursor.take(b',') {
+                return Ok(());
+            }
+            for dim in (0..next).rev() {
+                index[dim] += 1;
+                if dim == 0 || lens[dim].is_some_and(|len| index[dim] < len) {
+                    break;
+                }
+                index[dim] = 0;
+            }
+        }
+    }
+
+    /// Numbers up to the end of the list; braces inside group what they hold and mean nothing.
+    fn numbers<T: Num>(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: T) -> At<()> {
+        let most = BLOCK / size_of::<T>().max(1);
+        let mut block: Vec<T> = Vec::new();
+        let mut done = 0u64;
+        let mut depth = 0usize;
+        loop {
+            while cursor.take(b'{') {
+                depth += 1;
+            }
+            let at = cursor.at();
+            let value = match quick(cursor) {
+                Some(value) => value,
+                None => {
+                    let value = constant::one(cursor).map_err(|error| (cursor.at().max(at), error))?;
+                    values::number(&value.constant, fill, self.ty).map_err(|error| (value.at, error))?
+                }
+            };
+            if block.len() == most {
+                let count = block.len() as u64;
+                self.put(place, done, T::values(std::mem::take(&mut block)), at)?;
+                done += count;
+            }
+            block.push(value);
+            while depth > 0 && cursor.take(b'}') {
+                depth -= 1;
+            }
+            if !cursor.take(b',') {
+                break;
+            }
+            // A comma may end the list of a brace.
+            if depth > 0 && cursor.take(b'}') {
+                depth -= 1;
+            }
+        }
+        if depth > 0 {
+            let at = cursor.at();
+            return Err((at, cursor.unexpected("'}'")));
+        }
+        self.put(place, done, T::values(block), cursor.at())
+    }
+
+    fn chars(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: u8) -> At<()> {
+        let start = cursor.at();
+        let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
+        let list = flattened(list);
+        let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
+        // Text fills rows; single characters, and text along one dimension, follow one another.
+        let row = match place.lens {
+            [_, .., Some(last)] if !list.iter().all(single) => usize::try_from(*last).unwrap_or(usize::MAX),
+            _ => 1,
+        };
+        let mut bytes = Vec::new();
+        for value in &list {
+            values::chars(&value.constant, fill, &mut bytes).map_err(|error| (value.at, error))?;
+            let empty_row = matches!(&value.constant, Constant::Text(text) if text.is_empty());
+            let len = if empty_row { bytes.len() + 1 } else { bytes.len() };
+            if row > 1 && (bytes.len() % row != 0 || empty_row) {
+                let wanted = len.checked_next_multiple_of(row);
+                let wanted = wanted.filter(|&wanted| wanted <= bytes.len() + (1 << 30));
+                let wanted =
+                    wanted.ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
+                bytes.resize(wanted, fill);
+            }
+        }
+        if place.lens.is_empty() {
+            bytes.truncate(1);
+        }
+        self.put(place, 0, Values::Char(bytes), start)
+    }
+
+    /// Values that are made one by one.
+    fn others<T>(
+        &mut self,
+        cursor: &mut Cursor<'t>,
+        place: &Place<'_>,
+        each: impl Fn(&Self, &Placed) -> At<Vec<T>>,
+        values: impl Fn(Vec<T>) -> Values,
+    ) -> At<()> {
+        let start = cursor.at();
+        let mut all = Vec::new();
+        let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
+        for value in &list {
+            all.extend(each(self, value)?);
+        }
+        self.put(place, 0, values(all), start)
+    }
+
+    /// Writes values that start at element `done` of a place.
+    fn put(&mut self, place: &Place<'_>, done: u64, values: Values, at: usize) -> At<()> {
+        let size = match self.ty {
+            NcType::User(_) => self.model.type_size(self.ty).map_err(|error| (at, error))?.unwrap_or(1).max(1),
+            _ => 1,
+        };
+        let count = (values.len() / size) as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        if place.capacity().is_some_and(|capacity| done.checked_add(count).is_none_or(|end| end > capacity)) {
+            let what = format!("more than {} values", place.capacity().unwrap_or(0));
+            return Err((at, ErrorKind::Edge.context(what)));
+        }
+        if place.inner() == Some(0) && !place.lens.is_empty() {
+            return Err((at, ErrorKind::Edge.context("values for a variable without elements")));
+        }
+        let mut parts = Parts { size, values: &values, used: 0, at };
+        let mut start = place.before.clone();
+        self.rectangles(&mut start, place.lens, done, count, &mut parts)
+    }
+
+    /// Writes `count` elements from element `first` on as few hyperslabs: a part of a row, whole rows, a part of a row.
+    fn rectangles(
+        &mut self,
+        start: &mut Vec<u64>,
+        lens: &[Option<u64>],
+        first: u64,
+        count: u64,
+        parts: &mut Parts<'_>,
+    ) -> At<()> {
+        if lens.len() <= 1 {
+            let (mut from, mut counts) = (start.clone(), vec![1; start.len()]);
+            if !lens.is_empty() {
+                from.push(first);
+                counts.push(count);
+            }
+            return parts.write(self, &from, &counts, count);
+        }
+        let row: u64 = lens[1..].iter().map(|len| len.unwrap_or(0)).product::<u64>().max(1);
+        let (mut first, mut count) = (first, count);
+        while count > 0 {
+            let inside = first % row;
+            let here = if inside == 0 && count >= row {
+                let rows = count / row;
+                let (mut from, mut counts) = (start.clone(), vec![1; start.len()]);
+                from.push(first / row);
+                counts.push(rows);
+                for len in &lens[1..] {
+                    from.push(0);
+                    counts.push(len.unwrap_or(0));
+                }
+                parts.write(self, &from, &counts, rows * row)?;
+                rows * row
+            } else {
+                let here = count.min(row - inside);
+                start.push(first / row);
+                self.rectangles(start, &lens[1..], inside, here, parts)?;
+                start.pop();
+                here
+            };
+            (first, count) = (first + here, count - here);
+        }
+        Ok(())
+    }
+}
+
+/// Values that are written piece by piece.
+struct Parts<'p> {
+    /// Entries of the vector per element: bytes of a user-defined type, else 1.
+    size: usize,
+    values: &'p Values,
+    used: usize,
+    at: usize,
+}
+
+impl Parts<'_> {
+    fn write(&mut self, run: &mut Run<'_, '_>, start: &[u64], count: &[u64], elements: u64) -> At<()> {
+        let end = self.used + elements as usize * self.size;
+        let piece = cut(self.values, self.used..end);
+        self.used = end;
+        run.target.put(run.var, start, count, piece).map_err(|error| (self.at, error))
+    }
+}
+
+/// Some of the values.
+fn cut(values: &Values, range: std::ops::Range<usize>) -> Values {
+    macro_rules! cut {
+        ($($variant:ident)*) => {
+            match values {
+                $(Values::$variant(list) => Values::$variant(list[range].to_vec()),)*
+                Values::User(id, bytes) => Values::User(*id, bytes[range].to_vec()),
+                other => other.clone(),
+            }
+        };
+    }
+    cut!(Byte Char Short Int Float Double UByte UShort UInt Int64 UInt64 String)
+}
+
+/// The values of lists between braces, one after another.
+fn flattened(list: Vec<Placed>) -> Vec<Placed> {
+    let mut all = Vec::with_capacity(list.len());
+    for value in list {
+        match value.constant {
+            Constant::List(inner) => all.extend(flattened(inner)),
+            _ => all.push(value),
+        }
+    }
+    all
+}
+
+/// A plain decimal number followed by the end of its item; nothing is passed if it is anything else.
+#[inline]
+fn quick<T: Num>(cursor: &mut Cursor<'_>) -> Option<T> {
+    let rest = cursor.rest();
+    let (negative, start) = match rest.first()? {
+        b'-' => (true, 1),
+        _ => (false, 0),
+    };
+    let mut value = 0i64;
+    let mut at = start;
+    while let Some(digit @ b'0'..=b'9') = rest.get(at) {
+        if at == start + 18 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit - b'0');
+        at += 1;
+    }
+    let ends = |at: usize| rest.get(at).is_none_or(|&byte| matches!(byte, b',' | b';' | b'}') || is_blank(byte));
+    if at == start || (rest[start] == b'0' && at > start + 1 && ends(at)) {
+        // No digits, or an octal number.
+        return None;
+    }
+    if ends(at) && negative && value == 0 {
+        // A float keeps the sign of a zero.
+        cursor.seek(cursor.at() + at);
+        return T::from_float("-0");
+    }
+    if ends(at) {
+        let value = T::from_int(if negative { -value } else { value }.into())?;
+        cursor.seek(cursor.at() + at);
+        return Some(value);
+    }
+    if !matches!(rest[at], b'.' | b'e' | b'E') {
+        return None;
+    }
+    let end = at
+        + rest[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+')).count();
+    if !ends(end) {
+        return None;
+    }
+    let text = std::str::from_utf8(&rest[..end]).ok()?;
+    let value = T::from_float(text)?;
+    cursor.seek(cursor.at() + end);
+    Some(value)
+}

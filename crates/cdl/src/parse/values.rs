@@ -1,0 +1,387 @@
+//! Constants as values of a type that is known: for attributes, and for data that is no plain list of numbers.
+//!
+//! A number becomes a value of another type only if that type holds it, or if it has as many bits: then its bits count, as
+//! they always did in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
+
+use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Values, fill};
+
+use super::constant::{Constant, Placed};
+use super::cursor::Cursor;
+
+/// A number type of netCDF's.
+pub(crate) trait Num: Copy + Default {
+    /// A value of it from an integer, if it holds it.
+    fn from_int(value: i128) -> Option<Self>;
+    /// A value of it from the text of a float; integer types take whole numbers.
+    fn from_float(text: &str) -> Option<Self>;
+    /// Some of them as values.
+    fn values(list: Vec<Self>) -> Values;
+    /// The type's default fill value.
+    fn fill() -> Self;
+    /// The one value of a fill value of this type.
+    fn only(values: &Values) -> Option<Self>;
+}
+
+macro_rules! num {
+    ($($t:ty, $variant:ident, $fill:ident, $int:expr, $float:expr;)*) => {$(
+        impl Num for $t {
+            fn from_int(value: i128) -> Option<Self> {
+                $int(value)
+            }
+
+            fn from_float(text: &str) -> Option<Self> {
+                $float(text)
+            }
+
+            fn values(list: Vec<Self>) -> Values {
+                Values::$variant(list)
+            }
+
+            fn fill() -> Self {
+                fill::$fill
+            }
+
+            fn only(values: &Values) -> Option<Self> {
+                match values {
+                    Values::$variant(list) => list.first().copied(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+/// A whole number in the text of a float, where it is exact.
+fn whole(text: &str) -> Option<i128> {
+    let value: f64 = text.parse().ok()?;
+    (value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0).then_some(value as i128)
+}
+
+/// An integer of some bits, signed or not.
+fn bits<T: TryFrom<i128>, Other: TryFrom<i128>>(value: i128, same: impl Fn(Other) -> T) -> Option<T> {
+    T::try_from(value).ok().or_else(|| Other::try_from(value).ok().map(same))
+}
+
+num! {
+    i8, Byte, BYTE, |value| bits(value, u8::cast_signed), |text| whole(text).and_then(Self::from_int);
+    i16, Short, SHORT, |value| bits(value, u16::cast_signed), |text| whole(text).and_then(Self::from_int);
+    i32, Int, INT, |value| bits(value, u32::cast_signed), |text| whole(text).and_then(Self::from_int);
+    i64, Int64, INT64, |value| bits(value, u64::cast_signed), |text| whole(text).and_then(Self::from_int);
+    u8, UByte, UBYTE, |value| bits(value, i8::cast_unsigned), |text| whole(text).and_then(Self::from_int);
+    u16, UShort, USHORT, |value| bits(value, i16::cast_unsigned), |text| whole(text).and_then(Self::from_int);
+    u32, UInt, UINT, |value| bits(value, i32::cast_unsigned), |text| whole(text).and_then(Self::from_int);
+    u64, UInt64, UINT64, |value| bits(value, i64::cast_unsigned), |text| whole(text).and_then(Self::from_int);
+    f32, Float, FLOAT, |value| Some(value as f32), finite_f32;
+    f64, Double, DOUBLE, |value| Some(value as f64), finite_f64;
+}
+
+/// A float that is infinite only where the text says so.
+fn finite_f32(text: &str) -> Option<f32> {
+    let value: f32 = text.parse().ok()?;
+    (value.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit())).then_some(value)
+}
+
+fn finite_f64(text: &str) -> Option<f64> {
+    let value: f64 = text.parse().ok()?;
+    if value.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) { largest(text) } else { Some(value) }
+}
+
+/// The largest double with its sign, if a text is that one rounded up to the 15 digits in which doubles are printed.
+fn largest(text: &str) -> Option<f64> {
+    let (mantissa, power) = text.split_once(['e', 'E'])?;
+    let power: i32 = power.parse().ok()?;
+    let tenth: f64 = format!("{mantissa}e{}", power.checked_sub(1)?).parse().ok()?;
+    (tenth.abs() <= f64::MAX / 10.0 * (1.0 + 1e-14)).then_some(f64::MAX.copysign(tenth))
+}
+
+/// A constant as a number.
+///
+/// # Errors
+/// `NC_ERANGE` if the type does not hold it, `NC_ECHAR` for text, `NC_EBADTYPE` for what is neither.
+pub(crate) fn number<T: Num>(constant: &Constant, fill: T, ty: NcType) -> Result<T> {
+    let out_of_range =
+        |text: &dyn std::fmt::Display| ErrorKind::Range.context(format!("{text} is no value of type {}", ty.name()));
+    match constant {
+        Constant::Int { value, .. } => T::from_int(*value).ok_or_else(|| out_of_range(value)),
+        Constant::Float { text, .. } => T::from_float(text).ok_or_else(|| out_of_range(text)),
+        Constant::Char(byte) => T::from_int((*byte).into()).ok_or_else(|| out_of_range(byte)),
+        Constant::Fill => Ok(fill),
+        Constant::Text(_) | Constant::Nil => {
+            Err(ErrorKind::Char.context(format!("expected a value of type {}, found text", ty.name())))
+        }
+        Constant::Opaque(_) | Constant::Name(_) | Constant::List(_) => Err(wrong(ty.name(), constant)),
+    }
+}
+
+fn wrong(expected: &str, constant: &Constant) -> model::Error {
+    let found = match constant {
+        Constant::Name(path) => format!("the name {:?}", path.join("/")),
+        Constant::List(_) => "a list between braces".to_owned(),
+        Constant::Opaque(bytes) => format!("{} bytes", bytes.len()),
+        Constant::Int { value, .. } => value.to_string(),
+        Constant::Float { text, .. } => text.clone(),
+        Constant::Char(_) | Constant::Text(_) => "text".to_owned(),
+        Constant::Fill => "_".to_owned(),
+        Constant::Nil => "NIL".to_owned(),
+    };
+    ErrorKind::BadType.context(format!("expected a value of type {expected}, found {found}"))
+}
+
+/// The type that untyped values have together.
+pub(crate) fn common_type(values: &[Placed]) -> NcType {
+    let mut common: Option<NcType> = None;
+    for value in values {
+        let own = match &value.constant {
+            Constant::Int { ty: Some(ty), .. } | Constant::Float { ty, .. } => *ty,
+            Constant::Int { value, ty: None } => match *value {
+                value if i32::try_from(value).is_ok() => NcType::Int,
+                value if i64::try_from(value).is_ok() => NcType::Int64,
+                _ => NcType::UInt64,
+            },
+            // Single characters are numbers where nothing says that they are text.
+            Constant::Char(_) => NcType::Byte,
+            Constant::Text(_) | Constant::Nil => NcType::Char,
+            Constant::Fill | Constant::Opaque(_) | Constant::Name(_) | Constant::List(_) => continue,
+        };
+        common = Some(common.map_or(own, |before| wider(before, own)));
+    }
+    common.unwrap_or(NcType::Char)
+}
+
+/// The type that holds the values of two; the first one where none does.
+fn wider(a: NcType, b: NcType) -> NcType {
+    let rank = |ty| match ty {
+        NcType::Byte => 1,
+        NcType::UByte => 2,
+        NcType::Short => 3,
+        NcType::UShort => 4,
+        NcType::Int => 5,
+        NcType::UInt => 6,
+        NcType::Int64 => 7,
+        NcType::UInt64 => 8,
+        NcType::Float => 9,
+        NcType::Double => 10,
+        _ => 0,
+    };
+    match (rank(a), rank(b)) {
+        (0, _) | (_, 0) => a,
+        (first, second) => {
+            if first >= second {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+/// The values of an attribute.
+///
+/// # Errors
+/// As [`number`] and [`encode`]; those of a single value are told with its place by the caller.
+pub(crate) fn attribute(
+    model: &Model,
+    text: &[u8],
+    values: &[Placed],
+    ty: NcType,
+) -> Result<Values, (usize, model::Error)> {
+    fn numbers<T: Num>(values: &[Placed], ty: NcType) -> Result<Values, (usize, model::Error)> {
+        let each = |value: &Placed| number(&value.constant, T::fill(), ty).map_err(|error| (value.at, error));
+        Ok(T::values(values.iter().map(each).collect::<Result<_, _>>()?))
+    }
+    Ok(match ty {
+        NcType::Byte => numbers::<i8>(values, ty)?,
+        NcType::Short => numbers::<i16>(values, ty)?,
+        NcType::Int => numbers::<i32>(values, ty)?,
+        NcType::Int64 => numbers::<i64>(values, ty)?,
+        NcType::UByte => numbers::<u8>(values, ty)?,
+        NcType::UShort => numbers::<u16>(values, ty)?,
+        NcType::UInt => numbers::<u32>(values, ty)?,
+        NcType::UInt64 => numbers::<u64>(values, ty)?,
+        NcType::Float => numbers::<f32>(values, ty)?,
+        NcType::Double => numbers::<f64>(values, ty)?,
+        NcType::Char => {
+            let mut bytes = Vec::new();
+            for value in values {
+                chars(&value.constant, fill::CHAR, &mut bytes).map_err(|error| (value.at, error))?;
+            }
+            Values::Char(bytes)
+        }
+        NcType::String => {
+            let each = |value: &Placed| string(&value.constant).map_err(|error| (value.at, error));
+            Values::String(values.iter().map(each).collect::<Result<_, _>>()?)
+        }
+        NcType::User(id) => {
+            let mut bytes = Vec::new();
+            for value in values {
+                encode(model, text, ty, value, &mut bytes)?;
+            }
+            Values::User(id, bytes)
+        }
+    })
+}
+
+/// The bytes of a constant in a char array.
+pub(crate) fn chars(constant: &Constant, fill: u8, out: &mut Vec<u8>) -> Result<()> {
+    match constant {
+        Constant::Text(bytes) => out.extend_from_slice(bytes),
+        Constant::Char(byte) => out.push(*byte),
+        Constant::Int { value, .. } => match u8::from_int(*value) {
+            Some(byte) => out.push(byte),
+            None => return Err(ErrorKind::Range.context(format!("{value} is no value of type char"))),
+        },
+        Constant::Fill => out.push(fill),
+        Constant::Nil => {}
+        other => return Err(wrong("char", other)),
+    }
+    Ok(())
+}
+
+/// A constant as a string.
+pub(crate) fn string(constant: &Constant) -> Result<NcString> {
+    match constant {
+        Constant::Text(bytes) => Ok(NcString::from(bytes.as_slice())),
+        Constant::Char(byte) => Ok(NcString::from([*byte].as_slice())),
+        Constant::Nil | Constant::Fill => Ok(NcString::new()),
+        other => Err(wrong("string", other)),
+    }
+}
+
+/// Appends the memory form of one element of a type of fixed size, in native byte order.
+///
+/// # Errors
+/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a type without a fixed size, or a list of another length.
+pub(crate) fn encode(
+    model: &Model,
+    text: &[u8],
+    ty: NcType,
+    value: &Placed,
+    out: &mut Vec<u8>,
+) -> Result<(), (usize, model::Error)> {
+    let here = |error: model::Error| (value.at, error);
+    let NcType::User(id) = ty else {
+        let one = attribute(model, text, std::slice::from_ref(value), ty)?;
+        let bytes = one.to_native_bytes();
+        let bytes = bytes.ok_or_else(|| here(ErrorKind::BadType.context("text of any length inside another type")))?;
+        let size = ty.size().unwrap_or(0);
+        // A char is one byte, whatever the text.
+        let bytes = if ty == NcType::Char { padded(bytes, 1).map_err(here)? } else { bytes };
+        debug_assert_eq!(bytes.len(), size);
+        out.extend_from_slice(&bytes);
+        return Ok(());
+    };
+    let user = model.user_type(id).map_err(here)?;
+    let wrong_here = || here(wrong(&user.name, &value.constant));
+    match &user.class {
+        TypeClass::Enum { base, members } => {
+            let number = match &value.constant {
+                Constant::Name(path) => {
+                    let member = path.last().and_then(|name| members.iter().find(|member| member.name == *name));
+                    member.ok_or_else(wrong_here)?.value
+                }
+                Constant::Int { value, .. } => *value,
+                Constant::Fill => 0,
+                _ => return Err(wrong_here()),
+            };
+            let placed = Placed { constant: Constant::Int { value: number, ty: None }, at: value.at };
+            encode(model, text, *base, &placed, out)
+        }
+        TypeClass::Opaque { size } => {
+            let bytes = match &value.constant {
+                Constant::Opaque(bytes) => bytes.clone(),
+                Constant::Fill => Vec::new(),
+                // Up to 16 digits look like an integer: they are taken from the text.
+                Constant::Int { .. } => hexadecimal(text, value.at).ok_or_else(wrong_here)?,
+                _ => return Err(wrong_here()),
+            };
+            out.extend_from_slice(&padded(bytes, *size).map_err(here)?);
+            Ok(())
+        }
+        TypeClass::Compound { size, fields } => {
+            let start = out.len();
+            let end = start.checked_add(*size).ok_or_else(wrong_here)?;
+            match &value.constant {
+                Constant::Fill => {}
+                Constant::List(list) => {
+                    let mut items = flat(list, fields);
+                    for field in fields {
+                        let count: u64 = field.shape.iter().map(|&len| u64::from(len)).product();
+                        // Fields may stand anywhere, gaps are zeros.
+                        out.resize(out.len().max(start + field.offset), 0);
+                        let mut bytes = Vec::new();
+                        // A text is a whole row of characters.
+                        let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
+                        let mut left = count;
+                        while left > 0 {
+                            let item = items.next().ok_or_else(|| {
+                                let what = format!("{}: no value for field {:?}", user.name, field.name);
+                                here(ErrorKind::BadType.context(what))
+                            })?;
+                            if let (Some(row), Constant::Text(text)) = (row, &item.constant) {
+                                let text = padded(text.clone(), row as usize).map_err(here)?;
+                                left = left.saturating_sub(text.len().max(1) as u64);
+                                bytes.extend_from_slice(&text);
+                            } else {
+                                left -= 1;
+                                encode(model, text, field.ty, item, &mut bytes)?;
+                            }
+                        }
+                        bytes.truncate(
+                            usize::try_from(count)
+                                .unwrap_or(usize::MAX)
+                                .saturating_mul(model.type_size(field.ty).map_err(here)?.unwrap_or(0)),
+                        );
+                        out.truncate(start + field.offset);
+                        out.extend_from_slice(&bytes);
+                    }
+                    if let Some(more) = items.next() {
+                        let error = ErrorKind::BadType.context(format!("{}: more values than fields", user.name));
+                        return Err((more.at, error));
+                    }
+                }
+                _ => return Err(wrong_here()),
+            }
+            if out.len() > end {
+                return Err(here(ErrorKind::BadType.context(format!("{}: fields beyond its size", user.name))));
+            }
+            out.resize(end, 0);
+            Ok(())
+        }
+        TypeClass::Vlen { .. } => Err(here(
+            ErrorKind::BadType.context(format!("{}: elements of variable length cannot be written", user.name)),
+        )),
+    }
+}
+
+/// The values of a compound's fields one after another: the values of a field with a shape may stand between braces.
+fn flat<'v>(list: &'v [Placed], fields: &[model::Field]) -> impl Iterator<Item = &'v Placed> {
+    let grouped = list.len() == fields.len();
+    let mut all = Vec::new();
+    for (index, item) in list.iter().enumerate() {
+        let shaped = grouped && fields.get(index).is_some_and(|field| !field.shape.is_empty());
+        match &item.constant {
+            Constant::List(inner) if shaped => all.extend(inner),
+            _ => all.push(item),
+        }
+    }
+    all.into_iter()
+}
+
+fn padded(mut bytes: Vec<u8>, size: usize) -> Result<Vec<u8>> {
+    if bytes.len() > size {
+        return Err(ErrorKind::Range.context(format!("{} bytes for a value of {size}", bytes.len())));
+    }
+    bytes.resize(size, 0);
+    Ok(bytes)
+}
+
+/// The bytes of a hexadecimal number as it stands in the text.
+fn hexadecimal(text: &[u8], at: usize) -> Option<Vec<u8>> {
+    let token = super::constant::number_token(&mut Cursor::new(text, at));
+    match token {
+        [b'0', b'x' | b'X', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit) => {
+            Some(super::constant::opaque(digits))
+        }
+        _ => None,
+    }
+}
