@@ -11,6 +11,7 @@ mod features;
 mod incompressible;
 mod killed;
 mod layout;
+mod nczarr_v3;
 mod netcdf_c;
 mod odd;
 mod older;

@@ -17,9 +17,13 @@ impl DataSource for Source<'_> {
             variable.read(&slab, MemMut::Strings(&mut strings))?;
             return Ok(Block::Values(Values::String(strings)));
         }
-        let mut bytes = vec![0; len * ty.size().unwrap_or(1)];
+        let size = self.0.model().type_size(ty)?.unwrap_or(1);
+        let mut bytes = vec![0; len * size];
         variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
-        Ok(Block::Values(Values::from_native_bytes(ty, &bytes).expect("whole elements")))
+        Ok(Block::Values(match ty {
+            NcType::User(id) => Values::User(id, bytes),
+            _ => Values::from_native_bytes(ty, &bytes).expect("whole elements"),
+        }))
     }
 
     fn chunk_shape(&mut self, var: nczarr::model::VarId) -> Option<Vec<u64>> {

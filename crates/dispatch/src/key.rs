@@ -116,6 +116,16 @@ impl Key {
         }
     }
 
+    /// Appends `first`, and what [`Key::push_index`] would append, after the separator: the name of a chunk in Zarr V3.
+    pub fn push_index_after(&mut self, first: char, index: &[u64], separator: char) {
+        self.separate();
+        self.0.push(first);
+        for number in index {
+            self.0.push(separator);
+            push_number(&mut self.0, *number);
+        }
+    }
+
     fn separate(&mut self) {
         if !self.0.is_empty() {
             self.0.push('/');
@@ -196,6 +206,13 @@ mod tests {
             key.set(&base);
             key.push_index(pair, '.');
             assert_eq!(key.as_str(), format!("g/v/{}.{}", pair[0], pair[1]));
+        }
+        for (index, separator, expected) in
+            [(&[][..], '/', "g/v/c"), (&[1, 20], '/', "g/v/c/1/20"), (&[1, 20], '.', "g/v/c.1.20")]
+        {
+            key.set(&base);
+            key.push_index_after('c', index, separator);
+            assert_eq!(key.as_str(), expected);
         }
         key.set(&base);
         key.push_index(&[1, 2], '/');

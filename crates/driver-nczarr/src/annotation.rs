@@ -105,7 +105,7 @@ impl Structure {
                     continue;
                 };
                 for (name, &len) in names.iter().zip(&meta.shape) {
-                    if let Some(dim) = declared(at, name) {
+                    if let Some(dim) = name.as_ref().and_then(|name| declared(at, name)) {
                         along.entry(dim).or_default().push(len);
                     }
                 }

@@ -204,7 +204,7 @@ impl ZarrDataset {
             let dim = model.dim(dim)?;
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
-        let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), state.key.clone(), meta.separator));
+        let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), state.key.clone(), meta.separator, meta.prefix));
         let array = ChunkedArray::new(ArraySpec {
             name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,

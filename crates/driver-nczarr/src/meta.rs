@@ -22,6 +22,8 @@ pub(crate) struct ArrayMeta {
     pub(crate) fill: Json,
     pub(crate) order: Order,
     pub(crate) separator: char,
+    /// Whether chunks are called `c` and their indices, as in V3.
+    pub(crate) prefix: bool,
     /// The codecs in the order of encoding: `filters`, then `compressor`. Empty where nothing is ever written.
     pub(crate) codecs: Vec<Json>,
     /// The document it was read from; empty for a new array, or where nothing is ever written.
@@ -94,8 +96,17 @@ impl ArrayMeta {
             codec_id(codec)?;
         }
         let fill = raw.get("fill_value").unwrap_or(&Value::Null);
-        let mut meta =
-            Self { shape, chunks, dtype, fill: Json::Null, order, separator, codecs: Vec::new(), raw: Object::new() };
+        let mut meta = Self {
+            shape,
+            chunks,
+            dtype,
+            fill: Json::Null,
+            order,
+            separator,
+            prefix: false,
+            codecs: Vec::new(),
+            raw: Object::new(),
+        };
         if keep {
             let own = |value: &Value<'_>| value.clone().into_owned();
             meta.fill = own(fill);
@@ -130,7 +141,7 @@ pub(crate) fn split_codecs(codecs: &[Json]) -> (Vec<Json>, Option<Json>) {
     }
 }
 
-fn sizes(raw: &Members<'_>, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
+pub(crate) fn sizes(raw: &Members<'_>, name: &str, rank_limit: usize) -> Result<Vec<u64>> {
     let expected = "a list of sizes from 0 to 2^64-1";
     let value = raw.get(name).ok_or_else(|| bad(name, expected, None))?;
     let items = value.as_array().ok_or_else(|| bad(name, expected, Some(value)))?;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version};
+use dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 
 use crate::consolidated::{Consolidated, Document};
@@ -18,6 +18,8 @@ use crate::older::today::{self, Documents};
 use crate::older::{Defects, Generation, NCZATTR, NCZGROUP, NCZVAR};
 use crate::parallel;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::v3;
+use crate::v3::document::{self, NodeType, ZARR_JSON};
 use crate::var::{Built, Reading, build};
 
 /// A place where a node may be.
@@ -71,8 +73,10 @@ impl Source<'_> {
 
     /// Which documents are asked for at once. A local map is asked for a group only where there is no array; over a network
     /// one more round costs more than a request in vain.
-    fn documents(&self, want: Want, generation: Generation) -> &'static [&'static str] {
+    fn documents(&self, want: Want, reading: &Reading<'_>) -> &'static [&'static str] {
+        let generation = reading.generation;
         match want {
+            _ if reading.format == ZarrFormat::V3 => &[ZARR_JSON],
             Want::Array if generation == Generation::Keys => &[ZARRAY, ZATTRS, NCZVAR, NCZATTR],
             Want::Group if generation == Generation::Keys => &[ZGROUP, ZATTRS, NCZGROUP, NCZATTR],
             Want::Array => &[ZARRAY, ZATTRS],
@@ -83,7 +87,7 @@ impl Source<'_> {
     }
 
     fn stored_nodes(&self, places: &[Place], reading: &Reading<'_>) -> Vec<Node> {
-        let documents: Vec<_> = places.iter().map(|place| self.documents(place.want, reading.generation)).collect();
+        let documents: Vec<_> = places.iter().map(|place| self.documents(place.want, reading)).collect();
         let tickets: usize = documents.iter().map(|names| names.len()).sum();
         let job = Job {
             places,
@@ -102,7 +106,7 @@ impl Source<'_> {
         let mut nodes: Vec<Node> = (slots.zip(places))
             .map(|(slot, place)| slot.node.unwrap_or_else(|| Node::Other { zgroup: Err(lost(place)), attrs: Ok(None) }))
             .collect();
-        if !self.map.caps().remote {
+        if !self.map.caps().remote && reading.format == ZarrFormat::V2 {
             self.groups(places, &mut nodes);
         }
         nodes
@@ -142,7 +146,7 @@ impl Source<'_> {
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
         for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
-            for (j, name) in self.documents(place.want, reading.generation).iter().enumerate() {
+            for (j, name) in self.documents(place.want, reading).iter().enumerate() {
                 if find(place, name, &mut key, &mut near).is_none()
                     && let Ok(key) = place.key.join(name)
                 {
@@ -163,7 +167,7 @@ impl Source<'_> {
             here.map(|(i, place)| {
                 let names: &[&str] = match place.want {
                     Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
-                    want => self.documents(want, reading.generation),
+                    want => self.documents(want, reading),
                 };
                 let mut values: [Outcome<Cow<'_, Value<'_>>>; MOST] = [const { Ok(None) }; MOST];
                 let mut repeated = None;
@@ -218,6 +222,10 @@ impl<'d, 't> Last<'d, 't> {
 
 /// What the documents of a place make, the ones of these names.
 fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {
+    if reading.format == ZarrFormat::V3 {
+        let [found, ..] = found;
+        return v3_node(place, found, reading);
+    }
     let (mut zarray, mut attrs, mut zgroup) = (Ok(None), Ok(None), Ok(None));
     let (mut own, mut types) = (Ok(None), Ok(None));
     for (name, found) in names.iter().zip(found) {
@@ -233,6 +241,37 @@ fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], readi
         return older_node(place, (zarray, zgroup), (attrs, own, types), reading);
     }
     today_node(place, zarray, zgroup, attrs, reading)
+}
+
+/// What a node is in the one document it has in V3.
+fn v3_node(place: &Place, found: Outcome<&Value<'_>>, reading: &Reading<'_>) -> Node {
+    let at = |error: Error| error.at(format_args!("{}/{ZARR_JSON}", place.key));
+    let array = |found| Node::Array(v3::var::build(&place.key, found, reading));
+    match found.transpose() {
+        None if place.want == Want::Array => array(Err(ErrorKind::NoObject
+            .context(format!("{}/{ZARR_JSON}: the group lists this array, but there is none", place.key)))),
+        None => Node::Other { zgroup: Ok(None), attrs: Ok(None) },
+        Some(Err(error)) if place.want == Want::Array => array(Err(error)),
+        Some(Err(error)) => Node::Other { zgroup: Err(error), attrs: Ok(None) },
+        Some(Ok(document)) => match document::node_type(document) {
+            Ok(NodeType::Array) => array(Ok(document)),
+            Ok(NodeType::Group) if place.want != Want::Array => Node::Other {
+                zgroup: document::check_group(document)
+                    .map(|()| Some(Value::Object(document::without_attributes(document))))
+                    .map_err(at),
+                attrs: v3_attributes(document).map_err(at),
+            },
+            Ok(NodeType::Group) => array(Ok(document)),
+            Err(error) if place.want == Want::Group => Node::Other { zgroup: Err(at(error)), attrs: Ok(None) },
+            Err(_) => array(Ok(document)),
+        },
+    }
+}
+
+/// The attributes of a group of V3, in V2's form.
+pub(crate) fn v3_attributes(document: &Value<'_>) -> Fetched {
+    let attrs = document::attributes(document)?;
+    attrs.map(|attrs| Ok(Value::Object(v3::keys::group(attrs)?.into_owned()))).transpose()
 }
 
 /// What a node is in today's documents.

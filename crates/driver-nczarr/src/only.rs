@@ -23,6 +23,7 @@ use crate::nodes::{Node, Place, Want};
 use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
+use crate::v3::document::ZARR_JSON;
 use crate::var::Reading;
 
 /// Groups nest at most this deep.
@@ -38,6 +39,10 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     }
     let source = Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None };
     let Some((groups, name)) = names(path) else { return Ok(None) };
+    // Of V3 everything is opened.
+    if source.map.exists(&Key::new(ZARR_JSON)?)? {
+        return Ok(None);
+    }
     let Some(attrs) = document(&source, &Key::root(), ZATTRS) else { return Ok(None) };
     let root = RawRoot { attrs, ..RawRoot::default() };
     // What an annotation says holds if it fits all arrays.

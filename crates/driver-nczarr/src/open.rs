@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, OpenRequest};
+use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
 use crate::consolidated::{Consolidated, ZMETADATA};
 use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
-use crate::json;
+use crate::json::{self, Json};
 use crate::nodes;
 use crate::older::{self, Defects, Generation};
 use crate::only;
 use crate::opening::Opening;
 use crate::tree::{self, RawArray, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
+use crate::v3;
+use crate::v3::document::{self, NodeType, ZARR_JSON};
 use crate::var::Reading;
 
 /// Opens a dataset.
 ///
 /// # Errors
-/// `NC_ENOTZARR` if there is no Zarr store, `NC_ENOTBUILT` for Zarr V3, `NC_EZARRMETA` for consolidated metadata of
+/// `NC_ENOTZARR` if there is no Zarr store, `NC_EZARRMETA` for consolidated metadata of
 /// another format, `NC_ENCZARR` naming key and member of what cannot be understood.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let mounted = request.registry.open_map(request)?;
@@ -33,12 +35,20 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
     let limits = &request.options.limits;
 
-    let names = [ZMETADATA, ZGROUP, ZATTRS, ZARRAY, "zarr.json"];
+    let names = [ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
     let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
     let mut documents = read_bytes(&*map, &keys, limits).into_iter();
     let mut next = || documents.next().unwrap_or(Ok(None));
     let (zmetadata, zgroup, attrs, zarray, v3) = (next(), next(), next(), next(), next());
     let is_consolidated = !matches!(zmetadata, Ok(None));
+    if let Some(found) = v3? {
+        let document = json::parse(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
+        let is_v2 = [&zgroup, &zarray].into_iter().any(|found| matches!(found, Ok(Some(_))));
+        // A store of both kinds is one of V3.
+        if !is_v2 || document::node_type(&document).is_ok() {
+            return open_v3(request, &mounted, &document);
+        }
+    }
     let zmetadata = match target.has_mode("noconsolidated") {
         true => None,
         false => zmetadata.map_err(consolidated_error)?,
@@ -75,24 +85,46 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
             }
         }
     };
-    let (v3, v2) = (!matches!(v3, Ok(None)), root.zgroup.is_some() || root.zarray.is_some());
-    if v3 && !v2 {
-        return Err(
-            ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 (zarr.json) is not in this build, only Zarr V2"))
-        );
-    }
     let generation = generation(&source, &mut root)?;
     let mut opening = Opening::new(request, &mounted, &root, generation)?;
     opening.consolidated = is_consolidated;
     if zmetadata.is_some() {
         opening.about.notes.push("metadata from .zmetadata".to_owned());
     }
-    if v3 {
-        opening.about.notes.push("zarr.json in the root is left aside: there is Zarr V2 metadata too".to_owned());
-    }
     let root_array = opening.about.flavour == Flavour::Zarr && root.zarray.is_some();
     let loaded = load(&source, root, opening.about.flavour, target, &opening.reading())?;
     opening.dataset(loaded, root_array)
+}
+
+/// Opens a dataset of Zarr V3, whose root has this document.
+fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, document: &Json) -> Result<Arc<dyn Dataset>> {
+    let at = |error: model::Error| error.at(ZARR_JSON);
+    let (target, limits) = (request.target, &request.options.limits);
+    if request.writable {
+        return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is only read by this build")));
+    }
+    let mut root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
+    let is_array = document::node_type(document).map_err(at)? == NodeType::Array;
+    if is_array {
+        root.zarray = Some(document.clone());
+    } else {
+        document::check_group(document).map_err(at)?;
+        root.zgroup = Some(Json::Object(document::without_attributes(document)));
+        root.attrs = nodes::v3_attributes(document).map_err(at)?;
+    }
+    let generation = Generation::of_root(root.attrs.as_ref(), None);
+    let opening = Opening::new(request, mounted, &root, generation)?;
+    let source = Source { map: &*mounted.map, limits, consolidated: None };
+    let reading = opening.reading();
+    let loaded = match is_array {
+        true => {
+            let built = v3::var::build(&Key::root(), Ok(document), &reading);
+            let array = RawArray { key: Key::root(), name: store_name(target), built };
+            flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), &reading)?
+        }
+        false => load(&source, root, opening.about.flavour, target, &reading)?,
+    };
+    opening.dataset(loaded, is_array)
 }
 
 /// Which NCZarr the root tells of; its documents are today's then.

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, MountedMap, OpenRequest, ZMap};
+use dispatch::{Dataset, MountedMap, OpenRequest, ZMap, ZarrFormat};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::about::{About, Origin};
@@ -26,6 +26,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) about: About,
     /// Which NCZarr the root tells of, whatever the flavour.
     generation: Option<Generation>,
+    /// Which Zarr the documents are of.
+    pub(crate) format: ZarrFormat,
     use_names: bool,
     /// Times are presented as counts with units, not as text.
     counted_times: bool,
@@ -74,6 +76,7 @@ impl<'a> Opening<'a> {
             map: Arc::clone(&mounted.map),
             about,
             generation,
+            format: root.format,
             use_names: !target.has_mode("noxarray"),
             counted_times: counted_times(target.get("datetime"), request.writable)?,
             consolidated: false,
@@ -84,6 +87,7 @@ impl<'a> Opening<'a> {
     pub(crate) fn reading(&self) -> Reading<'a> {
         Reading {
             registry: self.request.registry,
+            format: self.format,
             limits: &self.request.options.limits,
             plain_fill: self.generation.is_some(),
             char_mark: self.generation.is_some(),

@@ -65,6 +65,7 @@ impl Planning<'_> {
             dtype,
             order: before.as_ref().map_or(Order::C, |meta| meta.order.clone()),
             separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
+            prefix: before.as_ref().is_some_and(|meta| meta.prefix),
             codecs,
             raw: Object::new(),
         });

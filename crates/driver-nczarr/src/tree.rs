@@ -6,7 +6,7 @@
 //!
 //! Start with [`load`].
 
-use dispatch::Key;
+use dispatch::{Key, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 
 use crate::displaced::{self, Child};
@@ -63,8 +63,9 @@ pub(crate) struct RawTree {
 }
 
 /// The documents in the root of a store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RawRoot {
+    pub(crate) format: ZarrFormat,
     pub(crate) zgroup: Option<Json>,
     pub(crate) attrs: Option<Json>,
     pub(crate) zarray: Option<Json>,
@@ -72,6 +73,12 @@ pub(crate) struct RawRoot {
     pub(crate) names: Option<Vec<String>>,
     /// The version it tells of where no superblock does.
     pub(crate) version: Option<String>,
+}
+
+impl Default for RawRoot {
+    fn default() -> Self {
+        Self { format: ZarrFormat::V2, zgroup: None, attrs: None, zarray: None, names: None, version: None }
+    }
 }
 
 /// Loads everything below the root. `listed`: by NCZarr's lists; otherwise by searching.

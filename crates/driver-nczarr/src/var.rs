@@ -33,6 +33,7 @@ const MISSING_VALUE: &str = "missing_value";
 /// How documents are to be understood.
 pub(crate) struct Reading<'a> {
     pub(crate) registry: &'a Registry,
+    pub(crate) format: ZarrFormat,
     pub(crate) limits: &'a Limits,
     /// NCZarr's spelling of text fills, not the specification's.
     pub(crate) plain_fill: bool,
@@ -58,8 +59,8 @@ pub(crate) enum Links {
     None,
     /// NCZarr's references.
     References(Result<Option<References>>),
-    /// One name each.
-    Names(Vec<String>),
+    /// One name each, as far as there are some.
+    Names(Vec<Option<String>>),
 }
 
 /// A variable as it was read. Its name, its group and its dimensions are left.
@@ -158,14 +159,7 @@ fn fill_in(
     let at = |error: Error| error.at(format_args!("{key}/.zarray"));
     // What is presented is what the dataset means, also where its writer stored something else.
     var.endian = meta.dtype.endian();
-    let units = match &mut meta.dtype.kind {
-        Kind::Time { unit, counted } if reading.counted_times => {
-            let units = unit.cf_units();
-            *counted = units.is_some();
-            units
-        }
-        _ => None,
-    };
+    let units = times(&mut meta.dtype, reading.counted_times);
     if !reading.char_mark && meta.dtype.kind == Kind::Char {
         meta.dtype.kind = Kind::Text(1);
     }
@@ -190,11 +184,7 @@ fn fill_in(
     }
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     var.atts = present(attrs, Some(dtype));
-    if let Some(units) = units {
-        // What counts without them mean, no attribute can say otherwise.
-        var.atts.insert(UNITS.to_owned(), Values::text(&units));
-        var.atts.insert(MISSING_VALUE.to_owned(), Values::Int64(vec![i64::MIN]));
-    }
+    var.atts.extend(units);
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
     if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
         *fill = annotation::char_fill(fill.clone());
@@ -225,6 +215,16 @@ fn fill_in(
         }
     }
     meta
+}
+
+/// Lets a type of time be presented as counts, if they are asked for and there are units for them. The attributes that
+/// say which: what counts without them mean, no other can say otherwise.
+pub(crate) fn times(dtype: &mut DType, counts: bool) -> Vec<(String, Values)> {
+    let Kind::Time { unit, counted } = &mut dtype.kind else { return Vec::new() };
+    let Some(units) = unit.cf_units().filter(|_| counts) else { return Vec::new() };
+    *counted = true;
+    let missing = Values::Int64(vec![i64::MIN]);
+    vec![(UNITS.to_owned(), Values::text(&units)), (MISSING_VALUE.to_owned(), missing)]
 }
 
 /// The bytes of a list that unwritten elements read as: none, or in base64 if it is one of bytes.
@@ -301,7 +301,7 @@ impl<'a, 't> Recorded<'a, 't> {
 }
 
 /// How the values of a variable were rounded, as its attributes tell.
-fn rounding(atts: &Att) -> Option<Quantize> {
+pub(crate) fn rounding(atts: &Att) -> Option<Quantize> {
     quantize::ATTRIBUTES.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
         Scalar::Int(kept) => Some(kind(kept.try_into().ok()?)),
         Scalar::Float(_) => None,

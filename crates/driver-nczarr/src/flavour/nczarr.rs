@@ -9,6 +9,7 @@ use super::Loaded;
 use crate::displaced;
 use crate::lists::{self, References};
 use crate::tree::{RawArray, RawTree};
+use crate::v3::names;
 use crate::var::{Built, Links, Reading, Stored, note};
 
 /// The model of an NCZarr store.
@@ -37,7 +38,11 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         let Built { var: mut shared, stored, links } = built;
         let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
-        if let Err(error) = dims(var, &stored, links, &loaded.model, &key, &displaced) {
+        let linked = match (links, &stored.meta) {
+            (Links::Names(names), Some(meta)) => named(&mut loaded.model, var, names, &meta.shape),
+            (links, _) => dims(var, &stored, links, &loaded.model, &key, &displaced),
+        };
+        if let Err(error) = linked {
             note(var, error);
         }
         let id = loaded.var(shared, key, stored)?;
@@ -45,6 +50,24 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     }
     loaded.define_types();
     Ok(loaded)
+}
+
+/// Sets the dimensions of a variable that has nothing but names for them, seen from its group; where there is no name, or
+/// none that fits, there is a dimension without one.
+fn named(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[u64]) -> Result<()> {
+    let mut ids = Vec::with_capacity(shape.len());
+    for (name, &len) in names.iter().zip(shape) {
+        let fits = |id: &DimId| model.dim(*id).is_ok_and(|dim| dim.unlimited || dim.len() == len);
+        let found = name.as_ref().and_then(|name| names::of_stored(model, var.group, name)).filter(fits);
+        let anonymous = format!("_Anonymous_Dim_{len}");
+        let known = found.or_else(|| model.root().dims.get(&anonymous).copied());
+        ids.push(match known {
+            Some(id) => id,
+            None => model.add_dim(GroupId::ROOT, anonymous, len, len == 0)?,
+        });
+    }
+    var.dims = ids;
+    Ok(())
 }
 
 /// Sets the dimensions of a variable.

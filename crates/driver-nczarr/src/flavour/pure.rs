@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use dispatch::ZarrFormat;
 use model::{DimId, GroupId, Model, Result, Var, VarFill};
 
 use super::{Loaded, Naming, dim_names};
@@ -56,14 +57,15 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
                 Links::Names(names) => Some(names),
                 _ => None,
             };
-            let named = names.is_some();
+            let named = names.as_ref().is_some_and(|names| names.iter().all(Option::is_some));
             loaded.named_dims |= named;
-            let given = if reading.keep { names.clone() } else { None };
+            let given: Option<Vec<String>> =
+                if reading.keep { names.clone().and_then(|names| names.into_iter().collect()) } else { None };
             var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared, &mut others)?;
             if let Some(given) = given {
                 loaded.stale |= given != dim_names(&loaded.model, var)?;
             }
-            if named && !stored.only_unwritten && var.xtype.is_atomic() {
+            if named && reading.format == ZarrFormat::V2 && !stored.only_unwritten && var.xtype.is_atomic() {
                 stored.implied_fill = imply_fill(var);
             }
         }
@@ -101,10 +103,13 @@ fn structure(tree: &mut RawTree, naming: Naming) -> Option<Structure> {
 }
 
 /// The dimension names of an array, if there is one legal name for each dimension.
-pub(super) fn names(attrs: &Members<'_>, rank: usize) -> Option<Vec<String>> {
+pub(super) fn names(attrs: &Members<'_>, rank: usize) -> Option<Vec<Option<String>>> {
     let items = attrs.get(ARRAY_DIMENSIONS)?.as_array().filter(|items| items.len() == rank)?;
-    let legal = |name: &&str| !name.is_empty() && !name.contains('/');
-    items.iter().map(|item| item.as_str().filter(legal).map(str::to_owned)).collect()
+    items.iter().map(|item| item.as_str().filter(is_legal).map(|name| Some(name.to_owned()))).collect()
+}
+
+fn is_legal(name: &&str) -> bool {
+    !name.is_empty() && !name.contains('/')
 }
 
 /// The dimensions of an array of this shape; those that are not there yet are added.
@@ -114,14 +119,14 @@ fn dims(
     model: &mut Model,
     group: GroupId,
     shape: &[u64],
-    names: Option<Vec<String>>,
+    names: Option<Vec<Option<String>>>,
     declared: usize,
     others: &mut Vec<(DimId, String)>,
 ) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
     let mut names = names.unwrap_or_default().into_iter();
     for &len in shape {
-        let id = match names.next() {
+        let id = match names.next().flatten().filter(|name| is_legal(&name.as_str())) {
             Some(name) => match find_declared(model, group, &name, declared) {
                 Some(id) => id,
                 None => dim(model, group, name, len, others)?,

@@ -134,7 +134,8 @@ mod tests {
         };
         let gzip = |level: u32| codec("gzip", json!({"level": level}));
         let crc = || codec("crc32c", json!({}));
-        let cases: [(&[(u32, &[u32])], usize, Vec<Serde>); 13] = [
+        type Case<'a> = (&'a [(u32, &'a [u32])], usize, Vec<Serde>);
+        let cases: [Case<'_>; 13] = [
             (&[(1, &[5])], 4, vec![gzip(5)]),
             (&[(1, &[0])], 4, vec![]),
             (&[(2, &[]), (1, &[5])], 2, vec![blosc("zlib", 5, 2)]),

@@ -74,6 +74,8 @@ pub(crate) struct Extra {
     pub(crate) no_fill: bool,
     /// The filters as they were defined, if they are kept.
     pub(crate) filters: Option<Vec<FilterSpec>>,
+    /// It is in the spelling of the first writer, who gives every string a fill value.
+    pub(crate) is_first: bool,
 }
 
 impl Extra {
@@ -97,6 +99,7 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
     if let Some(found) = today.get_mut(NCZARR_ARRAY)
         && let Value::Object(members) = found
     {
+        extra.is_first = members.contains_key("nczarr_type");
         let alias = members.remove("type_alias").or_else(|| members.remove("nczarr_type"));
         extra.alias = alias.as_ref().and_then(Value::as_str).map(str::to_owned);
         extra.no_fill = members
@@ -107,19 +110,26 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
     Ok((today, extra))
 }
 
-/// The `_FillValue` of a variable as a number, where it is one in base64: so writes xarray.
-pub(crate) fn plain_fill(attrs: &mut Members<'_>, data: &DataType) {
-    let float = matches!(data.dtype.kind, Kind::Number(NcType::Float | NcType::Double) | Kind::Half(_));
-    if let Some(Value::String(text)) = attrs.get(FILL_VALUE)
-        && let Some(value) = coded_float(text)
-        && float
-    {
-        let ty = if data.dtype.item_size() == Some(8) { NcType::Double } else { NcType::Float };
-        let value = match ty {
-            NcType::Float => json_single(value as f32),
-            _ => json_float(value),
-        };
-        attrs.insert(FILL_VALUE, value);
+/// The `_FillValue` of a variable in a form that says its type: floats may be in base64, as xarray writes them, and a byte
+/// may be text. One that its writer gives every string says nothing.
+pub(crate) fn plain_fill(attrs: &mut Members<'_>, data: &DataType, extra: &Extra) {
+    let Some(Value::String(text)) = attrs.get(FILL_VALUE) else { return };
+    let plain = match data.dtype.kind {
+        Kind::Number(NcType::Double) => coded_float(text).map(json_float),
+        Kind::Number(NcType::Float) | Kind::Half(_) => coded_float(text).map(|value| json_single(value as f32)),
+        Kind::Number(NcType::UByte) => match text.as_bytes() {
+            [] => Some(Value::int(0)),
+            [byte] => Some(Value::int(*byte)),
+            _ => None,
+        },
+        Kind::Text(_) if extra.is_first && text.is_empty() => {
+            attrs.remove(FILL_VALUE);
+            return;
+        }
+        _ => None,
+    };
+    if let Some(plain) = plain {
+        attrs.insert(FILL_VALUE, plain);
     }
 }
 

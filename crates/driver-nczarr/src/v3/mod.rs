@@ -10,11 +10,13 @@
 //! Nothing here knows documents.
 
 pub(crate) mod chain;
+pub(crate) mod document;
 pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod keys;
 pub(crate) mod names;
 pub(crate) mod types;
+pub(crate) mod var;
 
 #[cfg(test)]
 mod tests {

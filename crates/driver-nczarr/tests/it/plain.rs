@@ -131,7 +131,7 @@ fn stores_without_groups() {
     assert_eq!(open(&TestMap::new(&[])).unwrap_err().kind(), ErrorKind::NotZarr);
     assert_eq!(open(&TestMap::new(&[("x/y", "z")])).unwrap_err().kind(), ErrorKind::NotZarr);
     let v3 = TestMap::new(&[("zarr.json", "{}")]);
-    assert_eq!(open(&v3).unwrap_err().kind(), ErrorKind::NotBuilt);
+    assert_eq!(open(&v3).unwrap_err().kind(), ErrorKind::NcZarr);
     let both = TestMap::new(&[GROUP, ("zarr.json", "{}")]);
     assert!(open(&both).is_ok());
 }

@@ -76,7 +76,8 @@ fn every_spelling_of_an_array() {
             lists::references(&today, None).unwrap(),
             Some(References { dims: vec!["/n".into()], scalar: false })
         );
-        assert_eq!(extra, Extra { alias: alias.map(str::to_owned), ..Extra::default() });
+        let is_first = alias == Some("char");
+        assert_eq!(extra, Extra { alias: alias.map(str::to_owned), is_first, ..Extra::default() });
     }
     for (alias, name, kind) in [
         ("char", "uint8", Kind::Char),
@@ -101,9 +102,12 @@ fn fill_values_of_floats() {
         (r#""NaN""#, "float64", r#""NaN""#),
         (r#""AAAAAAAA+L8=""#, "string", r#""AAAAAAAA+L8=""#),
         (r#""AAAA""#, "float64", r#""AAAA""#),
+        (r#""-""#, "uint8", "45"),
+        (r#""""#, "uint8", "0"),
+        (r#""""#, "string", r#""""#),
     ] {
         let mut attrs = object(&format!(r#"{{"_FillValue": {stored}}}"#));
-        plain_fill(&mut attrs, &data(name));
+        plain_fill(&mut attrs, &data(name), &Extra::default());
         assert_eq!(text(attrs.get(FILL_VALUE).unwrap()), expected, "{stored}");
     }
     assert_eq!((coded(f64::NAN), coded(-1.5)), ("AAAAAAAA+H8=".to_owned(), "AAAAAAAA+L8=".to_owned()));
@@ -120,7 +124,7 @@ fn what_is_written_is_read() {
         FilterSpec { codec: Some(r#"{"id": "gzip", "level": 5}"#.to_owned()), ..FilterSpec::default() },
         FilterSpec { name: "lzma".to_owned(), ..FilterSpec::default() },
     ];
-    let extra = Extra { alias: Some("char".to_owned()), no_fill: true, filters: Some(filters) };
+    let extra = Extra { alias: Some("char".to_owned()), no_fill: true, filters: Some(filters), is_first: false };
     let mut out = r#"{"_nczarr_array": "#.to_owned();
     write_array(&["/g/x".to_owned(), "/y".to_owned()], &extra, &mut out);
     out.push('}');

@@ -1,0 +1,231 @@
+//! The `zarr.json` of an array, read: [`Document`].
+//!
+//! It knows the members and their shapes; what a type, a fill value or a codec means is said elsewhere in `v3`. A member
+//! that is not known makes the array unreadable unless it says that it need not be understood.
+//!
+//! Source: Zarr V3 core specification.
+
+use dispatch::Registry;
+use model::{Error, ErrorKind, Result};
+
+use super::chain::{self, Chain};
+use super::types::{DataType, extension, short};
+use crate::json::{Members, Object, Value};
+use crate::meta::{ArrayMeta, bad, sizes};
+
+/// The document of a node.
+pub(crate) const ZARR_JSON: &str = "zarr.json";
+
+/// The members of an array that mean something here.
+const KNOWN: [&str; 12] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "dimension_names",
+    "storage_transformers",
+    "must_understand",
+];
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeType {
+    Group,
+    Array,
+}
+
+/// What a document is of.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] naming the member.
+pub(crate) fn node_type(document: &Value<'_>) -> Result<NodeType> {
+    let members = members(document)?;
+    match members.get("zarr_format").map(Value::as_u64) {
+        Some(Some(3)) => {}
+        _ => return Err(bad("zarr_format", "3", members.get("zarr_format"))),
+    }
+    match members.get("node_type").and_then(Value::as_str) {
+        Some("group") => Ok(NodeType::Group),
+        Some("array") => Ok(NodeType::Array),
+        _ => Err(bad("node_type", "\"group\" or \"array\"", members.get("node_type"))),
+    }
+}
+
+/// Whether all of a group's document is understood.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] naming the member that is not.
+pub(crate) fn check_group(document: &Value<'_>) -> Result<()> {
+    const KNOWN: [&str; 5] = ["zarr_format", "node_type", "attributes", "consolidated_metadata", "must_understand"];
+    match members(document)?.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
+        Some((name, _)) => Err(unknown(name)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a member that is not known says that this does not matter.
+fn may_be_skipped(value: &Value<'_>) -> bool {
+    value.as_object().and_then(|value| value.get("must_understand")).and_then(Value::as_bool) == Some(false)
+}
+
+fn unknown(name: &str) -> Error {
+    ErrorKind::NcZarr.context(format!("member {name:?} must be understood, and is not known"))
+}
+
+/// The attributes of a node; none if it has none.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] if they are no object.
+pub(crate) fn attributes<'d, 't>(document: &'d Value<'t>) -> Result<Option<&'d Members<'t>>> {
+    match members(document)?.get("attributes") {
+        None => Ok(None),
+        Some(Value::Object(attributes)) => Ok(Some(attributes)),
+        Some(found) => Err(bad("attributes", "an object", Some(found))),
+    }
+}
+
+/// A document without its attributes, with text of its own.
+pub(crate) fn without_attributes(document: &Value<'_>) -> Object {
+    let mut rest = document.as_object().cloned().unwrap_or_default();
+    rest.remove("attributes");
+    rest.into_owned()
+}
+
+fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d Members<'t>> {
+    document
+        .as_object()
+        .ok_or_else(|| ErrorKind::NcZarr.context(format!("expected an object, found {}", document.kind())))
+}
+
+/// An array's document.
+#[derive(Debug)]
+pub(crate) struct Document<'d, 't> {
+    /// Its chunks are those that are stored one by one: shards, if there are some.
+    pub(crate) meta: ArrayMeta,
+    pub(crate) data: DataType,
+    pub(crate) chain: Chain,
+    pub(crate) fill: &'d Value<'t>,
+    /// One for each dimension; of some or all there may be none.
+    pub(crate) names: Vec<Option<String>>,
+    /// Why its data cannot be read.
+    pub(crate) problem: Option<Error>,
+}
+
+/// Reads an array's document. `keep`: also what only writing it back needs.
+///
+/// # Errors
+/// [`ErrorKind::NcZarr`] naming the member, what was expected and what was found.
+pub(crate) fn read<'d, 't>(
+    document: &'d Value<'t>,
+    rank_limit: usize,
+    keep: bool,
+    registry: &Registry,
+) -> Result<Document<'d, 't>> {
+    if node_type(document)? != NodeType::Array {
+        return Err(bad("node_type", "\"array\"", Some(&Value::string("group"))));
+    }
+    let raw = members(document)?;
+    let none = Members::new();
+    let mut problem = None;
+    let shape = sizes(raw, "shape", rank_limit)?;
+    let mut chunks =
+        grid(raw, rank_limit, &mut problem)?.unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
+    if chunks.len() != shape.len() {
+        return Err(ErrorKind::NcZarr.context(format!(
+            "member \"chunk_grid\" has {} dimensions, \"shape\" has {}",
+            chunks.len(),
+            shape.len()
+        )));
+    }
+    for (chunk, &len) in chunks.iter_mut().zip(&shape) {
+        match (*chunk, len) {
+            (0, 0) => *chunk = 1,
+            (0, _) => return Err(bad("chunk_grid", "chunk lengths of at least 1", raw.get("chunk_grid"))),
+            _ => {}
+        }
+    }
+    let data_type = raw.get("data_type").ok_or_else(|| bad("data_type", "a type", None))?;
+    let codecs = raw.get("codecs").ok_or_else(|| bad("codecs", "a list", None))?;
+    let (mut data, chain) = chain::read(data_type, codecs, &chunks, registry)?;
+    let fill = raw.get("fill_value").unwrap_or(&Value::Null);
+    data.look_at_fill(fill);
+    let (prefix, separator) = keys(raw, &none)?;
+    let names = names(raw, shape.len())?;
+    match raw.get("storage_transformers") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(list)) if list.is_empty() => {}
+        Some(found) => note(&mut problem, bad("storage_transformers", "none", Some(found))),
+    }
+    if let Some((name, _)) = raw.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
+        note(&mut problem, unknown(name));
+    }
+    let mut meta = ArrayMeta {
+        shape,
+        chunks,
+        dtype: data.dtype.clone(),
+        fill: Value::Null,
+        order: chain.innermost().order.clone(),
+        separator,
+        prefix,
+        codecs: Vec::new(),
+        raw: Object::new(),
+    };
+    if keep {
+        meta.fill = fill.clone().into_owned();
+        meta.raw = without_attributes(document);
+    }
+    Ok(Document { meta, data, chain, fill, names, problem })
+}
+
+fn note(problem: &mut Option<Error>, error: Error) {
+    problem.get_or_insert(error);
+}
+
+/// The chunk shape of a regular grid; `None`, and a problem, for other grids.
+fn grid(raw: &Members<'_>, rank_limit: usize, problem: &mut Option<Error>) -> Result<Option<Vec<u64>>> {
+    let none = Members::new();
+    let found = raw.get("chunk_grid").ok_or_else(|| bad("chunk_grid", "a grid", None))?;
+    let (name, configuration) = extension(found, &none).map_err(|error| error.at("member \"chunk_grid\""))?;
+    if name != "regular" {
+        note(problem, ErrorKind::NcZarr.context(format!("member \"chunk_grid\": {name:?} is no grid that is known")));
+        return Ok(None);
+    }
+    sizes(configuration, "chunk_shape", rank_limit).map(Some).map_err(|error| error.at("member \"chunk_grid\""))
+}
+
+/// How chunks are called: whether behind `c`, and what stands between their indices.
+fn keys(raw: &Members<'_>, none: &Members<'_>) -> Result<(bool, char)> {
+    let at = |error: Error| error.at("member \"chunk_key_encoding\"");
+    let found = raw.get("chunk_key_encoding").ok_or_else(|| bad("chunk_key_encoding", "an encoding", None))?;
+    let (name, configuration) = extension(found, none).map_err(at)?;
+    let (prefix, default) = match name {
+        "default" => (true, '/'),
+        "v2" => (false, '.'),
+        _ => return Err(at(ErrorKind::NcZarr.context(format!("expected \"default\" or \"v2\", found {name:?}")))),
+    };
+    match configuration.get("separator").map(|separator| (separator, separator.as_str())) {
+        None => Ok((prefix, default)),
+        Some((_, Some("/"))) => Ok((prefix, '/')),
+        Some((_, Some("."))) => Ok((prefix, '.')),
+        Some((found, _)) => Err(at(
+            ErrorKind::NcZarr.context(format!("\"separator\": expected \"/\" or \".\", found {}", short(found)))
+        )),
+    }
+}
+
+fn names(raw: &Members<'_>, rank: usize) -> Result<Vec<Option<String>>> {
+    let wrong = |found: &Value<'_>| bad("dimension_names", &format!("{rank} names or nulls"), Some(found));
+    let Some(found) = raw.get("dimension_names").filter(|found| !found.is_null()) else { return Ok(vec![None; rank]) };
+    let items = found.as_array().filter(|items| items.len() == rank).ok_or_else(|| wrong(found))?;
+    let name = |item: &Value<'_>| match item {
+        Value::String(name) => Ok(Some(name.clone().into_owned())),
+        item if item.is_null() => Ok(None),
+        item => Err(wrong(item)),
+    };
+    items.iter().map(name).collect()
+}

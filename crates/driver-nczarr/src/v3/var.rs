@@ -1,0 +1,142 @@
+//! One array of Zarr V3 as a variable: everything but its dimensions, as `var` has it for V2.
+
+use std::sync::Arc;
+
+use dispatch::Key;
+use model::{Chunking, ErrorKind, NcType, Result, Var, VarFill};
+
+use super::document::{self, Document, ZARR_JSON};
+use super::{filters, keys};
+use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
+use crate::dtype::Kind;
+use crate::flavour::Naming;
+use crate::json::{Members, Value};
+use crate::lists;
+use crate::types;
+use crate::var::{Built, Links, Reading, Stored, note, present, rounding, times};
+
+/// The variable of the array at `key`, from its document.
+pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>) -> Built {
+    let mut var = Var { chunking: Chunking::Default, ..Var::default() };
+    let mut stored = Box::<Stored>::default();
+    let mut links = Links::None;
+    let place = || key.join(ZARR_JSON).map_or_else(|_| ZARR_JSON.to_owned(), |key| key.to_string());
+    match found {
+        Err(error) => note(&mut var, error),
+        Ok(found) => {
+            let attrs = document::attributes(found).map(|attrs| attrs.cloned().unwrap_or_default());
+            let (mut attrs, extra) = match attrs.and_then(|attrs| keys::array(&attrs)) {
+                Ok(read) => read,
+                Err(error) => {
+                    stored.attrs_lost = true;
+                    note(&mut var, error.at(place()));
+                    (Members::new(), keys::Extra::default())
+                }
+            };
+            match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
+                Ok(mut document) => {
+                    extra.apply(&mut document.data);
+                    keys::plain_fill(&mut attrs, &document.data, &extra);
+                    links = self::links(&attrs, &document, reading);
+                    fill_in(&mut var, &mut stored, document, &attrs, &extra, reading, &place);
+                }
+                Err(error) => {
+                    stored.document = reading.keep.then(|| found.clone().into_owned());
+                    note(&mut var, error.at(place()));
+                    var.atts = present(&attrs, None);
+                }
+            }
+            if reading.keep {
+                stored.attrs = attrs.into_owned();
+            }
+        }
+    }
+    Built { var: Arc::new(var), stored, links }
+}
+
+/// What the array says of its dimensions: NCZarr's references count, then the names of V3, then those of xarray.
+fn links(attrs: &Members<'_>, document: &Document<'_, '_>, reading: &Reading<'_>) -> Links {
+    if reading.naming == Naming::None {
+        return Links::None;
+    }
+    if reading.naming == Naming::References && attrs.contains_key(NCZARR_ARRAY) {
+        return Links::References(lists::references(attrs, None));
+    }
+    let mut names = document.names.clone();
+    let older = attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
+    if let (true, Some(older)) = (names.iter().all(Option::is_none), older) {
+        names = older.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    }
+    Links::Names(names)
+}
+
+fn fill_in(
+    var: &mut Var,
+    stored: &mut Stored,
+    document: Document<'_, '_>,
+    attrs: &Members<'_>,
+    extra: &keys::Extra,
+    reading: &Reading<'_>,
+    place: &dyn Fn() -> String,
+) {
+    let Document { mut meta, mut data, chain, fill, problem, .. } = document;
+    let is_nczarr = reading.naming == Naming::References;
+    let units = times(&mut data.dtype, reading.counted_times);
+    let dtype = &data.dtype;
+    var.endian = dtype.endian();
+    var.xtype = if chain.innermost().list.is_some() { types::UNDEFINED } else { dtype.xtype().unwrap_or(NcType::Byte) };
+    var.stored_type = match dtype.kind {
+        Kind::Text(_) if !is_nczarr => Some(dtype.text.clone()),
+        // Text of any length is what a string is here.
+        Kind::Object => None,
+        _ => dtype.foreign_name(),
+    };
+    var.atts = present(attrs, Some(dtype));
+    var.atts.extend(units);
+    var.quantize = rounding(&var.atts);
+    if dtype.kind == Kind::Other {
+        note(
+            var,
+            ErrorKind::BadType.context(format!("member \"data_type\": type {} cannot be read", dtype.text)).at(place()),
+        );
+    }
+    if let Some(error) = problem.as_ref().or_else(|| chain.first_problem()) {
+        note(var, error.clone().at(place()));
+    }
+    if dtype.kind != Kind::Other {
+        match keys::fill_value(fill, &data, extra) {
+            Ok(None) => var.fill = VarFill::NoFill,
+            Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
+            Ok(Some(value)) => var.fill = VarFill::Value(value),
+            Err(error) => note(var, error.at(place())),
+        }
+    }
+    if is_nczarr {
+        imply_fill(var, stored);
+    }
+    let item = dtype.item_size().unwrap_or(1);
+    var.filters = match is_nczarr {
+        true => filters::presented(&chain, extra.filters.as_deref(), item, reading.registry),
+        false => chain.all_specs(),
+    };
+    if let Some(shards) = &chain.shards {
+        meta.chunks.clone_from(&shards.chunk_shape);
+        note(var, ErrorKind::NotBuilt.context("member \"codecs\": shards are not in this build").at(place()));
+    }
+    var.chunking = Chunking::Chunked(meta.chunks.clone());
+    stored.list = chain.list;
+    stored.element.clone_from(&chain.element);
+    stored.filters = chain.filters;
+    meta.dtype = data.dtype;
+    stored.meta = Some(meta);
+}
+
+/// In NCZarr the fill value of an array is its variable's, whatever an attribute says; one that is not the type's
+/// default is shown.
+fn imply_fill(var: &mut Var, stored: &mut Stored) {
+    let VarFill::Value(value) = &var.fill else { return };
+    if var.xtype.is_atomic() && var.atts.get(FILL_VALUE) != Some(value) {
+        let told = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
+        stored.implied_fill = (!told).then(|| value.clone());
+    }
+}
