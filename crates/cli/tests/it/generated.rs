@@ -163,7 +163,7 @@ data:
         (" s = \"x\\tyAA\", \"\" ;\n", false),
         (" nested =\n  {1, 2, 3},\n  {_, _, _},\n  {4, _, _} ;\n", false),
         (" dimensions = 0.5 ;\n", false),
-        ("i =\n    1, 2, 3,\n    4, _, _ ;\n", true),
+        ("i =\n  1, 2, 3,\n  4, _, _ ;\n", true),
     ] {
         let part = if inside { &printed[group..] } else { &printed[..group] };
         assert!(part.contains(line), "{line:?} in\n{printed}");
