@@ -59,6 +59,9 @@ const WORDS: &[&str] = &[
 /// Keys other than `mode` that mean something, by their main names.
 const KEYS: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region", "endpoint"];
 
+/// Keys that mean something with a value only.
+const VALUED: &[&str] = &["zipdir", "missing_chunks"];
+
 /// Other spellings of keys.
 const ALIASES: &[(&str, &str)] = &[("awsprofile", "aws.profile"), ("awsregion", "aws.region")];
 
@@ -128,14 +131,16 @@ pub fn is_known_mode(mode: &str) -> bool {
 /// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.
 ///
 /// It is if every piece is a known word or a `key=value` whose key looks like one. A value with a `/` counts only
-/// behind a known key: `run#a=b/x.zarr` is a path.
+/// behind a known key, or beside a `mode`: `run#a=b/x.zarr` is a path.
 pub(crate) fn looks_like_fragment(text: &str) -> bool {
+    let is_mode = |key: &str| key.eq_ignore_ascii_case("mode");
+    let sure = text.split('&').any(|piece| piece.split_once('=').is_some_and(|(key, _)| is_mode(key)));
     !text.is_empty()
         && text.split('&').all(|piece| match piece.split_once('=') {
             Some((key, value)) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-                let known = || key.eq_ignore_ascii_case("mode") || KEYS.contains(&&*main_name(key));
-                !key.is_empty() && key.chars().all(plain) && (!value.contains('/') || known())
+                let known = || KEYS.contains(&&*main_name(key)) || VALUED.contains(&&*main_name(key));
+                !key.is_empty() && key.chars().all(plain) && (!value.contains('/') || sure || known())
             }
             None => {
                 let word = main_name(piece);
@@ -159,11 +164,22 @@ mod tests {
             ("mode=null&colour=red", true),
             ("endpoint=http://localhost:9000/x", true),
             ("a=b", true),
+            ("mode=nczarr,zip&zipdir=a/b", true),
+            ("zipdir=a/b&mode=zip", true),
+            ("zipdir=a/b", true),
+            ("ZipDir=a/b/", true),
+            ("zip&zipdir=a/b", true),
+            ("mode=zarr&mine=a/b", true),
+            ("missing_chunks=warn", true),
             ("", false),
             ("1", false),
             ("run", false),
             ("run/x.zarr", false),
             ("a=b/x.zarr", false),
+            ("a=b/x.zarr&c=d", false),
+            ("zarr&a=b/x.zarr", false),
+            ("mode=zarr&/x", false),
+            ("zipdir", false),
             ("a b=c", false),
             ("=b", false),
             ("zarr&run", false),
