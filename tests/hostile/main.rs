@@ -8,6 +8,8 @@ mod classic_fuzz;
 mod classic_map;
 mod classic_memory;
 mod fuzz;
+mod keys;
+mod zips;
 
 use std::path::Path;
 use std::time::Instant;

@@ -12,6 +12,9 @@ use crate::listing::{Entry, Form};
 use crate::records::{LOCAL, LOCAL_LEN, u16_at};
 use crate::source::{Cursor, Source};
 
+/// What a byte of deflate becomes at most.
+const RATIO: usize = 1032;
+
 /// The largest compressed member that is kept unpacked.
 const KEPT: u64 = 64 << 20;
 
@@ -23,7 +26,7 @@ pub(crate) struct Members {
     /// For members that are compressed, once there was one.
     unpacker: OnceLock<Unpacker>,
     /// The member unpacked last, by its place: parts of it are asked for one after another.
-    unpacked: Mutex<Option<(u64, Arc<[u8]>)>>,
+    unpacked: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
 }
 
 /// The library, and which member is which to it.
@@ -123,7 +126,7 @@ impl Members {
     }
 
     /// The first `until` bytes of a compressed member, or more.
-    fn unpack(&self, entry: &Entry, until: u64) -> Result<Arc<[u8]>> {
+    fn unpack(&self, entry: &Entry, until: u64) -> Result<Arc<Vec<u8>>> {
         let kept = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, bytes)) = &*kept()
             && *at == entry.at
@@ -141,8 +144,9 @@ impl Members {
         let want = if whole { entry.len } else { until };
         let mut bytes = Vec::new();
         let most = usize::try_from(want).map_err(|_| memory(want))?;
-        // The length is what the directory says: memory is taken as bytes come.
-        bytes.try_reserve(most.min(1 << 20)).map_err(|_| memory(want))?;
+        // The length is what the directory says: beyond what so few bytes can become, memory is taken as bytes come.
+        let possible = usize::try_from(entry.stored).unwrap_or(usize::MAX).saturating_mul(RATIO).max(1 << 20);
+        bytes.try_reserve_exact(most.min(possible)).map_err(|_| memory(want))?;
         // One more shows that there is more, and at the end the checksum is compared.
         let end = if whole { want.saturating_add(1) } else { want };
         let read = member.take(end).read_to_end(&mut bytes);
@@ -151,7 +155,7 @@ impl Members {
             let found = bytes.len();
             return Err(ErrorKind::Io.context(format!("{} bytes expected, unpacking it gave {found}", entry.len)));
         }
-        let bytes: Arc<[u8]> = bytes.into();
+        let bytes = Arc::new(bytes);
         if whole && want <= KEPT {
             *kept() = Some((entry.at, Arc::clone(&bytes)));
         }
