@@ -22,6 +22,8 @@ static MAPS: &[&dyn MapFactory] = &[
     &zmap_mem::MemMaps,
     #[cfg(feature = "zip")]
     &zmap_zip::ZipMaps,
+    #[cfg(feature = "http")]
+    &zmap_http::MAPS,
 ];
 
 /// First bytes of formats that this build may lack.
@@ -66,7 +68,7 @@ static KNOWN: &[Known] = &[
     Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
     Known { magic: first_bytes::ZIP, ..Known::new(PluginKind::Map, "zip", "zip") },
     Known { aliases: &["gs3"], ..Known::later(PluginKind::Map, "s3", "s3") },
-    Known { aliases: &["https"], ..Known::later(PluginKind::Map, "http", "http") },
+    Known { aliases: &["https"], ..Known::new(PluginKind::Map, "http", "http") },
     Known { hdf5_id: Some(1), aliases: &["zlib", "gzip"], ..Known::new(PluginKind::Filter, "deflate", "deflate") },
     Known { hdf5_id: Some(2), ..Known::new(PluginKind::Filter, "shuffle", "shuffle") },
     Known { hdf5_id: Some(3), ..Known::new(PluginKind::Filter, "fletcher32", "fletcher32") },
@@ -132,6 +134,7 @@ mod tests {
                 "file" => cfg!(feature = "file"),
                 "mem" => cfg!(feature = "mem"),
                 "zip" => cfg!(feature = "zip"),
+                "http" => cfg!(feature = "http"),
                 "deflate" => cfg!(feature = "deflate"),
                 "shuffle" => cfg!(feature = "shuffle"),
                 "fletcher32" => cfg!(feature = "fletcher32"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{Dataset, Options, Registry, ZMap};
+use crate::{ByteSource, Dataset, Options, Part, Registry, ZMap};
 
 /// `NC_FORMATX_*`: the implementation behind a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -290,6 +290,15 @@ pub trait MapFactory: Send + Sync + 'static {
     /// `NC_EDISKLESS` if such a map is no single file.
     fn create_in_memory(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
         Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
+    }
+
+    /// Opens one object, the one that the target names, as a file for reading. `part` is probably wanted first: where it
+    /// costs nothing more, it is read at once.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if the storage has no such files.
+    fn open_source(&self, _request: &OpenRequest<'_>, _part: Part) -> Result<Arc<dyn ByteSource>> {
+        Err(ErrorKind::NotNc.context(format!("map {} opens no single files", self.info().name)))
     }
 
     /// Deletes the dataset there, and nothing else: the caller has recognised it by its markers.

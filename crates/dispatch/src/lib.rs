@@ -34,11 +34,12 @@ pub mod settings;
 #[allow(unsafe_code)]
 mod slab;
 mod small;
-mod version;
+mod source;
 pub mod trace;
+mod version;
 mod zmap;
 
-pub use batch::{read_parallel, write_parallel};
+pub use batch::{Fetch, Fetched, InFlight, Reply, coalesce, gather, read_overlapped, read_parallel, write_parallel};
 pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};
@@ -64,6 +65,7 @@ pub use registry::{
 };
 pub use slab::Piece;
 pub use small::Small;
+pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use version::{Stamp, Version};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, WriteJob,

@@ -75,9 +75,9 @@ impl Stamp {
     pub fn is(&self, version: &Version) -> bool {
         match &self.0 {
             Kept::Strong(own) => own.same(version),
-            Kept::Weak(mark, compare) => mark
-                .upgrade()
-                .is_some_and(|mark| Version { mark, compare: *compare, scarce: true }.same(version)),
+            Kept::Weak(mark, compare) => {
+                mark.upgrade().is_some_and(|mark| Version { mark, compare: *compare, scarce: true }.same(version))
+            }
         }
     }
 }

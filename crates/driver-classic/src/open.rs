@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, OpenRequest};
+use dispatch::{Dataset, DatasetInfo, OpenRequest, Part};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -21,6 +21,9 @@ use crate::{INFO, parse, place};
 /// `NC_ENOTNC` if it is not a classic file or its header makes no sense, naming the place; `NC_ETRUNC` if the header is
 /// cut short, or if it is to be written and data are missing; what the system says.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    if request.map.is_none() && !request.target.scheme.is_local() {
+        return open_elsewhere(request);
+    }
     check_place(request)?;
     let opened = place::open(&request.target.path, request.writable)?;
     let store = match request.options.memory_map && !request.writable {
@@ -28,6 +31,19 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         false => Store::file(opened.file, opened.path),
     };
     open_store(request, store, None)
+}
+
+/// Bytes of a file elsewhere that are read at once: of most, all of the header.
+const FIRST: u64 = 64 << 10;
+
+/// Opens a file that is not a local one, for reading.
+fn open_elsewhere(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    if request.writable {
+        let what = "a classic file that is not a local one is only read";
+        return Err(ErrorKind::Perm.context(what).at(request.target));
+    }
+    let source = request.registry.open_source(request, Part::Head(FIRST))?;
+    open_store(request, Store::elsewhere(source), None)
 }
 
 /// Opens a file whose bytes are read into memory first. `persist`: what is written there goes back to the file when it

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chunkio::ByteStore;
-use dispatch::OutBuf;
+use dispatch::{ByteSource, OutBuf, ReadAhead};
 use model::{Error, ErrorKind, Result};
 
 use crate::place::{Opened, identity};
@@ -28,6 +28,7 @@ enum Place {
     },
     Memory(RwLock<Vec<u8>>),
     Fixed(Fixed),
+    Elsewhere(ReadAhead),
     #[cfg(test)]
     Failing(crate::faults::Failing),
     #[cfg(feature = "mmap")]
@@ -72,6 +73,11 @@ impl Store {
     /// The same for bytes that nobody else has.
     pub(crate) fn own(bytes: Vec<u8>) -> Self {
         Self::new(Place::Fixed(Fixed::Own(bytes)))
+    }
+
+    /// A file that is not a local one.
+    pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
+        Self::new(Place::Elsewhere(ReadAhead::new(source)))
     }
 
     #[cfg(test)]
@@ -174,7 +180,7 @@ impl Store {
     /// All bytes, copied.
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
         match &self.place {
-            Place::File { .. } => self.read(0, u64::MAX),
+            Place::File { .. } | Place::Elsewhere(_) => self.read(0, u64::MAX),
             #[cfg(test)]
             Place::Failing(_) => self.read(0, u64::MAX),
             _ => self.with_bytes(|bytes| Ok(bytes.to_vec())),
@@ -190,6 +196,7 @@ impl Store {
             Place::File { path, .. } => {
                 Err(ErrorKind::InMemory.context(format!("{}: the bytes are not in memory", path.display())))
             }
+            Place::Elsewhere(_) => Err(ErrorKind::InMemory.context("the bytes are not in memory")),
             Place::Memory(bytes) => work(&bytes.read().unwrap_or_else(PoisonError::into_inner)),
             Place::Fixed(bytes) => work(bytes),
             #[cfg(test)]
@@ -210,6 +217,7 @@ impl Store {
             }
             Place::Memory(bytes) => copy(&bytes.read().unwrap_or_else(PoisonError::into_inner), out),
             Place::Fixed(bytes) => copy(bytes, out),
+            Place::Elsewhere(source) => source.read_at(offset, out),
             #[cfg(test)]
             Place::Failing(store) => store.read_at(offset, out),
             #[cfg(feature = "mmap")]
@@ -266,6 +274,7 @@ impl ByteStore for Store {
             }
             Place::Memory(bytes) => Ok(bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64),
             Place::Fixed(bytes) => Ok(bytes.len() as u64),
+            Place::Elsewhere(source) => Ok(source.len()),
             #[cfg(test)]
             Place::Failing(store) => store.size(),
             #[cfg(feature = "mmap")]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
@@ -27,7 +27,17 @@ impl MapFactory for ZipMaps {
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
-        let (path, markers) = (path_of(request.target)?, request.registry.markers());
+        let markers = request.registry.markers();
+        if !request.target.scheme.is_local() {
+            if request.writable {
+                return Err(elsewhere(request.target));
+            }
+            let (folder, source) =
+                (folder_of(request.target)?, request.registry.open_source(request, Part::Tail(TAIL))?);
+            let map = ZipMap::elsewhere(request.target.to_string(), source, folder, &markers, request.options)?;
+            return Ok(Arc::new(map));
+        }
+        let path = path_of(request.target)?;
         let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
         Ok(Arc::new(map))
     }
@@ -70,7 +80,17 @@ impl MapFactory for ZipMaps {
 
 dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
 
+/// Bytes from the end of an archive elsewhere that are read first: of most, all of the directory.
+const TAIL: u64 = 128 << 10;
+
+fn elsewhere(target: &Target) -> model::Error {
+    ErrorKind::Perm.context(format!("{target}: an archive that is not a local file is only read"))
+}
+
 fn path_of(target: &Target) -> Result<&Path> {
+    if !target.scheme.is_local() {
+        return Err(elsewhere(target));
+    }
     if target.path.is_empty() {
         return Err(ErrorKind::Inval.context("an empty path names no archive"));
     }

@@ -16,6 +16,7 @@ mod append;
 mod batch;
 mod central;
 mod directory;
+mod elsewhere;
 mod factory;
 mod index;
 mod listing;

@@ -62,6 +62,12 @@ impl Entry {
         Self { at, stored, len, crc, form, central, data: AtomicU64::new(0) }
     }
 
+    /// The same member, for who outlives the listing.
+    pub(crate) fn copy(&self) -> Self {
+        let Self { at, stored, len, crc, form, central, ref data } = *self;
+        Self { at, stored, len, crc, form, central, data: AtomicU64::new(data.load(Ordering::Relaxed)) }
+    }
+
     /// Where its bytes begin, if that is known.
     pub(crate) fn data(&self) -> Option<u64> {
         Some(self.data.load(Ordering::Relaxed)).filter(|&at| at > 0)

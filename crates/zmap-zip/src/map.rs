@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLockReadGuard};
 
-use dispatch::{ByteRange, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
+use dispatch::{ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
 use model::{Error, ErrorKind, Result};
 
 use crate::append::Appender;
 use crate::batch;
 use crate::directory::{Directory, Folder};
+use crate::elsewhere;
 use crate::index::{Before, Changed, Found, Index};
 use crate::listing::{Entry, Form};
 use crate::member::Members;
@@ -105,6 +106,22 @@ impl ZipMap {
         };
         map.in_memory = true;
         Ok(map)
+    }
+
+    /// Opens an archive that lies somewhere else, for reading; `folder` and `markers` as in [`ZipMap::open`]. `name` is what
+    /// messages call it.
+    ///
+    /// # Errors
+    /// `NC_ENOTNC` if it is none; what the storage says.
+    pub fn elsewhere(
+        name: String,
+        source: Arc<dyn ByteSource>,
+        folder: Option<&str>,
+        markers: &[&str],
+        options: &Options,
+    ) -> Result<Self> {
+        let folder = folder.map_or(Folder::With(markers), Folder::Named);
+        Self::over(name, Source::Elsewhere(source), &folder, None, options)
     }
 
     /// Makes an empty archive for writing, whose keys begin in `folder`; it takes the place of a file that is there
@@ -286,7 +303,7 @@ impl ZMap for ZipMap {
             range_read: true,
             conditional_write: write,
             versioned_parts: true,
-            remote: false,
+            remote: self.members.elsewhere().is_some(),
         }
     }
 
@@ -317,7 +334,10 @@ impl ZMap for ZipMap {
     }
 
     fn read_batch(&self, job: &dyn ReadJob) {
-        batch::read(self, job);
+        match self.members.elsewhere() {
+            Some(source) => elsewhere::read(self, source, job),
+            None => batch::read(self, job),
+        }
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
@@ -358,7 +378,7 @@ impl ZMap for ZipMap {
         }
         match &self.members.source {
             Source::Memory(bytes) => Ok(bytes.to_vec()),
-            Source::File(_) => repack::image(self),
+            Source::File(_) | Source::Elsewhere(_) => repack::image(self),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use dispatch::{ByteRange, OutBuf};
+use dispatch::{ByteRange, ByteSource, OutBuf};
 use model::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 
@@ -50,6 +50,14 @@ impl Members {
     pub(crate) fn new(source: Source, end: u64, archive: Option<ZipArchive<Cursor>>) -> Self {
         let unpacker = archive.map_or_else(OnceLock::new, |archive| OnceLock::from(Unpacker::new(archive)));
         Self { source, end, unpacker, unpacked: Mutex::default() }
+    }
+
+    /// What lies elsewhere.
+    pub(crate) fn elsewhere(&self) -> Option<&Arc<dyn ByteSource>> {
+        match &self.source {
+            Source::Elsewhere(source) => Some(source),
+            _ => None,
+        }
     }
 
     /// Appends the bytes of a range; what is beyond the end is left out.
@@ -104,16 +112,7 @@ impl Members {
         let mut record = [0; LOCAL_LEN];
         let at = entry.at;
         self.source.read(&mut record, at).map_err(|error| Error::io(format!("a member's head at {at}"), error))?;
-        if !record.starts_with(&LOCAL) {
-            return Err(
-                ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does"))
-            );
-        }
-        let head = LOCAL_LEN as u64 + u64::from(u16_at(&record, 26)) + u64::from(u16_at(&record, 28));
-        let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
-        let data = data.ok_or_else(|| ErrorKind::Io.context(format!("the member at byte {at} has no end")))?;
-        entry.begins(data);
-        Ok(data)
+        data_of(entry, &record)
     }
 
     fn unpacker(&self) -> zip::result::ZipResult<&Unpacker> {
@@ -160,6 +159,66 @@ impl Members {
             *kept() = Some((entry.at, Arc::clone(&bytes)));
         }
         Ok(bytes)
+    }
+}
+
+/// Where the bytes of a member begin, by the record before it; it is kept.
+fn data_of(entry: &Entry, record: &[u8; LOCAL_LEN]) -> Result<u64> {
+    let at = entry.at;
+    if !record.starts_with(&LOCAL) {
+        return Err(ErrorKind::Io.context(format!("no member begins at byte {at}, where the directory says one does")));
+    }
+    let head = LOCAL_LEN as u64 + u64::from(u16_at(record, 26)) + u64::from(u16_at(record, 28));
+    let data = at.checked_add(head).filter(|data| data.checked_add(entry.stored).is_some());
+    let data = data.ok_or_else(|| ErrorKind::Io.context(format!("the member at byte {at} has no end")))?;
+    entry.begins(data);
+    Ok(data)
+}
+
+/// Bytes for what may stand between a member's name and its data.
+const EXTRA: u64 = 64;
+
+/// Where a stored member of that name, or its record, begins, and the range that probably holds all of it.
+pub(crate) fn around(entry: &Entry, name: usize) -> (u64, ByteRange) {
+    match entry.data() {
+        Some(data) => (data, ByteRange::new(data, entry.len)),
+        None => {
+            let head = (LOCAL_LEN + name) as u64 + EXTRA;
+            (entry.at, ByteRange::new(entry.at, head.saturating_add(entry.len)))
+        }
+    }
+}
+
+/// A stored member, as far as it was read.
+pub(crate) enum Came {
+    Whole(Vec<u8>),
+    /// It stands further behind than was thought.
+    There(ByteRange),
+}
+
+/// A stored member, out of the bytes that were read from `at` on ([`around`]).
+pub(crate) fn within(entry: &Entry, at: u64, mut bytes: Vec<u8>) -> Result<Came> {
+    let data = match entry.data() {
+        Some(data) => data,
+        None => {
+            let record = bytes.first_chunk().filter(|_| at == entry.at);
+            data_of(entry, record.ok_or_else(|| ErrorKind::Io.context(format!("a member's head at {at} is cut")))?)?
+        }
+    };
+    let len = usize::try_from(entry.len).map_err(|_| memory(entry.len))?;
+    let from = data.checked_sub(at).and_then(|from| usize::try_from(from).ok());
+    match from.filter(|&from| bytes.get(from..).is_some_and(|rest| rest.len() >= len)) {
+        Some(from) => {
+            bytes.truncate(from + len);
+            bytes.drain(..from);
+            check(entry, &bytes)?;
+            Ok(Came::Whole(bytes))
+        }
+        None if at == data => {
+            let found = bytes.len();
+            Err(ErrorKind::Io.context(format!("bytes {data} + {len} wanted, {found} are there")))
+        }
+        None => Ok(Came::There(ByteRange::new(data, entry.len))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use dispatch::OutBuf;
+use dispatch::{ByteRange, ByteSource, OutBuf};
 use model::Error;
 
 /// The bytes of an archive.
@@ -12,6 +12,7 @@ use model::Error;
 pub(crate) enum Source {
     File(Arc<File>),
     Memory(Arc<[u8]>),
+    Elsewhere(Arc<dyn ByteSource>),
 }
 
 impl Source {
@@ -20,6 +21,7 @@ impl Source {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
+            Self::Elsewhere(source) => Ok(source.len()),
         }
     }
 
@@ -32,6 +34,11 @@ impl Source {
                 let read = out.len().min(bytes.len() - from);
                 out[..read].copy_from_slice(&bytes[from..from + read]);
                 Ok(read)
+            }
+            Self::Elsewhere(source) => {
+                let bytes = source.read(ByteRange::new(at, out.len() as u64)).map_err(io::Error::other)?;
+                out.get_mut(..bytes.len()).ok_or(io::ErrorKind::InvalidData)?.copy_from_slice(&bytes);
+                Ok(bytes.len())
             }
         }
     }
@@ -216,8 +223,9 @@ fn turn() -> std::sync::MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Bytes read ahead by a [`Cursor`].
+/// Bytes read ahead by a [`Cursor`]; more where each read is a request.
 const AHEAD: usize = 64 << 10;
+const AHEAD_ELSEWHERE: usize = 1 << 20;
 
 /// A reader over the first bytes of a source. Small reads come out of memory.
 #[derive(Debug)]
@@ -251,16 +259,17 @@ impl Read for Cursor {
         if want == 0 {
             return Ok(0);
         }
+        let most = if matches!(self.source, Source::Elsewhere(_)) { AHEAD_ELSEWHERE } else { AHEAD };
         let skip = self.at.checked_sub(self.from).and_then(|skip| usize::try_from(skip).ok());
         let ready = skip.and_then(|skip| self.ahead.get(skip..)).unwrap_or_default();
         let read = if !ready.is_empty() {
             let read = want.min(ready.len());
             out[..read].copy_from_slice(&ready[..read]);
             read
-        } else if want >= AHEAD {
+        } else if want >= most {
             self.source.read_some(&mut out[..want], self.at)?
         } else {
-            self.ahead.resize(AHEAD.min(left), 0);
+            self.ahead.resize(most.min(left), 0);
             self.from = self.at;
             let filled = self.source.read_some(&mut self.ahead, self.at);
             self.ahead.truncate(*filled.as_ref().unwrap_or(&0));

@@ -14,9 +14,9 @@ pub(crate) struct Keys {
     pub(crate) token: Option<String>,
 }
 
-/// Whether a request has a signature at all.
+/// Whether a request has a signature at all; other credentials are none.
 pub(crate) fn is_signed(request: &Request) -> bool {
-    request.header("authorization").is_some()
+    request.header("authorization").is_some_and(|given| given.starts_with("AWS4-"))
 }
 
 /// Checks the signature of a request.

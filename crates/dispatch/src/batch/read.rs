@@ -164,12 +164,12 @@ fn read_many<M: ZMap + ?Sized>(
 
 /// The ranges of a ticket that wants several, checked against its limit; those without bytes are left out.
 fn wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
-    let mut parts = each_wanted(key, ranges, ticket)?;
+    let mut parts = each_wanted(key, ranges, ticket.limit)?;
     parts.retain(|part| part.len != Some(0));
     Ok(parts)
 }
 
-fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Vec<ByteRange>> {
+pub(super) fn each_wanted(key: &Key, ranges: &Ranges, limit: usize) -> Result<Vec<ByteRange>> {
     let no_len = || ErrorKind::Internal.context(format!("{key}: one of several ranges without a length"));
     match ranges {
         Ranges::Every { first, step, count } => {
@@ -178,7 +178,7 @@ fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Ve
                 // However many there are, nothing is wanted.
                 return Ok(Vec::new());
             }
-            ticket.check_len(key, len.saturating_mul((*count).into()))?;
+            within(key, len.saturating_mul((*count).into()), limit)?;
             (0..u64::from(*count))
                 .map(|i| {
                     let offset = i.checked_mul(*step).and_then(|skip| first.offset.checked_add(skip));
@@ -191,7 +191,7 @@ fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Ve
             for part in parts.iter() {
                 sum = sum.saturating_add(part.len.ok_or_else(no_len)?);
             }
-            ticket.check_len(key, sum)?;
+            within(key, sum, limit)?;
             Ok(parts.to_vec())
         }
         Ranges::All | Ranges::One(_) | Ranges::Last(_) => {
@@ -202,7 +202,7 @@ fn each_wanted(key: &Key, ranges: &Ranges, ticket: &ReadTicket<'_>) -> Result<Ve
 
 /// The bytes of `part` out of those from `from` on. A part that is not wholly there is an error: what follows it
 /// would stand in the wrong place.
-fn cut<'b>(key: &Key, bytes: &'b [u8], from: u64, part: ByteRange) -> Result<&'b [u8]> {
+pub(super) fn cut<'b>(key: &Key, bytes: &'b [u8], from: u64, part: ByteRange) -> Result<&'b [u8]> {
     let len = part.len.unwrap_or(0);
     let start = part.offset.checked_sub(from).and_then(|start| usize::try_from(start).ok());
     start
@@ -226,12 +226,16 @@ pub(super) fn too_long(key: &Key, limit: u64) -> Error {
     ErrorKind::Io.context(format!("{key}: longer than the {limit} bytes it may have"))
 }
 
+fn within(key: &Key, len: u64, limit: usize) -> Result<()> {
+    if len > limit as u64 { Err(too_long(key, limit as u64)) } else { Ok(()) }
+}
+
 impl ReadTicket<'_> {
     /// Checks that `len` bytes of the object at `key` are within the ticket's limit.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] naming key and limit.
     pub fn check_len(&self, key: &Key, len: u64) -> Result<()> {
-        if len > self.limit as u64 { Err(too_long(key, self.limit as u64)) } else { Ok(()) }
+        within(key, len, self.limit)
     }
 }

@@ -188,7 +188,7 @@ impl Registry {
             return Ok(map.clone());
         }
         let target = request.target;
-        match self.site(target, true, &mut Looks::unheard())? {
+        match self.site(request, true, &mut Looks::unheard())? {
             Site::Map(factory, why) => self.open_with(factory, why, request),
             Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
                 "{target}: a file in which no map lies; it is one of driver {} ({why})",
@@ -239,7 +239,7 @@ impl Registry {
         }
         let map = match &request.map {
             Some(map) => map.clone(),
-            None => match self.site(target, false, looks)? {
+            None => match self.site(request, false, looks)? {
                 Site::Map(factory, why) => self.open_with(factory, why, request)?,
                 Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
                 Site::File(Content::Nothing(error)) => {
@@ -373,12 +373,31 @@ impl Registry {
     /// The first map that a value of `mode=` names. One that the project knows and this build lacks is an error:
     /// another map would look in the wrong place.
     fn map_of(&self, target: &Target) -> Result<Option<(&Arc<dyn MapFactory>, String)>> {
+        // Of an archive somewhere else the other mode says where that is.
+        if !target.scheme.is_local()
+            && let Some(archive) = self.archive_of(target)?
+        {
+            return Ok(Some(archive));
+        }
         for mode in &target.modes {
             if let Some(factory) = self.map_by_mode(mode)? {
                 return Ok(Some((factory, format!("mode={mode}"))));
             }
             if let Some(known) = self.known_as(PluginKind::Map, mode) {
                 return Err(not_built(&format!("{target}: map {:?}", known.name), known));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first map of archives that a value of `mode=` names.
+    fn archive_of(&self, target: &Target) -> Result<Option<(&Arc<dyn MapFactory>, String)>> {
+        for mode in &target.modes {
+            match self.map_by_mode(mode)? {
+                Some(factory) if !factory.info().magic.is_empty() => {
+                    return Ok(Some((factory, format!("mode={mode}"))));
+                }
+                _ => {}
             }
         }
         Ok(None)

@@ -22,6 +22,9 @@ impl Registry {
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
         trace::call("delete", &target, || match self.recognise(&request)? {
             Site::Map(factory, _) => factory.delete(&request),
+            Site::File(_) if !target.scheme.is_local() => {
+                Err(ErrorKind::Perm.context(format!("{target}: a file elsewhere, which is only read")))
+            }
             Site::File(_) => remove_file(&target.path),
         })
     }
@@ -44,7 +47,7 @@ impl Registry {
     /// The site of a dataset that is recognised.
     fn recognise<'r>(self: &'r Arc<Self>, request: &OpenRequest<'_>) -> Result<Site<'r>> {
         let target = request.target;
-        match self.site(target, false, &mut Looks::unheard())? {
+        match self.site(request, false, &mut Looks::unheard())? {
             Site::Map(factory, why) => {
                 let map = self.open_with(factory, why.clone(), request)?;
                 let known = self.driver_by_markers(&*map, &mut Looks::unheard());

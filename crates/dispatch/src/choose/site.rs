@@ -11,7 +11,7 @@ use url_infer::Target;
 
 use super::{Look, Looks};
 use crate::registry::not_built;
-use crate::{Driver, Magic, MapFactory, Registry};
+use crate::{ByteRange, ByteSource, Driver, Magic, MapFactory, OpenRequest, Part, PluginKind, Registry};
 
 /// Where a dataset lies.
 pub(super) enum Site<'r> {
@@ -91,7 +91,11 @@ fn is_of_directories(factory: &Arc<dyn MapFactory>) -> bool {
 
 impl Registry {
     /// Finds out where the dataset lies. With `maps_only` a map's first bytes come before a driver's.
-    pub(super) fn site(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+    pub(super) fn site(&self, request: &OpenRequest<'_>, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+        let target = request.target;
+        if !target.scheme.is_local() && target.has_mode("bytes") && self.archive_of(target)?.is_none() {
+            return self.by_first_bytes_there(request, maps_only, looks);
+        }
         if let Some((factory, why)) = self.map_of(target)? {
             // Who opens plain files is kept from pipes; a directory is looked at by opening it.
             if target.scheme.is_local() && is_local(factory) && (looks.are_heard() || !is_of_directories(factory)) {
@@ -127,7 +131,44 @@ impl Registry {
     }
 
     fn by_first_bytes(&self, target: &Target, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
-        let mut file = Head::open(&target.path)?;
+        self.by_head(&mut Head::open(&target.path)?, maps_only, looks)
+    }
+
+    /// The same for a file that is not a local one.
+    fn by_first_bytes_there(&self, request: &OpenRequest<'_>, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
+        let source = self.open_source(request, Part::Head(FIRST))?;
+        let mut head = Head { bytes: Where::Source(source), path: request.target.to_string() };
+        self.by_head(&mut head, maps_only, looks)
+    }
+
+    /// Opens the one object that a target names as a file for reading, whose storage its modes or its scheme tell. What
+    /// `part` names is probably wanted first.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` for a local path, which is a file already, and for storage without
+    /// such files; `NC_ENOTBUILT` naming the feature that would bring the storage.
+    pub fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+        let target = request.target;
+        if target.scheme.is_local() {
+            return Err(ErrorKind::NotNc.context(format!("{target}: a file, which is opened as one")));
+        }
+        for mode in &target.modes {
+            let archive = |factory: &Arc<dyn MapFactory>| !factory.info().magic.is_empty();
+            match self.map_by_mode(mode)? {
+                Some(factory) if !archive(factory) => return factory.open_source(request, part),
+                Some(_) => {}
+                None => {
+                    if let Some(known) = self.known_as(PluginKind::Map, mode) {
+                        return Err(not_built(&format!("{target}: map {:?}", known.name), known));
+                    }
+                }
+            }
+        }
+        let scheme = target.scheme.name().unwrap_or_default();
+        self.map_by_scheme(scheme).map_err(|error| error.at(target))?.open_source(request, part)
+    }
+
+    fn by_head(&self, file: &mut Head, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
         let mut failure = None;
         let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic) {
             Ok(found) => {
@@ -170,18 +211,19 @@ impl Registry {
             if !known.magic.is_empty() && file.first_of(known.magic)? {
                 let what = format!(
                     "{}: by its first bytes this needs {} {:?}, which",
-                    target.path,
+                    file.path,
                     known.kind.name(),
                     known.name
                 );
                 return Ok(Site::File(Content::Nothing(not_built(&what, known))));
             }
         }
-        Ok(Site::File(Content::Nothing(self.unrecognised(&target.path, &mut file)?)))
+        Ok(Site::File(Content::Nothing(self.unrecognised(file)?)))
     }
 
-    fn unrecognised(&self, path: &str, file: &mut Head) -> Result<Error> {
+    fn unrecognised(&self, file: &mut Head) -> Result<Error> {
         let head = file.bytes(0, 8)?;
+        let path = &file.path;
         let head = if head.is_empty() {
             "it is empty".to_owned()
         } else {
@@ -220,10 +262,18 @@ impl Registry {
     }
 }
 
-/// A regular file, of which a few bytes are looked at.
+/// Bytes of a file elsewhere that are read at once to recognise it.
+const FIRST: u64 = 16 << 10;
+
+/// A file, of which a few bytes are looked at.
 struct Head {
-    file: File,
+    bytes: Where,
     path: String,
+}
+
+enum Where {
+    File(File),
+    Source(Arc<dyn ByteSource>),
 }
 
 impl Head {
@@ -234,7 +284,7 @@ impl Head {
         if !found.is_file() {
             return Err(ErrorKind::NotNc.context(format!("{path}: no longer a regular file")));
         }
-        Ok(Self { file, path: path.to_owned() })
+        Ok(Self { bytes: Where::File(file), path: path.to_owned() })
     }
 
     fn first_of(&mut self, magic: &[Magic]) -> Result<bool> {
@@ -248,10 +298,13 @@ impl Head {
 
     /// Up to `len` bytes at `offset`; fewer at the end of the file.
     fn bytes(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let file = match &mut self.bytes {
+            Where::File(file) => file,
+            Where::Source(source) => return source.read(ByteRange::new(offset, len as u64)),
+        };
         let mut bytes = Vec::with_capacity(len);
-        self.file
-            .seek(SeekFrom::Start(offset))
-            .and_then(|_| (&mut self.file).take(len as u64).read_to_end(&mut bytes))
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| (&mut *file).take(len as u64).read_to_end(&mut bytes))
             .map_err(|error| Error::io(format!("{}: byte {offset}", self.path), error))?;
         Ok(bytes)
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use model::Result;
 
 use crate::{
-    CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json,
-    MapFactory, MapInfo, OpenRequest, ZMap, ZarrFormat,
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass,
+    FilterInfo, Json, MapFactory, MapInfo, OpenRequest, Part, ZMap, ZarrFormat,
 };
 
 /// A plugin that is a `static`, as a value.
@@ -73,6 +73,10 @@ macro_rules! forward {
 
             fn create_in_memory(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
                 self.deref().create_in_memory(request)
+            }
+
+            fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+                self.deref().open_source(request, part)
             }
 
             fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {

@@ -1,0 +1,191 @@
+//! The connections of the process and the runtime they live in: [`Client`].
+//!
+//! Both are made when they are first needed and shared by all maps, so that a server is asked over connections that are
+//! open already. Callers never run in the runtime: they hand work over and wait for a message.
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http_body_util::Empty;
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use model::{Error, ErrorKind, Result};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::runtime::Runtime;
+use tower_service::Service;
+
+use crate::Config;
+
+type Connector = HttpsConnector<HttpConnector<Resolver>>;
+
+/// Asks servers.
+#[derive(Clone)]
+pub(crate) struct Client {
+    runtime: Arc<Runtime>,
+    inner: legacy::Client<Connector, Empty<Bytes>>,
+}
+
+/// What makes connections different.
+type Kind = (Duration, bool, bool);
+
+impl Client {
+    /// The process's client for a configuration, with the system's certificates if anything is to be `encrypted`.
+    ///
+    /// # Errors
+    /// What the system says if no threads can be made.
+    pub(crate) fn shared(config: &Config, encrypted: bool) -> Result<Self> {
+        static CLIENTS: Mutex<Vec<(Kind, Client)>> = Mutex::new(Vec::new());
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let kind = (config.connect, config.link_local, encrypted);
+        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
+            return Ok(client.clone());
+        }
+        let runtime = match clients.first() {
+            Some((_, client)) => Arc::clone(&client.runtime),
+            None => Arc::new(runtime()?),
+        };
+        let mut http = HttpConnector::new_with_resolver(Resolver { link_local: config.link_local, ..Resolver::new() });
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_connect_timeout(Some(config.connect));
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(encrypted)?).https_or_http().enable_http1();
+        let https = https.wrap_connector(http);
+        let _inside = runtime.enter();
+        let inner = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build(https);
+        let client = Self { runtime: Arc::clone(&runtime), inner };
+        clients.push((kind, client.clone()));
+        Ok(client)
+    }
+
+    /// Runs something beside.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(work);
+    }
+
+    /// Runs something and waits for what comes out of it.
+    ///
+    /// # Errors
+    /// What comes out of it; `NC_EINTERNAL` if nothing does.
+    pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        let (send, receive) = std::sync::mpsc::sync_channel(1);
+        self.runtime.spawn(async move {
+            // Who asked waits for it.
+            let _ = send.send(work.await);
+        });
+        receive.recv().unwrap_or_else(|_| Err(ErrorKind::Internal.context("a request ended without an outcome")))
+    }
+
+    pub(crate) async fn ask(&self, request: Request<Empty<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
+        self.inner.request(request).await
+    }
+}
+
+fn runtime() -> Result<Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("nczarr-http")
+        .enable_io()
+        .enable_time()
+        .build();
+    built.map_err(|error| Error::io("threads for requests", error))
+}
+
+/// Whom to trust: those whom the system trusts. Where there is nobody, only what is encrypted cannot be read.
+fn tls(encrypted: bool) -> Result<ClientConfig> {
+    let mut trusted = RootCertStore::empty();
+    if encrypted {
+        let found = rustls_native_certs::load_native_certs();
+        let (added, _) = trusted.add_parsable_certificates(found.certs);
+        if added == 0 {
+            tracing::warn!(errors = found.errors.len(), "the system names nobody who vouches for servers");
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| ErrorKind::Curl.context("encryption").caused_by(error))?;
+    Ok(builder.with_root_certificates(trusted).with_no_client_auth())
+}
+
+/// Whether an address is one that only machines beside this one have.
+pub(crate) fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(four) => four.is_link_local(),
+        IpAddr::V6(six) => {
+            let hidden = six.to_ipv4_mapped().or_else(|| six.to_ipv4());
+            six.is_unicast_link_local()
+                || hidden.is_some_and(|four| four.is_link_local())
+                // The same service of one cloud.
+                || six == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+        }
+    }
+}
+
+/// Asks the system for the addresses of a name, and keeps those that may be asked.
+#[derive(Clone)]
+struct Resolver {
+    inner: GaiResolver,
+    link_local: bool,
+}
+
+impl Resolver {
+    fn new() -> Self {
+        Self { inner: GaiResolver::new(), link_local: false }
+    }
+}
+
+impl Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = std::io::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let (found, link_local) = (self.inner.call(name), self.link_local);
+        Box::pin(async move {
+            let mut addresses: Vec<SocketAddr> = found.await?.collect();
+            addresses.retain(|address| link_local || !is_link_local(address.ip()));
+            match addresses.is_empty() {
+                true => Err(std::io::Error::other("the name has no address that may be asked")),
+                false => Ok(addresses.into_iter()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_beside() {
+        for (address, link_local) in [
+            ("169.254.169.254", true),
+            ("169.254.0.1", true),
+            ("fe80::1", true),
+            ("::ffff:169.254.169.254", true),
+            ("::169.254.169.254", true),
+            ("fd00:ec2::254", true),
+            ("127.0.0.1", false),
+            ("10.0.0.1", false),
+            ("::1", false),
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(is_link_local(address.parse().unwrap()), link_local, "{address}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! [`HttpMaps`]: opens what a web server has.
+
+use std::sync::Arc;
+
+use dispatch::{ByteSource, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
+use model::{ErrorKind, Result};
+
+use crate::{Config, HttpMap, HttpSource};
+
+/// What the factory is called, and the URLs that it serves.
+pub static INFO: MapInfo = MapInfo {
+    name: "http",
+    schemes: &["http", "https"],
+    magic: &[],
+    about: "files on a plain web server, for reading, one file per object",
+};
+
+/// The factory of [`HttpMap`]s and [`HttpSource`]s, with how requests are made.
+#[derive(Debug, Clone, Copy)]
+pub struct HttpMaps(pub Config);
+
+impl MapFactory for HttpMaps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        check(request)?;
+        Ok(Arc::new(HttpMap::new(request.target, &self.0)?))
+    }
+
+    fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+        check(request)?;
+        Ok(Arc::new(HttpSource::open(request.target, part, &self.0)?))
+    }
+}
+
+fn check(request: &OpenRequest<'_>) -> Result<()> {
+    match request.writable {
+        true => Err(ErrorKind::Perm.context(format!("{}: what a web server has is only read", request.target))),
+        false => Ok(()),
+    }
+}
+
+/// The one that is linked.
+pub static MAPS: HttpMaps = HttpMaps(Config::DEFAULT);
+
+dispatch::inventory::submit! { MapPlugin(&MAPS) }

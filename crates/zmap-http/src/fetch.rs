@@ -1,0 +1,258 @@
+//! [`fetch`]: one question, asked again where that may help, until there is an answer or the time is up.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_RANGE, RANGE, USER_AGENT};
+use hyper::{Method, Request, Response};
+use model::{Error, ErrorKind, Result};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::Config;
+use crate::client::{Client, is_link_local};
+use crate::judge::{State, Verdict, Want, changed, check, judge};
+use crate::place::Place;
+
+/// Memory that is taken for a body before any of it has come.
+const LIKELY: u64 = 64 << 20;
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    pub(crate) client: Client,
+    pub(crate) config: Arc<Config>,
+    /// One for each request that may be under way.
+    pub(crate) turns: Arc<Semaphore>,
+}
+
+impl Asker {
+    pub(crate) fn new(place: &Place, config: &Config) -> Result<Self> {
+        let client = Client::shared(config, place.scheme == "https")?;
+        let turns = Arc::new(Semaphore::new(config.requests.max(1)));
+        Ok(Self { client, config: Arc::new(*config), turns })
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Got {
+    pub(crate) bytes: Vec<u8>,
+    /// Where they begin.
+    pub(crate) offset: u64,
+    pub(crate) state: State,
+    /// Whether the whole file was sent for a part of it.
+    pub(crate) ignored: bool,
+}
+
+/// A question.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) place: Place,
+    pub(crate) want: Want,
+    /// More bytes than this are an error.
+    pub(crate) limit: u64,
+    /// The state of which the answer must be.
+    pub(crate) state: Option<State>,
+}
+
+/// Why there is no answer.
+enum Miss {
+    Again(Error, Option<Duration>),
+    Failed(Error),
+}
+
+/// Asks until there is an answer. `None`: nothing is there.
+///
+/// # Errors
+/// `NC_EAUTH` if the server lets nobody in; `NC_EIO` if the file is longer than the limit, or changed; `NC_ECURL` for all
+/// else that goes wrong on the way.
+pub(crate) async fn fetch(asker: Asker, question: Question) -> Result<Option<Got>> {
+    let config = &asker.config;
+    let _turn = asker.turns.acquire().await;
+    let start = Instant::now();
+    let mut tries = 0;
+    let at = |error: Error| error.at(&question.place);
+    loop {
+        tries += 1;
+        let (error, after) = match attempt(&asker, &question, start).await {
+            Ok(got) => return Ok(got),
+            Err(Miss::Failed(error)) => return Err(at(error)),
+            Err(Miss::Again(error, after)) => (error, after),
+        };
+        let pause = after.unwrap_or_default().max(pause(config.pause, tries));
+        let is_late = start.elapsed().saturating_add(pause) >= config.deadline;
+        if tries >= config.tries || is_late {
+            let why = if is_late { "the time is up" } else { "it is given up" };
+            return Err(at(ErrorKind::Curl.context(format!("asked {tries} times, {why}")).caused_by(error)));
+        }
+        tracing::debug!(place = %question.place, tries, %error, "asking again");
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// A random part of a pause that doubles with each repetition.
+fn pause(first: Duration, tries: u32) -> Duration {
+    let most = first.saturating_mul(1 << (tries - 1).min(6));
+    let lot = RandomState::new().hash_one(tries);
+    most.mul_f64((lot >> 11) as f64 / (1u64 << 53) as f64)
+}
+
+async fn attempt(asker: &Asker, question: &Question, start: Instant) -> Result<Option<Got>, Miss> {
+    let config = &asker.config;
+    let mut place = question.place.clone();
+    for _ in 0..=config.redirects {
+        let left = config.deadline.saturating_sub(start.elapsed());
+        let answer = timeout(left.min(config.idle.saturating_add(config.connect)), head(asker, question, &place)).await;
+        let answer = match answer {
+            Ok(answer) => answer?,
+            Err(_) => return Err(Miss::Again(ErrorKind::Curl.context("the server does not answer"), None)),
+        };
+        let most = question.limit.saturating_add(1);
+        match judge(&answer, question.want, most) {
+            Verdict::Take { skip, take, offset, length, state } => {
+                check(question.state.as_ref(), &state).map_err(Miss::Failed)?;
+                if question.want == Want::All && length.is_some_and(|length| length > question.limit) {
+                    return Err(Miss::Failed(too_long(question.limit)));
+                }
+                let ignored = question.want != Want::All && answer.status() == hyper::StatusCode::OK;
+                let (bytes, whole) = body(answer, config, start, (skip, take.min(most)), length).await?;
+                let found = bytes.len() as u64;
+                if found > question.limit {
+                    return Err(Miss::Failed(too_long(question.limit)));
+                }
+                let state = State { total: state.total.or(whole), ..state };
+                return Ok(Some(Got { bytes, offset, state, ignored }));
+            }
+            Verdict::Nothing(state) => {
+                // Such an answer often has no marks: the length tells.
+                let before = question.state.as_ref().and_then(|before| before.total);
+                if before.is_some() && before != state.total {
+                    return Err(Miss::Failed(changed()));
+                }
+                let offset = match question.want {
+                    Want::Range(from, _) => from,
+                    _ => 0,
+                };
+                return Ok(Some(Got { bytes: Vec::new(), offset, state, ignored: false }));
+            }
+            // What was there before was removed.
+            Verdict::Absent if question.state.is_some() => return Err(Miss::Failed(changed())),
+            Verdict::Absent => return Ok(None),
+            Verdict::Again(error, after) => return Err(Miss::Again(error, after.map(Duration::from_secs))),
+            Verdict::Failed(error) => return Err(Miss::Failed(error)),
+            Verdict::Elsewhere(location) => {
+                place = place.follow(&location).map_err(|why| Miss::Failed(ErrorKind::Curl.context(why)))?;
+                tracing::debug!(from = %question.place, to = %place, "sent elsewhere");
+            }
+        }
+    }
+    let what = format!("sent elsewhere more than {} times", config.redirects);
+    Err(Miss::Failed(ErrorKind::Curl.context(what)))
+}
+
+fn too_long(limit: u64) -> Error {
+    ErrorKind::Io.context(format!("longer than the {limit} bytes it may have"))
+}
+
+/// Asks, and waits for the head of the answer.
+async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<Response<Incoming>, Miss> {
+    let uri = place.uri().map_err(Miss::Failed)?;
+    if !asker.config.link_local && beside(uri.host().unwrap_or_default()) {
+        let what = format!("{place}: an address that only machines beside this one have; it is not asked");
+        return Err(Miss::Failed(ErrorKind::Access.context(what)));
+    }
+    let mut request = Request::builder().method(Method::GET).uri(uri);
+    request = request.header(ACCEPT_ENCODING, "identity");
+    request = request.header(USER_AGENT, concat!("nczarr/", env!("CARGO_PKG_VERSION")));
+    if let Some(credentials) = &place.credentials {
+        request = request.header(AUTHORIZATION, credentials);
+    }
+    match question.want {
+        Want::All => {}
+        // Judged to be at least one byte.
+        Want::Range(from, len) => {
+            let range = match from.checked_add(len - 1).filter(|&last| last < u64::MAX) {
+                Some(last) => format!("bytes={from}-{last}"),
+                None => format!("bytes={from}-"),
+            };
+            request = request.header(RANGE, range);
+        }
+        Want::Tail(len) => request = request.header(RANGE, format!("bytes=-{len}")),
+    }
+    // Weak marks do not tell ranges apart; they are compared here.
+    if let Some(etag) = question.state.as_ref().and_then(|state| state.etag.as_deref())
+        && !etag.starts_with("W/")
+        && question.want != Want::All
+    {
+        request = request.header(IF_RANGE, etag);
+    }
+    let request = request.body(Empty::<Bytes>::new());
+    let request = request.map_err(|error| Miss::Failed(ErrorKind::Url.context("no request").caused_by(error)))?;
+    asker.client.ask(request).await.map_err(|error| {
+        let kind = if error.is_connect() { "no connection" } else { "the connection broke" };
+        Miss::Again(ErrorKind::Curl.context(kind).caused_by(error), None)
+    })
+}
+
+/// Whether a host is written as an address that only machines beside this one have.
+fn beside(host: &str) -> bool {
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.parse::<IpAddr>().is_ok_and(is_link_local)
+}
+
+/// Reads a body: leaves out what is skipped, takes what is to be taken, and no more. Answers its length too, if it was
+/// read to its end.
+async fn body(
+    answer: Response<Incoming>,
+    config: &Config,
+    start: Instant,
+    (mut skip, take): (u64, u64),
+    length: Option<u64>,
+) -> Result<(Vec<u8>, Option<u64>), Miss> {
+    let again = |what: String| Miss::Again(ErrorKind::Curl.context(what), None);
+    // Large ones may take as long as the slowest server needs that is still waited for.
+    let wanted = skip.saturating_add(take).min(length.unwrap_or(u64::MAX));
+    let more = if wanted == u64::MAX { 0 } else { wanted / config.slowest.max(1) };
+    let until = config.deadline.saturating_add(Duration::from_secs(more));
+    // Memory is taken as bytes come, beyond what may well be right.
+    let expected = take.min(length.unwrap_or(0).saturating_sub(skip)).min(LIKELY);
+    let mut bytes = Vec::new();
+    let room = usize::try_from(expected).ok().filter(|&room| bytes.try_reserve_exact(room).is_ok());
+    room.ok_or_else(|| Miss::Failed(ErrorKind::NoMem.context(format!("no memory for {expected} bytes"))))?;
+    let (mut body, mut seen) = (answer.into_body(), 0u64);
+    loop {
+        let left = until.saturating_sub(start.elapsed());
+        let frame = match timeout(left.min(config.idle), body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break,
+            Ok(Some(Err(error))) => {
+                let what = format!("the answer broke off behind {seen} bytes");
+                return Err(Miss::Again(ErrorKind::Curl.context(what).caused_by(error), None));
+            }
+            Err(_) => return Err(again(format!("no more came behind {seen} bytes"))),
+        };
+        let Some(data) = frame.data_ref() else { continue };
+        seen += data.len() as u64;
+        let skipped = skip.min(data.len() as u64);
+        skip -= skipped;
+        let rest = &data[skipped as usize..];
+        let room = (take - bytes.len() as u64).min(rest.len() as u64);
+        bytes
+            .try_reserve(room as usize)
+            .map_err(|_| Miss::Failed(ErrorKind::NoMem.context("no memory for an answer")))?;
+        bytes.extend_from_slice(&rest[..room as usize]);
+        // What is longer than it may be is not read to its end; nor is what follows a part.
+        if bytes.len() as u64 == take && length.is_none_or(|length| seen < length) {
+            return Ok((bytes, None));
+        }
+    }
+    if length.is_some_and(|length| length != seen) {
+        return Err(again(format!("the answer ended behind {seen} bytes")));
+    }
+    Ok((bytes, Some(seen)))
+}

@@ -1,0 +1,26 @@
+//! Files of a plain web server: as a key → bytes map, [`HttpMap`], and single ones read by ranges, [`HttpSource`].
+//!
+//! Everything is for reading, and nothing can be listed: a Zarr dataset is found by its consolidated metadata, NCZarr by
+//! what its groups list. Only 404 and 410 mean that something is absent. Requests are repeated where that may help, never
+//! beyond [`Config::deadline`]; an answer counts only if it is seen to be whole and from the state of the file that was
+//! read before.
+//!
+//! What it does not know: what the bytes mean; proxies; compression on the way, which is refused. Read `judge` for what
+//! counts as an answer, `fetch` for what is repeated.
+//!
+//! Source: RFC 9110 (HTTP semantics), RFC 3986 (URLs).
+#![forbid(unsafe_code)]
+
+mod client;
+mod config;
+mod factory;
+mod fetch;
+mod judge;
+mod map;
+mod place;
+mod source;
+
+pub use config::Config;
+pub use factory::{HttpMaps, INFO, MAPS};
+pub use map::HttpMap;
+pub use source::HttpSource;

@@ -1,0 +1,164 @@
+//! [`HttpMap`]: the files below a URL as a map.
+
+use dispatch::{
+    ByteRange, Fetch, Fetched, InFlight, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce, gather, read_overlapped,
+};
+use model::{ErrorKind, Result};
+use tokio::task::JoinSet;
+use url_infer::Target;
+
+use crate::Config;
+use crate::fetch::{Asker, Got, Question, fetch};
+use crate::judge::{Want, changed};
+use crate::place::Place;
+
+/// How often several parts of a file are read again when it was changed between them.
+const TRIES: usize = 4;
+
+/// A dataset on a plain web server, for reading.
+#[derive(Clone)]
+pub struct HttpMap {
+    root: Place,
+    asker: Asker,
+}
+
+impl std::fmt::Debug for HttpMap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpMap").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl HttpMap {
+    /// The files below the URL of a target. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// `NC_EURL` for what is no URL of a web server.
+    pub fn new(target: &Target, config: &Config) -> Result<Self> {
+        let root = Place::of(target)?;
+        let asker = Asker::new(&root, config)?;
+        Ok(Self { root, asker })
+    }
+
+    fn question(&self, key: &Key, want: Want, limit: u64) -> Question {
+        let place = if key.is_root() { self.root.clone() } else { self.root.below(key.as_str()) };
+        Question { place, want, limit, state: None }
+    }
+
+    fn ask(&self, key: &Key, want: Want, limit: u64) -> Result<Option<Got>> {
+        if key.is_root() {
+            // The folder itself: whatever is answered for it, it is no object.
+            return Ok(None);
+        }
+        self.asker.client.wait(fetch(self.asker.clone(), self.question(key, want, limit)))
+    }
+
+    /// Reads what a ticket wants.
+    async fn get(self, wanted: Fetch) -> Fetched {
+        if wanted.versioned {
+            return Err(ErrorKind::Perm.context(format!("key {}: a web server tells no versions", wanted.key)));
+        }
+        if wanted.key.is_root() {
+            return Ok(None);
+        }
+        let limit = wanted.limit as u64;
+        let parts = wanted.parts()?;
+        let want = match (&wanted.ranges, &parts) {
+            (_, Some(parts)) if !parts.is_empty() => return self.get_parts(&wanted, parts).await,
+            (Ranges::One(range), _) => want_of(*range, limit),
+            (Ranges::Last(0), _) | (_, Some(_)) => None,
+            (Ranges::Last(len), _) => Some(Want::Tail(*len)),
+            _ => Some(Want::All),
+        };
+        let is_there = want.is_none();
+        let question = self.question(&wanted.key, want.unwrap_or(Want::Range(0, 1)), limit.max(u64::from(is_there)));
+        let got = fetch(self.asker.clone(), question).await?;
+        Ok(got.map(|got| (if is_there { Vec::new() } else { got.bytes }, None)))
+    }
+
+    /// Reads several parts, those that are near one another together, all at once; and again if the file was changed
+    /// between them.
+    async fn get_parts(self, wanted: &Fetch, parts: &[ByteRange]) -> Fetched {
+        let stretches = coalesce(parts, self.asker.config.gap);
+        for _ in 0..TRIES {
+            let mut asked = JoinSet::new();
+            for (number, stretch) in stretches.iter().enumerate() {
+                let len = stretch.len.unwrap_or(0);
+                let question = self.question(&wanted.key, Want::Range(stretch.offset, len), len);
+                let asker = self.asker.clone();
+                asked.spawn(async move { (number, fetch(asker, question).await) });
+            }
+            let mut found: Vec<Option<Got>> = stretches.iter().map(|_| None).collect();
+            let mut absent = 0;
+            while let Some(one) = asked.join_next().await {
+                let (number, got) =
+                    one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))?;
+                match got? {
+                    Some(got) => found[number] = Some(got),
+                    None => absent += 1,
+                }
+            }
+            if absent == stretches.len() {
+                return Ok(None);
+            }
+            let found: Vec<Got> = found.into_iter().flatten().collect();
+            let first = found.first().map(|got| &got.state);
+            if absent == 0 && found.iter().all(|got| first.is_none_or(|first| first.is_same(&got.state))) {
+                let pieces: Vec<(u64, Vec<u8>)> = found.into_iter().map(|got| (got.offset, got.bytes)).collect();
+                return gather(&wanted.key, parts, &pieces).map(|bytes| Some((bytes, None)));
+            }
+        }
+        Err(changed().at(self.root.below(wanted.key.as_str())))
+    }
+}
+
+/// What is asked for a range of which no more than a limit is read; `None`: no byte of it.
+fn want_of(range: ByteRange, limit: u64) -> Option<Want> {
+    match (range.offset, range.len) {
+        (_, Some(0)) => None,
+        (0, None) => Some(Want::All),
+        (offset, None) => Some(Want::Range(offset, u64::MAX - offset)),
+        (offset, Some(len)) => Some(Want::Range(offset, len.min(limit.saturating_add(1)))),
+    }
+}
+
+impl ZMap for HttpMap {
+    fn caps(&self) -> MapCaps {
+        MapCaps { range_read: true, remote: true, ..MapCaps::default() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        let Some(got) = self.ask(key, Want::Range(0, 1), 1)? else { return Ok(None) };
+        let what = || {
+            ErrorKind::Curl
+                .context(format!("{}: how long it is, the server does not say", self.root.below(key.as_str())))
+        };
+        got.state.total.map(Some).ok_or_else(what)
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        Ok(self.ask(key, Want::Range(0, 1), 1)?.is_some())
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let want = want_of(range, u64::MAX);
+        let Some(got) = self.ask(key, want.unwrap_or(Want::Range(0, 1)), u64::MAX)? else { return Ok(false) };
+        if want.is_some() {
+            *out = got.bytes;
+        }
+        Ok(true)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let what = "a web server cannot list what it has: the dataset needs consolidated metadata, or NCZarr's lists";
+        Err(ErrorKind::Perm.context(what).at(self.root.below(prefix.as_str())))
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        let most = InFlight { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
+        read_overlapped(job, most, &mut |wanted, reply| {
+            let map = self.clone();
+            self.asker.client.spawn(async move { reply.send(map.get(wanted).await) });
+        });
+    }
+}

@@ -1,0 +1,219 @@
+//! [`Place`]: a URL that is asked, and what of it may be printed.
+
+use std::fmt;
+
+use hyper::Uri;
+use hyper::header::HeaderValue;
+use model::{ErrorKind, Result};
+use url_infer::{Scheme, Target};
+
+/// A URL, with the credentials that are sent there. What it prints has neither query nor credentials.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) scheme: &'static str,
+    /// With its port, if it has one.
+    pub(crate) host: String,
+    /// Encoded.
+    pub(crate) path: String,
+    query: Option<String>,
+    /// `Basic …`, kept from being printed.
+    pub(crate) credentials: Option<HeaderValue>,
+}
+
+impl Place {
+    pub(crate) fn of(target: &Target) -> Result<Self> {
+        let scheme = match target.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+            _ => return Err(ErrorKind::Url.context(format!("{target}: not a place on a web server"))),
+        };
+        let host = target.host.clone().ok_or_else(|| ErrorKind::Url.context(format!("{target}: it has no host")))?;
+        let credentials = target.user_info.as_deref().map(basic).transpose()?;
+        let path = match escape(&target.path, true).as_str() {
+            "" => "/".to_owned(),
+            path => path.to_owned(),
+        };
+        let query = target.query.as_deref().map(|query| escape(query, true));
+        Ok(Self { scheme, host, path, query, credentials })
+    }
+
+    /// The place of a key below this one. The query, which may be what lets one in, stays.
+    pub(crate) fn below(&self, key: &str) -> Self {
+        let path = self.path.trim_end_matches('/');
+        Self { path: format!("{path}/{}", escape(key, false)), ..self.clone() }
+    }
+
+    /// Where an answer sends who asked here. Credentials go only to the same host, by the same protocol.
+    ///
+    /// # Errors
+    /// Why it is not followed.
+    pub(crate) fn follow(&self, location: &str) -> Result<Self, &'static str> {
+        const BAD: &str = "it sends elsewhere, to what is no URL";
+        let (scheme, rest) = match location.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => ("http", rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => ("https", rest),
+            Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
+                return Err("it sends elsewhere, where another protocol is spoken");
+            }
+            _ => match location.strip_prefix("//") {
+                Some(rest) => (self.scheme, rest),
+                None => return self.beside(location),
+            },
+        };
+        if self.scheme == "https" && scheme == "http" {
+            return Err("it sends elsewhere, where nothing is encrypted");
+        }
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        // Credentials that somebody else chose are not sent.
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        if host.is_empty() {
+            return Err(BAD);
+        }
+        let same = scheme == self.scheme && host.eq_ignore_ascii_case(&self.host);
+        let credentials = self.credentials.clone().filter(|_| same);
+        let place = Self { scheme, host: host.to_owned(), path: "/".to_owned(), query: None, credentials };
+        place.at(rest)
+    }
+
+    /// Another place on the same host.
+    fn beside(&self, location: &str) -> Result<Self, &'static str> {
+        if location.starts_with('/') || location.starts_with('?') || location.is_empty() {
+            return self.clone().at(location);
+        }
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.clone().at(&format!("{folder}/{location}"))
+    }
+
+    fn at(mut self, rest: &str) -> Result<Self, &'static str> {
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+        if !path.is_empty() {
+            self.path = escape(path, true);
+        }
+        self.query = query.map(|query| escape(query, true));
+        Ok(self)
+    }
+
+    /// As it is asked for.
+    pub(crate) fn uri(&self) -> Result<Uri> {
+        let query = self.query.as_deref().map(|query| format!("?{query}")).unwrap_or_default();
+        let text = format!("{}://{}{}{query}", self.scheme, self.host, self.path);
+        text.parse().map_err(|_| ErrorKind::Url.context(format!("{self}: not a URL that can be asked for")))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.host, self.path)
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+/// The header that user and password make.
+fn basic(user_info: &str) -> Result<HeaderValue> {
+    let text =
+        unescape(if user_info.contains(':') { user_info.to_owned() } else { format!("{user_info}:") }.as_bytes());
+    let mut value = HeaderValue::from_str(&format!("Basic {}", base64(&text)))
+        .map_err(|_| ErrorKind::Url.context("user and password of the URL make no header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let word = (0..3).fold(0u32, |word, i| word << 8 | u32::from(three.get(i).copied().unwrap_or(0)));
+        for digit in 0..4 {
+            let there = digit <= three.len();
+            let value = word >> (18 - 6 * digit) & 63;
+            out.push(if there { DIGITS[value as usize] as char } else { '=' });
+        }
+    }
+    out
+}
+
+/// Percent encoding of what cannot stand in a URL. `written`: it is part of one already, so what is encoded stays.
+fn escape(text: &str, written: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for &byte in text.as_bytes() {
+        let fine = match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => true,
+            b'%' | b'?' | b'[' | b']' => written,
+            _ => b"-._~/!$&'()*+,;=:@".contains(&byte),
+        };
+        if fine { out.push(byte as char) } else { out.push_str(&format!("%{byte:02X}")) }
+    }
+    out
+}
+
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.filter(|_| first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(url: &str) -> Place {
+        Place::of(&url_infer::parse(url).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn keys_lie_below() {
+        for (url, key, uri) in [
+            ("http://h/d/x.zarr", "a/0.0", "http://h/d/x.zarr/a/0.0"),
+            ("http://h/d/x.zarr/", ".zgroup", "http://h/d/x.zarr/.zgroup"),
+            ("http://h:8080", "a", "http://h:8080/a"),
+            ("https://h/a b/%20?k=v%2F&x", "é %?#", "https://h/a%20b/%20/%C3%A9%20%25%3F%23?k=v%2F&x"),
+        ] {
+            assert_eq!(place(url).below(key).uri().unwrap().to_string(), uri);
+        }
+    }
+
+    #[test]
+    fn credentials_go_nowhere_else() {
+        let from = place("https://me:pa%3Ass@h.example/d/x?sig=hush");
+        assert_eq!(from.credentials.as_ref().unwrap().to_str().unwrap(), "Basic bWU6cGE6c3M=");
+        for (location, uri, credentials) in [
+            ("/e?q", "https://h.example/e?q", true),
+            ("y", "https://h.example/d/y", true),
+            ("?z", "https://h.example/d/x?z", true),
+            ("https://H.example/e", "https://H.example/e", true),
+            ("//h.example/e", "https://h.example/e", true),
+            ("https://h.example:444/e", "https://h.example:444/e", false),
+            ("https://other.example/e#f", "https://other.example/e", false),
+            ("//other.example/e", "https://other.example/e", false),
+            ("https://me:hush@h.example.org/", "https://h.example.org/", false),
+        ] {
+            let to = from.follow(location).unwrap();
+            assert_eq!(to.uri().unwrap().to_string(), uri, "{location}");
+            assert_eq!(to.credentials.is_some(), credentials, "{location}");
+            assert!(!format!("{to} {to:?}").contains("hush"));
+        }
+        for location in ["http://h.example/e", "file:///etc/passwd", "ftp://h/", "https:///x"] {
+            from.follow(location).unwrap_err();
+        }
+        assert!(place("http://h/x").follow("https://h/x").is_ok());
+    }
+
+    #[test]
+    fn digits_of_64() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
+}

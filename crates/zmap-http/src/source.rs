@@ -1,0 +1,132 @@
+//! [`HttpSource`]: one file, read by ranges.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use model::{ErrorKind, Result};
+use tokio::task::JoinSet;
+use url_infer::Target;
+
+use crate::Config;
+use crate::fetch::{Asker, Question, fetch};
+use crate::judge::{State, Want};
+use crate::place::Place;
+
+/// Bytes of a file that is kept whole where no parts of it can be had.
+const WHOLE: u64 = 64 << 20;
+
+/// Bytes of one request; more are asked for at once in several.
+const PIECE: u64 = 8 << 20;
+
+/// A file on a plain web server.
+#[derive(Clone)]
+pub struct HttpSource {
+    place: Place,
+    asker: Asker,
+    state: State,
+    len: u64,
+    /// What was read when it was opened, and where that begins.
+    kept: Arc<(u64, Vec<u8>)>,
+}
+
+impl fmt::Debug for HttpSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpSource").field("place", &self.place).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl HttpSource {
+    /// Opens the file at the URL of a target and reads a part of it, which is kept. A file of which the server gives no
+    /// parts is read and kept whole, up to 64 MiB.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; what the server says.
+    pub fn open(target: &Target, part: Part, config: &Config) -> Result<Self> {
+        let place = Place::of(target)?;
+        let asker = Asker::new(&place, config)?;
+        let ask = |want, limit| {
+            let question = Question { place: place.clone(), want, limit, state: None };
+            let got = asker.client.wait(fetch(asker.clone(), question))?;
+            got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: nothing is there")))
+        };
+        let (want, limit) = match part {
+            Part::Head(len) => (Want::Range(0, len.max(1)), len.max(1)),
+            Part::Tail(len) => (Want::Tail(len.max(1)), len.max(1)),
+        };
+        let mut got = ask(want, limit)?;
+        if got.ignored {
+            if got.state.total.is_some_and(|total| total > WHOLE) {
+                let what =
+                    format!("{place}: the server gives no parts of files, and this one is too long to be read whole");
+                return Err(ErrorKind::Curl.context(what));
+            }
+            got = ask(Want::All, WHOLE)?;
+        }
+        let len = got
+            .state
+            .total
+            .ok_or_else(|| ErrorKind::Curl.context(format!("{place}: how long it is, the server does not say")))?;
+        let kept = Arc::new((got.offset, got.bytes));
+        Ok(Self { place, asker, state: got.state, len, kept })
+    }
+
+    /// Bytes that were kept.
+    fn at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
+        let (start, bytes) = &*self.kept;
+        let from = usize::try_from(from.checked_sub(*start)?).ok()?;
+        let to = usize::try_from(to.checked_sub(*start)?).ok()?;
+        bytes.get(from..to).map(<[u8]>::to_vec)
+    }
+
+    /// Reads a stretch, in as many pieces as it takes, all at once.
+    async fn get(self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let mut asked = JoinSet::new();
+        let mut at = from;
+        while at < to {
+            let len = PIECE.min(to - at);
+            let (place, state) = (self.place.clone(), Some(self.state.clone()));
+            let question = Question { place, want: Want::Range(at, len), limit: len, state };
+            let asker = self.asker.clone();
+            asked.spawn(async move { (question.want, fetch(asker, question).await) });
+            at += len;
+        }
+        let mut pieces = Vec::new();
+        while let Some(one) = asked.join_next().await {
+            let (want, got) =
+                one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))?;
+            // With a state before, absence is an error already.
+            let got = got?.ok_or_else(|| ErrorKind::Internal.context("an answer without bytes"))?;
+            if want != Want::Range(got.offset, got.bytes.len() as u64) {
+                let what = format!("{}: {want:?} wanted, {} bytes came", self.place, got.bytes.len());
+                return Err(ErrorKind::Io.context(what));
+            }
+            pieces.push((got.offset, got.bytes));
+        }
+        if pieces.len() == 1 {
+            return Ok(pieces.pop().map(|(_, bytes)| bytes).unwrap_or_default());
+        }
+        pieces.sort_unstable_by_key(|(offset, _)| *offset);
+        let mut all = Vec::new();
+        let len = usize::try_from(to - from).ok().filter(|&len| all.try_reserve_exact(len).is_ok());
+        len.ok_or_else(|| ErrorKind::NoMem.context(format!("no memory for {} bytes", to - from)))?;
+        pieces.into_iter().for_each(|(_, bytes)| all.extend_from_slice(&bytes));
+        Ok(all)
+    }
+}
+
+impl ByteSource for HttpSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn start(&self, range: ByteRange, then: WhenRead) {
+        let from = range.offset.min(self.len);
+        let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
+        if let Some(bytes) = self.at_hand(from, to) {
+            return then(Ok(bytes));
+        }
+        let source = self.clone();
+        self.asker.client.spawn(async move { then(source.get(from, to).await) });
+    }
+}

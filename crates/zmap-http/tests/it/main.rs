@@ -1,0 +1,7 @@
+//! The map of web servers against one that runs in the test: what is there, what goes wrong, what is asked.
+
+mod campaign;
+mod map;
+mod secrets;
+mod source;
+mod support;

@@ -1,0 +1,80 @@
+//! A server, a map of it, and short patience.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use model::Result;
+use nczarr_s3_server::Server;
+use zmap_http::{Config, HttpMap};
+
+/// A configuration whose patience is short enough for tests, and long enough for slow machines.
+pub fn patience() -> Config {
+    let mut config = Config::DEFAULT;
+    config.deadline = Duration::from_secs(20);
+    config.idle = Duration::from_millis(300);
+    config.connect = Duration::from_millis(300);
+    config.pause = Duration::from_millis(1);
+    config
+}
+
+pub fn target(server: &Server, path: &str) -> url_infer::Target {
+    url_infer::parse(&format!("{}/{path}", server.url())).unwrap()
+}
+
+pub fn map(server: &Server, config: &Config) -> HttpMap {
+    HttpMap::new(&target(server, "web/x"), config).unwrap()
+}
+
+/// The bytes of object `number`: no two have the same, and none repeats itself.
+pub fn content(number: usize, len: usize) -> Vec<u8> {
+    let mut state = number as u64 + 1;
+    let next = |state: &mut u64| {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 56) as u8
+    };
+    (0..len).map(|_| next(&mut state)).collect()
+}
+
+pub type Answer = Result<Option<Vec<u8>>>;
+
+/// Reads some objects, or ranges of them, in one batch.
+pub fn batch(map: &dyn ZMap, wanted: &[(String, Ranges)], limit: usize) -> Vec<Answer> {
+    let job =
+        Job { wanted, limit, next: AtomicUsize::new(0), found: Mutex::new(wanted.iter().map(|_| None).collect()) };
+    map.read_batch(&job);
+    job.found.into_inner().unwrap().into_iter().map(|found| found.expect("an answer for each")).collect()
+}
+
+struct Job<'w> {
+    wanted: &'w [(String, Ranges)],
+    limit: usize,
+    next: AtomicUsize,
+    found: Mutex<Vec<Option<Answer>>>,
+}
+
+impl ReadJob for Job<'_> {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let (name, ranges) = self.wanted.get(index)?;
+        key.set(&Key::new(name).unwrap());
+        let (ranges, limit) = (ranges.clone(), self.limit);
+        Some(ReadTicket { index, ranges, hint: 1000, limit, versioned: false, into: None })
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let found = found.map(|found| {
+            found.map(|(found, _)| match found {
+                Found::Bytes(bytes) => bytes.to_vec(),
+                Found::InPlace => panic!("no place was given"),
+            })
+        });
+        let old = self.found.lock().unwrap()[ticket.index].replace(found);
+        assert!(old.is_none(), "two answers for one ticket");
+    }
+}
