@@ -45,7 +45,8 @@ pub fn faults() -> Vec<(Fault, bool)> {
         (Fault::RangeIgnored, true),
         (Fault::Replaced, true),
         (Fault::Grown, true),
-        (Fault::NoETag, true),
+        // Parts of which some have a mark and some none may be of two states.
+        (Fault::NoETag, false),
         (Fault::Chunked, true),
         (Fault::ChunkedCut, true),
         (Fault::NoLength, false),

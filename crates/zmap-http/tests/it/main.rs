@@ -1,6 +1,7 @@
 //! The map of web servers against one that runs in the test: what is there, what goes wrong, what is asked.
 
 mod campaign;
+mod datasets;
 mod map;
 mod secrets;
 mod source;
