@@ -12,6 +12,8 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};
 
+use super::memory::Memory;
+
 /// Nothing that cuts a read short cuts it between two multiples of this.
 const SECTOR: u64 = 512;
 
@@ -32,8 +34,8 @@ const LARGE: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) key: Key,
-    pub(super) bytes: Vec<u8>,
-    span: Vec<u8>,
+    pub(super) bytes: Memory,
+    span: Memory,
 }
 
 /// Why an object could not be read.
@@ -99,7 +101,7 @@ pub(super) fn fetch<'s>(
         },
         ranges => {
             let pieces = Pieces::of(ranges).ok_or(Fault::Ranges)?;
-            let mut out = room(&mut scratch.bytes, pieces.total(limit)?)?;
+            let mut out = scratch.bytes.room(pieces.total(limit)?)?;
             pieces.read(file, &mut out, &mut scratch.span)?;
             Got::Scratch(out)
         }
@@ -133,14 +135,14 @@ fn one<'s>(
     offset: u64,
     len: u64,
     limit: usize,
-    scratch: &'s mut Vec<u8>,
+    scratch: &'s mut Memory,
 ) -> Result<Got<'s>, Fault> {
     let mut len = len;
     if len > LARGE as u64 {
         len = len.min(size(&want_regular(file)?).saturating_sub(offset));
     }
     let asked = usize::try_from(len).unwrap_or(usize::MAX).min(limit.saturating_add(1));
-    let mut out = room(scratch, asked)?;
+    let mut out = scratch.room(asked)?;
     if fill(file, &mut out, asked, offset, None)? {
         want_file(file, &out)?;
     }
@@ -148,14 +150,14 @@ fn one<'s>(
 }
 
 /// Reads a whole object of about `hint` bytes.
-fn whole<'s>(file: BorrowedFd<'_>, hint: usize, limit: usize, scratch: &'s mut Vec<u8>) -> Result<Got<'s>, Fault> {
+fn whole<'s>(file: BorrowedFd<'_>, hint: usize, limit: usize, scratch: &'s mut Memory) -> Result<Got<'s>, Fault> {
     let mut asked = hint.max(SMALL);
     if asked > LARGE {
         asked = asked.min(usize::try_from(size(&want_regular(file)?)).unwrap_or(usize::MAX));
     }
     // One byte more shows whether there is more.
     let asked = asked.min(limit).saturating_add(1).max(scratch.capacity().min(limit.saturating_add(1)));
-    let mut out = room(scratch, asked)?;
+    let mut out = scratch.room(asked)?;
     if fill(file, &mut out, asked, 0, Some(hint as u64))? {
         want_file(file, &out)?;
         return Ok(Got::Scratch(out));
@@ -257,13 +259,6 @@ pub(super) fn vec_from(file: BorrowedFd<'_>, stat: &Stat, range: ByteRange, out:
     Ok(())
 }
 
-/// An empty output over the capacity of a scratch.
-fn room(scratch: &mut Vec<u8>, len: usize) -> Result<OutBuf<'_>, Fault> {
-    scratch.clear();
-    scratch.try_reserve_exact(len).map_err(|_| Fault::Memory(len as u64))?;
-    Ok(OutBuf::new(&mut scratch.spare_capacity_mut()[..len]))
-}
-
 /// Several ranges of one object.
 #[derive(Clone, Copy)]
 enum Pieces<'r> {
@@ -319,7 +314,7 @@ impl<'r> Pieces<'r> {
     }
 
     /// Appends all pieces to `out`, each as a whole.
-    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut Vec<u8>) -> Result<(), Fault> {
+    fn read(self, file: BorrowedFd<'_>, out: &mut OutBuf<'_>, span: &mut Memory) -> Result<(), Fault> {
         let mut index = 0;
         while index < self.count() {
             let (offset, len) = self.piece(index);
@@ -339,7 +334,7 @@ impl<'r> Pieces<'r> {
                     return Err(self.short(file, index, offset + read as u64));
                 }
             } else {
-                let mut read = room(span, together)?;
+                let mut read = span.room(together)?;
                 fill(file, &mut read, together, offset, None)?;
                 for piece in index..next {
                     let (start, len) = self.piece(piece);

@@ -8,6 +8,7 @@ mod beneath;
 mod fetch;
 mod kept;
 mod lock;
+mod memory;
 mod place;
 mod read;
 mod stage;

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::fetch::{Fault, Got, Scratch, fetch, fill, size, vec_from, want_file, want_regular};
 use super::kept::Object;
+use super::memory::Memory;
 use super::version::Mark;
 use super::{FileMap, beneath};
 use crate::names;
@@ -158,7 +159,7 @@ impl FileMap {
             self.tell_absent(job, &mut absent);
             scratch.key = key;
             if scratch.bytes.capacity() > KEEP {
-                scratch.bytes = Vec::new();
+                scratch.bytes = Memory::default();
             }
             SCRATCH.set(scratch);
         });
