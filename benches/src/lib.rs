@@ -114,6 +114,7 @@ pub fn array(shape: &[u64], chunk: &[u64], ty: NcType, change: impl FnOnce(&mut 
         order: Order::C,
         filters: Vec::new(),
         fill: None,
+        shards: Vec::new(),
         store: Arc::new(Cells(MemMap::new())),
         options: Options::default(),
         writable: true,

@@ -111,7 +111,8 @@ impl ChunkedArray {
 
 impl Kind {
     fn new(spec: ArraySpec) -> Result<Self> {
-        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, store, options, writable } = spec;
+        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, shards, store, options, writable } =
+            spec;
         let mut stage = None;
         // Bytes of an element as stored, and in memory.
         let (item, held, big_endian) = match &element {
@@ -168,7 +169,9 @@ impl Kind {
         let text = match element {
             Element::Number { ty, .. } | Element::Packed { ty, .. } => {
                 let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;
-                return Ok(Self::Numbers(Keeper::new(name, grid, form, store, options, writable, elems * held)));
+                let cost = elems * held;
+                let keeper = Keeper::new(name, grid, form, (store, shards), options, writable, cost)?;
+                return Ok(Self::Numbers(keeper));
             }
             Element::Text { width } => Text::Fixed(Cell::Bytes(width)),
             Element::Utf32 { chars, big_endian } => Text::Fixed(Cell::Points { chars, big_endian }),
@@ -185,7 +188,7 @@ impl Kind {
             fill = NcString::from(unit.format(fill.to_str().and_then(|fill| unit.parse(fill))?));
         }
         let form = Strings { text, plan, fill, elems, most: source.most };
-        Ok(Self::Strings(Keeper::new(name, grid, form, store, options, writable, elems * held)))
+        Ok(Self::Strings(Keeper::new(name, grid, form, (store, shards), options, writable, elems * held)?))
     }
 }
 

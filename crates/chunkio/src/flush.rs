@@ -3,6 +3,8 @@
 //! Chunks that can be stored as they are go in one batch, encoded by as many threads as the map drives. Those
 //! with holes follow, each read and conditionally written for itself.
 
+mod shards;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -50,6 +52,12 @@ impl<F: Form> Keeper<F> {
     }
 
     fn write_all(&self, changed: &[Changed]) -> Result<()> {
+        if let Some(shards) = &self.shards {
+            let mut list: Vec<ChunkIndex> = changed.iter().map(|entry| shards.shard(&entry.index)).collect();
+            list.sort_unstable();
+            list.dedup();
+            return self.write_shards(&list);
+        }
         let bytes = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
         let job = FlushJob {
             keeper: self,
@@ -153,7 +161,7 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
             // Set here only, once per number.
             let _ = flight.snapshot.set(snapshot);
             *lock(&flight.claim) = Some(landing);
-            self.keeper.store.locate(&entry.index, key);
+            self.keeper.locate(&entry.index, key);
             return Some(WriteTicket { index: at, expect: None });
         }
     }

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dispatch::{ByteRange, Key, Options, ZMap};
 use model::{Error, ErrorKind, Result, Slab};
 
-use crate::ChunkStore;
 use crate::cache::{Cache, Entry, Inserted};
-use crate::claims::Claims;
+use crate::claims::{Claim, Claims};
 use crate::grid::{ChunkIndex, Grid};
 use crate::mask::Mask;
 use crate::memory::Viewed;
 use crate::project::{Dim, Part, Projection};
+use crate::shard::Shards;
+use crate::{ChunkStore, ShardSpec};
 
 /// What the elements of a chunk are in memory.
 pub(crate) trait Form: Send + Sync + fmt::Debug {
@@ -74,6 +75,7 @@ pub(crate) struct Keeper<F: Form> {
     pub(crate) grid: Grid,
     pub(crate) form: F,
     pub(crate) store: Arc<dyn ChunkStore>,
+    pub(crate) shards: Option<Shards>,
     pub(crate) options: Options,
     pub(crate) cache: Cache<F::Data>,
     pub(crate) claims: Claims,
@@ -86,24 +88,47 @@ impl<F: Form> Keeper<F> {
         name: String,
         grid: Grid,
         form: F,
-        store: Arc<dyn ChunkStore>,
+        (store, shards): (Arc<dyn ChunkStore>, Vec<ShardSpec>),
         options: Options,
         writable: bool,
         chunk_cost: usize,
-    ) -> Self {
+    ) -> Result<Self> {
         let cache = Cache::new(options.cache_bytes, chunk_cost);
         let (claims, written) = (Claims::default(), AtomicBool::new(false));
-        Self { name, grid, form, store, options, cache, claims, writable, written }
+        let shards = Shards::new(shards, grid.rank(), form.limit(), &store, &options.limits)?;
+        Ok(Self { name, grid, form, store, shards, options, cache, claims, writable, written })
     }
 
+    /// The chunks as objects, for reading; objects are written in the map of the store.
     pub(crate) fn map(&self) -> &dyn ZMap {
-        self.store.map()
+        self.shards.as_ref().map_or(self.store.map(), Shards::map)
+    }
+
+    /// Sets `key` to that of a chunk.
+    pub(crate) fn locate(&self, index: &[u64], key: &mut Key) {
+        match &self.shards {
+            None => self.store.locate(index, key),
+            Some(shards) => shards.locate(&*self.store, index, key),
+        }
+    }
+
+    /// The chunks that a slab touches, those of a shard one after another.
+    pub(crate) fn project(&self, slab: &Slab<'_>, shape: &[u64]) -> Result<Projection> {
+        Projection::new(&self.grid, slab, shape, self.shards.as_ref().map(|shards| &*shards.counts))
+    }
+
+    /// The right to change the object of a chunk.
+    fn claim(&self, index: &ChunkIndex) -> Claim<'_> {
+        match &self.shards {
+            None => self.claims.take(index),
+            Some(shards) => self.claims.take(&shards.shard(index)),
+        }
     }
 
     /// The key of a chunk.
     pub(crate) fn key(&self, index: &ChunkIndex) -> Key {
         let mut key = Key::root();
-        self.store.locate(index, &mut key);
+        self.locate(index, &mut key);
         key
     }
 
@@ -213,7 +238,7 @@ impl<F: Form> Keeper<F> {
     /// Makes every element of a chunk's entry known, if there is one: what was not written comes from storage.
     pub(crate) fn fill_holes(&self, index: &ChunkIndex) -> Result<()> {
         // Nobody in this process changes the chunk in storage between reading it and filling the entry.
-        let _claim = self.claims.take(index);
+        let _claim = self.claim(index);
         if self.cache.look(index, |entry| entry.filled).unwrap_or(true) {
             return Ok(());
         }
@@ -240,7 +265,7 @@ impl<F: Form> Keeper<F> {
 
     /// Whether no chunk of a slab is stored, or about to be.
     pub(crate) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        let projection = Projection::new(&self.grid, slab, &self.grid.shape())?;
+        let projection = self.project(slab, &self.grid.shape())?;
         let mut part = Part::default();
         for number in 0..projection.total {
             projection.part(number, &mut part);
@@ -261,7 +286,7 @@ impl<F: Form> Keeper<F> {
         found.map_err(|error| self.blame(error, index))
     }
 
-    fn check_limit(&self, stored: &[u8]) -> Result<()> {
+    pub(crate) fn check_limit(&self, stored: &[u8]) -> Result<()> {
         let limit = self.form.limit();
         if stored.len() > limit {
             return Err(ErrorKind::Io.context(format!("longer than the {limit} bytes it may have")));
@@ -310,6 +335,9 @@ impl<F: Form> Keeper<F> {
 
     /// Stores one changed chunk, on this thread.
     pub(crate) fn write_back(&self, index: &ChunkIndex) -> Result<()> {
+        if let Some(shards) = &self.shards {
+            return self.write_shards(&[shards.shard(index)]);
+        }
         let _claim = self.claims.take(index);
         let Some(snapshot) = self.depart(index) else { return Ok(()) };
         let result = if snapshot.ready {

@@ -29,6 +29,7 @@ mod ranges;
 mod read;
 #[allow(unsafe_code)]
 mod scatter;
+mod shard;
 mod spec;
 mod strings;
 mod threads;
@@ -37,4 +38,4 @@ mod write;
 pub use array::ChunkedArray;
 pub use elements::{pack, unpack};
 pub use flat::{ByteStore, FlatArray, FlatSpec, Short};
-pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order, Piece};
+pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order, Piece, ShardIndex, ShardSpec};

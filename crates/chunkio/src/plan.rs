@@ -268,6 +268,13 @@ fn call<'f, R>(filter: &'f dyn Filter, what: &str, work: impl FnOnce(&'f dyn Fil
     work(filter).map_err(|error| error.at(format_args!("{what} with filter {}", filter.info().name)))
 }
 
+/// Applies one filter to bytes that are no array's, with the result in `out`.
+pub(crate) fn encode_one(filter: &dyn Filter, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    call(filter, "encoding", |filter| {
+        bounded(filter, bytes, |limit| fill_vec(out, limit, |out| filter.encode(bytes, out)))
+    })
+}
+
 /// Encodes with the room the filter asks for, or with more and more if it does not know.
 fn bounded(filter: &dyn Filter, bytes: &[u8], mut encode: impl FnMut(usize) -> Result<()>) -> Result<()> {
     match filter.encode_bound(bytes.len()) {

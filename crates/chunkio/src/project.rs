@@ -133,6 +133,8 @@ struct Axis {
     /// The first chunk touched, and how many are.
     first: u64,
     touched: u64,
+    /// Chunks of a shard.
+    shard: u64,
     /// Indices from here on are outside.
     len: u64,
     chunk_stride: usize,
@@ -148,6 +150,24 @@ struct Run {
 }
 
 impl Axis {
+    /// The chunk of touched one number `k`.
+    fn chunk(&self, k: u64) -> u64 {
+        if self.step >= self.chunk { (self.start + k * self.step) / self.chunk } else { self.first + k }
+    }
+
+    /// Which touched chunks lie in the same shard as number `k`.
+    fn shard_of(&self, k: u64) -> std::ops::Range<u64> {
+        let shard = self.chunk(k) / self.shard;
+        // At most the chunk of number `k`.
+        let first = shard * self.shard;
+        let end = first.saturating_add(self.shard);
+        let number = |chunk: u64| match self.step >= self.chunk {
+            true => chunk.saturating_mul(self.chunk).saturating_sub(self.start).div_ceil(self.step),
+            false => chunk.saturating_sub(self.first),
+        };
+        number(first)..number(end).min(self.touched)
+    }
+
     fn run(&self, k: u64) -> Run {
         // No sum here overflows: the last index selected fits 64 bits, and every value below is at most that or a chunk more.
         if self.step >= self.chunk {
@@ -167,6 +187,8 @@ impl Axis {
 #[derive(Debug)]
 pub(crate) struct Projection {
     axes: Small<Axis>,
+    /// Whether chunks are numbered shard by shard.
+    sharded: bool,
     /// How many chunks have a selected element.
     pub(crate) total: usize,
 }
@@ -174,12 +196,15 @@ pub(crate) struct Projection {
 impl Projection {
     /// Projects a slab of the grid's rank that is not empty and has no stride of 0.
     ///
+    /// `shards`: the chunks of a shard along each dimension. Then chunks are numbered shard by shard, the shards in C order
+    /// and the chunks of each.
+    ///
     /// `shape` decides what of a chunk is outside; the slab may reach beyond it where a write may grow the array.
     ///
     /// # Errors
     /// `NC_EEDGE` if an index does not fit 64 bits;
     /// `NC_ENOMEM` if the elements cannot be counted.
-    pub(crate) fn new(grid: &Grid, slab: &Slab<'_>, shape: &[u64]) -> Result<Self> {
+    pub(crate) fn new(grid: &Grid, slab: &Slab<'_>, shape: &[u64], shards: Option<&[u64]>) -> Result<Self> {
         let mut axes = Small::<Axis>::of(grid.rank());
         let too_many = || ErrorKind::NoMem.context(format!("a slab of {:?} elements", slab.count));
         let (mut total, mut mem_stride) = (1usize, 1usize);
@@ -202,6 +227,7 @@ impl Projection {
                 chunk,
                 first,
                 touched,
+                shard: shards.and_then(|counts| counts.get(dim)).copied().unwrap_or(1),
                 len: shape[dim],
                 chunk_stride: grid.strides[dim],
                 mem_stride,
@@ -210,19 +236,27 @@ impl Projection {
             mem_stride = mem_stride.checked_mul(of(count)?).ok_or_else(too_many)?;
             total = total.checked_mul(of(touched)?).ok_or_else(too_many)?;
         }
-        Ok(Self { axes, total })
+        Ok(Self { axes, sharded: shards.is_some(), total })
     }
 
     /// Sets `part` to that of chunk number `number`, which is less than [`Projection::total`].
     pub(crate) fn part(&self, number: usize, part: &mut Part) {
         debug_assert!(number < self.total);
         let mut rest = number as u64;
+        let shard = self.sharded.then(|| self.shard(&mut rest));
         part.dims.clear();
         part.index.reset(self.axes.len());
         (part.chunk_start, part.mem_start, part.elems, part.cover) = (0, 0, 1, Cover::All);
         for (dim, axis) in self.axes.iter().enumerate().rev() {
             let k;
-            (rest, k) = if axis.touched == 1 { (rest, 0) } else { (rest / axis.touched, rest % axis.touched) };
+            (rest, k) = match &shard {
+                Some(shard) => {
+                    let (start, len) = shard[dim];
+                    (rest / len, start + rest % len)
+                }
+                None if axis.touched == 1 => (rest, 0),
+                None => (rest / axis.touched, rest % axis.touched),
+            };
             let run = axis.run(k);
             part.index[dim] = run.chunk;
             // `offset` and `n` are at most a chunk's length, `mem` less than the slab's count: all fit.
@@ -242,6 +276,24 @@ impl Projection {
             }
         }
         part.finish();
+    }
+
+    /// The shard of chunk number `rest`, as the numbers of its chunks along each dimension: the first and how many.
+    /// What is left of `rest` is the chunk's number among these.
+    fn shard(&self, rest: &mut u64) -> Small<(u64, u64)> {
+        // The product of all numbers of touched chunks is the total, so nothing here overflows.
+        let mut behind = self.total as u64;
+        let mut before = 1;
+        let mut shard = Small::of(self.axes.len());
+        for (axis, place) in self.axes.iter().zip(shard.iter_mut()) {
+            behind /= axis.touched;
+            let each = before * behind;
+            let range = axis.shard_of(*rest / each);
+            *rest -= range.start * each;
+            *place = (range.start, range.end - range.start);
+            before *= place.1;
+        }
+        shard
     }
 
     /// The part of chunk number `number`, in a list of its own.
@@ -293,7 +345,7 @@ mod tests {
     }
 
     fn fast(grid: &Grid, slab: &Slab<'_>) -> Vec<(Vec<u64>, usize)> {
-        let projection = Projection::new(grid, slab, &grid.shape()).unwrap();
+        let projection = Projection::new(grid, slab, &grid.shape(), None).unwrap();
         let mut single = Part::default();
         assert_eq!(single.single(grid, slab), projection.total == 1);
         if projection.total == 1 {
@@ -356,11 +408,11 @@ mod tests {
     fn adjacent_runs_are_joined() {
         let grid = grid(&[8, 8, 8], &[4, 8, 8], Order::C);
         let whole = Slab::new(&[0, 0, 0], &[8, 8, 8]);
-        let part = Projection::new(&grid, &whole, &grid.shape()).unwrap().get(1);
+        let part = Projection::new(&grid, &whole, &grid.shape(), None).unwrap().get(1);
         assert_eq!(*part.dims, [Dim { n: 256, chunk: 1, mem: 1 }]);
         assert!(part.is_contiguous() && part.cover == Cover::All && part.mem_start == 256);
         let column = Slab::new(&[0, 0, 3], &[8, 8, 1]);
-        let part = Projection::new(&grid, &column, &grid.shape()).unwrap().get(0);
+        let part = Projection::new(&grid, &column, &grid.shape(), None).unwrap().get(0);
         assert_eq!(*part.dims, [Dim { n: 32, chunk: 8, mem: 1 }]);
     }
 
@@ -371,10 +423,10 @@ mod tests {
         assert_eq!(fast(&grid, &slab), slow(&grid, &slab));
         let shape = grid.shape();
         let all = Slab::new(&[0, 0], &[1 << 62, 1 << 62]);
-        assert_eq!(Projection::new(&grid, &all, &shape).unwrap_err().kind(), ErrorKind::NoMem);
+        assert_eq!(Projection::new(&grid, &all, &shape, None).unwrap_err().kind(), ErrorKind::NoMem);
         let beyond = Slab::new(&[0, i64::MAX as u64 - 1], &[1, 3]);
-        assert!(Projection::new(&grid, &beyond, &shape).is_ok());
+        assert!(Projection::new(&grid, &beyond, &shape, None).is_ok());
         let beyond = Slab::new(&[0, u64::MAX - 3], &[1, 3]);
-        assert_eq!(Projection::new(&grid, &beyond, &shape).unwrap_err().kind(), ErrorKind::Edge);
+        assert_eq!(Projection::new(&grid, &beyond, &shape, None).unwrap_err().kind(), ErrorKind::Edge);
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn get_with(
 ) -> Result<()> {
     let form = &keeper.form;
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
-    let projection = Projection::new(&keeper.grid, slab, &keeper.grid.shape())?;
+    let projection = keeper.project(slab, &keeper.grid.shape())?;
     let stream = out.capacity() >= STREAM;
     let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());
     let total = out.capacity();
@@ -421,7 +421,7 @@ impl ReadJob for Batch<'_> {
         }
         let number = self.list.map_or(at, |list| list[at]);
         self.with_part(number, |part| {
-            self.get.keeper.store.locate(&part.index, key);
+            self.get.keeper.locate(&part.index, key);
             Some(self.get.ticket(number, part))
         })
     }

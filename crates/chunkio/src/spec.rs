@@ -130,12 +130,43 @@ pub struct ArrayDim {
     pub unlimited: bool,
 }
 
+/// How chunks lie together in one object, a shard, with an index of where each is.
+///
+/// Source: the codec `sharding_indexed` of Zarr V3.
+#[derive(Debug, Clone)]
+pub struct ShardSpec {
+    /// Chunks of a shard along each dimension of the array (of shards in shards: the inner ones), each at least 1.
+    pub counts: Vec<u64>,
+    /// The dimensions in the order in which a shard's chunks are numbered.
+    pub order: Order,
+    /// How its index is stored.
+    pub index: ShardIndex,
+    /// The filters around a whole shard, in the order of encoding. If there are any, shards are read as a whole.
+    pub filters: Vec<Box<dyn Filter>>,
+}
+
+/// How the index of a shard is stored: an array of u64 whose dimensions are those of the shard in its order, and one of
+/// two more for offset and length.
+#[derive(Debug, Clone)]
+pub struct ShardIndex {
+    /// The dimensions of the index, the slowest first.
+    pub order: Order,
+    /// Whether each number has its most significant byte first.
+    pub big_endian: bool,
+    /// What is applied to its bytes when encoding: checksums.
+    pub filters: Vec<Box<dyn Filter>>,
+    /// Bytes that these add.
+    pub extra: u64,
+    /// Whether it stands in front of the chunks, not behind them.
+    pub at_start: bool,
+}
+
 /// Where the chunks of an array are.
 pub trait ChunkStore: Send + Sync + fmt::Debug {
     /// The map that holds them.
     fn map(&self) -> &dyn ZMap;
 
-    /// Sets `key` to the object of a chunk. Called per chunk: must not allocate once `key` is large enough.
+    /// Sets `key` to the object of a chunk, or of a shard if there are such. Called per chunk: must not allocate once `key` is large enough.
     fn locate(&self, index: &[u64], key: &mut Key);
 }
 
@@ -156,7 +187,9 @@ pub struct ArraySpec {
     pub filters: Vec<Box<dyn Filter>>,
     /// What unwritten elements read as: one value of the presented type. `None`: zeros (no fill).
     pub fill: Option<Values>,
-    /// Where the chunks are.
+    /// The shards that chunks lie in, the outermost first; none: each chunk is an object.
+    pub shards: Vec<ShardSpec>,
+    /// Where the chunks, or the outermost shards, are.
     pub store: Arc<dyn ChunkStore>,
     /// Limits, threads, cache, absence, progress.
     pub options: Options,

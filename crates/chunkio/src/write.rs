@@ -3,6 +3,8 @@
 //! Chunks written in part go to the cache, on the calling thread. Whole ones bypass it: one batch, gathered and
 //! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change.
 
+mod shards;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,13 +22,14 @@ use crate::project::{Cover, Part, Projection};
 use crate::threads;
 
 /// One write.
-struct Put<'a> {
-    keeper: &'a Keeper<Numbers>,
-    projection: &'a Projection,
+pub(crate) struct Put<'a> {
+    pub(crate) keeper: &'a Keeper<Numbers>,
+    slab: &'a Slab<'a>,
+    pub(crate) projection: &'a Projection,
     bytes: &'a [u8],
     convert: Option<Convert>,
-    mem_item: usize,
-    outcome: Outcome<'a>,
+    pub(crate) mem_item: usize,
+    pub(crate) outcome: Outcome<'a>,
 }
 
 /// What of a chunk is outside, for a writer: nothing beyond an unlimited dimension, where another process may
@@ -47,9 +50,10 @@ pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: 
         None => Convert::writing(ty, form.ty)?,
     };
     let mem_item = convert.as_ref().map_or(form.item(), |convert| convert.mem_item);
-    let projection = Projection::new(&keeper.grid, slab, &writable_shape(keeper, slab))?;
+    let shape = writable_shape(keeper, slab);
+    let projection = keeper.project(slab, &shape)?;
     let outcome = Outcome::new(&keeper.options, bytes.len());
-    let put = Put { keeper, projection: &projection, bytes, convert, mem_item, outcome };
+    let put = Put { keeper, slab, projection: &projection, bytes, convert, mem_item, outcome };
     let whole = put.partial()?;
     if whole > 0 {
         put.whole(whole)?;
@@ -66,7 +70,7 @@ impl Put<'_> {
         let mut checked = false;
         for number in 0..self.projection.total {
             self.projection.part(number, &mut part);
-            if part.cover != Cover::Some {
+            if self.is_whole(&part) {
                 whole += 1;
                 continue;
             }
@@ -78,7 +82,7 @@ impl Put<'_> {
             let complete = keeper.put_part(&part, |data| {
                 self.outcome.range(kernel::save_in(self.bytes, &part, self.convert.as_ref(), &kept, data));
             })?;
-            if complete && !form.plan.has_filters() {
+            if complete && !form.plan.has_filters() && keeper.shards.is_none() {
                 // Nothing to gain from more threads later: it is stored while the processor's caches still hold it.
                 keeper.write_back(&part.index)?;
                 keeper.cache.remove_clean(&part.index);
@@ -90,9 +94,31 @@ impl Put<'_> {
         Ok(whole)
     }
 
+    /// Whether a part is stored at once: all of its object is written.
+    pub(crate) fn is_whole(&self, part: &Part) -> bool {
+        let shards = || self.keeper.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
+        part.cover != Cover::Some && shards()
+    }
+
+    /// Whether all of a shard is written that lies inside the shape.
+    fn covers(&self, shard: &[u64]) -> bool {
+        let Some(shards) = &self.keeper.shards else { return true };
+        shard.iter().enumerate().all(|(dim, at)| {
+            let (count, chunk, slab) = (shards.counts[dim], self.keeper.grid.chunk[dim], self.slab);
+            let edge = |at: u64| at.saturating_mul(count).saturating_mul(chunk).min(self.keeper.fixed_len(dim));
+            let end = slab.start[dim].saturating_add(slab.count[dim]);
+            (slab.step(dim) == 1 || slab.count[dim] == 1)
+                && slab.start[dim] <= edge(*at)
+                && edge(at.saturating_add(1)) <= end
+        })
+    }
+
     fn whole(&self, chunks: usize) -> Result<()> {
         let keeper = self.keeper;
         keeper.set_written();
+        if keeper.shards.is_some() {
+            return shards::put(self, chunks);
+        }
         let work = chunks.saturating_mul(keeper.form.bytes());
         let job = Batch {
             put: self,
@@ -114,7 +140,7 @@ impl Put<'_> {
     }
 
     /// A chunk's stored bytes.
-    fn encode<'s>(&'s self, part: &Part, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
+    pub(crate) fn encode<'s>(&'s self, part: &Part, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
         let form = &self.keeper.form;
         let layout = &form.plan.layout;
         let direct = self.convert.is_none() && layout.is_native() && part.cover == Cover::All && part.is_contiguous();
@@ -169,7 +195,7 @@ impl WriteJob for Batch<'_> {
             }
             let claim = put.keeper.claims.take(&part.index);
             self.flying.lock().unwrap_or_else(PoisonError::into_inner).push((number, claim));
-            put.keeper.store.locate(&part.index, key);
+            put.keeper.locate(&part.index, key);
             return Some(WriteTicket { index: number, expect: None });
         }
     }

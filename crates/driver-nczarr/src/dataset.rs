@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element};
+use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, ShardSpec};
 use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
@@ -214,6 +214,7 @@ impl ZarrDataset {
             order: meta.order.clone(),
             filters: state.stored.filters.clone(),
             fill: var.fill_value(),
+            shards: shards(&state.stored.shards, var.dims.is_empty())?,
             store: Arc::clone(&chunks) as Arc<_>,
             options: self.options.clone(),
             writable: self.writable,
@@ -344,4 +345,15 @@ impl Dataset for ZarrDataset {
             _ => Ok(()),
         })
     }
+}
+/// The shards of an array; of a scalar, which may be stored with one dimension of length 1, without dimensions.
+fn shards(stored: &[ShardSpec], scalar: bool) -> Result<Vec<ShardSpec>> {
+    let mut shards = stored.to_vec();
+    for shard in shards.iter_mut().filter(|_| scalar) {
+        if shard.counts.iter().any(|&count| count != 1) || shard.index.order != Order::C {
+            return Err(ErrorKind::BadChunk.context("a scalar in shards of several chunks"));
+        }
+        (shard.counts, shard.order) = (Vec::new(), Order::C);
+    }
+    Ok(shards)
 }

@@ -87,6 +87,8 @@ pub(crate) struct Stored {
     pub(crate) dim_names: Option<Vec<String>>,
     /// The filters of its chunks, in the order of encoding.
     pub(crate) filters: Vec<Box<dyn Filter>>,
+    /// The shards that its chunks lie in, the outermost first.
+    pub(crate) shards: Vec<chunkio::ShardSpec>,
     /// What makes bytes of elements of variable length.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
     /// Whether its fill value is said to be no attribute.

@@ -18,7 +18,7 @@ const ELEMENT: usize = size_of::<NcString>();
 
 /// Reads a slab that was checked and is not empty.
 pub(crate) fn get(keeper: &Keeper<Strings>, slab: &Slab<'_>, out: &mut [NcString]) -> Result<()> {
-    let projection = Projection::new(&keeper.grid, slab, &keeper.grid.shape())?;
+    let projection = keeper.project(slab, &keeper.grid.shape())?;
     let outcome = Outcome::new(&keeper.options, out.len() * ELEMENT);
     let since = keeper.cache.now();
     let mut misses = Vec::new();
@@ -127,7 +127,7 @@ impl ReadJob for Batch<'_> {
             return None;
         }
         let part = self.projection.get(number);
-        self.keeper.store.locate(&part.index, key);
+        self.keeper.locate(&part.index, key);
         let plan = &self.keeper.form.plan;
         let hint = plan.bytes.unwrap_or(self.keeper.form.elems).min(plan.limit);
         Some(ReadTicket { index: number, ranges: Ranges::All, hint, limit: plan.limit, versioned: false, into: None })

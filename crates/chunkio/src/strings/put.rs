@@ -5,14 +5,14 @@ use model::{NcString, Result, Slab};
 use super::{Fit, Strings, too_long};
 use crate::keeper::Keeper;
 use crate::outcome::Outcome;
-use crate::project::{Cover, Part, Projection};
+use crate::project::{Cover, Part};
 use crate::write::writable_shape;
 
 /// Writes a slab that was checked and is not empty.
 pub(crate) fn put(keeper: &Keeper<Strings>, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
     let form = &keeper.form;
     let shape = writable_shape(keeper, slab);
-    let projection = Projection::new(&keeper.grid, slab, &shape)?;
+    let projection = keeper.project(slab, &shape)?;
     // Before anything is written: is every element one that can be stored?
     let mut cuts = Vec::new();
     for (at, value) in values.iter().enumerate() {
@@ -31,7 +31,7 @@ pub(crate) fn put(keeper: &Keeper<Strings>, slab: &Slab<'_>, values: &[NcString]
     let mut part = Part::default();
     for number in 0..projection.total {
         projection.part(number, &mut part);
-        if part.cover == Cover::Some {
+        if part.cover == Cover::Some || keeper.shards.is_some() {
             keeper.check_partial(&part.index)?;
         }
         keeper.set_written();

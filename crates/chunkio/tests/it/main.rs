@@ -10,5 +10,6 @@ mod map;
 mod oracle;
 mod packed;
 mod random;
+mod shards;
 mod strings;
 mod support;

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use dispatch::{ByteRange, Expect, Key, MapCaps, OutBuf, Version, Written, ZMap};
+use dispatch::{
+    ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, Written, ZMap, pull_parallel, read_parallel,
+};
 use model::{ErrorKind, Result};
 
 pub struct Mem {
@@ -129,6 +131,36 @@ impl ZMap for Mem {
         Ok(true)
     }
 
+    fn read_batch(&self, job: &dyn ReadJob) {
+        if !self.caps.versioned_parts {
+            return read_parallel(self, job);
+        }
+        pull_parallel(job.threads(), &|| {
+            let mut key = Key::root();
+            while let Some(ticket) = job.next(&mut key) {
+                self.reads.fetch_add(1, SeqCst);
+                if Self::fail(&self.failing_reads) {
+                    job.done(ticket, Err(ErrorKind::Io.context("the disk is gone")));
+                    continue;
+                }
+                let object = self.objects.lock().unwrap().get(key.as_str()).cloned();
+                Self::call(&self.meanwhile);
+                let Some((bytes, version)) = object else {
+                    job.done(ticket, Ok(None));
+                    continue;
+                };
+                match ticket.ranges.cut(&key, &bytes, ticket.limit) {
+                    Ok(bytes) => {
+                        self.read_bytes.fetch_add(bytes.len(), SeqCst);
+                        let version = ticket.versioned.then(|| Version::comparable(version));
+                        job.done(ticket, Ok(Some((Found::Bytes(&bytes), version))));
+                    }
+                    Err(error) => job.done(ticket, Err(error)),
+                }
+            }
+        });
+    }
+
     fn search(&self, _prefix: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -152,7 +184,7 @@ impl ZMap for Mem {
         let Some((bytes, version)) = objects.get(key.as_str()) else { return Ok(None) };
         out.clear();
         out.extend_from_slice(Self::cut(bytes, ByteRange::first(limit as u64)));
-        Ok(Some(Version::new(*version)))
+        Ok(Some(Version::comparable(*version)))
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {

@@ -11,6 +11,7 @@ use model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};
 use crate::random::Random;
+use crate::shards::shards;
 use crate::support::{Setup, get, put};
 
 pub const NUMBERS: [NcType; 10] = [
@@ -177,10 +178,14 @@ fn history(seed: u64) {
     caps.conditional_write = !random.one_in(4);
     caps.range_read = !random.one_in(3);
     caps.remote = random.one_in(4);
+    caps.versioned_parts = caps.conditional_write && random.one_in(2);
     let map = Arc::new(Mem::new(caps));
     let mut setup = Setup::new(&map, &shape, &chunk, ty).filters(chain(random.below(CHAINS), item));
     setup.element = Element::Number { ty, big_endian: random.one_in(2) };
     setup.order = random.order(rank);
+    if random.one_in(2) {
+        setup.shards = shards(&mut random, rank);
+    }
     for dim in setup.dims.iter_mut() {
         dim.unlimited = random.one_in(3);
     }

@@ -33,6 +33,7 @@ pub struct Setup {
     pub order: Order,
     pub filters: Vec<Box<dyn Filter>>,
     pub fill: Option<Values>,
+    pub shards: Vec<chunkio::ShardSpec>,
     pub options: Options,
     pub writable: bool,
 }
@@ -47,6 +48,7 @@ impl Setup {
             order: Order::C,
             filters: Vec::new(),
             fill: None,
+            shards: Vec::new(),
             options: Options::default(),
             writable: true,
         }
@@ -71,6 +73,7 @@ impl Setup {
             order: self.order.clone(),
             filters: self.filters.clone(),
             fill: self.fill.clone(),
+            shards: self.shards.clone(),
             store: Arc::new(Cells(self.map.clone())),
             options: self.options.clone(),
             writable: self.writable,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use chunkio::{ShardIndex, ShardSpec};
 use dispatch::Key;
 use model::{Chunking, ErrorKind, NcType, Result, Var, VarFill};
 
+use super::chain::{Chain, Index, Shards};
 use super::document::{self, Document, ZARR_JSON};
 use super::{filters, keys};
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
@@ -119,16 +121,35 @@ fn fill_in(
         true => filters::presented(&chain, extra.filters.as_deref(), item, reading.registry),
         false => chain.all_specs(),
     };
-    if let Some(shards) = &chain.shards {
-        meta.chunks.clone_from(&shards.chunk_shape);
-        note(var, ErrorKind::NotBuilt.context("member \"codecs\": shards are not in this build").at(place()));
-    }
+    let (shards, chain) = unfold(chain, &mut meta.chunks);
+    meta.order.clone_from(&chain.order);
+    stored.shards = shards;
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     stored.list = chain.list;
     stored.element.clone_from(&chain.element);
     stored.filters = chain.filters;
     meta.dtype = data.dtype;
     stored.meta = Some(meta);
+}
+
+/// The levels of shards of a chain, the outermost first, and the chain of the innermost chunks, whose shape `chunks` is
+/// afterwards.
+fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, Chain) {
+    let mut levels = Vec::new();
+    while let Some(shards) = chain.shards.take() {
+        let Shards { chunk_shape, chain: inner, index } = *shards;
+        let Index { order, big_endian, filters, extra, at_start } = index;
+        levels.push(ShardSpec {
+            // Each a divisor of the shard's, and at least 1.
+            counts: chunks.iter().zip(&chunk_shape).map(|(of, size)| of / size.max(&1)).collect(),
+            order: chain.order,
+            index: ShardIndex { order, big_endian, filters, extra, at_start },
+            filters: chain.filters,
+        });
+        *chunks = chunk_shape;
+        chain = inner;
+    }
+    (levels, chain)
 }
 
 /// In NCZarr the fill value of an array is its variable's, whatever an attribute says; one that is not the type's

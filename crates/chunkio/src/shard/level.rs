@@ -1,0 +1,240 @@
+//! [`Level`]: how the chunks of a shard are numbered and where its index lies; all sizes checked once.
+
+use dispatch::{Filter, OutBuf};
+use model::{Error, ErrorKind, Result};
+
+use super::index::{ENTRY, Entry, Index};
+use crate::memory::fill_vec;
+use crate::{Order, ShardSpec};
+
+/// What an encoded shard may have beyond what it is made of: foreign ones may have gaps.
+const SLACK: u64 = 1 << 20;
+
+/// One level of shards: what a shard consists of, and its index.
+#[derive(Debug)]
+pub(crate) struct Level {
+    /// Chunks of a shard along each dimension.
+    pub(crate) counts: Vec<u64>,
+    /// From one chunk to the next along each dimension, in the numbers of a shard's chunks.
+    steps: Vec<u64>,
+    /// Chunks of a shard.
+    pub(crate) total: usize,
+    pub(crate) at_start: bool,
+    big_endian: bool,
+    /// From one chunk to the next in the index, and from offset to length, both in numbers; the dimensions of the
+    /// shard in their order.
+    places: Option<Box<[usize]>>,
+    filters: Vec<Box<dyn Filter>>,
+    /// Bytes of the encoded index.
+    pub(crate) index_bytes: usize,
+    /// The filters around a shard, in the order of encoding.
+    around: Vec<Box<dyn Filter>>,
+    /// The most bytes of a decoded shard, and of a stored one.
+    room: usize,
+    pub(crate) limit: usize,
+}
+
+impl Level {
+    /// Checks and derives everything. `part`: the most stored bytes of one chunk; `most`: what an index may have.
+    pub(crate) fn new(spec: ShardSpec, part: usize, most: u64) -> Result<Self> {
+        let ShardSpec { counts, order, index, filters } = spec;
+        let rank = counts.len();
+        let wrong = |what: String| ErrorKind::BadChunk.context(what);
+        let total = counts.iter().try_fold(1u64, |total, &count| total.checked_mul(count)).filter(|&total| total > 0);
+        let bytes = total.and_then(|total| total.checked_mul(ENTRY as u64));
+        let bytes = bytes.and_then(|bytes| bytes.checked_add(index.extra)).filter(|&bytes| bytes <= most);
+        let index_bytes = bytes
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .ok_or_else(|| wrong(format!("shards of {counts:?} chunks: their index exceeds {most} bytes")))?;
+        let axes = order.axes(rank);
+        let mut steps = vec![1; rank];
+        let mut step = 1;
+        for &axis in axes.iter().rev() {
+            let (place, count) = (steps.get_mut(axis), counts.get(axis));
+            let (Some(place), Some(count)) = (place, count) else {
+                return Err(wrong(format!("{axes:?} is no order of {rank} dimensions")));
+            };
+            *place = step;
+            step *= count;
+        }
+        let total = (index_bytes - index.extra as usize) / ENTRY;
+        let shape: Vec<usize> = axes.iter().map(|&axis| counts[axis] as usize).chain([2]).collect();
+        let places = places(&shape, &index.order)?;
+        let limit = (total as u64)
+            .saturating_mul(part as u64)
+            .saturating_add(index_bytes as u64)
+            .saturating_add(SLACK)
+            .min(isize::MAX as u64 / 4);
+        let room = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = if filters.is_empty() { room } else { room.saturating_mul(2) };
+        let room = if filters.is_empty() { room } else { room.min(usize::try_from(most).unwrap_or(usize::MAX)) };
+        let (at_start, big_endian) = (index.at_start, index.big_endian);
+        Ok(Self {
+            counts,
+            steps,
+            total,
+            at_start,
+            big_endian,
+            places,
+            filters: index.filters,
+            index_bytes,
+            around: filters,
+            room,
+            limit,
+        })
+    }
+
+    /// The number of a chunk in its shard, and the coordinates of that shard.
+    pub(crate) fn split(&self, index: &mut [u64]) -> usize {
+        let mut number = 0;
+        for ((at, count), step) in index.iter_mut().zip(&self.counts).zip(&self.steps) {
+            number += *at % count * step;
+            *at /= count;
+        }
+        // Less than `total`.
+        number as usize
+    }
+
+    /// Whether a shard can only be read as a whole.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        !self.around.is_empty()
+    }
+
+    /// An index from its stored bytes.
+    pub(crate) fn parse(&self, stored: &[u8]) -> Result<Index> {
+        let mut bytes = Vec::new();
+        let wrong = |found: usize, expected: usize| {
+            ErrorKind::Trunc.context(format!("the shard's index: {expected} bytes expected, {found} found"))
+        };
+        if stored.len() != self.index_bytes {
+            return Err(wrong(stored.len(), self.index_bytes));
+        }
+        let mut stored = stored;
+        let mut next = Vec::new();
+        for filter in self.filters.iter().rev() {
+            let room = stored.len();
+            fill_vec(&mut next, room, |out| filter.decode(stored, out)).map_err(|error| self.index_error(error))?;
+            std::mem::swap(&mut bytes, &mut next);
+            stored = &bytes;
+        }
+        let (words, rest) = stored.as_chunks::<8>();
+        if words.len() != self.total * 2 || !rest.is_empty() {
+            return Err(wrong(stored.len(), self.total * ENTRY));
+        }
+        let word = |at: usize| match self.big_endian {
+            true => u64::from_be_bytes(words[at]),
+            false => u64::from_le_bytes(words[at]),
+        };
+        let place = |number: usize| self.places.as_ref().map_or(number, |places| places[number]);
+        let entry = |at: usize| Entry { offset: word(place(2 * at)), len: word(place(2 * at + 1)) };
+        Ok(Index::new((0..self.total).map(entry).collect()))
+    }
+
+    /// Appends the stored bytes of an index to `out`.
+    pub(crate) fn render(&self, index: &Index, out: &mut Vec<u8>) -> Result<()> {
+        let mut bytes = vec![0; self.total * ENTRY];
+        let words = bytes.as_chunks_mut::<8>().0;
+        let numbers = index.entries().iter().flat_map(|entry| [entry.offset, entry.len]);
+        for (number, value) in numbers.enumerate() {
+            let place = self.places.as_ref().map_or(number, |places| places[number]);
+            if let Some(word) = words.get_mut(place) {
+                *word = if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
+            }
+        }
+        let mut next = Vec::new();
+        for filter in &self.filters {
+            let room = self.index_bytes;
+            fill_vec(&mut next, room, |out| filter.encode(&bytes, out)).map_err(|error| self.index_error(error))?;
+            std::mem::swap(&mut bytes, &mut next);
+        }
+        if bytes.len() != self.index_bytes {
+            return Err(ErrorKind::Filter.context(format!(
+                "the shard's index: {} bytes expected, its codecs make {}",
+                self.index_bytes,
+                bytes.len()
+            )));
+        }
+        out.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn index_error(&self, error: Error) -> Error {
+        error.at("the shard's index")
+    }
+
+    /// The index of a whole shard.
+    pub(crate) fn index_of(&self, shard: &[u8]) -> Result<Index> {
+        let start = if self.at_start { Some(0) } else { shard.len().checked_sub(self.index_bytes) };
+        let stored = start.and_then(|start| shard.get(start..start + self.index_bytes));
+        match stored {
+            Some(stored) => self.parse(stored),
+            None => Err(ErrorKind::Trunc.context(format!(
+                "a shard of {} bytes has no room for its index of {}",
+                shard.len(),
+                self.index_bytes
+            ))),
+        }
+    }
+
+    /// Undoes the filters around a shard, and lets `work` see it.
+    pub(crate) fn unwrap<R>(&self, stored: &[u8], work: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
+        let Some((last, others)) = self.around.split_last() else { return work(stored) };
+        let decode = |filter: &dyn Filter, from: &[u8], to: &mut Vec<u8>| {
+            let mut room = from.len().saturating_mul(4).clamp(1 << 16, self.room.max(1 << 16));
+            loop {
+                match fill_vec(to, room, |out: &mut OutBuf<'_>| filter.decode(from, out)) {
+                    Err(error) if error.kind() == ErrorKind::Filter && room < self.room => {
+                        room = room.saturating_mul(2).min(self.room);
+                        let _ = error;
+                    }
+                    result => return result.map_err(|error| error.at("what is around the shard")),
+                }
+            }
+        };
+        let (mut bytes, mut next) = (Vec::new(), Vec::new());
+        decode(&**last, stored, &mut bytes)?;
+        for filter in others.iter().rev() {
+            decode(&**filter, &bytes, &mut next)?;
+            std::mem::swap(&mut bytes, &mut next);
+        }
+        work(&bytes)
+    }
+
+    /// Applies the filters around a shard.
+    pub(crate) fn wrap(&self, shard: &mut Vec<u8>) -> Result<()> {
+        let mut next = Vec::new();
+        for filter in &self.around {
+            crate::plan::encode_one(&**filter, shard, &mut next)
+                .map_err(|error| error.at("what is around the shard"))?;
+            std::mem::swap(shard, &mut next);
+        }
+        Ok(())
+    }
+}
+
+/// Where each number of an index stands in storage: its dimensions are those of `shape`, stored in `order`. `None`:
+/// where it is.
+fn places(shape: &[usize], order: &Order) -> Result<Option<Box<[usize]>>> {
+    if *order == Order::C {
+        return Ok(None);
+    }
+    let axes = order.axes(shape.len());
+    let mut steps = vec![0; shape.len()];
+    let mut step = 1;
+    for &axis in axes.iter().rev() {
+        let (Some(place), Some(&len)) = (steps.get_mut(axis), shape.get(axis)) else {
+            return Err(ErrorKind::BadChunk.context(format!("{axes:?} is no order of an index of {shape:?}")));
+        };
+        *place = step;
+        step *= len;
+    }
+    let place = |number: usize| {
+        let (mut rest, mut place) = (number, 0);
+        for (len, step) in shape.iter().zip(&steps).rev() {
+            place += rest % len * step;
+            rest /= len;
+        }
+        place
+    };
+    Ok(Some((0..step).map(place).collect()))
+}
