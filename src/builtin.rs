@@ -24,6 +24,8 @@ static MAPS: &[&dyn MapFactory] = &[
     &zmap_zip::ZipMaps,
     #[cfg(feature = "http")]
     &zmap_http::MAPS,
+    #[cfg(feature = "s3")]
+    &zmap_s3::S3Maps,
 ];
 
 /// First bytes of formats that this build may lack.
@@ -67,7 +69,7 @@ static KNOWN: &[Known] = &[
     Known::new(PluginKind::Map, "file", "file"),
     Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
     Known { magic: first_bytes::ZIP, ..Known::new(PluginKind::Map, "zip", "zip") },
-    Known { aliases: &["gs3"], ..Known::later(PluginKind::Map, "s3", "s3") },
+    Known { aliases: &["gs3"], ..Known::new(PluginKind::Map, "s3", "s3") },
     Known { aliases: &["https"], ..Known::new(PluginKind::Map, "http", "http") },
     Known { hdf5_id: Some(1), aliases: &["zlib", "gzip"], ..Known::new(PluginKind::Filter, "deflate", "deflate") },
     Known { hdf5_id: Some(2), ..Known::new(PluginKind::Filter, "shuffle", "shuffle") },

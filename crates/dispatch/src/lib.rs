@@ -29,6 +29,7 @@ mod options;
 #[allow(unsafe_code)]
 mod outbuf;
 mod pool;
+mod rc;
 mod registry;
 pub mod settings;
 #[allow(unsafe_code)]
@@ -59,7 +60,8 @@ pub use nc_dispatch::{
 };
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
-pub use pool::{is_pooled, pull_apart, pull_parallel};
+pub use pool::{Hands, hand_over, is_pooled, pull_apart, pull_parallel};
+pub use rc::Rc;
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };

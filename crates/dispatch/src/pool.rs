@@ -1,7 +1,13 @@
-//! [`pull_parallel`] and [`pull_apart`]: where the threads of a batch come from.
+//! [`pull_parallel`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from.
 //!
 //! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
 //! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
+
+#[cfg(feature = "parallel")]
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+#[cfg(feature = "parallel")]
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs `work` on up to `threads` threads at once and returns when all of them are done.
 ///
@@ -43,6 +49,83 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     work();
 }
 
+/// Runs `serve` on the calling thread, with [`Hands`] to give work to; returns when `serve` is done and all of that work is.
+///
+/// For who waits for something else, a network say, and wants done by others what comes of it. At most `threads` of the
+/// pool work at once. With one thread, in the pool itself, whose threads may all be waiting so, or without the feature
+/// `parallel`, work is done where it is given.
+pub fn hand_over<'s, R>(threads: usize, serve: impl FnOnce(&Hands<'_, 's>) -> R) -> R {
+    #[cfg(feature = "parallel")]
+    if threads > 1 && !is_pooled() {
+        return rayon::in_place_scope(|scope| {
+            serve(&Hands { scope: Some(scope), threads, waiting: Arc::default(), work: PhantomData })
+        });
+    }
+    let _ = threads;
+    serve(&Hands {
+        #[cfg(feature = "parallel")]
+        scope: None,
+        #[cfg(feature = "parallel")]
+        threads: 1,
+        #[cfg(feature = "parallel")]
+        waiting: Arc::default(),
+        work: PhantomData,
+    })
+}
+
+/// Something to do once.
+type Work<'s> = Box<dyn FnOnce() + Send + 's>;
+
+/// Work that nobody has begun, and how many are at it.
+#[cfg(feature = "parallel")]
+type Waiting<'s> = Mutex<(VecDeque<Work<'s>>, usize)>;
+
+/// Who takes work in [`hand_over`].
+pub struct Hands<'a, 's> {
+    #[cfg(feature = "parallel")]
+    scope: Option<&'a rayon::Scope<'s>>,
+    #[cfg(feature = "parallel")]
+    threads: usize,
+    #[cfg(feature = "parallel")]
+    waiting: Arc<Waiting<'s>>,
+    work: PhantomData<(&'a (), Work<'s>)>,
+}
+
+impl<'s> Hands<'_, 's> {
+    /// Has `work` done, some time before [`hand_over`] returns.
+    pub fn run(&self, work: impl FnOnce() + Send + 's) {
+        #[cfg(feature = "parallel")]
+        if let Some(scope) = self.scope {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.0.push_back(Box::new(work));
+            if waiting.1 < self.threads {
+                waiting.1 += 1;
+                let waiting = Arc::clone(&self.waiting);
+                scope.spawn(move |_| work_off(&waiting));
+            }
+            return;
+        }
+        work();
+    }
+}
+
+#[cfg(feature = "parallel")]
+fn work_off(waiting: &Waiting<'_>) {
+    loop {
+        let work = {
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            match waiting.0.pop_front() {
+                Some(work) => work,
+                None => {
+                    waiting.1 -= 1;
+                    return;
+                }
+            }
+        };
+        work();
+    }
+}
+
 /// Whether the calling thread belongs to a pool: another task, begun on any thread, may be waiting for one that comes after
 /// this, so it should not wait for others long.
 pub fn is_pooled() -> bool {
@@ -71,6 +154,37 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn handed_work_is_all_done_and_by_no_more_than_asked_for() {
+        for threads in [0, 1, 2, 5] {
+            let (done, at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = || {
+                most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::yield_now();
+                at_once.fetch_sub(1, Ordering::SeqCst);
+                done.fetch_add(1, Ordering::SeqCst);
+            };
+            hand_over(threads, |hands| (0..300).for_each(|_| hands.run(work)));
+            assert_eq!(done.into_inner(), 300);
+            assert!(most.into_inner() <= threads.max(1));
+        }
+    }
+
+    /// One that waits in the pool for what only the pool can do would wait for ever.
+    #[test]
+    #[cfg(feature = "parallel")]
+    fn in_the_pool_work_is_done_at_once() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| {
+            hand_over(8, |hands| {
+                let done = Arc::new(AtomicUsize::new(0));
+                let count = Arc::clone(&done);
+                hands.run(move || count.store(1, Ordering::SeqCst));
+                assert_eq!(done.load(Ordering::SeqCst), 1);
+            });
+        });
+    }
 
     #[test]
     fn who_waits_works_too() {

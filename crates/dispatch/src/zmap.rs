@@ -210,7 +210,9 @@ pub trait WriteJob: Sync {
 /// * a write replaces the whole object or leaves the old one: no reader ever sees a part of it;
 /// * only the storage's own "no such key" is absence (`Ok(None)`, `Ok(false)`); every other failure is an error
 ///   that names the key;
-/// * an object's key is never a prefix of another object's key, and a key that is only a prefix holds no object;
+/// * an object's key is never a prefix of another object's key, and a key that is only a prefix holds no object (where
+///   each operation is a request, [`MapCaps::remote`], a map does not ask for this alone: there a key that is only a
+///   prefix is one without an object, and to keep keys apart is the caller's part);
 /// * nothing outside the dataset is ever touched.
 pub trait ZMap: Send + Sync + fmt::Debug {
     /// What this map can do.

@@ -120,6 +120,9 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
     for deep in ["p/q/r", "p/q/s", "t/u"] {
         ok("write", map.write(&key(deep)?, b"1"))?;
     }
+    if map.caps().remote {
+        return remote_prefixes(map);
+    }
     let (empty, object) = (&[ErrorKind::Empty], &[ErrorKind::Object]);
     for prefix in ["p", "p/q", "t", ""] {
         let prefix = key(prefix)?;
@@ -154,6 +157,26 @@ fn prefixes(map: &dyn ZMap) -> Outcome {
             same(format!("delete of {below:?} below an object"), false, ok("delete", map.delete(&below))?)?;
         }
     }
+    for deep in ["p/q/r", "p/q/s", "t/u"] {
+        holds_value(map, &key(deep)?, b"1")?;
+    }
+    Ok(())
+}
+
+/// Where asking would be a request of its own, a prefix may be told from an absent key, and need not.
+fn remote_prefixes(map: &dyn ZMap) -> Outcome {
+    for prefix in ["p", "p/q", "t", "", "t/u/v", "p/q/r/s"] {
+        let prefix = key(prefix)?;
+        same(format!("exists of the prefix {prefix:?}"), false, ok("exists", map.exists(&prefix))?)?;
+        match map.read(&prefix, ByteRange::ALL, &mut Vec::new()) {
+            Err(error) if error.kind() == ErrorKind::Empty => {}
+            found => same(format!("read of the prefix {prefix:?}"), false, ok("read", found)?)?,
+        }
+        if map.caps().delete {
+            same(format!("delete of the prefix {prefix:?}"), false, ok("delete", map.delete(&prefix))?)?;
+        }
+    }
+    fails("write of the root", &[ErrorKind::Object], map.write(&Key::root(), b"x"))?;
     for deep in ["p/q/r", "p/q/s", "t/u"] {
         holds_value(map, &key(deep)?, b"1")?;
     }

@@ -231,6 +231,18 @@ fn within(key: &Key, len: u64, limit: usize) -> Result<()> {
 }
 
 impl ReadTicket<'_> {
+    /// The ranges of a ticket that wants several, in order and checked against its limit; those without bytes are left
+    /// out. `None` for [`Ranges::All`], [`Ranges::One`] and [`Ranges::Last`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] naming key and limit for more bytes than that, `NC_EINVAL` for ranges beyond 64 bits.
+    pub fn parts(&self, key: &Key) -> Result<Option<Vec<ByteRange>>> {
+        match &self.ranges {
+            Ranges::All | Ranges::One(_) | Ranges::Last(_) => Ok(None),
+            ranges => wanted(key, ranges, self).map(Some),
+        }
+    }
+
     /// Checks that `len` bytes of the object at `key` are within the ticket's limit.
     ///
     /// # Errors

@@ -1,0 +1,398 @@
+//! [`Access`]: everything that is settled before the first request: place, region, endpoint, credentials, patience.
+//!
+//! Each is looked for in the URL's fragment, the rc files, the active profile and the environment, in this order; the
+//! first that says something counts. Nothing is sent.
+//!
+//! Source: netCDF-C's order for region and profile; Amazon's names of variables and members.
+
+use std::fmt;
+use std::time::Duration;
+
+use dispatch::Rc;
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+use crate::place::{Host, Place, percent_decoded};
+use crate::profiles::Profiles;
+use crate::secret::{Credentials, Secret};
+
+/// The environment, by the names of its variables.
+pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
+
+/// How long and how often it is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For one operation with all its tries; large objects get a second more for each 128 KiB. Default 2 minutes.
+    pub deadline: Duration,
+    /// A connection, an answer, or the next piece of one that takes longer counts as failed. Default 20 seconds.
+    pub stall: Duration,
+    /// Tries of one request. Default 8.
+    pub tries: u32,
+    /// The pause before the second try is at most this long, and each further one up to twice as long. Default 50 ms.
+    pub pause: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(120),
+            stall: Duration::from_secs(20),
+            tries: 8,
+            pause: Duration::from_millis(50),
+        }
+    }
+}
+
+/// How a dataset in S3 is reached.
+#[derive(Clone)]
+pub struct Access {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) region: String,
+    /// `None`: Amazon's own for the region.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) credentials: Credentials,
+    /// The URL, for messages.
+    pub(crate) shown: String,
+    pub(crate) connect: Option<Duration>,
+    /// How long and how often it is tried.
+    pub patience: Patience,
+    /// Requests in flight at once. Default 64.
+    pub in_flight: usize,
+    /// Bytes in flight and not yet decoded, or encoded and not yet sent, before another object is begun. Default 256 MiB.
+    pub memory: usize,
+    /// Objects of more bytes are sent in parts. Default, and most that can be sent at once: 5 GiB.
+    pub multipart_above: u64,
+    /// Bytes of a part. Default 64 MiB; larger for what would be more than 10,000 parts.
+    pub part: u64,
+    /// Who runs the requests; default: a small runtime of the process's own.
+    pub runtime: Option<tokio::runtime::Handle>,
+}
+
+impl Access {
+    /// What `target`, the rc files, the profiles and the environment of the process say.
+    ///
+    /// # Errors
+    /// `NC_EURL` for a URL that names no bucket; `NC_EAUTH` for a profile that is not there or says half; `NC_ERCFILE` and
+    /// `NC_ES3` for files that cannot be read.
+    pub fn of(target: &Target) -> Result<Self> {
+        Self::with_variables(target, &|name| std::env::var(name).ok())
+    }
+
+    /// As [`Access::of`], with another environment.
+    ///
+    /// # Errors
+    /// As [`Access::of`].
+    pub fn with_variables(target: &Target, variables: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        let variables = |name: &str| variables(name).filter(|value| !value.is_empty());
+        let rc = Rc::load(&variables)?;
+        let profiles = Profiles::load(&variables)?;
+        let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
+        let said = |key: &str| rc.get(key, &at).map(str::to_owned).filter(|value| !value.is_empty());
+        let fragment = |key: &str| target.get(key).map(str::to_owned).filter(|value| !value.is_empty());
+
+        let asked = fragment("aws.profile").or_else(|| said("AWS.PROFILE"));
+        if let Some(name) = asked.as_deref().filter(|name| *name != "no" && !profiles.has(name)) {
+            return Err(ErrorKind::Auth.context(format!("{target}: there is no profile {name:?}")));
+        }
+        let of_environment = || variables("AWS_PROFILE").filter(|name| profiles.has(name));
+        let named = asked.or_else(of_environment);
+        let profile = named.clone().unwrap_or_else(|| "default".to_owned());
+
+        let of_fragment = fragment("endpoint");
+        let configured = of_fragment
+            .clone()
+            .or_else(|| said("AWS.ENDPOINT"))
+            .or_else(|| profiles.get(&profile, "endpoint_url").map(str::to_owned))
+            .or_else(|| variables("AWS_ENDPOINT_URL_S3"))
+            .or_else(|| variables("AWS_ENDPOINT_URL"));
+        let configured = configured.map(|text| endpoint(target, &text)).transpose()?;
+        let place = Place::of(target, configured.is_some())?;
+        let endpoint = match (&place.host, configured) {
+            (_, Some(endpoint)) if of_fragment.is_some() => Some(endpoint),
+            // The same host, of which the configuration knows by which protocol.
+            (Host::Endpoint(own), Some(endpoint)) if host_of(own) == host_of(&endpoint) => Some(endpoint),
+            (Host::Endpoint(own), _) => Some(own.clone()),
+            (Host::Google, _) => Some("https://storage.googleapis.com".to_owned()),
+            (Host::Amazon, configured) => configured.filter(|_| !names_amazon(target)),
+        };
+        let region = fragment("aws.region")
+            .or_else(|| place.region.clone())
+            .or_else(|| said("AWS.REGION"))
+            .or_else(|| profiles.get(&profile, "region").map(str::to_owned))
+            .or_else(|| variables("AWS_REGION"))
+            .or_else(|| variables("AWS_DEFAULT_REGION"))
+            .unwrap_or_else(|| "us-east-1".to_owned());
+        if !region.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
+            return Err(ErrorKind::Url.context(format!("{target}: {region:?} is not the name of a region")));
+        }
+        let credentials = match user_info(target)? {
+            Some(keys) => keys,
+            None => credentials(target, named.as_deref(), &profiles, &said, &variables)?,
+        };
+        let mut patience = Patience::default();
+        if let Some(seconds) = seconds(&said, "HTTP.TIMEOUT")? {
+            patience.deadline = seconds;
+            patience.stall = patience.stall.min(seconds);
+        }
+        Ok(Self {
+            bucket: place.bucket,
+            key: place.key,
+            region,
+            endpoint,
+            credentials,
+            shown: url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
+            connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
+            patience,
+            in_flight: 64,
+            memory: 256 << 20,
+            multipart_above: 5 << 30,
+            part: 64 << 20,
+            runtime: None,
+        })
+    }
+}
+
+/// Without credentials.
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = match &self.credentials {
+            Credentials::Anonymous => "anonymous",
+            Credentials::Keys { .. } => "keys (not shown)",
+            Credentials::Profile(_) => "profile",
+            Credentials::WebIdentity => "web identity",
+            Credentials::Container => "container",
+        };
+        f.debug_struct("Access")
+            .field("bucket", &self.bucket)
+            .field("key", &self.key)
+            .field("region", &self.region)
+            .field("endpoint", &self.endpoint)
+            .field("credentials", &who)
+            .field("patience", &self.patience)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who signs, where the URL does not say it.
+fn credentials(
+    target: &Target,
+    named: Option<&str>,
+    profiles: &Profiles,
+    said: &dyn Fn(&str) -> Option<String>,
+    variables: &Variables<'_>,
+) -> Result<Credentials> {
+    let pair = |id: Option<String>, secret: Option<String>, token: Option<String>, what: &str| match (id, secret) {
+        (Some(id), Some(secret)) => Ok(Some(Credentials::Keys {
+            id: Secret::new(id),
+            secret: Secret::new(secret),
+            token: token.map(Secret::new),
+        })),
+        (None, None) => Ok(None),
+        _ => Err(ErrorKind::Auth.context(format!("{target}: only one of key id and secret key in {what}"))),
+    };
+    match named {
+        Some("no") => return Ok(Credentials::Anonymous),
+        Some(name) => {
+            if let Some(found) = profiles.credentials(name).map_err(|error| error.at(target))? {
+                return Ok(found);
+            }
+        }
+        None => {}
+    }
+    let (id, secret) = (said("AWS.ACCESS_KEY_ID"), said("AWS.SECRET_ACCESS_KEY"));
+    if let Some(found) = pair(id, secret, said("AWS.SESSION_TOKEN"), "the rc files")? {
+        return Ok(found);
+    }
+    let (id, secret) = (variables("AWS_ACCESS_KEY_ID"), variables("AWS_SECRET_ACCESS_KEY"));
+    if let Some(found) = pair(id, secret, variables("AWS_SESSION_TOKEN"), "the environment")? {
+        return Ok(found);
+    }
+    if let Some(found) = profiles.credentials("default").map_err(|error| error.at(target))? {
+        return Ok(found);
+    }
+    if variables("AWS_WEB_IDENTITY_TOKEN_FILE").is_some() && variables("AWS_ROLE_ARN").is_some() {
+        return Ok(Credentials::WebIdentity);
+    }
+    let container = ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"];
+    if container.iter().any(|name| variables(name).is_some()) {
+        return Ok(Credentials::Container);
+    }
+    Ok(Credentials::Anonymous)
+}
+
+/// Keys that stand in the URL: `id:secret@`.
+fn user_info(target: &Target) -> Result<Option<Credentials>> {
+    let Some(text) = &target.user_info else { return Ok(None) };
+    let bad = || ErrorKind::Url.context(format!("{target}: before the host stands no pair of key id and secret key"));
+    let (id, secret) = text.split_once(':').ok_or_else(bad)?;
+    let decoded = |text: &str| percent_decoded(text).filter(|text| !text.is_empty()).map(Secret::new).ok_or_else(bad);
+    Ok(Some(Credentials::Keys { id: decoded(id)?, secret: decoded(secret)?, token: None }))
+}
+
+/// An endpoint that was configured: scheme and host, perhaps with a path. A host alone is reached by https.
+fn endpoint(target: &Target, text: &str) -> Result<String> {
+    // What stands there is not repeated: it may be a secret.
+    let bad =
+        || ErrorKind::Url.context(format!("{target}: the endpoint configured is no http: or https: URL of a host"));
+    let text = text.trim().trim_end_matches('/');
+    let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
+    let scheme = scheme.to_ascii_lowercase();
+    let fits = !rest.is_empty() && !rest.contains(['@', '?', '#', ' ', '\\']) && !rest.starts_with('/');
+    match scheme.as_str() {
+        "http" | "https" if fits => {
+            url_infer::parse(&format!("{scheme}://{rest}#mode=s3")).map_err(|_| bad())?;
+            Ok(format!("{scheme}://{rest}"))
+        }
+        _ => Err(bad()),
+    }
+}
+
+fn host_of(endpoint: &str) -> String {
+    let rest = endpoint.split_once("://").map_or(endpoint, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Whether the URL itself names a host of Amazon's.
+fn names_amazon(target: &Target) -> bool {
+    let host = target.host.as_deref().unwrap_or_default().to_ascii_lowercase();
+    host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn")
+}
+
+fn seconds(said: &dyn Fn(&str) -> Option<String>, key: &str) -> Result<Option<Duration>> {
+    let Some(text) = said(key) else { return Ok(None) };
+    match text.parse::<u32>() {
+        // Zero is curl's word for no limit.
+        Ok(0) => Ok(None),
+        Ok(seconds) => Ok(Some(Duration::from_secs(seconds.into()))),
+        Err(_) => Err(ErrorKind::RcFile.context(format!("{key} is not a number of seconds"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(url: &str, variables: &[(&str, &str)]) -> Result<Access> {
+        let target = url_infer::parse(url).unwrap();
+        Access::with_variables(&target, &|name| {
+            let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            found.or_else(|| (name == "NCRCENV_IGNORE").then(|| "1".to_owned()))
+        })
+    }
+
+    fn keys(id: &str, secret: &str, token: Option<&str>) -> Credentials {
+        Credentials::Keys { id: Secret::new(id), secret: Secret::new(secret), token: token.map(Secret::new) }
+    }
+
+    #[test]
+    fn what_counts_before_what() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let config = file(
+            "config",
+            "[default]\nregion=r-default\naws_access_key_id=d\naws_secret_access_key=ds\n[profile p]\nregion=r-p\n\
+             endpoint_url=http://p.example:1\naws_access_key_id=p\naws_secret_access_key=ps\naws_session_token=pt\n\
+             [profile bare]\n",
+        );
+        let none = file("none", "");
+        let rc =
+            file("rc", "AWS.PROFILE=p\nAWS.REGION=r-rc\n[h.example]AWS.REGION=r-h\nAWS.ENDPOINT=http://rc.example\n");
+        let base = [("AWS_CONFIG_FILE", config.as_str()), ("AWS_SHARED_CREDENTIALS_FILE", none.as_str())];
+        let with = |more: &[(&'static str, &'static str)]| [&base[..], more].concat();
+        let env = [("AWS_ACCESS_KEY_ID", "e"), ("AWS_SECRET_ACCESS_KEY", "es"), ("AWS_SESSION_TOKEN", "et")];
+        let http = |host: &str| Some(format!("http://{host}"));
+        type Row<'r> = (&'r str, Vec<(&'r str, &'r str)>, &'r str, Option<String>, Credentials);
+        let table: Vec<Row<'_>> = vec![
+            ("s3://b/k", vec![("AWS_CONFIG_FILE", &none), base[1]], "us-east-1", None, Credentials::Anonymous),
+            ("s3://b/k", with(&[]), "r-default", None, keys("d", "ds", None)),
+            ("s3://b/k", with(&env), "r-default", None, keys("e", "es", Some("et"))),
+            ("s3://b/k", with(&[("AWS_REGION", "r-e")]), "r-default", None, keys("d", "ds", None)),
+            ("s3://b/k#aws.profile=bare", with(&[("AWS_REGION", "r-e")]), "r-e", None, keys("d", "ds", None)),
+            ("s3://b/k#aws.profile=bare", with(&[("AWS_DEFAULT_REGION", "r-f")]), "r-f", None, keys("d", "ds", None)),
+            ("s3://b/k#aws.profile=no", with(&env), "us-east-1", None, Credentials::Anonymous),
+            ("s3://b/k#aws.profile=p", with(&env), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
+            ("s3://b/k", with(&[("AWS_PROFILE", "p")]), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
+            ("s3://b/k", with(&[("AWS_PROFILE", "absent")]), "r-default", None, keys("d", "ds", None)),
+            (
+                "s3://b/k#aws.region=r-u&endpoint=http://u.example",
+                with(&[]),
+                "r-u",
+                http("u.example"),
+                keys("d", "ds", None),
+            ),
+            (
+                "s3://b/k",
+                with(&[("AWS_ENDPOINT_URL", "http://e.example/")]),
+                "r-default",
+                http("e.example"),
+                keys("d", "ds", None),
+            ),
+            (
+                "s3://e.example:9/b/k",
+                with(&[("AWS_ENDPOINT_URL", "http://e.example:9")]),
+                "r-default",
+                http("e.example:9"),
+                keys("d", "ds", None),
+            ),
+            (
+                "https://b.s3.us-west-2.amazonaws.com/k",
+                with(&[("AWS_ENDPOINT_URL", "http://e.example")]),
+                "us-west-2",
+                None,
+                keys("d", "ds", None),
+            ),
+            ("s3://u:s%2Fs@b/k", with(&env), "r-default", None, keys("u", "s/s", None)),
+        ];
+        for (url, variables, region, endpoint, credentials) in table {
+            let found = access(url, &variables).unwrap();
+            assert_eq!((found.region.as_str(), &found.endpoint), (region, &endpoint), "{url} {variables:?}");
+            assert_eq!(found.credentials, credentials, "{url} {variables:?}");
+        }
+        // The rc file, where it is not ignored.
+        let target = url_infer::parse("s3://b/k").unwrap();
+        let variables = [&base[..], &[("NCRCENV_RC", rc.as_str())]].concat();
+        let lookup = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let found = Access::with_variables(&target, &lookup).unwrap();
+        assert_eq!((found.region.as_str(), found.endpoint), ("r-rc", http("rc.example")));
+        let target = url_infer::parse("https://h.example/b/k#mode=s3").unwrap();
+        let found = Access::with_variables(&target, &lookup).unwrap();
+        assert_eq!((found.region.as_str(), found.endpoint.as_deref()), ("r-h", Some("https://h.example")));
+    }
+
+    #[test]
+    fn half_a_pair_and_profiles_that_are_not_there() {
+        for (url, variables) in
+            [("s3://b/k#aws.profile=absent", &[][..]), ("s3://b/k", &[("AWS_SECRET_ACCESS_KEY", "hush")][..])]
+        {
+            let error = access(url, variables).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Auth, "{error}");
+            assert!(!error.to_string().contains("hush"), "{error}");
+        }
+        for url in [
+            "s3://hush@b/k",
+            "s3://b/k#endpoint=ftp://hush",
+            "s3://b/k#endpoint=http://hush@h",
+            "s3://b/k#endpoint=http://",
+            "s3://b/k#aws.region=hu/sh",
+        ] {
+            let error = access(url, &[]).unwrap_err();
+            assert!(error.kind() == ErrorKind::Url && !error.to_string().contains("hush"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_shows_what_is_secret() {
+        let found = access(
+            "s3://hush1:hush2@b/k#endpoint=http://e.example",
+            &[("AWS_ACCESS_KEY_ID", "hush3"), ("AWS_SECRET_ACCESS_KEY", "hush4"), ("AWS_SESSION_TOKEN", "hush5")],
+        );
+        let text = format!("{found:?}{:#?}{:?}", found, found.as_ref().unwrap().credentials);
+        assert!(!text.contains("hush") && text.contains("e.example"), "{text}");
+    }
+}

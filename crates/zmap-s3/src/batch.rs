@@ -1,0 +1,494 @@
+//! Many objects at once: requests in flight on the runtime, decoding and encoding on the pool, this thread in between.
+//!
+//! What is in flight or waits to be decoded is bounded, by number and by bytes. Network threads only move bytes; what came
+//! is handed to the pool (`dispatch::hand_over`), and the next request is begun when a body is done with.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dispatch::{
+    ByteRange, Coalesced, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
+    Written, ZMap as _, coalesce, hand_over,
+};
+use model::{Error, ErrorKind, Result};
+
+use crate::failure::Failure;
+use crate::get::{Found, Missed, Want};
+use crate::map::{S3Map, only_of, too_long};
+use crate::put::{Only, Put};
+use crate::remote::Remote;
+use crate::runtime::{self, Queue};
+
+/// Ranges of one object that lie nearer are fetched together: in the time of one more request so much more comes.
+const GAP: u64 = 512 << 10;
+/// What is fetched together is at most so long, unless one range is longer.
+const STRETCH: u64 = 8 << 20;
+/// What is counted for an object of which nothing is known.
+const GUESS: usize = 4096;
+
+/// What came of one object: of a stretch each, or that there is none.
+type Came = Result<Option<Vec<Found>>>;
+
+enum Event {
+    Came(usize, Came),
+    /// It was decoded.
+    Done(usize),
+    /// It was encoded, or could not be.
+    Encoded(usize, WriteTicket, Key, Result<Bytes>),
+    Stored(usize, Result<Put>),
+}
+
+/// Events of a batch; `None`: the runtime is gone.
+type Events = Queue<Option<Event>>;
+
+/// Says that a piece of work is over, also when it panicked.
+struct Over<'q>(&'q Events, usize);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.push(Some(Event::Done(self.1)));
+    }
+}
+
+/// How much is on its way.
+struct Load {
+    number: usize,
+    bytes: usize,
+}
+
+impl Load {
+    fn has_room(&self, remote: &Remote) -> bool {
+        self.number == 0 || self.number < remote.access.in_flight && self.bytes < remote.access.memory
+    }
+
+    fn add(&mut self, bytes: usize) {
+        self.number += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.number = self.number.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+/// A ticket whose bytes are on their way.
+struct Under<'j> {
+    ticket: ReadTicket<'j>,
+    key: Key,
+    plan: Plan,
+    cost: usize,
+}
+
+/// What is asked for one ticket.
+#[derive(Debug, Clone)]
+struct Plan {
+    wants: Vec<Want>,
+    limit: u64,
+    /// Where the ranges asked for lie in what comes, if there are several.
+    parts: Option<(Vec<ByteRange>, Coalesced)>,
+    /// Nothing is wanted but whether there is an object.
+    nothing: bool,
+    /// Its version is wanted too.
+    versioned: bool,
+}
+
+pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
+    let events = Arc::new(Events::default());
+    let gone = hand_over(job.threads(), |hands| {
+        let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
+        let (mut load, mut more, mut key) = (Load { number: 0, bytes: 0 }, true, Key::root());
+        loop {
+            while more && load.has_room(&map.remote) {
+                let Some(ticket) = job.next(&mut key) else {
+                    more = false;
+                    break;
+                };
+                let plan = match plan(map, &key, &ticket) {
+                    Ok(Some(plan)) => plan,
+                    Ok(None) => {
+                        job.done(ticket, Ok(None));
+                        continue;
+                    }
+                    Err(error) => {
+                        job.done(ticket, Err(error));
+                        continue;
+                    }
+                };
+                let place = free.pop().unwrap_or_else(|| {
+                    under.push(None);
+                    under.len() - 1
+                });
+                let cost = ticket.hint.min(ticket.limit).max(GUESS);
+                load.add(cost);
+                begin(&map.remote, &events, place, &key, &plan);
+                under[place] = Some(Under { ticket, key: key.clone(), plan, cost });
+            }
+            if load.number == 0 {
+                return Vec::new();
+            }
+            match events.pop() {
+                Some(Event::Came(place, came)) => {
+                    let Some(Under { ticket, key, plan, cost }) = under[place].take() else { continue };
+                    free.push(place);
+                    let events = Arc::clone(&events);
+                    hands.run(move || {
+                        let _over = Over(&events, cost);
+                        deliver(map, job, ticket, &key, &plan, came);
+                    });
+                }
+                Some(Event::Done(cost)) => load.take(cost),
+                Some(_) => {}
+                None => return under.into_iter().flatten().collect(),
+            }
+        }
+    });
+    for lost in gone {
+        let what = map.remote.what("read", &map.remote.object(&lost.key));
+        job.done(lost.ticket, Err(ErrorKind::S3.context(format!("{what}: the runtime ended"))));
+    }
+}
+
+/// What to ask for; `None`: nothing can be there.
+fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>> {
+    if key.is_root() {
+        return Ok(None);
+    }
+    map.check_key(key)?;
+    let versioned = ticket.versioned;
+    let plain = |want, limit| Ok(Some(Plan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
+    let most = ticket.limit as u64;
+    let presence = || Ok(Some(Plan { wants: vec![Want::Span(0, 1)], limit: 1, parts: None, nothing: true, versioned }));
+    match &ticket.ranges {
+        Ranges::All => plain(Want::All, most),
+        Ranges::One(ByteRange { offset: 0, len: None }) => plain(Want::All, most),
+        Ranges::One(ByteRange { offset, len: None }) => plain(Want::From(*offset), most),
+        Ranges::One(ByteRange { len: Some(0), .. }) | Ranges::Last(0) => presence(),
+        // Beyond the limit is an error only if there is so much.
+        Ranges::One(ByteRange { offset, len: Some(len) }) => {
+            plain(Want::Span(*offset, (*len).min(most.saturating_add(1))), most)
+        }
+        Ranges::Last(len) => {
+            ticket.check_len(key, *len)?;
+            plain(Want::Last(*len), most)
+        }
+        _ => {
+            let parts = ticket.parts(key)?.unwrap_or_default();
+            if parts.is_empty() {
+                return presence();
+            }
+            let together = coalesce(&parts, GAP, STRETCH.min(most)).map_err(|error| error.at(key))?;
+            let wants: Vec<Want> = together.stretches.iter().map(|&(start, len)| Want::Span(start, len)).collect();
+            Ok(Some(Plan { wants, limit: u64::MAX, parts: Some((parts, together)), nothing: false, versioned }))
+        }
+    }
+}
+
+/// Sends the requests of one ticket.
+fn begin(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, plan: &Plan) {
+    let (object, plan) = (remote.object(key), plan.clone());
+    let remote = Arc::clone(remote);
+    let handle = remote.handle.clone();
+    spawn(&handle, events, async move {
+        let came = fetch(&remote, &object, &plan).await;
+        Event::Came(place, came)
+    });
+}
+
+fn spawn(handle: &tokio::runtime::Handle, events: &Arc<Events>, work: impl Future<Output = Event> + Send + 'static) {
+    runtime::spawn(handle, events, work);
+}
+
+/// All stretches of one object, in one state of it.
+async fn fetch(remote: &Remote, object: &str, plan: &Plan) -> Came {
+    let limit = plan.limit;
+    let what = || remote.what("read", object);
+    let failed = |(failure, tries): (Failure, u32)| failure.into_error(&what(), tries);
+    for _ in 0..remote.access.patience.tries.max(1) {
+        let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
+        for want in &plan.wants {
+            match remote.get(object, *want, limit).await.map_err(failed)? {
+                Ok(piece) => found.push(piece),
+                Err(Missed::Absent) if found.is_empty() => return Ok(None),
+                Err(Missed::Absent) => {
+                    return Err(ErrorKind::Io.context(format!("{}: vanished while it was read", what())));
+                }
+                Err(Missed::TooLong(len)) => return Err(too_long(&what(), len, limit)),
+                Err(Missed::Failed(failure)) => return Err(failure.into_error(&what(), 1)),
+            }
+        }
+        // A range beyond the end brings no version: then the whole does, if it is wanted.
+        if plan.versioned && found.iter().all(|found| found.etag.is_empty()) {
+            match remote.get(object, Want::All, u64::MAX).await.map_err(failed)? {
+                Ok(whole) => found.iter_mut().for_each(|found| found.etag = Arc::clone(&whole.etag)),
+                Err(_) => continue,
+            }
+        }
+        // Parts of two states of an object are no object.
+        if found.windows(2).all(|pair| pair[0].etag == pair[1].etag) {
+            return Ok(Some(found));
+        }
+    }
+    Err(ErrorKind::Io.context(format!("{}: it changed again and again while it was read", what())))
+}
+
+/// Gives a ticket back with what came.
+fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key, plan: &Plan, came: Came) {
+    let found = match came {
+        Ok(Some(found)) => found,
+        Ok(None) => return job.done(ticket, Ok(None)),
+        Err(error) => return job.done(ticket, Err(error)),
+    };
+    if plan.nothing {
+        let version = version(map, key, &ticket, &found);
+        return job.done(ticket, Ok(Some((Value::Bytes(&[]), version))));
+    }
+    if let Some((parts, together)) = &plan.parts {
+        let bytes = put_together(map, key, parts, together, &found);
+        let version = version(map, key, &ticket, &found);
+        return match bytes {
+            Ok(bytes) => job.done(ticket, Ok(Some((Value::Bytes(&bytes), version)))),
+            Err(error) => job.done(ticket, Err(error)),
+        };
+    }
+    let Some(whole) = found.first() else {
+        let error = ErrorKind::Internal.context(format!("{key}: nothing was asked for"));
+        return job.done(ticket, Err(error));
+    };
+    if let Err(error) = ticket.check_len(key, whole.len) {
+        return job.done(ticket, Err(error));
+    }
+    let version = version(map, key, &ticket, &found);
+    let placed = matches!(ticket.ranges, Ranges::All | Ranges::One(ByteRange { len: None, .. }))
+        || matches!((&ticket.ranges, &ticket.into), (Ranges::One(ByteRange { len: Some(len), .. }), Some(into))
+            if *len == into.capacity() as u64);
+    if let Some(into) = ticket.into.as_mut().filter(|_| placed && version.is_none()) {
+        into.clear();
+        if whole.len > into.capacity() as u64 {
+            let error = too_long(&map.remote.what("read", &map.remote.object(key)), whole.len, into.capacity() as u64);
+            return job.done(ticket, Err(error));
+        }
+        let filled = whole.pieces.iter().try_for_each(|piece| into.put(piece));
+        return job.done(ticket, filled.map(|()| Some((Value::InPlace, None))));
+    }
+    match &whole.pieces[..] {
+        [] => job.done(ticket, Ok(Some((Value::Bytes(&[]), version)))),
+        [piece] => job.done(ticket, Ok(Some((Value::Bytes(piece), version)))),
+        pieces => job.done(ticket, Ok(Some((Value::Bytes(&pieces.concat()), version)))),
+    }
+}
+
+fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[Found]) -> Option<Version> {
+    let first = found.first().filter(|found| ticket.versioned && !found.etag.is_empty())?;
+    Some(map.version(key, &first.etag))
+}
+
+/// The ranges asked for, one after another; each must be there as a whole.
+fn put_together(map: &S3Map, key: &Key, parts: &[ByteRange], together: &Coalesced, found: &[Found]) -> Result<Vec<u8>> {
+    let stretches: Vec<Vec<u8>> = found.iter().map(|found| found.pieces.concat()).collect();
+    let mut bytes = Vec::new();
+    for (part, &(stretch, at)) in parts.iter().zip(&together.places) {
+        let len = part.len.unwrap_or(0);
+        let piece = stretches.get(stretch).and_then(|stretch| {
+            let at = usize::try_from(at).ok()?;
+            stretch.get(at..at.checked_add(usize::try_from(len).ok()?)?)
+        });
+        let piece = piece.ok_or_else(|| {
+            let total = found.first().map_or(0, |found| found.total);
+            let what = map.remote.what("read", &map.remote.object(key));
+            ErrorKind::Io.context(format!("{what}: bytes {} + {len} wanted, the object ends at {total}", part.offset))
+        })?;
+        bytes.extend_from_slice(piece);
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
+    let events = Arc::new(Events::default());
+    hand_over(job.threads(), |hands| {
+        let (mut under, mut free) = (Vec::<Option<(WriteTicket, Key, usize)>>::new(), Vec::new());
+        let (mut load, mut more, mut key) = (Load { number: 0, bytes: 0 }, true, Key::root());
+        loop {
+            while more && load.has_room(&map.remote) {
+                let Some(ticket) = job.next(&mut key) else {
+                    more = false;
+                    break;
+                };
+                let place = free.pop().unwrap_or_else(|| {
+                    under.push(None);
+                    under.len() - 1
+                });
+                load.add(GUESS);
+                let (key, events) = (key.clone(), Arc::clone(&events));
+                hands.run(move || {
+                    let mut over = Encoding { events: &events, what: Some((place, ticket, key)) };
+                    let bytes = over.what.as_ref().map(|(_, ticket, _)| encode(job, ticket.index));
+                    if let (Some((place, ticket, key)), Some(bytes)) = (over.what.take(), bytes) {
+                        events.push(Some(Event::Encoded(place, ticket, key, bytes)));
+                    }
+                });
+            }
+            if load.number == 0 {
+                return;
+            }
+            match events.pop() {
+                Some(Event::Encoded(place, ticket, key, bytes)) => {
+                    let ready = bytes.and_then(|bytes| {
+                        map.check_put(&key, bytes.len() as u64)?;
+                        Ok((bytes, only_of(map, &key, ticket.expect.as_ref())?))
+                    });
+                    match ready {
+                        Ok((bytes, only)) => {
+                            let cost = bytes.len();
+                            // The guess is now known.
+                            load.bytes = load.bytes.saturating_sub(GUESS).saturating_add(cost);
+                            send(&map.remote, &events, place, &key, bytes, only);
+                            under[place] = Some((ticket, key, cost));
+                        }
+                        Err(error) => {
+                            free.push(place);
+                            load.take(GUESS);
+                            job.done(ticket, Err(error));
+                        }
+                    }
+                }
+                Some(Event::Stored(place, stored)) => {
+                    let Some((ticket, key, cost)) = under[place].take() else { continue };
+                    free.push(place);
+                    load.take(cost);
+                    let outcome = stored.map(|stored| match stored {
+                        Put::Done(etag) => Written::Done(Some(map.version(&key, &etag))),
+                        Put::Lost => Written::Lost,
+                    });
+                    job.done(ticket, outcome);
+                }
+                Some(Event::Done(cost)) => load.take(cost),
+                Some(Event::Came(..)) => {}
+                None => {
+                    for (ticket, key, _) in under.into_iter().flatten() {
+                        let what = map.remote.what("write", &map.remote.object(&key));
+                        job.done(ticket, Err(ErrorKind::S3.context(format!("{what}: the runtime ended"))));
+                    }
+                    return;
+                }
+            }
+        }
+    });
+}
+
+/// A piece that is being encoded; should that panic, nobody waits for it.
+struct Encoding<'q> {
+    events: &'q Events,
+    what: Option<(usize, WriteTicket, Key)>,
+}
+
+impl Drop for Encoding<'_> {
+    fn drop(&mut self) {
+        if self.what.take().is_some() {
+            self.events.push(Some(Event::Done(GUESS)));
+        }
+    }
+}
+
+fn encode(job: &dyn WriteJob, index: usize) -> Result<Bytes> {
+    let mut scratch = Vec::new();
+    match job.value(index, &mut scratch)? {
+        Payload::Scratch => Ok(Bytes::from(scratch)),
+        Payload::Caller(bytes) => Ok(Bytes::copy_from_slice(bytes)),
+    }
+}
+
+fn send(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, bytes: Bytes, only: Only) {
+    let object = remote.object(key);
+    let remote = Arc::clone(remote);
+    let handle = remote.handle.clone();
+    spawn(&handle, events, async move {
+        let stored = remote.put(&object, bytes, &only).await;
+        let failed = |(failure, tries): (Failure, u32)| failure.into_error(&remote.what("write", &object), tries);
+        Event::Stored(place, stored.map_err(failed))
+    });
+}
+
+/// Does the same to each of many objects, many at once; the first failure is told when all are done.
+fn each<T: Send + 'static, W: Future<Output = Result<(), Error>> + Send + 'static>(
+    remote: &Arc<Remote>,
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(Arc<Remote>, T) -> W,
+) -> Result<()> {
+    let queue = Arc::new(Queue::default());
+    let (mut under, mut failure) = (0, None);
+    let mut items = items.into_iter().fuse();
+    loop {
+        while under < remote.access.in_flight.max(1)
+            && failure.is_none()
+            && let Some(item) = items.next()
+        {
+            under += 1;
+            runtime::spawn(&remote.handle, &queue, work(Arc::clone(remote), item));
+        }
+        if under == 0 {
+            return failure.map_or(Ok(()), Err);
+        }
+        under -= 1;
+        match queue.pop() {
+            Some(Ok(())) => {}
+            Some(Err(error)) => drop(failure.get_or_insert(error)),
+            None => drop(failure.get_or_insert(ErrorKind::S3.context("the runtime ended before its requests did"))),
+        }
+    }
+}
+
+/// Removes objects.
+pub(crate) fn delete(remote: &Arc<Remote>, keys: &[Key]) -> Result<()> {
+    let objects: Vec<String> = keys.iter().map(|key| remote.object(key)).collect();
+    each(remote, objects, |remote, object| async move {
+        let done = remote.delete(&object).await;
+        done.map_err(|(failure, tries)| failure.into_error(&remote.what("delete", &object), tries))
+    })
+}
+
+/// Moves what is at or below `from`: copies in the server, then removes.
+pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
+    let shown = &map.remote.access.shown;
+    if !map.caps().write {
+        return Err(ErrorKind::Perm.context(format!("{shown}: key {from}: opened for reading")));
+    }
+    if from.is_root() || to.is_root() {
+        return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: cannot be moved to {:?}", to.as_str())));
+    }
+    let taken = || ErrorKind::Object.context(format!("{shown}: key {to}: is taken"));
+    if from == to || to.below(from).is_some() || from.below(to).is_some() {
+        return Err(taken());
+    }
+    if !map.list(to)?.is_empty() {
+        return Err(taken());
+    }
+    let old = map.list(from)?;
+    if old.is_empty() {
+        return Ok(());
+    }
+    let mut above = to.parent();
+    while let Some(key) = above.filter(|key| !key.is_root()) {
+        if map.exists(&key)? {
+            return Err(taken());
+        }
+        above = key.parent();
+    }
+    let moved = |key: &Key| Key::new(&format!("{to}{}", &key.as_str()[from.as_str().len()..]));
+    let pairs: Vec<(Key, Key)> = old.iter().map(|key| Ok((key.clone(), moved(key)?))).collect::<Result<_>>()?;
+    for (_, new) in &pairs {
+        map.check_key(new)?;
+    }
+    let names = pairs.iter().map(|(old, new)| (map.remote.object(old), map.remote.object(new)));
+    let copied = each(&map.remote, names, |remote, (old, new)| async move {
+        let done = remote.copy(&old, &new).await;
+        done.map_err(|(failure, tries)| failure.into_error(&remote.what("copy", &old), tries))
+    });
+    if let Err(error) = copied {
+        let new: Vec<Key> = pairs.into_iter().map(|(_, new)| new).collect();
+        // What is left there is no worse than the failure, which is told.
+        drop(delete(&map.remote, &new));
+        return Err(error);
+    }
+    delete(&map.remote, &old)
+}

@@ -1,0 +1,64 @@
+//! [`S3Maps`]: opens, creates and deletes datasets in S3.
+
+use std::sync::Arc;
+
+use dispatch::{Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use model::{ErrorKind, Result};
+use url_infer::Target;
+
+use crate::{Access, S3Map};
+
+/// What the factory is called.
+pub static INFO: MapInfo =
+    MapInfo { name: "s3", schemes: &["s3", "gs3"], magic: &[], about: "objects in S3, or what speaks its protocol" };
+
+/// The factory of [`S3Map`]s: `s3:` and `gs3:`, Amazon's and Google's hosts, and any other with `mode=s3`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct S3Maps;
+
+fn open(target: &Target, writable: bool) -> Result<S3Map> {
+    S3Map::open(Access::of(target)?, writable)
+}
+
+impl MapFactory for S3Maps {
+    fn info(&self) -> &MapInfo {
+        &INFO
+    }
+
+    /// Nothing is asked: whether something is there its driver finds out by the first thing it reads.
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        Ok(Arc::new(open(request.target, request.writable)?))
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+        let (target, map) = (request.target, open(request.target, true)?);
+        if !map.is_empty()? {
+            if request.clobber == Clobber::Refuse {
+                return Err(ErrorKind::Object.context(format!("{target}: it exists and is not empty")));
+            }
+            let mut is_dataset = false;
+            for marker in request.markers {
+                is_dataset = is_dataset || map.exists(&Key::new(marker)?)?;
+            }
+            if !is_dataset {
+                return Err(ErrorKind::Object.context(format!(
+                    "{target}: it is not empty and not recognisably a dataset: it holds none of {}",
+                    request.markers.join(", ")
+                )));
+            }
+            // Should it fail half-way, what is left can be told for what it is.
+            map.clear(request.markers)?;
+        }
+        Ok(Arc::new(map))
+    }
+
+    fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
+        let map = open(request.target, true)?;
+        if map.is_empty()? {
+            return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", request.target)));
+        }
+        map.clear(&request.registry.markers())
+    }
+}
+
+dispatch::inventory::submit! { MapPlugin(&S3Maps) }

@@ -1,0 +1,132 @@
+//! [`Failure`]: what went wrong with one request, and whether another try may help.
+//!
+//! Only a 404 that says `NoSuchKey` is absence. What breaks below HTTP, 408, 429, 5xx and Amazon's words for "later" are
+//! worth another try; everything else is final.
+
+use std::fmt;
+
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use model::{Error, ErrorKind};
+
+/// So much of what a server says is repeated.
+const TEXT: usize = 300;
+
+/// What went wrong with one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    /// 0: there was no answer.
+    pub(crate) status: u16,
+    /// The server's word for it, perhaps empty.
+    pub(crate) code: String,
+    /// For people.
+    pub(crate) text: String,
+    /// Another try may help.
+    pub(crate) transient: bool,
+    /// The request may have done its work all the same.
+    pub(crate) unsure: bool,
+    /// How long the object is, where a range beyond its end was refused.
+    pub(crate) total: Option<u64>,
+}
+
+impl Failure {
+    /// An answer that is not what was asked for, as if it had been damaged on its way.
+    pub(crate) fn damaged(text: impl Into<String>) -> Self {
+        Self { status: 200, code: String::new(), text: text.into(), transient: true, unsure: true, total: None }
+    }
+
+    /// Something no other try mends.
+    pub(crate) fn refused(text: impl Into<String>) -> Self {
+        Self { status: 200, code: String::new(), text: text.into(), transient: false, unsure: false, total: None }
+    }
+
+    /// No answer, or no more of it, in time.
+    pub(crate) fn stalled(text: impl Into<String>) -> Self {
+        Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None }
+    }
+
+    /// What the SDK says.
+    pub(crate) fn of<E>(error: SdkError<E, HttpResponse>) -> Self
+    where
+        E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+    {
+        match &error {
+            SdkError::ServiceError(service) => {
+                let status = service.raw().status().as_u16();
+                let code = service.err().code().unwrap_or_default().to_owned();
+                let text = service.err().message().unwrap_or_default().to_owned();
+                let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
+                // Success with an error inside is no success, and whether it will be is open.
+                let transient =
+                    matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
+                let range = service.raw().headers().get("content-range");
+                let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
+                Self { status, code, text, transient, unsure: status >= 500 || status < 300 || status == 408, total }
+            }
+            SdkError::ResponseError(answer) => {
+                let status = answer.raw().status().as_u16();
+                let transient = matches!(status, 200..=299 | 408 | 429 | 500..=599);
+                Self { status, code: String::new(), text: chain(&error), transient, unsure: true, total: None }
+            }
+            SdkError::ConstructionFailure(_) => Self {
+                status: 0,
+                code: String::new(),
+                text: chain(&error),
+                transient: false,
+                unsure: false,
+                total: None,
+            },
+            SdkError::DispatchFailure(dispatch) => {
+                // Credentials that cannot be had are told here too.
+                let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
+                Self { status: 0, code: String::new(), text: chain(&error), transient, unsure: true, total: None }
+            }
+            _ => {
+                Self { status: 0, code: String::new(), text: chain(&error), transient: true, unsure: true, total: None }
+            }
+        }
+    }
+
+    /// Whether it says that there is no such object, and nothing else.
+    pub(crate) fn is_absence(&self) -> bool {
+        self.status == 404 && self.code == "NoSuchKey"
+    }
+
+    /// The project's error, for `what` (an operation and where).
+    pub(crate) fn into_error(self, what: &str, tries: u32) -> Error {
+        let kind = match (self.status, self.code.as_str()) {
+            (401 | 403, _) | (_, "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
+                ErrorKind::Auth
+            }
+            _ => ErrorKind::S3,
+        };
+        let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
+        kind.context(format!("{what}: {self}{tried}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text: String = self.text.chars().filter(|c| !c.is_control()).take(TEXT).collect();
+        match (self.status, self.code.is_empty()) {
+            (0 | 200, true) => f.write_str(&text),
+            (status, true) => write!(f, "status {status} {text}"),
+            (status, false) => write!(f, "status {status} {}: {text}", self.code),
+        }
+    }
+}
+
+/// The text of an error and of what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = error.source();
+    }
+    text
+}

@@ -1,0 +1,215 @@
+//! Reading one object: one GET, whole or a range, and a close look at what comes back.
+//!
+//! Length, place and ETag of every answer are checked against what was asked: what was cut short, moved or made by
+//! something in between is never taken for the object.
+
+use std::sync::Arc;
+
+use aws_sdk_s3::primitives::ByteStream;
+use bytes::Bytes;
+use tokio::time::timeout;
+
+use crate::failure::Failure;
+use crate::remote::{Remote, patiently};
+
+/// What of an object is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    All,
+    /// From here to the end.
+    From(u64),
+    /// So many bytes from here, at least one.
+    Span(u64, u64),
+    /// The last bytes, at least one.
+    Last(u64),
+}
+
+/// What was found of an object.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) pieces: Vec<Bytes>,
+    /// Bytes of all pieces.
+    pub(crate) len: u64,
+    pub(crate) etag: Arc<str>,
+    /// Bytes of the whole object.
+    pub(crate) total: u64,
+}
+
+/// So much is read of an object, and it is an error if there is more.
+pub(crate) type Limit = u64;
+
+/// Why an object was not read.
+#[derive(Debug)]
+pub(crate) enum Missed {
+    /// There is none.
+    Absent,
+    /// There is more of it than the limit: so many bytes.
+    TooLong(u64),
+    Failed(Failure),
+}
+
+impl From<Failure> for Missed {
+    fn from(failure: Failure) -> Self {
+        if failure.is_absence() { Self::Absent } else { Self::Failed(failure) }
+    }
+}
+
+impl Remote {
+    /// Reads (a part of) an object, patiently.
+    pub(crate) async fn get(
+        &self,
+        object: &str,
+        want: Want,
+        limit: Limit,
+    ) -> Result<Result<Found, Missed>, (Failure, u32)> {
+        let size = match want {
+            Want::Span(_, len) | Want::Last(len) => len.min(limit),
+            Want::All | Want::From(_) => limit.min(4 << 30),
+        };
+        patiently!(self, size, |_| match self.get_once(object, want, limit).await {
+            Ok(found) => Ok(Ok(found)),
+            Err(Missed::Failed(failure)) => Err(failure),
+            Err(missed) => Ok(Err(missed)),
+        })
+    }
+
+    async fn get_once(&self, object: &str, want: Want, limit: Limit) -> Result<Found, Missed> {
+        let range = match want {
+            Want::All => None,
+            Want::From(from) => Some(format!("bytes={from}-")),
+            Want::Span(from, len) => Some(format!("bytes={from}-{}", from.saturating_add(len - 1))),
+            Want::Last(len) => Some(format!("bytes=-{len}")),
+        };
+        let request = self.client.get_object().bucket(&self.access.bucket).key(object).set_range(range);
+        let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            // The object is there, and ends before.
+            Err(failure) if failure.status == 416 && want != Want::All => {
+                let beyond = |total| match want {
+                    Want::From(from) | Want::Span(from, _) => from >= total,
+                    Want::All | Want::Last(_) => total == 0,
+                };
+                if !failure.total.is_none_or(beyond) {
+                    return Err(Failure { transient: true, ..failure }.into());
+                }
+                return Ok(Found { pieces: Vec::new(), len: 0, etag: "".into(), total: failure.total.unwrap_or(0) });
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        let etag: Arc<str> = match answer.e_tag() {
+            Some(etag) if !etag.is_empty() => etag.into(),
+            _ => return Err(Failure::damaged("the answer has no ETag, so it is not the object").into()),
+        };
+        if let Some(encoding) = answer.content_encoding().filter(|encoding| !encoding.is_empty())
+            && !encoding.eq_ignore_ascii_case("identity")
+            && !encoding.eq_ignore_ascii_case("aws-chunked")
+        {
+            return Err(Failure::refused(format!("the body is encoded ({encoding}), which is not the object")).into());
+        }
+        let length = answer.content_length().and_then(|length| u64::try_from(length).ok());
+        let Some(length) = length else {
+            return Err(Failure::damaged("the answer does not tell its length, so its end cannot be told").into());
+        };
+        let total = match (want, answer.content_range()) {
+            (Want::All, None) => length,
+            (Want::All, Some(_)) => return Err(Failure::damaged("a part was answered, the whole was asked for").into()),
+            (_, None) => {
+                return Err(Failure::damaged("a range was asked for, and the answer says nothing of one").into());
+            }
+            (want, Some(range)) => fits(want, range, length)?,
+        };
+        if length > limit {
+            return Err(Missed::TooLong(length));
+        }
+        let pieces = self.body(answer.body, length).await?;
+        Ok(Found { pieces, len: length, etag, total })
+    }
+
+    /// All bytes of a body, `length` of them.
+    async fn body(&self, mut body: ByteStream, length: u64) -> Result<Vec<Bytes>, Failure> {
+        let stall = self.access.patience.stall;
+        let (mut pieces, mut sum) = (Vec::new(), 0u64);
+        loop {
+            let piece = match timeout(stall, body.next()).await {
+                Err(_) => {
+                    return Err(Failure::stalled(format!(
+                        "{sum} of {length} bytes came, then none for {} s",
+                        stall.as_secs_f32()
+                    )));
+                }
+                Ok(None) => break,
+                Ok(Some(Err(error))) => {
+                    return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
+                }
+                Ok(Some(Ok(piece))) => piece,
+            };
+            sum += piece.len() as u64;
+            if sum > length {
+                return Err(Failure::damaged(format!("more than the {length} bytes it was to have")));
+            }
+            pieces.push(piece);
+        }
+        if sum < length {
+            return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
+        }
+        Ok(pieces)
+    }
+}
+
+/// Whether `Content-Range` and length are an answer to `want`; the length of the whole object.
+fn fits(want: Want, range: &str, length: u64) -> Result<u64, Failure> {
+    let bad =
+        |what: &str| Failure::damaged(format!("{want:?} was asked for, Content-Range {range:?} answered: {what}"));
+    let parse = || {
+        let (span, total) = range.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
+        let (first, last) = span.split_once('-')?;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        Some((number(first)?, number(last)?, number(total)?))
+    };
+    let (first, last, total) = parse().ok_or_else(|| bad("it cannot be read"))?;
+    if last < first || last >= total {
+        return Err(bad("it makes no sense"));
+    }
+    if last - first + 1 != length {
+        return Err(bad(&format!("the body has {length} bytes")));
+    }
+    let (expected_first, expected_last) = match want {
+        Want::All => (0, total - 1),
+        Want::From(from) => (from, total - 1),
+        Want::Span(from, len) => (from, (total - 1).min(from.saturating_add(len - 1))),
+        Want::Last(len) => (total.saturating_sub(len), total - 1),
+    };
+    if (first, last) != (expected_first, expected_last) {
+        return Err(bad("another range"));
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_fit_and_that_do_not() {
+        for (want, range, length, total) in [
+            (Want::Span(2, 3), "bytes 2-4/10", 3, Some(10)),
+            (Want::Span(8, 5), "bytes 8-9/10", 2, Some(10)),
+            (Want::From(4), "bytes 4-9/10", 6, Some(10)),
+            (Want::Last(4), "bytes 6-9/10", 4, Some(10)),
+            (Want::Last(40), "bytes 0-9/10", 10, Some(10)),
+            (Want::Span(2, 3), "bytes 2-3/10", 2, None),
+            (Want::Span(2, 3), "bytes 3-5/10", 3, None),
+            (Want::Span(2, 3), "bytes 2-4/10", 4, None),
+            (Want::Span(2, 3), "bytes 2-4/*", 3, None),
+            (Want::Span(2, 3), "bytes 2-4/4", 3, None),
+            (Want::Span(2, 3), "2-4/10", 3, None),
+            (Want::Last(4), "bytes 5-8/10", 4, None),
+            (Want::From(4), "bytes 4-8/10", 5, None),
+            (Want::Span(0, 1), "bytes 1-0/10", 0, None),
+            (Want::Span(0, u64::MAX), "bytes 0-9/10", 10, Some(10)),
+        ] {
+            assert_eq!(fits(want, range, length).ok(), total, "{want:?} {range}");
+        }
+    }
+}

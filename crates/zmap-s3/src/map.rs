@@ -1,0 +1,372 @@
+//! [`S3Map`]: the objects below one prefix of a bucket.
+//!
+//! One request per operation: existence, length and value come from one GET, and no HEAD is ever sent (what it answers to
+//! an absent key and to an absent bucket is the same). Keys that are only prefixes are keys without an object.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use dispatch::{
+    ByteRange, Change, Expect, ExpectOwned, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+};
+use model::{Error, ErrorKind, Result};
+
+use crate::access::Access;
+use crate::batch;
+use crate::failure::Failure;
+use crate::get::{Found, Missed, Want};
+use crate::list::{How, OWN};
+use crate::put::{MOST, Only, Put, is_part};
+use crate::remote::{Remote, pause};
+use crate::runtime;
+
+/// The longest key an object may have, in bytes.
+const LONGEST: usize = 1024;
+/// Lost races before giving up.
+const TRIES: u32 = 64;
+/// The first pause after one is at most this long.
+const RACE: Duration = Duration::from_millis(5);
+
+/// What a version holds.
+struct Mark {
+    etag: Arc<str>,
+    object: String,
+}
+
+/// A dataset's objects in S3.
+pub struct S3Map {
+    pub(crate) remote: Arc<Remote>,
+    writable: bool,
+    /// Whether the server heeds conditions: unknown, yes, no.
+    heeds: AtomicU8,
+    /// Held while that is found out, and by updates of this process that lose again and again.
+    finding: Mutex<()>,
+    turn: Mutex<()>,
+}
+
+const UNKNOWN: u8 = 0;
+const HEEDS: u8 = 1;
+const HEEDS_NOT: u8 = 2;
+
+impl S3Map {
+    /// The map of what lies at `access`; nothing is sent.
+    ///
+    /// # Errors
+    /// `NC_ES3` if the system gives no threads for requests, `NC_EINVAL` for parts smaller than 5 MiB where Amazon's own
+    /// endpoint is used.
+    pub fn open(access: Access, writable: bool) -> Result<Self> {
+        if access.endpoint.is_none() && !is_part(access.part) {
+            return Err(ErrorKind::Inval.context(format!("{}: parts of less than 5 MiB", access.shown)));
+        }
+        Ok(Self {
+            remote: Remote::new(access)?,
+            writable,
+            heeds: AtomicU8::new(UNKNOWN),
+            finding: Mutex::default(),
+            turn: Mutex::default(),
+        })
+    }
+
+    /// Whether nothing lies in the map.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.below(&Key::root(), How::Any)?.is_none_or(|names| names.is_empty()))
+    }
+
+    fn wait<T: Send + 'static>(
+        &self,
+        verb: &str,
+        object: &str,
+        work: impl Future<Output = Result<T, (Failure, u32)>> + Send + 'static,
+    ) -> Result<T> {
+        let done = runtime::wait(&self.remote.handle, work)?;
+        done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
+    }
+
+    fn get(&self, key: &Key, want: Want, limit: u64) -> Result<Option<Found>> {
+        if key.is_root() {
+            return Ok(None);
+        }
+        self.check_key(key)?;
+        let object = self.remote.object(key);
+        let (remote, name) = (Arc::clone(&self.remote), object.clone());
+        match self.wait("read", &object, async move { remote.get(&name, want, limit).await })? {
+            Ok(found) => Ok(Some(found)),
+            Err(Missed::Absent) => Ok(None),
+            Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
+            Err(Missed::Failed(failure)) => Err(failure.into_error(&self.remote.what("read", &object), 1)),
+        }
+    }
+
+    fn put(&self, key: &Key, value: Bytes, only: Only) -> Result<Put> {
+        self.check_put(key, value.len() as u64)?;
+        let object = self.remote.object(key);
+        let (remote, name) = (Arc::clone(&self.remote), object.clone());
+        self.wait("write", &object, async move { remote.put(&name, value, &only).await })
+    }
+
+    /// Whether an object of this size may be written here.
+    pub(crate) fn check_put(&self, key: &Key, size: u64) -> Result<()> {
+        if !self.writable {
+            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+        }
+        if key.is_root() {
+            return Err(ErrorKind::Object.context(format!("{}: the root holds no object", self.remote.access.shown)));
+        }
+        self.check_key(key)?;
+        if size > MOST {
+            let what = self.remote.what("write", &self.remote.object(key));
+            return Err(ErrorKind::VarSize.context(format!("{what}: {size} bytes, an object has at most {MOST}")));
+        }
+        Ok(())
+    }
+
+    /// Whether S3 takes the key.
+    pub(crate) fn check_key(&self, key: &Key) -> Result<()> {
+        let len = self.remote.object(key).len();
+        if len > LONGEST {
+            return Err(ErrorKind::MaxName.context(format!(
+                "{}: key {key}: {len} bytes with the dataset's own, S3 allows {LONGEST}",
+                self.remote.access.shown
+            )));
+        }
+        Ok(())
+    }
+
+    fn below(&self, prefix: &Key, how: How) -> Result<Option<std::collections::BTreeSet<String>>> {
+        let object = self.remote.object(prefix);
+        let start = if object.is_empty() { object } else { format!("{object}/") };
+        let (remote, name) = (Arc::clone(&self.remote), start.clone());
+        self.wait("list", &start, async move { remote.list(&name, how).await })
+    }
+
+    /// What a conditional write means here.
+    pub(crate) fn only(&self, key: &Key, expect: Expect<'_>) -> Result<Only> {
+        self.want_conditions(key)?;
+        match expect {
+            Expect::Absent => Ok(Only::Absent),
+            Expect::Is(version) => match version.get::<Mark>() {
+                Some(mark) if mark.object == self.remote.object(key) => Ok(Only::Is(Arc::clone(&mark.etag))),
+                _ => Err(ErrorKind::Inval
+                    .context(format!("{}: key {key}: a version of another object", self.remote.access.shown))),
+            },
+        }
+    }
+
+    pub(crate) fn version(&self, key: &Key, etag: &Arc<str>) -> Version {
+        Version::new(Mark { etag: Arc::clone(etag), object: self.remote.object(key) })
+    }
+
+    /// Finds out, once, whether the server heeds conditions: some leave them aside.
+    fn want_conditions(&self, key: &Key) -> Result<()> {
+        if !self.writable {
+            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+        }
+        if self.heeds.load(Ordering::Acquire) == UNKNOWN {
+            let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.heeds.load(Ordering::Acquire) == UNKNOWN {
+                let heeds = if self.probe()? { HEEDS } else { HEEDS_NOT };
+                self.heeds.store(heeds, Ordering::Release);
+            }
+        }
+        if self.heeds.load(Ordering::Acquire) == HEEDS {
+            return Ok(());
+        }
+        Err(ErrorKind::Perm.context(format!(
+            "{}: key {key}: the server leaves If-None-Match aside, so what others write could be lost; if nobody else \
+             writes, open the dataset as exclusive",
+            self.remote.access.shown
+        )))
+    }
+
+    fn probe(&self) -> Result<bool> {
+        use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+        let number = RandomState::new().build_hasher().finish();
+        let key = Key::new(&format!("{OWN}{number:016x}"))?;
+        let first = self.put(&key, Bytes::from_static(b"1"), Only::Absent)?;
+        let second = self.put(&key, Bytes::from_static(b"2"), Only::Absent)?;
+        self.remove(&key)?;
+        Ok(matches!(first, Put::Done(_)) && second == Put::Lost)
+    }
+
+    fn remove(&self, key: &Key) -> Result<()> {
+        let object = self.remote.object(key);
+        let (remote, name) = (Arc::clone(&self.remote), object.clone());
+        self.wait("delete", &object, async move { remote.delete(&name).await })
+    }
+
+    /// Removes everything, `last` at the end.
+    pub(crate) fn clear(&self, last: &[&str]) -> Result<()> {
+        let keys = self.list(&Key::root())?;
+        let (last, first): (Vec<_>, Vec<_>) = keys.into_iter().partition(|key| last.contains(&key.as_str()));
+        for keys in [first, last] {
+            batch::delete(&self.remote, &keys)?;
+        }
+        Ok(())
+    }
+}
+
+/// A key below a prefix.
+fn below(prefix: &Key, name: &str) -> Result<Key> {
+    if prefix.is_root() { Key::new(name) } else { Key::new(&format!("{prefix}/{name}")) }
+}
+
+/// An object is longer than may be read of it.
+pub(crate) fn too_long(what: &str, len: u64, limit: u64) -> Error {
+    ErrorKind::Io.context(format!("{what}: {len} bytes, longer than the {limit} it may have"))
+}
+
+/// The place, and nothing of who asks.
+impl fmt::Debug for S3Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Map").field("access", &self.remote.access).field("writable", &self.writable).finish()
+    }
+}
+
+impl ZMap for S3Map {
+    fn caps(&self) -> MapCaps {
+        MapCaps {
+            write: self.writable,
+            overwrite: self.writable,
+            delete: self.writable,
+            list: true,
+            range_read: true,
+            conditional_write: self.writable && self.heeds.load(Ordering::Acquire) != HEEDS_NOT,
+            remote: true,
+        }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(self.get(key, Want::Span(0, 1), 1)?.map(|found| found.total))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let nothing = range.len == Some(0);
+        let want = match range {
+            ByteRange { offset: 0, len: None } => Want::All,
+            ByteRange { offset, len: None } => Want::From(offset),
+            ByteRange { offset, len: Some(len) } => Want::Span(offset, len.max(1)),
+        };
+        let Some(found) = self.get(key, want, range.len.map_or(u64::MAX, |len| len.max(1)))? else { return Ok(false) };
+        if !nothing {
+            found.pieces.iter().for_each(|piece| out.extend_from_slice(piece));
+        }
+        Ok(true)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        out.clear();
+        let room = out.capacity() as u64;
+        let Some(found) = self.get(key, Want::Span(offset, room.max(1)), room.max(1))? else { return Ok(false) };
+        if room > 0 {
+            found.pieces.iter().try_for_each(|piece| out.put(piece))?;
+        }
+        Ok(true)
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        out.clear();
+        self.want_conditions(key)?;
+        let limit = limit as u64;
+        // What is longer is read as far as was asked for; both parts of that are rare.
+        let whole = self.get(key, Want::All, limit);
+        let found = match whole {
+            Err(error) if error.kind() == ErrorKind::Io => self.get(key, Want::Span(0, limit.max(1)), limit.max(1))?,
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        for piece in &found.pieces {
+            let room = limit.saturating_sub(out.len() as u64);
+            out.extend_from_slice(ByteRange::first(room).cut(piece));
+        }
+        Ok(Some(self.version(key, &found.etag)))
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        Ok(self.below(prefix, How::Flat)?.unwrap_or_default().into_iter().collect())
+    }
+
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        let names = self.below(prefix, How::Deep)?.unwrap_or_default();
+        let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
+        if !prefix.is_root() && self.exists(prefix)? {
+            keys.insert(0, prefix.clone());
+        }
+        Ok(keys)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.check_put(key, value.len() as u64)?;
+        self.put(key, Bytes::copy_from_slice(value), Only::Always).map(drop)
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        self.check_put(key, value.len() as u64)?;
+        let only = self.only(key, expect)?;
+        Ok(match self.put(key, Bytes::copy_from_slice(value), only)? {
+            Put::Done(etag) => Written::Done(Some(self.version(key, &etag))),
+            Put::Lost => Written::Lost,
+        })
+    }
+
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let mut turn = None;
+        for lost in 0..TRIES {
+            let version = self.read_versioned(key, limit.saturating_add(1), &mut old)?;
+            if old.len() > limit {
+                let what = self.remote.what("update", &self.remote.object(key));
+                return Err(too_long(&what, old.len() as u64, limit as u64));
+            }
+            new.clear();
+            change(version.is_some().then_some(&old[..]), &mut new)?;
+            let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
+            if let Written::Done(_) = self.write_if(key, &new, expect)? {
+                return Ok(());
+            }
+            if turn.is_none() {
+                // Threads of this process need not race one another.
+                turn = Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+            std::thread::sleep(pause(RACE, lost + 1));
+        }
+        drop(turn);
+        let what = self.remote.what("update", &self.remote.object(key));
+        Err(ErrorKind::CantWrite.context(format!("{what}: others wrote it in between {TRIES} times")))
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        if !self.writable {
+            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+        }
+        // S3 does not tell whether there was one.
+        if !self.exists(key)? {
+            return Ok(false);
+        }
+        self.remove(key)?;
+        Ok(true)
+    }
+
+    fn rename(&self, from: &Key, to: &Key) -> Result<()> {
+        batch::rename(self, from, to)
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        batch::read(self, job);
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        batch::write(self, job);
+    }
+}
+
+/// What a ticket expects, as this map means it.
+pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&ExpectOwned>) -> Result<Only> {
+    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_expect()))
+}

@@ -1,0 +1,130 @@
+//! Where requests run: one small runtime of the process's own, or an embedder's.
+//!
+//! Its threads move bytes and wait; nothing is decoded there. They also say nothing to the log: what passes through them
+//! on the way to the network has signatures and tokens in it.
+
+use std::future::Future;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+
+use aws_sdk_s3::config::SharedHttpClient;
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use model::{ErrorKind, Result};
+use tokio::runtime::{Handle, Runtime};
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+
+/// Threads that move bytes; each is enough for a fast network.
+const THREADS: usize = 2;
+
+/// Where to run: the embedder's or the process's own.
+///
+/// # Errors
+/// `NC_ES3` if the system gives no threads.
+pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
+    static OWN: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    if let Some(handle) = of {
+        return Ok(handle.clone());
+    }
+    let own = OWN.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("nczarr-s3")
+            .on_thread_start(|| {
+                // For as long as the thread lives.
+                std::mem::forget(tracing::subscriber::set_default(NoSubscriber::new()));
+            })
+            .enable_all()
+            .build()
+    });
+    match own {
+        Ok(runtime) => Ok(runtime.handle().clone()),
+        Err(error) => Err(ErrorKind::S3.context(format!("no threads for requests: {error}"))),
+    }
+}
+
+/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept.
+pub(crate) fn http(of: Option<&Handle>) -> SharedHttpClient {
+    static OWN: OnceLock<SharedHttpClient> = OnceLock::new();
+    let new = || Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
+    match of {
+        // Connections end with the runtime they were made in.
+        Some(_) => new(),
+        None => OWN.get_or_init(new).clone(),
+    }
+}
+
+/// Runs `work` and waits for it on this thread, which may be one of somebody's runtime.
+///
+/// # Errors
+/// `NC_ES3` if the runtime ends before the work does.
+pub(crate) fn wait<T: Send + 'static>(handle: &Handle, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
+    let queue = Arc::new(Queue::default());
+    spawn(handle, &queue, work);
+    queue.pop().ok_or_else(|| ErrorKind::S3.context("the runtime ended before the request did"))
+}
+
+/// Runs `work`, whose result goes to the queue; `None` goes there if it never ends.
+pub(crate) fn spawn<T: Send + 'static>(
+    handle: &Handle,
+    queue: &Arc<Queue<Option<T>>>,
+    work: impl Future<Output = T> + Send + 'static,
+) {
+    let answer = Answer { queue: Arc::clone(queue), sent: false };
+    drop(
+        handle.spawn(
+            async move {
+                let mut answer = answer;
+                let done = work.await;
+                answer.sent = true;
+                answer.queue.push(Some(done));
+            }
+            .with_subscriber(NoSubscriber::new()),
+        ),
+    );
+}
+
+/// Tells the queue that nothing will come, if nothing came.
+struct Answer<T> {
+    queue: Arc<Queue<Option<T>>>,
+    sent: bool,
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        if !self.sent {
+            self.queue.push(None);
+        }
+    }
+}
+
+/// What has happened, in order.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    events: Mutex<std::collections::VecDeque<T>>,
+    came: Condvar,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { events: Mutex::default(), came: Condvar::new() }
+    }
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn push(&self, event: T) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        self.came.notify_one();
+    }
+
+    /// The next event; waits for it.
+    pub(crate) fn pop(&self) -> T {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(event) = events.pop_front() {
+                return event;
+            }
+            events = self.came.wait(events).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! A server, and maps of it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use dispatch::Key;
+use s3_server::Server;
+use zmap_s3::{Access, S3Map};
+
+/// What the map is told in place of the process's environment.
+pub const KEYS: &[(&str, &str)] = &[("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+
+/// The way to a dataset of a server, with quick pauses.
+pub fn access(server: &Server, name: &str) -> Access {
+    access_as(&format!("{}/bucket/{name}#mode=s3", server.url()), KEYS)
+}
+
+/// The way to a URL, in an environment of its own.
+pub fn access_as(url: &str, variables: &[(&str, &str)]) -> Access {
+    let target = url_infer::parse(url).unwrap();
+    let mut access = Access::with_variables(&target, &|name| {
+        let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        found.or_else(|| {
+            (name == "NCRCENV_IGNORE" && !variables.iter().any(|(key, _)| key.starts_with("NCRCENV")))
+                .then(|| "1".to_owned())
+        })
+    })
+    .unwrap();
+    access.patience.pause = Duration::from_millis(1);
+    access
+}
+
+/// A dataset nobody else has.
+pub fn new(server: &Server) -> S3Map {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let name = format!("set{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    S3Map::open(access(server, &name), true).unwrap()
+}
+
+pub fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+/// So many bytes, each place with another.
+pub fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect()
+}
