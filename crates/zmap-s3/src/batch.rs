@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dispatch::{
-    ByteRange, Coalesced, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
-    Written, ZMap as _, coalesce, hand_over,
+    ByteRange, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written,
+    ZMap as _, coalesce, gather, hand_over,
 };
 use model::{Error, ErrorKind, Result};
 
@@ -21,8 +21,6 @@ use crate::runtime::{self, Queue};
 
 /// Ranges of one object that lie nearer are fetched together: in the time of one more request so much more comes.
 const GAP: u64 = 512 << 10;
-/// What is fetched together is at most so long, unless one range is longer.
-const STRETCH: u64 = 8 << 20;
 /// What is counted for an object of which nothing is known.
 const GUESS: usize = 4096;
 
@@ -85,8 +83,8 @@ struct Under<'j> {
 struct Plan {
     wants: Vec<Want>,
     limit: u64,
-    /// Where the ranges asked for lie in what comes, if there are several.
-    parts: Option<(Vec<ByteRange>, Coalesced)>,
+    /// The ranges asked for, if there are several.
+    parts: Option<Vec<ByteRange>>,
     /// Nothing is wanted but whether there is an object.
     nothing: bool,
     /// Its version is wanted too.
@@ -177,9 +175,9 @@ fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>>
             if parts.is_empty() {
                 return presence();
             }
-            let together = coalesce(&parts, GAP, STRETCH.min(most)).map_err(|error| error.at(key))?;
-            let wants: Vec<Want> = together.stretches.iter().map(|&(start, len)| Want::Span(start, len)).collect();
-            Ok(Some(Plan { wants, limit: u64::MAX, parts: Some((parts, together)), nothing: false, versioned }))
+            let wants = coalesce(&parts, GAP).into_iter();
+            let wants = wants.map(|part| Want::Span(part.offset, part.len.unwrap_or(1))).collect();
+            Ok(Some(Plan { wants, limit: u64::MAX, parts: Some(parts), nothing: false, versioned }))
         }
     }
 }
@@ -243,8 +241,12 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
         let version = version(map, key, &ticket, &found);
         return job.done(ticket, Ok(Some((Value::Bytes(&[]), version))));
     }
-    if let Some((parts, together)) = &plan.parts {
-        let bytes = put_together(map, key, parts, together, &found);
+    if let Some(parts) = &plan.parts {
+        let pieces = found.iter().zip(&plan.wants).map(|(found, want)| {
+            let from = if let Want::Span(from, _) = want { *from } else { 0 };
+            (from, found.pieces.concat())
+        });
+        let bytes = gather(key, parts, &pieces.collect::<Vec<_>>());
         let version = version(map, key, &ticket, &found);
         return match bytes {
             Ok(bytes) => job.done(ticket, Ok(Some((Value::Bytes(&bytes), version)))),
@@ -281,26 +283,6 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
 fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[Found]) -> Option<Version> {
     let first = found.first().filter(|found| ticket.versioned && !found.etag.is_empty())?;
     Some(map.version(key, &first.etag))
-}
-
-/// The ranges asked for, one after another; each must be there as a whole.
-fn put_together(map: &S3Map, key: &Key, parts: &[ByteRange], together: &Coalesced, found: &[Found]) -> Result<Vec<u8>> {
-    let stretches: Vec<Vec<u8>> = found.iter().map(|found| found.pieces.concat()).collect();
-    let mut bytes = Vec::new();
-    for (part, &(stretch, at)) in parts.iter().zip(&together.places) {
-        let len = part.len.unwrap_or(0);
-        let piece = stretches.get(stretch).and_then(|stretch| {
-            let at = usize::try_from(at).ok()?;
-            stretch.get(at..at.checked_add(usize::try_from(len).ok()?)?)
-        });
-        let piece = piece.ok_or_else(|| {
-            let total = found.first().map_or(0, |found| found.total);
-            let what = map.remote.what("read", &map.remote.object(key));
-            ErrorKind::Io.context(format!("{what}: bytes {} + {len} wanted, the object ends at {total}", part.offset))
-        })?;
-        bytes.extend_from_slice(piece);
-    }
-    Ok(bytes)
 }
 
 pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {

@@ -61,7 +61,7 @@ impl Failure {
                     matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
                 let range = service.raw().headers().get("content-range");
                 let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
-                Self { status, code, text, transient, unsure: status >= 500 || status < 300 || status == 408, total }
+                Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total }
             }
             SdkError::ResponseError(answer) => {
                 let status = answer.raw().status().as_u16();

@@ -25,20 +25,17 @@ pub(crate) enum How {
     Deep,
     /// The next segments.
     Flat,
-    /// All keys, if they are on one page; else none at all.
-    Brief,
     /// One key, if there is one.
     Any,
 }
 
 impl Remote {
-    /// What lies below `prefix` (which ends in `/` or is empty), without it, sorted; `None` if it is not on one page and
-    /// was to be.
-    pub(crate) async fn list(&self, prefix: &str, how: How) -> Result<Option<BTreeSet<String>>, (Failure, u32)> {
+    /// What lies below `prefix` (which ends in `/` or is empty), without it, sorted.
+    pub(crate) async fn list(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, (Failure, u32)> {
         patiently!(self, 0, |_| self.list_once(prefix, how).await)
     }
 
-    async fn list_once(&self, prefix: &str, how: How) -> Result<Option<BTreeSet<String>>, Failure> {
+    async fn list_once(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, Failure> {
         let mut names = BTreeSet::new();
         let (mut token, mut tokens, mut idle) = (None::<String>, HashSet::new(), 0);
         loop {
@@ -49,12 +46,10 @@ impl Remote {
                 return Err(Failure::refused(format!("more than {MOST} objects")));
             }
             if !page.is_truncated().unwrap_or(false) {
-                return Ok(Some(names));
+                return Ok(names);
             }
-            match how {
-                How::Brief => return Ok(None),
-                How::Any if !names.is_empty() => return Ok(Some(names)),
-                _ => {}
+            if how == How::Any && !names.is_empty() {
+                return Ok(names);
             }
             idle = if names.len() > before { 0 } else { idle + 1 };
             let next = page.next_continuation_token().filter(|token| !token.is_empty());

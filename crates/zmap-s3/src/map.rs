@@ -3,6 +3,7 @@
 //! One request per operation: existence, length and value come from one GET, and no HEAD is ever sent (what it answers to
 //! an absent key and to an absent bucket is the same). Keys that are only prefixes are keys without an object.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,8 +32,10 @@ const TRIES: u32 = 64;
 const RACE: Duration = Duration::from_millis(5);
 
 /// What a version holds.
+#[derive(PartialEq)]
 struct Mark {
     etag: Arc<str>,
+    /// Bucket and key.
     object: String,
 }
 
@@ -75,7 +78,7 @@ impl S3Map {
     /// # Errors
     /// What the server says.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.below(&Key::root(), How::Any)?.is_none_or(|names| names.is_empty()))
+        Ok(self.below(&Key::root(), How::Any)?.is_empty())
     }
 
     fn wait<T: Send + 'static>(
@@ -138,7 +141,7 @@ impl S3Map {
         Ok(())
     }
 
-    fn below(&self, prefix: &Key, how: How) -> Result<Option<std::collections::BTreeSet<String>>> {
+    fn below(&self, prefix: &Key, how: How) -> Result<BTreeSet<String>> {
         let object = self.remote.object(prefix);
         let start = if object.is_empty() { object } else { format!("{object}/") };
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
@@ -151,15 +154,20 @@ impl S3Map {
         match expect {
             Expect::Absent => Ok(Only::Absent),
             Expect::Is(version) => match version.get::<Mark>() {
-                Some(mark) if mark.object == self.remote.object(key) => Ok(Only::Is(Arc::clone(&mark.etag))),
+                Some(mark) if mark.object == self.named(key) => Ok(Only::Is(Arc::clone(&mark.etag))),
                 _ => Err(ErrorKind::Inval
                     .context(format!("{}: key {key}: a version of another object", self.remote.access.shown))),
             },
         }
     }
 
+    /// The object among all of the endpoint's.
+    fn named(&self, key: &Key) -> String {
+        format!("{}/{}", self.remote.access.bucket, self.remote.object(key))
+    }
+
     pub(crate) fn version(&self, key: &Key, etag: &Arc<str>) -> Version {
-        Version::new(Mark { etag: Arc::clone(etag), object: self.remote.object(key) })
+        Version::comparable(Mark { etag: Arc::clone(etag), object: self.named(key) })
     }
 
     /// Finds out, once, whether the server heeds conditions: some leave them aside.
@@ -237,6 +245,7 @@ impl ZMap for S3Map {
             list: true,
             range_read: true,
             conditional_write: self.writable && self.heeds.load(Ordering::Acquire) != HEEDS_NOT,
+            versioned_parts: true,
             remote: true,
         }
     }
@@ -289,11 +298,11 @@ impl ZMap for S3Map {
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.below(prefix, How::Flat)?.unwrap_or_default().into_iter().collect())
+        Ok(self.below(prefix, How::Flat)?.into_iter().collect())
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        let names = self.below(prefix, How::Deep)?.unwrap_or_default();
+        let names = self.below(prefix, How::Deep)?;
         let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
         if !prefix.is_root() && self.exists(prefix)? {
             keys.insert(0, prefix.clone());

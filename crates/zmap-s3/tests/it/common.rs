@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use dispatch::Key;
 use s3_server::Server;
 use zmap_s3::{Access, S3Map};
 
@@ -37,11 +36,7 @@ pub fn new(server: &Server) -> S3Map {
     S3Map::open(access(server, &name), true).unwrap()
 }
 
-pub fn key(text: &str) -> Key {
-    Key::new(text).unwrap()
-}
-
-/// So many bytes, each place with another.
-pub fn bytes(len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect()
+/// A URL that says everything, so that the environment of this process does not matter.
+pub fn url(server: &Server, name: &str, modes: &str) -> String {
+    format!("http://key:secret@{}/bucket/{name}#mode={modes},s3", server.host())
 }

@@ -1,6 +1,5 @@
 //! The map against the S3 server in this process: the guarantees of a map, requests counted, secrets looked for.
 
-mod batches;
 mod common;
-mod parts;
+mod datasets;
 mod suite;
