@@ -90,10 +90,15 @@ impl Remote {
                     Want::From(from) | Want::Span(from, _) => from >= total,
                     Want::All | Want::Last(_) => total == 0,
                 };
-                if !failure.total.is_none_or(beyond) {
+                // Not every server says where the end is; that the range is behind it is not just believed.
+                let total = match failure.total {
+                    Some(total) => total,
+                    None => self.length(object).await?,
+                };
+                if !beyond(total) {
                     return Err(Failure { transient: true, ..failure }.into());
                 }
-                return Ok(Found { pieces: Vec::new(), len: 0, etag: "".into(), total: failure.total.unwrap_or(0) });
+                return Ok(Found { pieces: Vec::new(), len: 0, etag: "".into(), total });
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -124,6 +129,14 @@ impl Remote {
         }
         let pieces = self.body(answer.body, length).await?;
         Ok(Found { pieces, len: length, etag, total })
+    }
+
+    /// The length of an object, of which no range could be had.
+    async fn length(&self, object: &str) -> Result<u64, Failure> {
+        let request = self.client.head_object().bucket(&self.access.bucket).key(object);
+        let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
+        let length = answer.content_length().and_then(|length| u64::try_from(length).ok());
+        length.ok_or_else(|| Failure::damaged("the answer does not tell how long the object is"))
     }
 
     /// All bytes of a body, `length` of them.

@@ -84,6 +84,12 @@ fn take(prefix: &str, page: &ListObjectsV2Output, how: How, names: &mut BTreeSet
     if page.prefix().unwrap_or_default() != prefix {
         return Err(Failure::damaged(format!("a page of {:?} was answered", page.prefix().unwrap_or_default())));
     }
+    let found = page.contents().len() + page.common_prefixes().len();
+    // A document that was cut is not told from one that ends by those who read it.
+    if page.key_count().is_some_and(|count| usize::try_from(count) != Ok(found)) {
+        let count = page.key_count().unwrap_or_default();
+        return Err(Failure::damaged(format!("a page of {count} entries has {found}")));
+    }
     let objects = page.contents().iter().map(|object| object.key());
     let folders = page.common_prefixes().iter().map(|folder| folder.prefix());
     for key in objects.chain(folders) {

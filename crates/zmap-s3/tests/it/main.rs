@@ -1,5 +1,6 @@
 //! The map against the S3 server in this process: the guarantees of a map, requests counted, secrets looked for.
 
+mod campaign;
 mod common;
 mod datasets;
 mod suite;
