@@ -16,6 +16,11 @@ pub(crate) fn is_reserved(segment: &str) -> bool {
     segment == LOCK || segment.starts_with(TEMP)
 }
 
+/// Whether a name is that of a temporary file.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMP)
+}
+
 /// Whether a key has a segment that no object may have.
 pub(crate) fn has_reserved(key: &Key) -> bool {
     key.as_str().contains(".nczarr-") && key.segments().any(is_reserved)

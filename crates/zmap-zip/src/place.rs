@@ -84,7 +84,6 @@ pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Resul
     let mut empty = Vec::new();
     records::end(0, 0, 0, &mut empty);
     made.write_all(&empty).map_err(fail)?;
-    lock(made.as_file(), &path)?;
     match old {
         Some(old) => put(made, &path, old, options).map_err(fail),
         None => {
@@ -101,17 +100,59 @@ pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Resul
     }
 }
 
-/// Makes a file beside `path`, with the rights of `old` or those a new file has.
+/// Makes a file beside `path`, with the rights of `old` or those a new file has. It is locked, so that nobody takes it for
+/// one that a stopped writer left; such ones are removed.
 pub(crate) fn beside(path: &Path, old: Option<&File>) -> io::Result<NamedTempFile> {
-    let made = tempfile::Builder::new()
-        .prefix(".nczarr-")
-        .suffix(".tmp")
-        .make_in(folder_of(path), |path| File::options().read(true).write(true).create_new(true).open(path))?;
-    if let Some(old) = old {
-        // A file system without such rights has nothing to keep.
-        let _ = made.as_file().set_permissions(old.metadata()?.permissions());
+    clear_leftovers(path);
+    for _ in 0..TRIES {
+        let made = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .make_in(folder_of(path), |path| File::options().read(true).write(true).create_new(true).open(path))?;
+        match made.as_file().try_lock() {
+            // Somebody took it for left over before it was locked.
+            Err(TryLockError::WouldBlock) => continue,
+            Ok(()) if !is_at(made.as_file(), made.path()) => continue,
+            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            _ => {}
+        }
+        if let Some(old) = old {
+            // A file system without such rights has nothing to keep.
+            let _ = made.as_file().set_permissions(old.metadata()?.permissions());
+        }
+        return Ok(made);
     }
-    Ok(made)
+    Err(io::Error::other("others remove new files again and again"))
+}
+
+/// How the names of files begin and end that are to become archives.
+const PREFIX: &str = ".nczarr-";
+const SUFFIX: &str = ".tmp";
+
+/// Removes files beside `path` that stopped writers left: nobody holds their locks. What cannot be removed stays.
+fn clear_leftovers(path: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder_of(path)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_ours = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX))
+            .is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            clear(&entry.path());
+        }
+    }
+}
+
+fn clear(path: &Path) {
+    let Ok(file) = open(path, true) else { return };
+    if file.try_lock().is_ok() {
+        // It may have become an archive meanwhile, and another one have its name.
+        if is_at(&file, path) {
+            let _ = std::fs::remove_file(path);
+        }
+        let _ = file.unlock();
+    }
 }
 
 /// Puts a file that was made in the place of an old one, whose lock is held until then.
@@ -130,7 +171,8 @@ pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: H, options: &Options
 /// # Errors
 /// As [`claim`]; `NC_ECANTREMOVE` if the system does not let it go.
 pub(crate) fn remove(path: &Path) -> Result<()> {
-    let _held = claim(path)?;
+    let held = claim(path)?;
+    clear_leftovers(&held.path);
     let removed = std::fs::remove_file(path);
     removed.map_err(|error| ErrorKind::CantRemove.context(path.display().to_string()).caused_by(error))
 }
@@ -187,6 +229,39 @@ fn sync_folder(path: &Path, options: &Options) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stopped_writers_left_is_cleared_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in
+            [".nczarr-Ab3dEf.tmp", ".nczarr-123456.tmp", ".nczarr-short.tmp", "nczarr-Ab3dEf.tmp", ".nczarr-Ab.dEf.tmp"]
+        {
+            std::fs::write(path(name), b"x").unwrap();
+        }
+        std::fs::create_dir(path(".nczarr-folder.tmp")).unwrap();
+        let held = beside(&path("other.zip"), None).unwrap();
+        let name = held.path().file_name().unwrap().to_owned();
+        let names = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        drop(create(&path("x.zip"), None, &Options::default()).unwrap());
+        let mut expected: Vec<std::ffi::OsString> =
+            [".nczarr-Ab.dEf.tmp", ".nczarr-folder.tmp", ".nczarr-short.tmp", "nczarr-Ab3dEf.tmp", "x.zip"]
+                .map(Into::into)
+                .into();
+        expected.push(name);
+        expected.sort();
+        assert_eq!(names(), expected, "whose lock is held stays");
+        // Its maker was stopped.
+        let left = held.keep().unwrap().1;
+        remove(&path("x.zip")).unwrap();
+        assert!(!left.exists());
+        assert_eq!(names().len(), 4);
+    }
 
     #[cfg(unix)]
     #[test]

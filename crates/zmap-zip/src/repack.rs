@@ -39,7 +39,8 @@ pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repack
     let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, made.as_file_mut()), old.folder());
     old.each(|key, bytes| writer.add(key, &bytes))?;
     let after = writer.finish()?;
-    place::put(made, &path, old, options).map_err(fail)?;
+    let made = place::put(made, &path, old, options).map_err(fail)?;
+    let _ = made.unlock();
     Ok(Repacked { before, after })
 }
 

@@ -168,6 +168,17 @@ pub fn prepare(path: &str, to: usize) {
     }
 }
 
+/// What the next one does to a store.
+pub fn write_on(path: &str) -> std::result::Result<(), String> {
+    let on = || -> Result<()> {
+        let file = open(path)?;
+        file.put_attribute("on", 1)?;
+        file.close()?;
+        if path.ends_with(".zip") { nczarr::repack(path).map(drop) } else { Ok(()) }
+    };
+    on().map_err(|error| format!("written on: {error}"))
+}
+
 /// Looks whether in a store is what must be there, if so many steps were done and so many begun.
 pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), String> {
     let lasting = LASTING.iter().copied().filter(|&step| step <= done).max().unwrap_or(0);

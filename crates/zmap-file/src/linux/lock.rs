@@ -13,7 +13,7 @@ use nix::libc;
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
-use super::beneath;
+use super::{beneath, leftovers};
 use crate::names::LOCK;
 
 const STRIPES: usize = 64;
@@ -29,6 +29,8 @@ pub(super) struct Locks {
     probed: OnceLock<bool>,
     refused: AtomicBool,
     exclusive: bool,
+    /// The lock file in which it is said that temporary files are made here.
+    announced: OnceLock<Option<Arc<OwnedFd>>>,
 }
 
 /// Holds one key; dropping it lets go.
@@ -57,6 +59,7 @@ impl Locks {
             probed: OnceLock::new(),
             refused: AtomicBool::new(false),
             exclusive,
+            announced: OnceLock::new(),
         }
     }
 
@@ -86,6 +89,36 @@ impl Locks {
             Err(TryLockError::WouldBlock) => return None,
         };
         Some(Guard { byte: self.byte(root, TREE, false).ok()?, _stripe: stripe })
+    }
+
+    /// Says, once, that temporary files are made from here on. Calls `sweep` first if all who did so before were stopped.
+    /// What fails here fails nobody's write.
+    pub(super) fn announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) {
+        if self.exclusive || self.announced.get().is_some() || self.refused.load(Ordering::Relaxed) {
+            return;
+        }
+        // Whoever else comes here waits until it is swept.
+        self.announced.get_or_init(|| {
+            let file = self.file(root).ok()?;
+            let alone = set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok();
+            if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
+                // It stays marked for the next.
+                let _ = set(file.as_fd(), MAKING, libc::F_UNLCK, false);
+                return None;
+            }
+            let shared =
+                leftovers::mark(file.as_fd(), true).and_then(|()| set(file.as_fd(), MAKING, libc::F_RDLCK, true));
+            shared.is_ok().then_some(file)
+        });
+    }
+
+    /// Takes that back, when none will be made any more.
+    pub(super) fn renounce(&self) {
+        let Some(Some(file)) = self.announced.get() else { return };
+        // If somebody else is at it, the mark is theirs now.
+        if set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok() {
+            let _ = leftovers::mark(file.as_fd(), false);
+        }
     }
 
     /// Locks a byte against other processes; `None` if the storage refuses, or nobody else writes.
@@ -162,6 +195,9 @@ const PROBED: i64 = 1 << 30;
 
 /// Stands for the directories.
 const TREE: i64 = PROBED + 1;
+
+/// Held, shared, by all who make temporary files.
+const MAKING: i64 = PROBED + 2;
 
 /// The byte that stands for a key: 30 bits of FNV-1a, mixed because its last bytes hardly reach the high bits.
 /// Every version of this code must choose the same.

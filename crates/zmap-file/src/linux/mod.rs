@@ -1,12 +1,14 @@
 //! [`FileMap`] on Linux: an open directory, and the map's methods over it.
 //!
 //! `beneath` opens without following links, `read` and `write` move objects (`place` and `stage` are the
-//! steps of a write), `kept` keeps open what is read in parts, `tree` walks directories, `lock` keeps others out while an object is replaced, `version`
+//! steps of a write), `kept` keeps open what is read in parts, `tree` walks directories, `lock` keeps others out while an object is replaced,
+//! `leftovers` removes what stopped writers left, `version`
 //! tells whether one was.
 
 mod beneath;
 mod fetch;
 mod kept;
+mod leftovers;
 mod lock;
 mod memory;
 mod place;
@@ -198,6 +200,7 @@ impl FileMap {
 impl Drop for FileMap {
     fn drop(&mut self) {
         self.prune_thinned();
+        self.locks.renounce();
     }
 }
 

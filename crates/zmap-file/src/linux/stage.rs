@@ -123,6 +123,7 @@ impl FileMap {
     }
 
     fn open_named<'p>(&self, dir: BorrowedFd<'p>) -> Result<Staged<'p>, Errno> {
+        self.announce();
         let flags = NEW | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mut refusal = Errno::EXIST;
         for _ in 0..TRIES {
@@ -219,6 +220,9 @@ impl FileMap {
         value: &[u8],
     ) -> Result<(), Stop> {
         let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
+        if staged.temporary.is_none() {
+            self.announce();
+        }
         while staged.temporary.is_none() {
             let name = names::temporary();
             match self.link_nameless(&staged.file, dir, &name).map_err(|errno| self.stop(dir, errno, fail))? {

@@ -266,7 +266,7 @@ fn kind(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Entry, Errno> {
 }
 
 /// A directory in `dir` itself, not behind a link; `None` if it is gone.
-fn enter(dir: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<Option<Dir>, Errno> {
+pub(super) fn enter(dir: BorrowedFd<'_>, name: impl rustix::path::Arg + Copy) -> Result<Option<Dir>, Errno> {
     match retry_on_intr(|| openat(dir, name, beneath::LIST | OFlags::NOFOLLOW, Mode::empty())).and_then(Dir::new) {
         Ok(dir) => Ok(Some(dir)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
@@ -332,7 +332,7 @@ fn remove_hollow_below(dir: BorrowedFd<'_>, name: &str, depth: usize) -> Result<
 }
 
 /// All entries of a directory, read before any is removed.
-fn entries(dir: &mut Dir, depth: usize) -> Result<Vec<(CString, FileType)>, Errno> {
+pub(super) fn entries(dir: &mut Dir, depth: usize) -> Result<Vec<(CString, FileType)>, Errno> {
     if depth > DEPTH {
         return Err(Errno::NAMETOOLONG);
     }

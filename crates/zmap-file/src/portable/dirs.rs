@@ -62,6 +62,18 @@ pub(super) fn remove_hollow(path: &Path) -> io::Result<()> {
     gone(fs::remove_dir(path))
 }
 
+/// Removes all temporary files below a directory.
+pub(super) fn remove_temporaries(path: &Path) -> io::Result<()> {
+    for (name, is_dir) in entries(path)? {
+        match is_dir {
+            Some(true) => remove_temporaries(&path.join(name))?,
+            Some(false) if name.to_str().is_some_and(names::is_temporary) => gone(fs::remove_file(path.join(name)))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The first thing below a directory that is neither file nor directory.
 pub(super) fn oddity(path: &Path) -> io::Result<Option<PathBuf>> {
     for (name, is_dir) in entries(path)? {

@@ -15,7 +15,7 @@ use dispatch::{ByteRange, Change, Durability, Expect, Key, MapCaps, Options, Ver
 use model::{Error, ErrorKind, Result};
 
 use crate::names::{self, LOCK};
-use dirs::{entries, gone, is_absence, is_special, leads, oddity, remove_hollow};
+use dirs::{entries, gone, is_absence, is_special, leads, oddity, remove_hollow, remove_temporaries};
 
 /// A dataset in a directory.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Mark(Vec<u8>);
 
 /// Keeps other threads and processes from changing the dataset; closing the file lets go.
 struct Guard<'m> {
-    _file: Option<File>,
+    file: Option<File>,
     _held: MutexGuard<'m, ()>,
 }
 
@@ -231,11 +231,16 @@ impl FileMap {
     fn hold(&self) -> io::Result<Guard<'_>> {
         let held = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.exclusive {
-            return Ok(Guard { _file: None, _held: held });
+            return Ok(Guard { file: None, _held: held });
         }
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
         file.lock()?;
-        Ok(Guard { _file: Some(file), _held: held })
+        // Temporary files are only made under this lock, and the mark says that one is: its maker was stopped.
+        if file.metadata()?.len() > 0 {
+            remove_temporaries(&self.path)?;
+            file.set_len(0)?;
+        }
+        Ok(Guard { file: Some(file), _held: held })
     }
 
     /// Writes an object, if it is in the expected state.
@@ -243,7 +248,11 @@ impl FileMap {
         self.want(key, "written")?;
         self.want_name(key)?;
         let guard = self.hold().map_err(|error| self.fail(key.as_str(), "lock", error))?;
+        let mark = |len| guard.file.as_ref().map_or(Ok(()), |file| file.set_len(len));
+        mark(1).map_err(|error| self.fail(key.as_str(), "write", error))?;
         let done = self.put_held(key, value, expect);
+        // It is removed whatever became of it; if this fails, it is looked for once more.
+        let _ = mark(0);
         drop(guard);
         done
     }

@@ -1,0 +1,111 @@
+//! Temporary files that stopped writers left behind are removed, when it is certain that they are nobody's.
+//!
+//! Who makes the first temporary file with a name holds a byte of the lock file from then on, shared with all others who do,
+//! and marks the file by its length. Who comes alone, and finds the mark, comes after one that was stopped: the whole tree
+//! is searched, once. Who goes last takes the mark away. Where there are no locks nothing is removed; nor for those who
+//! write exclusively, who make no lock file. What was removed by mistake would be made again by its writer: an object is
+//! never lost by it.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{AtFlags, FileType, Mode, fstat, ftruncate, unlinkat};
+use rustix::io::Errno;
+
+use super::FileMap;
+use super::beneath;
+use super::tree;
+use crate::names;
+
+impl FileMap {
+    /// To be called before a temporary file is given a name.
+    pub(super) fn announce(&self) {
+        self.locks.announce(self.root(), &|| self.sweep());
+    }
+
+    /// Removes all temporary files.
+    fn sweep(&self) -> Result<(), Errno> {
+        let root = beneath::open(self.root(), "", beneath::LIST, Mode::empty())?;
+        let mut open = vec![rustix::fs::Dir::new(root)?];
+        while let Some(mut dir) = open.pop() {
+            let depth = open.len();
+            for (name, kind) in tree::entries(&mut dir, depth)? {
+                let Ok(name) = name.to_str() else { continue };
+                match kind {
+                    FileType::Directory => open.extend(tree::enter(dir.fd()?, name)?),
+                    FileType::RegularFile if names::is_temporary(name) => {
+                        let _ = unlinkat(dir.fd()?, name, AtFlags::empty());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a lock file says that somebody makes temporary files, or was stopped at it.
+pub(super) fn is_marked(file: BorrowedFd<'_>) -> Result<bool, Errno> {
+    Ok(fstat(file)?.st_size > 0)
+}
+
+/// Says so, or takes it back.
+pub(super) fn mark(file: BorrowedFd<'_>, made: bool) -> Result<(), Errno> {
+    ftruncate(file, u64::from(made))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use dispatch::{Key, Options, ZMap};
+
+    use super::*;
+
+    fn temporaries(path: &Path) -> usize {
+        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+        entries
+            .map(|entry| match entry.file_type().unwrap().is_dir() {
+                true => temporaries(&entry.path()),
+                false => usize::from(entry.file_name().to_str().is_some_and(names::is_temporary)),
+            })
+            .sum()
+    }
+
+    #[test]
+    fn what_stopped_writers_left_goes_when_nobody_else_writes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("x");
+        let open = || FileMap::open(&path, true, &Options::default()).unwrap();
+        let key = Key::new("a/b").unwrap();
+        let replace = |map: &FileMap| (0..2).for_each(|_| map.write(&key, b"1").unwrap());
+        let leave = || {
+            fs::write(path.join(".nczarr-tmp-1-1"), b"x").unwrap();
+            fs::write(path.join("a/.nczarr-tmp-1-2"), b"x").unwrap();
+        };
+        let first = FileMap::create(&path, None, &Options::default()).unwrap();
+        replace(&first);
+        leave();
+        // Somebody is writing: they may be theirs.
+        let second = open();
+        replace(&second);
+        assert_eq!(temporaries(&path), 2);
+        drop(second);
+        drop(first);
+        // All came to a good end, so these are somebody else's.
+        replace(&open());
+        assert_eq!(temporaries(&path), 2);
+        // One that was stopped has marked the file, and holds no lock.
+        fs::write(path.join(names::LOCK), b"x").unwrap();
+        let third = open();
+        assert_eq!(temporaries(&path), 2, "who replaces nothing removes nothing");
+        replace(&third);
+        assert_eq!(temporaries(&path), 0);
+        assert!(fs::metadata(path.join(names::LOCK)).unwrap().len() > 0, "it may be stopped, too");
+        leave();
+        replace(&third);
+        assert_eq!(temporaries(&path), 2, "it is looked for once");
+        drop(third);
+        assert_eq!(fs::metadata(path.join(names::LOCK)).unwrap().len(), 0);
+    }
+}
