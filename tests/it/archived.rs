@@ -64,6 +64,44 @@ fn what_is_written_to_bytes_is_in_a_copy() {
     assert_eq!(values(&nczarr::open_bytes(first).unwrap()), [7; 1000]);
 }
 
+/// A map in memory becomes an archive, and the objects of an archive a map in memory.
+#[test]
+fn a_map_in_memory_is_packed_and_unpacked() {
+    let map = zmap_mem::MemMap::new();
+    let file = CreateOptions::new().map(std::sync::Arc::new(map.clone())).create("memory://a#mode=nczarr,mem").unwrap();
+    file.add_dimension("x", 4).unwrap();
+    let v = file.add_variable::<i32>("v", &["x"]).unwrap();
+    v.put(&[1, 2, 3, 4], ..).unwrap();
+    file.sync().unwrap();
+    // As it is now: what is written later is not in it.
+    let snapshot = map.snapshot();
+    v.put(&[9; 4], ..).unwrap();
+    file.close().unwrap();
+    let objects = snapshot.iter().map(|(key, bytes)| (nczarr::dispatch::Key::new(key).unwrap(), bytes));
+    let bytes = zmap_zip::archive(objects).unwrap();
+    let packed = nczarr::open_bytes(bytes.clone()).unwrap();
+    assert_eq!((values(&packed), packed.info().map.as_deref()), (vec![1, 2, 3, 4], Some("zip")));
+
+    let archive = zmap_zip::ZipMap::from_bytes(bytes, &[".zgroup"], &Default::default()).unwrap();
+    let objects = zmap_objects(&archive);
+    assert_eq!(objects.len(), snapshot.len());
+    let again = std::sync::Arc::new(zmap_mem::MemMap::from_objects(objects).unwrap());
+    let file = OpenOptions::new().writable(true).map(again.clone()).open("memory://b").unwrap();
+    file.variable("v").unwrap().put_value(7, 0).unwrap();
+    file.close().unwrap();
+    assert_eq!(values(&OpenOptions::new().map(again).open("memory://b").unwrap()), [7, 2, 3, 4]);
+}
+
+fn zmap_objects(map: &dyn nczarr::dispatch::ZMap) -> Vec<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let keys = map.list(&nczarr::dispatch::Key::root()).unwrap();
+    let mut read = |key: &nczarr::dispatch::Key| {
+        assert!(map.read(key, nczarr::dispatch::ByteRange::ALL, &mut bytes).unwrap(), "{key}");
+        (key.to_string(), bytes.clone())
+    };
+    keys.iter().map(&mut read).collect()
+}
+
 #[test]
 fn what_cannot_lie_in_memory_says_so() {
     let dir = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 //!
 //! A test runs itself as a child. The child writes one line before and after each step; the parent kills it at the
 //! n-th line, after turning round for a while, so that the moments are spread over what the child does in between.
+//! `NCZ_TEST_ROUNDS` says at how many moments (default 200).
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -10,10 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nczarr::{File, OpenOptions, Variable};
 
-const MOMENTS: u64 = 200;
 const WIDTH: usize = 37;
 const ROUNDS: usize = 6;
 const PLACE: &str = "NCZ_TEST_KILLED";
+
+fn moments() -> u64 {
+    std::env::var("NCZ_TEST_ROUNDS").map_or(200, |rounds| rounds.parse().expect("a number of rounds"))
+}
 
 fn row(record: usize) -> Vec<i32> {
     (0..WIDTH).map(|at| (record * 1000 + at) as i32).collect()
@@ -184,7 +188,8 @@ fn what_was_synced_is_there(test: &str, name: &str) {
         return child(&path.to_string_lossy()).expect("nobody disturbs it but by killing it");
     }
     let (mut failed, mut killed, mut most) = (Vec::new(), 0, (0, 0));
-    for moment in 0..MOMENTS {
+    let moments = moments();
+    for moment in 0..moments {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join(name);
         let (synced, done) = kill(test, &path, moment);
@@ -209,6 +214,6 @@ fn what_was_synced_is_there(test: &str, name: &str) {
             failed.push(format!("moment {moment}: left over: {:?}", names().collect::<Vec<_>>()));
         }
     }
-    eprintln!("killed writers of {name}: {killed} of {MOMENTS}, at most {most:?} synced, {} failed", failed.len());
-    assert!(failed.is_empty() && killed > MOMENTS / 2, "{killed} killed\n{}", failed.join("\n"));
+    eprintln!("killed writers of {name}: {killed} of {moments}, at most {most:?} synced, {} failed", failed.len());
+    assert!(failed.is_empty() && killed > moments / 2, "{killed} killed\n{}", failed.join("\n"));
 }
