@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use dispatch::{Dataset, Key, Limits, MountedMap, OpenRequest, ZMap, ZarrFormat};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
@@ -35,11 +35,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
     let limits = &request.options.limits;
 
-    let names = [ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
-    let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
-    let mut documents = read_bytes(&*map, &keys, limits).into_iter();
-    let mut next = || documents.next().unwrap_or(Ok(None));
-    let (zmetadata, zgroup, attrs, zarray, v3) = (next(), next(), next(), next(), next());
+    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(&*map, target, limits)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
         let document = json::parse(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
@@ -125,6 +121,40 @@ fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, document: &Json) -> 
         false => load(&source, root, opening.about.flavour, target, &reading)?,
     };
     opening.dataset(loaded, is_array)
+}
+
+/// The root's documents: consolidated metadata, group, attributes and array of Zarr V2, that of V3.
+type RootDocuments = (
+    Result<Option<Vec<u8>>>,
+    Result<Option<Vec<u8>>>,
+    Result<Option<Vec<u8>>>,
+    Result<Option<Vec<u8>>>,
+    Result<Option<Vec<u8>>>,
+);
+
+/// Reads the root's documents at once. Where each is a request and consolidated metadata was asked for, that alone is
+/// looked for first: it answers for the others.
+fn root_documents(map: &dyn ZMap, target: &Target, limits: &Limits) -> Result<RootDocuments> {
+    const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
+    let first = match (target.has_mode("v2"), target.has_mode("v3")) {
+        _ if !map.caps().remote || !target.has_mode("consolidated") || target.has_mode("noconsolidated") => ALL,
+        (true, false) => &[ZMETADATA],
+        (false, true) => &[ZARR_JSON],
+        _ => &[ZMETADATA, ZARR_JSON],
+    };
+    let mut found = Vec::new();
+    for names in [first, ALL] {
+        let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
+        found = names.iter().zip(read_bytes(map, &keys, limits)).collect();
+        if names.len() == ALL.len() || found.iter().any(|(_, found)| !matches!(found, Ok(None))) {
+            break;
+        }
+    }
+    let mut take = |name: &str| {
+        let at = found.iter().position(|(of, _)| **of == name);
+        at.map_or(Ok(None), |at| found.swap_remove(at).1)
+    };
+    Ok((take(ZMETADATA), take(ZGROUP), take(ZATTRS), take(ZARRAY), take(ZARR_JSON)))
 }
 
 /// Which NCZarr the root tells of; its documents are today's then.

@@ -40,3 +40,7 @@ pub fn new(server: &Server) -> S3Map {
 pub fn url(server: &Server, name: &str, modes: &str) -> String {
     format!("http://key:secret@{}/bucket/{name}#mode={modes},s3", server.host())
 }
+
+pub fn key(text: &str) -> dispatch::Key {
+    dispatch::Key::new(text).unwrap()
+}

@@ -76,3 +76,22 @@ fn one_element_of_a_dataset_nobody_has_open() {
     let counts = server.counts();
     assert_eq!((counts.total(), counts.of(Op::Get)), (1, 1));
 }
+
+#[test]
+fn opening_asks_in_as_few_requests_as_it_can() {
+    let server = Server::start(Config::default());
+    // A dataset's documents: of the root all at once, then two of each variable.
+    for (written, opened, requests) in [
+        ("zarr,consolidated", "zarr,v2,consolidated", 1),
+        ("zarr,consolidated", "zarr,consolidated", 2),
+        ("zarr,consolidated", "zarr", 5),
+        ("nczarr", "nczarr", 5 + 2),
+    ] {
+        write(&url(&server, written, written), 2);
+        server.clear_log();
+        let file = nczarr::open(&url(&server, written, opened)).unwrap();
+        assert_eq!(file.variables().len(), 1);
+        assert_eq!(server.counts().total(), requests, "{written} opened as {opened}");
+        nczarr::delete(&url(&server, written, written)).unwrap();
+    }
+}

@@ -3,4 +3,6 @@
 mod campaign;
 mod common;
 mod datasets;
+mod secrets;
 mod suite;
+mod writers;
