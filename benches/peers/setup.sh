@@ -6,8 +6,12 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PEERS=${PEERS:-$HOME/.cache/nczarr-peers}
 mkdir -p "$PEERS/bin"
-if [ ! -x "$PEERS/py/bin/python" ]; then
-  python3 -m venv "$PEERS/py"
+for tool in python3 cargo cc; do
+  command -v $tool > /dev/null || { echo "$tool is needed" >&2; exit 1; }
+done
+# Asked by what it is to hold: an earlier run may have been stopped in the middle of it.
+if ! "$PEERS/py/bin/python" -c "import netCDF4, zarr, tensorstore, zarrs, h5py, scipy" 2> /dev/null; then
+  python3 -m venv --clear "$PEERS/py"
   "$PEERS/py/bin/pip" -q install netCDF4==1.7.5.1.post1 zarr==3.1.6 numcodecs==0.16.6 tensorstore==0.1.86 zarrs==0.2.3 \
     h5py==3.16.0 scipy==1.17.1
 fi
