@@ -404,6 +404,25 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn chunks_of_a_shard_follow_one_another((dims, order) in cases(), counts in prop::collection::vec(1..5u64, 5)) {
+            let column = |i: usize| dims.iter().map(|d| d[i]).collect::<Vec<_>>();
+            let grid = grid(&column(0), &column(1), order);
+            let (start, count, stride) = (column(3), column(4), column(2));
+            let slab = Slab { start: &start, count: &count, stride: Some(&stride) };
+            let counts = &counts[..dims.len()];
+            let plain = Projection::new(&grid, &slab, &grid.shape(), None).unwrap();
+            let sharded = Projection::new(&grid, &slab, &grid.shape(), Some(counts)).unwrap();
+            let mut expected: Vec<Part> = (0..plain.total).map(|number| plain.get(number)).collect();
+            let shard = |part: &Part| part.index.iter().zip(counts).map(|(at, count)| at / count).collect::<Vec<_>>();
+            // By shard, and in C order in each: the sort keeps that.
+            expected.sort_by_key(shard);
+            let found: Vec<Part> = (0..sharded.total).map(|number| sharded.get(number)).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
     #[test]
     fn adjacent_runs_are_joined() {
         let grid = grid(&[8, 8, 8], &[4, 8, 8], Order::C);

@@ -10,6 +10,7 @@ mod map;
 mod oracle;
 mod packed;
 mod random;
+mod shard_files;
 mod shards;
 mod strings;
 mod support;

@@ -67,7 +67,7 @@ fn index_shape(spec: &ShardSpec) -> (Vec<u64>, Vec<usize>) {
 }
 
 /// A shard of the chunks that are there, by their coordinates in it, with junk between them and in any order.
-fn encode(spec: &ShardSpec, chunks: &BTreeMap<Vec<u64>, Vec<u8>>, junk: usize) -> Vec<u8> {
+pub fn encode(spec: &ShardSpec, chunks: &BTreeMap<Vec<u64>, Vec<u8>>, junk: usize) -> Vec<u8> {
     let (shape, axes) = index_shape(spec);
     let total = spec.counts.iter().product::<u64>() as usize;
     let index_bytes = total * 16 + spec.index.extra as usize;
@@ -117,7 +117,7 @@ fn decode(spec: &ShardSpec, shard: &[u8]) -> BTreeMap<Vec<u64>, Vec<u8>> {
 }
 
 /// A plain shard of so many chunks.
-fn plain(counts: &[u64], at_start: bool) -> ShardSpec {
+pub fn plain(counts: &[u64], at_start: bool) -> ShardSpec {
     ShardSpec {
         counts: counts.to_vec(),
         order: Order::C,

@@ -16,10 +16,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use dispatch::Version;
 use rustix::fs::{AtFlags, Stat, fstat, fstatfs, statat};
 use rustix::process::{Resource, getrlimit};
 
 use super::lock::byte_of;
+use super::version::Mark;
 
 const SETS: usize = 64;
 const WAYS: usize = 4;
@@ -58,6 +60,8 @@ struct Slot {
     object: Arc<Object>,
     /// Device and inode of the object, once they were needed.
     inode: Option<(u64, u64)>,
+    /// Its version, once it was asked for; whoever remembers it relies on its being the same as long as this is kept.
+    version: Option<Version>,
 }
 
 /// An open object that counts.
@@ -115,6 +119,23 @@ impl Set {
 impl Kept {
     /// The kept descriptor of an object, if the key still leads to it.
     pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
+        self.look(root, key, |slot, _| Arc::clone(&slot.object))
+    }
+
+    /// As [`Kept::find`], with the version of the object.
+    pub(super) fn find_version(&self, root: BorrowedFd<'_>, key: &str) -> Option<(Arc<Object>, Version)> {
+        self.look(root, key, |slot, stat| {
+            let unchanged = |version: &Version| version.get::<Mark>().is_some_and(|mark| mark.is_like(&stat));
+            let version = match slot.version.take().filter(unchanged) {
+                Some(version) => version,
+                None => Version::scarce(Mark::kept(Arc::clone(&slot.object), stat)),
+            };
+            slot.version = Some(version.clone());
+            (Arc::clone(&slot.object), version)
+        })
+    }
+
+    fn look<R>(&self, root: BorrowedFd<'_>, key: &str, found: impl FnOnce(&mut Slot, Stat) -> R) -> Option<R> {
         let mut set = self.set(key)?;
         let place = set.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|slot| slot.key == key))?;
         let slot = place.as_mut()?;
@@ -124,18 +145,21 @@ impl Kept {
                 fstat(&slot.object).ok().map(|stat| inode(&stat)).filter(|known| Some(known.0) == self.device(root))
             }
         };
-        let found = statat(root, key, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| inode(&stat));
-        if known.is_none() || found != known {
+        let stat = statat(root, key, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let same = stat.as_ref().map(inode) == known;
+        let (true, Some(stat), Some(_)) = (same, stat, known) else {
             *place = None;
             return None;
-        }
+        };
         slot.inode = known;
-        Some(Arc::clone(&slot.object))
+        Some(found(slot, stat))
     }
 
     /// Keeps the descriptor of an object, unless it is the first of the map.
-    pub(super) fn keep(&self, root: BorrowedFd<'_>, key: &str, file: OwnedFd) {
-        if !self.used.load(Ordering::Relaxed) {
+    ///
+    /// `more`: another part will be read for sure.
+    pub(super) fn keep(&self, root: BorrowedFd<'_>, key: &str, file: OwnedFd, more: bool) {
+        if !more && !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Relaxed);
             return;
         }
@@ -151,7 +175,7 @@ impl Kept {
         let Some(object) = Object::new(file) else { return };
         text.clear();
         text.push_str(key);
-        *place = Some(Slot { key: text, object: Arc::new(object), inode: None });
+        *place = Some(Slot { key: text, object: Arc::new(object), inode: None, version: None });
     }
 
     /// Lets go of the descriptor of an object that is replaced or removed, whose place on disk it would occupy.

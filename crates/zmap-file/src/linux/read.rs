@@ -117,8 +117,8 @@ impl FileMap {
         out.clear();
         let Some(file) = self.open_object(key)? else { return Ok(None) };
         let read = Mark::of(file).map_err(Fault::from).and_then(|state| {
-            want_regular(state.file().as_fd())?;
-            vec_from(state.file().as_fd(), state.stat(), range, out)?;
+            want_regular(state.file())?;
+            vec_from(state.file(), state.stat(), range, out)?;
             Ok(state)
         });
         match read {
@@ -183,7 +183,7 @@ impl FileMap {
         };
         match fetch(source.fd(), &mut ticket, scratch) {
             Ok(got) => {
-                let version = source.leave(self, key).map(Version::scarce);
+                let version = source.leave(self, key);
                 match &got {
                     Got::Into => job.done(ticket, Ok(Some((Found::InPlace, version)))),
                     Got::Scratch(out) => job.done(ticket, Ok(Some((Found::Bytes(out.filled()), version)))),
@@ -206,9 +206,32 @@ impl FileMap {
         }
     }
 
+    /// An object of which a part is wanted with its version: more parts will be, so it is kept.
+    fn versioned(&self, key: &Key) -> Result<Option<Source>> {
+        let find = || self.kept.find_version(self.root(), key.as_str());
+        if let Some((object, version)) = find() {
+            return Ok(Some(Source::KeptMarked(object, version)));
+        }
+        let Some(file) = self.try_open(key)? else { return Ok(None) };
+        let mark = |file| match Mark::of(file) {
+            Ok(mark) => Ok(Some(Source::Marked(mark))),
+            Err(errno) => Err(self.fail(key.as_str(), "read", errno)),
+        };
+        // A directory is no object; what it is, reading it will tell.
+        let Ok(copy) = file.try_clone() else { return mark(file) };
+        self.kept.keep(self.root(), key.as_str(), file, true);
+        match find() {
+            Some((object, version)) => Ok(Some(Source::KeptMarked(object, version))),
+            None => mark(copy),
+        }
+    }
+
     /// The object of a ticket, opened as the ticket needs it; `None` as of [`FileMap::try_open`].
     fn source(&self, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Source>> {
-        let part = !matches!(ticket.ranges, Ranges::All) && !ticket.versioned;
+        let part = !matches!(ticket.ranges, Ranges::All);
+        if part && ticket.versioned {
+            return self.versioned(key);
+        }
         if part && let Some(kept) = self.kept.find(self.root(), key.as_str()) {
             return Ok(Some(Source::Kept(kept)));
         }
@@ -226,6 +249,8 @@ impl FileMap {
 
 /// An open object.
 enum Source {
+    /// With its version.
+    KeptMarked(Arc<Object>, Version),
     Whole(OwnedFd),
     /// To be kept.
     Part(OwnedFd),
@@ -237,20 +262,21 @@ impl Source {
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Whole(file) | Self::Part(file) => file.as_fd(),
-            Self::Kept(object) => object.as_fd(),
-            Self::Marked(mark) => mark.file().as_fd(),
+            Self::Kept(object) | Self::KeptMarked(object, _) => object.as_fd(),
+            Self::Marked(mark) => mark.file(),
         }
     }
 
     /// After it was read.
-    fn leave(self, map: &FileMap, key: &Key) -> Option<Mark> {
+    fn leave(self, map: &FileMap, key: &Key) -> Option<Version> {
         match self {
             Self::Whole(_) | Self::Kept(_) => None,
             Self::Part(file) => {
-                map.kept.keep(map.root(), key.as_str(), file);
+                map.kept.keep(map.root(), key.as_str(), file, false);
                 None
             }
-            Self::Marked(mark) => Some(mark),
+            Self::Marked(mark) => Some(Version::scarce(mark)),
+            Self::KeptMarked(_, version) => Some(version),
         }
     }
 }

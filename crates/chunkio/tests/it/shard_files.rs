@@ -1,0 +1,211 @@
+//! Shards in real maps: what is asked of storage, faults, and several processes that write parts of one shard.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use dispatch::{Filter, Key, Options, ZMap};
+use model::{ErrorKind, NcType};
+use zmap_file::FileMap;
+use zmap_mem::MemMap;
+use zmap_wrap::{Counting, Fault, Faults, Op, Slow, When};
+
+use crate::filters::Sum;
+use crate::shards::{encode, plain};
+use crate::support::{get_ints, put_ints};
+
+#[derive(Debug)]
+struct Objects(Arc<dyn ZMap>);
+
+impl ChunkStore for Objects {
+    fn map(&self) -> &dyn ZMap {
+        &*self.0
+    }
+
+    fn locate(&self, index: &[u64], key: &mut Key) {
+        key.set(&Key::root());
+        key.push_index(index, '.');
+    }
+}
+
+/// An array of int in shards of `counts` chunks.
+fn array(
+    map: Arc<dyn ZMap>,
+    [shape, chunk, counts]: [&[u64]; 3],
+    filters: Vec<Box<dyn Filter>>,
+    options: Options,
+) -> ChunkedArray {
+    let dim = |&len: &u64| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false };
+    ChunkedArray::new(ArraySpec {
+        name: "/v".to_owned(),
+        dims: shape.iter().map(dim).collect(),
+        chunk_shape: chunk.to_vec(),
+        element: Element::Number { ty: NcType::Int, big_endian: false },
+        order: Order::C,
+        filters,
+        fill: None,
+        shards: vec![plain(counts, false)],
+        store: Arc::new(Objects(map)),
+        options,
+        writable: true,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_row_of_a_large_shard_costs_its_chunks_and_the_index() {
+    // 128 MiB in 16 × 32 chunks of 64 × 1024.
+    let (chunk, counts) = ([64, 1024], [16, 32]);
+    let shape = [chunk[0] * counts[0], chunk[1] * counts[1]];
+    let bytes = (chunk[0] * chunk[1] * 4) as usize;
+    let index = (counts[0] * counts[1] * 16 + 4) as usize;
+    for summed in [false, true] {
+        let one: Vec<u8> = (0..bytes as u32 / 4).flat_map(u32::to_le_bytes).collect();
+        let filters: Vec<Box<dyn Filter>> = if summed { vec![Box::new(Sum)] } else { vec![] };
+        let stored = if summed { [&one[..], &sum(&one)].concat() } else { one };
+        let all = (0..counts[0]).flat_map(|row| (0..counts[1]).map(move |column| vec![row, column]));
+        let chunks: BTreeMap<Vec<u64>, Vec<u8>> = all.map(|at| (at, stored.clone())).collect();
+        let map = MemMap::new();
+        map.write(&Key::new("0.0").unwrap(), &encode(&plain(&counts, false), &chunks, 0)).unwrap();
+        let counting = Arc::new(Counting::new(Arc::new(map)));
+        let mut options = Options::default();
+        (options.threads, options.cache_bytes) = (1, Some(0));
+        let array = array(counting.clone(), [&shape, &chunk, &counts], filters, options);
+        let expected: Vec<i32> = (0..shape[1]).map(|at| (3 * chunk[1] + at % chunk[1]) as i32).collect();
+        let needed = if summed { stored.len() * counts[1] as usize } else { shape[1] as usize * 4 };
+        // Three chunks of a little more than 256 KiB at once; the rows for two threads.
+        let requests = if summed { 11 } else { 2 };
+        for (first, index, more) in [(true, index, 1), (false, 0, 0)] {
+            counting.take();
+            assert_eq!(get_ints(&array, &[64 + 3, 0], &[1, shape[1]]).unwrap(), expected);
+            let read = counting.take().read();
+            assert_eq!(read.bytes as usize, needed + index, "first: {first}, with sums: {summed}");
+            assert!(read.requests <= requests + more, "{} requests, {requests} allowed", read.requests);
+        }
+    }
+}
+
+#[test]
+fn an_index_is_read_once_per_state_of_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let shard = |first: i32, junk| {
+        let chunk = |at: i32| (first + at * 4..first + at * 4 + 4).flat_map(i32::to_le_bytes).collect();
+        let chunks = (0..8).map(|at| (vec![at as u64], chunk(at))).collect();
+        encode(&plain(&[8], false), &chunks, junk)
+    };
+    let counting = Arc::new(Counting::new(Arc::clone(&map)));
+    let mut options = Options::default();
+    options.cache_bytes = Some(0);
+    let array = array(counting.clone(), [&[32], &[4], &[8]], vec![], options);
+    let key = Key::new("0").unwrap();
+    for (first, junk) in [(0, 0), (100, 5), (200, 0)] {
+        map.write(&key, &shard(first, junk)).unwrap();
+        for (chunk, requests) in [(3, 2), (3, 1), (5, 1), (0, 1)] {
+            counting.take();
+            let expected: Vec<i32> = (first + chunk * 4..first + chunk * 4 + 4).collect();
+            assert_eq!(get_ints(&array, &[chunk as u64 * 4], &[4]).unwrap(), expected);
+            let stale = if requests == 2 && first > 0 { 1 } else { 0 };
+            assert!(counting.take().read().requests <= requests + stale, "{first}: chunk {chunk}");
+        }
+    }
+    map.delete(&key).unwrap();
+    assert_eq!(get_ints(&array, &[0], &[32]).unwrap(), [0; 32]);
+}
+
+fn sum(bytes: &[u8]) -> [u8; 4] {
+    bytes.iter().fold(7u32, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into())).to_le_bytes()
+}
+
+#[test]
+fn faults_are_errors_and_lose_nothing() {
+    let map = MemMap::new();
+    let open = |map: Arc<dyn ZMap>| array(map, [&[64], &[4], &[8]], vec![], Options::default());
+    let values: Vec<i32> = (0..64).collect();
+    put_ints(&open(Arc::new(map.clone())), &[0], &[64], &values).unwrap();
+    let mut failed = 0;
+    for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io), Fault::Short] {
+        for number in 1..6 {
+            let faults = Faults::new(0).with(Op::READS, When::Nth(number), fault);
+            let array = open(Arc::new(Slow::new(Arc::new(map.clone())).faults(faults)));
+            match get_ints(&array, &[2], &[60]) {
+                Ok(found) => assert_eq!(found, values[2..62]),
+                Err(error) => {
+                    assert!([ErrorKind::Io, ErrorKind::Trunc].contains(&error.kind()), "{error}");
+                    failed += 1;
+                }
+            }
+            while get_ints(&array, &[2], &[60]).is_err() {}
+            assert_eq!(get_ints(&array, &[2], &[60]).unwrap(), values[2..62]);
+        }
+    }
+    assert!(failed >= 6, "{failed}");
+    for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io)] {
+        let faults = Faults::new(0).with(Op::WRITES, When::Nth(1), fault);
+        let array = open(Arc::new(Slow::new(Arc::new(map.clone())).faults(faults)));
+        put_ints(&array, &[3], &[3], &[-3, -4, -5]).unwrap();
+        assert!(array.flush().is_err());
+        assert_eq!(get_ints(&array, &[2], &[5]).unwrap(), [2, -3, -4, -5, 6], "what could not be stored is kept");
+        array.flush().unwrap();
+        let again = open(Arc::new(map.clone()));
+        assert_eq!(get_ints(&again, &[0], &[7]).unwrap(), [0, 1, 2, -3, -4, -5, 6]);
+    }
+}
+
+const PROCESSES: usize = 8;
+const PLACE: &str = "NCZ_TEST_SHARD";
+const TURN: &str = "NCZ_TEST_SHARD_TURN";
+
+fn rounds() -> usize {
+    std::env::var("NCZ_TEST_ROUNDS").map_or(20, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+fn value(turn: usize, round: usize, at: usize) -> i32 {
+    (turn * 1_000_000 + round * 10 + at) as i32
+}
+
+/// Each process has a chunk of the shard, and half of the chunk between it and the next one.
+#[test]
+fn processes_that_write_parts_of_one_shard_lose_nothing() {
+    const PART: usize = 6;
+    let len = (PROCESSES * PART) as u64;
+    let open = |place: &str| {
+        let map = FileMap::open(place, true, &Options::default()).unwrap();
+        let mut options = Options::default();
+        options.threads = 1;
+        array(Arc::new(map), [&[len], &[4], &[len / 4]], vec![Box::new(Sum)], options)
+    };
+    if let Ok(place) = std::env::var(PLACE) {
+        let turn: usize = std::env::var(TURN).unwrap().parse().unwrap();
+        let (array, from) = (open(&place), turn * PART);
+        for round in 0..rounds() {
+            let values: Vec<i32> = (0..PART).map(|at| value(turn, round, at)).collect();
+            put_ints(&array, &[from as u64], &[PART as u64], &values).unwrap();
+            array.sync().unwrap();
+            let seen = get_ints(&array, &[0], &[len]).unwrap();
+            assert_eq!(seen[from..from + PART], values, "round {round} of {turn}");
+        }
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().display().to_string();
+    let start = |turn: usize| -> Child {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--test-threads=1"])
+            .arg("shard_files::processes_that_write_parts_of_one_shard_lose_nothing")
+            .env(PLACE, &place)
+            .env(TURN, turn.to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<Child> = (0..PROCESSES).map(start).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let expected: Vec<i32> =
+        (0..PROCESSES).flat_map(|turn| (0..PART).map(move |at| value(turn, rounds() - 1, at))).collect();
+    assert_eq!(get_ints(&open(&place), &[0], &[len]).unwrap(), expected);
+}
