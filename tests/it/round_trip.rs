@@ -17,6 +17,7 @@ fn every_sample_is_read_as_it_was_written() {
             ("directory", folder.path().join(format!("{name}.zarr")).display().to_string()),
             ("consolidated", format!("file://{}/{name}-c#mode=nczarr,consolidated", folder.path().display())),
             ("annotated", format!("file://{}/{name}-a#mode=zarr,annotate", folder.path().display())),
+            ("version 3", format!("file://{}/{name}-3#mode=nczarr,v3", folder.path().display())),
             ("memory", format!("memory://round-trip-{name}#mode=nczarr")),
         ] {
             plan.create(&url).unwrap_or_else(|error| panic!("{name}, {kind}: {error}"));

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{DatasetInfo, Format, MapFactory, MountedMap};
+use dispatch::{DatasetInfo, Format, MapFactory, MountedMap, ZarrFormat};
 
 use crate::INFO;
 use crate::flavour::Flavour;
@@ -29,6 +29,8 @@ pub(crate) struct About {
     pub(crate) named_dims: bool,
     pub(crate) writable: bool,
     pub(crate) format: Format,
+    /// Which Zarr it is stored in.
+    pub(crate) zarr: ZarrFormat,
     pub(crate) factory: Option<Arc<dyn MapFactory>>,
     /// Why the dataset lies in the map it lies in.
     pub(crate) why: Cow<'static, str>,
@@ -54,6 +56,7 @@ impl About {
             named_dims,
             writable,
             format: Format::NetCdf4,
+            zarr: ZarrFormat::V2,
             factory: mounted.factory.clone(),
             why: mounted.why.clone(),
             origin,
@@ -85,7 +88,7 @@ impl About {
                 (Flavour::Zarr, false) => "zarr",
             }
             .to_owned(),
-            version: "2".to_owned(),
+            version: if self.zarr == ZarrFormat::V3 { "3" } else { "2" }.to_owned(),
             writable: self.writable,
             notes,
             properties: self.properties.clone(),
@@ -99,6 +102,7 @@ impl About {
         match (self.flavour, &self.origin) {
             (Flavour::Zarr, _) => 0,
             (Flavour::NcZarr, Origin::NcZarr(Generation::Keys, _)) => 1,
+            (Flavour::NcZarr, _) if self.zarr == ZarrFormat::V3 => 3,
             (Flavour::NcZarr, _) => 2,
         }
     }

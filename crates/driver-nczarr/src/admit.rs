@@ -3,7 +3,7 @@
 //! What only the storage knows is asked first; then the edit is looked at and made in one step, under the lock of what is
 //! known beside the model. If another edit came between, the storage is asked again.
 
-use dispatch::Key;
+use dispatch::{Key, ZarrFormat};
 use model::{DimId, Edit, Endian, Error, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -12,6 +12,7 @@ use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::plan::{instance, maxstrlen};
 use crate::types;
+use crate::v3::document::ZARR_JSON;
 
 /// A chunk's key is at most this much longer than its variable's.
 const CHUNK_NAME: usize = 64;
@@ -138,7 +139,8 @@ impl ZarrDataset {
         }
         // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
         // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
-        if name.starts_with('.') {
+        let is_v3 = self.format == ZarrFormat::V3;
+        if name.starts_with('.') || is_v3 && (name == ZARR_JSON || name.starts_with("__")) {
             return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
         }
         let key = state.group(parent)?.key.join(&name).map_err(|error| ErrorKind::BadName.context(error.what()))?;

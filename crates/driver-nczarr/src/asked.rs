@@ -1,13 +1,14 @@
 //! What the fragment of a URL asks of this driver, beside `mode=`.
 
-use dispatch::{MissingChunks, Options};
+use dispatch::{MissingChunks, Options, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 use url_infer::Target;
 
-/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot.
-pub(crate) fn separator(target: &Target) -> Result<char> {
+/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot, in V3 a slash.
+pub(crate) fn separator(target: &Target, format: ZarrFormat) -> Result<char> {
     match target.get("dimension_separator") {
-        None | Some(".") => Ok('.'),
+        None => Ok(if format == ZarrFormat::V3 { '/' } else { '.' }),
+        Some(".") => Ok('.'),
         Some("/") => Ok('/'),
         Some(other) => Err(wrong(target, "dimension_separator", other, "'.' or '/'")),
     }

@@ -365,7 +365,7 @@ fn same_names(a: &Model, b: &Model) -> bool {
 /// Whether a variable says what its layout decided: chunk shape, byte order, codec descriptions, and the attribute that
 /// tells how values are rounded.
 fn is_decided(var: &Var, meta: &ArrayMeta) -> bool {
-    let described = var.filters.iter().all(|filter| filter.codec.is_some());
+    let described = meta.v3.is_some() || var.filters.iter().all(|filter| filter.codec.is_some());
     matches!(var.chunking, Chunking::Chunked(_)) && is_ordered(var, meta) && described && rounding(var).is_none()
 }
 
@@ -386,7 +386,7 @@ fn decide(var: &mut Var, meta: &ArrayMeta) {
     if !is_ordered(var, meta) {
         var.endian = meta.dtype.endian();
     }
-    if var.filters.iter().any(|filter| filter.codec.is_none()) {
+    if meta.v3.is_none() && var.filters.iter().any(|filter| filter.codec.is_none()) {
         let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(var.filters.len()));
         for (filter, codec) in var.filters.iter_mut().zip(codecs) {
             filter.codec = Some(text(codec));

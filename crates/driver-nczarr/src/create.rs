@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap};
+use dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat};
 use model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
@@ -11,6 +11,7 @@ use crate::asked;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
 use crate::flavour::Flavour;
+use crate::v3;
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn new_properties() -> String {
@@ -24,10 +25,8 @@ pub(crate) fn new_properties() -> String {
 /// sense; what the map says.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
-    if target.has_mode("v3") {
-        return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is not in this build, only Zarr V2")));
-    }
-    let (separator, options) = (asked::separator(target)?, asked::options(target, request.options)?);
+    let format = if target.has_mode("v3") { ZarrFormat::V3 } else { ZarrFormat::V2 };
+    let (separator, options) = (asked::separator(target, format)?, asked::options(target, request.options)?);
     let mounted = request.registry.create_map(request)?;
     let map = Arc::clone(&mounted.map);
     if !map.caps().write {
@@ -40,8 +39,13 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let named_dims = !target.has_mode("noxarray");
     let asked = request.options.annotate || target.has_mode("annotate");
     let annotate = named_dims && flavour == Flavour::Zarr && asked;
+    if format == ZarrFormat::V3 && (annotate || target.has_mode("consolidated")) {
+        return Err(ErrorKind::NotBuilt
+            .context(format!("{target}: Zarr V3 is neither annotated nor consolidated by this build")));
+    }
     let mut about = About::new(&mounted, Origin::Created, flavour, named_dims, true);
-    about.properties = Some(new_properties());
+    about.properties = Some(if format == ZarrFormat::V3 { v3::render::properties() } else { new_properties() });
+    about.zarr = format;
     if request.classic_model {
         about.format = Format::NetCdf4Classic;
     }
@@ -55,6 +59,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         registry: Arc::clone(request.registry),
         options,
         flavour,
+        format,
         named_dims,
         annotate,
         writable: true,
@@ -63,7 +68,12 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         classic_model: request.classic_model,
         separator,
         about,
-        state: RwLock::new(State { vars: Vec::new(), groups: vec![GroupState::default()], moved: 0 }),
+        state: RwLock::new(State {
+            joined: format == ZarrFormat::V3,
+            vars: Vec::new(),
+            groups: vec![GroupState::default()],
+            moved: 0,
+        }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
         closed: Arc::default(),
         undo,

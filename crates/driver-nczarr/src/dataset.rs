@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, ShardSpec};
-use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap};
+use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
 use crate::about::About;
@@ -28,6 +28,7 @@ pub(crate) struct ZarrDataset {
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Options,
     pub(crate) flavour: Flavour,
+    pub(crate) format: ZarrFormat,
     /// Whether dimension names are stored as xarray does.
     pub(crate) named_dims: bool,
     /// Whether a plain store is told what Zarr has no word for.
@@ -62,6 +63,8 @@ impl fmt::Debug for ZarrDataset {
 /// What is known beside the model, by id.
 #[derive(Debug, Default)]
 pub(crate) struct State {
+    /// Whether a node has one document, as in V3.
+    pub(crate) joined: bool,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<GroupState>,
     /// The [`Model::naming`] by which all is where its name says.
@@ -155,6 +158,7 @@ impl ZarrDataset {
             registry: &self.registry,
             options: &self.options,
             flavour: self.flavour,
+            format: self.format,
             separator: self.separator,
             swapped: self.about.defects.swapped,
         }

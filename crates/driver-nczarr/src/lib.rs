@@ -46,7 +46,6 @@ mod render;
 mod store;
 mod tree;
 mod types;
-#[cfg_attr(not(test), allow(dead_code, reason = "what writes documents of V3 comes next"))]
 mod v3;
 mod var;
 

@@ -26,8 +26,17 @@ pub(crate) struct ArrayMeta {
     pub(crate) prefix: bool,
     /// The codecs in the order of encoding: `filters`, then `compressor`. Empty where nothing is ever written.
     pub(crate) codecs: Vec<Json>,
+    /// The type and the codecs of a new array of V3.
+    pub(crate) v3: Option<Described>,
     /// The document it was read from; empty for a new array, or where nothing is ever written.
     pub(crate) raw: Object,
+}
+
+/// How V3 describes an array.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Described {
+    pub(crate) data_type: Json,
+    pub(crate) codecs: Json,
 }
 
 /// A document that was just read: what it says, and what of it has a meaning only together with other things.
@@ -105,6 +114,7 @@ impl ArrayMeta {
             separator,
             prefix: false,
             codecs: Vec::new(),
+            v3: None,
             raw: Object::new(),
         };
         if keep {

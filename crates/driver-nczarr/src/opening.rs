@@ -71,6 +71,7 @@ impl<'a> Opening<'a> {
         let mut about = About::new(mounted, origin, flavour, false, request.writable);
         about.defects = Defects::of(properties.as_deref(), generation);
         about.properties = properties;
+        about.zarr = root.format;
         Ok(Self {
             request,
             map: Arc::clone(&mounted.map),
@@ -110,7 +111,7 @@ impl<'a> Opening<'a> {
     /// `NC_EINVAL` for a fragment that makes no sense; `NC_EPERM` if what is to be written is of an older style and not
     /// all of it can be understood.
     pub(crate) fn dataset(self, loaded: Loaded, root_array: bool) -> Result<Arc<dyn Dataset>> {
-        let Self { request, map, mut about, generation, .. } = self;
+        let Self { request, map, mut about, generation, format, .. } = self;
         let older = generation.filter(|generation| request.writable && *generation != Generation::Today);
         if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {
             let why = var.problem.as_ref().map_or_else(String::new, ToString::to_string);
@@ -130,20 +131,26 @@ impl<'a> Opening<'a> {
         about.notes.extend(loaded.notes);
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
-        let state = State { vars: loaded.vars, groups: groups.collect(), moved: loaded.model.naming() };
+        let state = State {
+            joined: format == ZarrFormat::V3,
+            vars: loaded.vars,
+            groups: groups.collect(),
+            moved: loaded.model.naming(),
+        };
         let dataset = ZarrDataset {
             model: ModelCell::new(loaded.model),
             map,
             registry: Arc::clone(request.registry),
             options: asked::options(request.target, request.options)?,
             flavour,
+            format,
             named_dims,
             annotate,
             writable: request.writable,
             root_array,
             created: false,
             classic_model: false,
-            separator: asked::separator(request.target)?,
+            separator: asked::separator(request.target, format)?,
             about,
             state: RwLock::new(state),
             committed: Mutex::new(Committed {

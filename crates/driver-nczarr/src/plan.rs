@@ -4,7 +4,7 @@
 //! does not know (separator, order, foreign types) survives a new plan.
 
 use chunkio::Order;
-use dispatch::{Filter, Options, Registry};
+use dispatch::{Filter, Options, Registry, ZarrFormat};
 use model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarFill, VarId,
 };
@@ -27,6 +27,7 @@ pub(crate) struct Planning<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) options: &'a Options,
     pub(crate) flavour: Flavour,
+    pub(crate) format: ZarrFormat,
     /// Between the indices of a chunk's key, for new variables.
     pub(crate) separator: char,
     /// Whoever reads the dataset takes all elements for little-endian, whatever their type says.
@@ -41,6 +42,9 @@ impl Planning<'_> {
     /// user-defined type.
     pub(crate) fn plan(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
         let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
+        if self.format == ZarrFormat::V3 {
+            return self.plan_v3(model, id, stored).map_err(at);
+        }
         let var = model.var(id)?;
         let before = stored.meta.clone();
         let dtype = match &before {
@@ -67,6 +71,7 @@ impl Planning<'_> {
             separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
             prefix: before.as_ref().is_some_and(|meta| meta.prefix),
             codecs,
+            v3: None,
             raw: Object::new(),
         });
         Ok(())
@@ -89,10 +94,14 @@ impl Planning<'_> {
     /// The shape to store: the model's, but NCZarr stores a scalar with one dimension of length 1.
     pub(crate) fn shape(&self, model: &Model, id: VarId) -> Result<Vec<u64>> {
         let shape = model.shape(id)?;
-        Ok(if shape.is_empty() && self.flavour == Flavour::NcZarr { vec![1] } else { shape })
+        Ok(if shape.is_empty() && self.flavour == Flavour::NcZarr && self.format == ZarrFormat::V2 {
+            vec![1]
+        } else {
+            shape
+        })
     }
 
-    fn chunks(&self, model: &Model, id: VarId, dtype: &DType) -> Result<Vec<u64>> {
+    pub(crate) fn chunks(&self, model: &Model, id: VarId, dtype: &DType) -> Result<Vec<u64>> {
         let var = model.var(id)?;
         let mut dims = Vec::with_capacity(var.dims.len());
         for &dim in &var.dims {

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_apart};
+use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
 use model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
@@ -16,6 +16,7 @@ use crate::flavour::Flavour;
 use crate::merge::{self, Merge};
 use crate::render;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::v3::document::ZARR_JSON;
 
 /// Fewer nodes than this for each thread are not worth another.
 const NODES_PER_THREAD: usize = 32;
@@ -40,6 +41,13 @@ pub(crate) type Texts = [Option<Box<str>>; 2];
 impl Node {
     /// The key of a document.
     pub(crate) fn key(self, state: &State, part: Part, key: &mut Key) -> Result<()> {
+        if state.joined {
+            key.set(match self {
+                Self::Group(id) => &state.group(id)?.key,
+                Self::Var(id) => &state.var(id)?.key,
+            });
+            return key.push(ZARR_JSON);
+        }
         let (base, marker) = match self {
             Self::Group(id) => (&state.group(id)?.key, ZGROUP),
             Self::Var(id) => (&state.var(id)?.key, ZARRAY),
@@ -57,6 +65,12 @@ impl ZarrDataset {
             write(&mut text).map(|()| Some(text.into_boxed_str()))
         };
         match node {
+            Node::Group(id) if state.joined => Ok([None, written(&|out| self.v3_group(model, id, out))?]),
+            Node::Var(id) if state.joined => {
+                let here = state.var(id)?;
+                let Some(meta) = &here.stored.meta else { return Ok(Texts::default()) };
+                Ok([None, written(&|out| self.v3_array(model, id, here, meta, out))?])
+            }
             Node::Group(id) => {
                 let here = state.group(id)?;
                 let attrs = written(&|out| self.group_attrs(model, id, here, out))?;
@@ -91,6 +105,8 @@ impl ZarrDataset {
     /// Which document of a node others may have changed, and how that is merged.
     pub(crate) fn merge(&self, model: &Model, node: Node) -> Result<(Part, Merge)> {
         match node {
+            // Nobody else writes it: only who makes it does.
+            _ if self.format == ZarrFormat::V3 => Ok((Part::Marker, Merge::None)),
             Node::Group(id) if self.flavour == Flavour::NcZarr => {
                 let dims = model.group(id)?.dims.iter();
                 let unlimited = dims.filter(|(_, dim)| model.dim(**dim).is_ok_and(|dim| dim.unlimited));

@@ -82,6 +82,7 @@ pub(crate) struct Index {
     /// Checksums.
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// Bytes that these add.
+    #[cfg_attr(not(test), allow(dead_code, reason = "who reads shards needs it"))]
     pub(crate) extra: u64,
     /// Whether it stands in front of the chunks, not behind them.
     pub(crate) at_start: bool,

@@ -173,6 +173,7 @@ pub(crate) fn read<'d, 't>(
         separator,
         prefix,
         codecs: Vec::new(),
+        v3: None,
         raw: Object::new(),
     };
     if keep {

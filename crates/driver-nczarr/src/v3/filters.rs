@@ -11,6 +11,7 @@ use model::{ErrorKind, FilterSpec, Result};
 use serde_json::json;
 
 use super::chain::Chain;
+use crate::plan;
 
 /// The largest element that blosc knows the size of.
 const MAX_TYPESIZE: usize = 255;
@@ -75,7 +76,7 @@ pub(crate) fn presented(
     let stored = chain.all_specs();
     let Some(kept) = kept else { return stored };
     let made = || -> Result<Vec<Serde>> {
-        let filters = kept.iter().map(|spec| crate::plan::instance(spec, registry)).collect::<Result<Vec<_>>>()?;
+        let filters = kept.iter().map(|spec| plan::instance(spec, registry)).collect::<Result<Vec<_>>>()?;
         Ok(interoperable(&filters, item, registry)?.iter().map(|codec| codec.to_json(ZarrFormat::V2)).collect())
     };
     let inner = &chain.innermost().filters;
@@ -85,6 +86,26 @@ pub(crate) fn presented(
         // Another writer changed the codecs: theirs count.
         _ => stored,
     }
+}
+
+/// The filters to keep beside the codecs they became; `None` if the codecs tell them.
+pub(crate) fn kept(
+    asked: &[FilterSpec],
+    stored: &[Box<dyn Filter>],
+    item: usize,
+    registry: &Registry,
+) -> Option<Vec<FilterSpec>> {
+    let told = |spec: &FilterSpec, codec: &dyn Filter| {
+        spec.params == *codec.params()
+            && plan::instance(spec, registry).is_ok_and(|filter| filter.info().name == codec.info().name)
+    };
+    let same = asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
+    let made = || {
+        let filters = asked.iter().map(|spec| plan::instance(spec, registry)).collect::<Result<Vec<_>>>()?;
+        interoperable(&filters, item, registry)
+    };
+    // What another writer's codecs are presented as is nothing to keep.
+    (!same && made().is_ok()).then(|| asked.iter().map(FilterSpec::anew).collect())
 }
 
 /// A kept filter with its name.

@@ -5,9 +5,9 @@
 //! * [`chain`]: `codecs` ⇄ layout, element codec, filters and shards;
 //! * [`filters`]: the filters of netCDF ⇄ codecs that others know;
 //! * [`keys`]: NCZarr's own keys ⇄ as V2 documents have them;
-//! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr.
-//!
-//! Nothing here knows documents.
+//! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr;
+//! * [`document`] reads documents, [`var`] makes variables of them; [`plan`] decides how new ones are stored, [`render`]
+//!   writes documents.
 
 pub(crate) mod chain;
 pub(crate) mod document;
@@ -15,6 +15,8 @@ pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod keys;
 pub(crate) mod names;
+pub(crate) mod plan;
+pub(crate) mod render;
 pub(crate) mod types;
 pub(crate) mod var;
 

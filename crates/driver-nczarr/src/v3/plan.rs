@@ -1,0 +1,106 @@
+//! The layout of a new variable in Zarr V3: its type, codecs and fill value, as `plan` has it for V2.
+
+use dispatch::{ChunkInfo, Filter};
+use model::{GroupId, Model, NcType, Result, VarFill, VarId};
+use serde_json::json;
+
+use super::chain::{self, Chain};
+use super::types::{self, DataType, Variable};
+use super::{fill, filters};
+use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
+use crate::dtype::{DType, Kind};
+use crate::flavour::Flavour;
+use crate::json::Object;
+use crate::meta::{ArrayMeta, Described};
+use crate::plan::{self, Planning};
+use crate::var::{Stored, chunk_bytes};
+
+impl Planning<'_> {
+    /// Decides the layout of a variable.
+    ///
+    /// # Errors
+    /// As [`Planning::plan`]; `NC_EFILTER` for filters that V3 cannot have, `NC_ENOTNC4` for types.
+    pub(crate) fn plan_v3(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
+        let var = model.var(id)?;
+        let data = self.data_type(model, id)?;
+        let dtype = &data.dtype;
+        let chunks = self.chunks(model, id, dtype)?;
+        let element = match data.variable {
+            Some(_) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
+            None => None,
+        };
+        let asked = var.filters.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
+        let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
+        let bound = bound(&filters, dtype, &chunks)?;
+        let chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
+        let codecs = chain::write(&chain, &data, chunks.len())?;
+        let value = match &var.fill {
+            VarFill::Value(value) => Some(value.clone()),
+            // V3 has no array without one.
+            VarFill::Default | VarFill::NoFill => model::fill::default(var.xtype),
+        };
+        let fill = match &value {
+            Some(value) => fill::write(value, &data),
+            None => fill::zero(&data),
+        };
+        let text = match dtype.kind {
+            Kind::Text(width) => types::raw_text(width),
+            _ => types::write(dtype, data.variable)?,
+        };
+        stored.filters = filters;
+        stored.element = chain.element;
+        stored.meta = Some(ArrayMeta {
+            shape: model.shape(id)?,
+            chunks,
+            fill: fill.map_err(|error| error.at(FILL_VALUE))?,
+            dtype: data.dtype,
+            order: chunkio::Order::C,
+            separator: self.separator,
+            prefix: true,
+            codecs: Vec::new(),
+            v3: Some(Described { data_type: text, codecs }),
+            raw: Object::new(),
+        });
+        Ok(())
+    }
+
+    /// The type a new variable is stored as: strings of a length that is set are bytes, all others text of any length.
+    fn data_type(&self, model: &Model, id: VarId) -> Result<DataType> {
+        let var = model.var(id)?;
+        let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
+        let width = var.atts.get(MAXSTRLEN).and_then(plan::maxstrlen).or_else(|| root.and_then(plan::maxstrlen));
+        let (dtype, variable) = match (var.xtype, width) {
+            (NcType::String, Some(width)) if self.flavour == Flavour::NcZarr => {
+                (DType::from_name(&format!("|S{width}")), None)
+            }
+            (NcType::String, _) => (DType::from_name("|O"), Some(Variable::Text)),
+            (NcType::Char, _) => (DType::from_name(">S1"), None),
+            _ => (self.dtype(model, var, 1)?, None),
+        };
+        let big_endian = dtype.big_endian && dtype.item_size() != Some(1);
+        Ok(DataType { dtype: DType { big_endian, ..dtype }, variable, is_core_raw: false })
+    }
+}
+
+/// The filters with all that they learn of such chunks.
+fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<Vec<Box<dyn Filter>>> {
+    let mut entering = dtype.item_type();
+    let item = dtype.item_size().unwrap_or(1);
+    let number = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let mut codecs = Vec::with_capacity(filters.len());
+    for filter in filters {
+        let mut filter = filter.clone();
+        filter.bind(&ChunkInfo {
+            item_size: item,
+            chunk_bytes: number(chunk_bytes(chunks, item as u64)),
+            elements: number(chunk_bytes(chunks, 1)),
+            row: chunks.last().map_or(1, |&row| number(row)),
+            line: None,
+            big_endian: dtype.big_endian,
+            item: entering,
+        })?;
+        entering = filter.encoded_item();
+        codecs.push(filter);
+    }
+    Ok(codecs)
+}

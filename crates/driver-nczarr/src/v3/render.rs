@@ -1,0 +1,181 @@
+//! The `zarr.json` of groups and arrays, as text, from the model.
+//!
+//! NCZarr's keys and recorded types are written as NCZarr V3 is defined; plain stores get attributes alone, and a
+//! `_FillValue` as xarray wants it in both. Names of dimensions are told by `names`.
+
+use model::{Att, GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
+
+use super::{filters, keys, names};
+use crate::attrs::{self, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK};
+use crate::dataset::{VarState, ZarrDataset};
+use crate::dtype::Kind;
+use crate::flavour::Flavour;
+use crate::json::{write_list, write_name, write_number, write_strict, write_string};
+use crate::meta::ArrayMeta;
+
+/// The text of `_NCProperties` of datasets made here.
+pub(crate) fn properties() -> String {
+    format!("version=2,nczarr-rs={},nczarr=3.0.0", env!("CARGO_PKG_VERSION"))
+}
+
+/// Attributes, and beside them what NCZarr records of each.
+struct Attributes<'o> {
+    out: &'o mut String,
+    types: Option<String>,
+    nans: String,
+}
+
+impl<'o> Attributes<'o> {
+    fn new(flavour: Flavour, out: &'o mut String) -> Self {
+        write_name("attributes", out);
+        out.push('{');
+        Self { out, types: (flavour == Flavour::NcZarr).then(|| "[".to_owned()), nans: "{".to_owned() }
+    }
+
+    /// The place for the value of the next attribute, whose type is recorded.
+    fn next(&mut self, name: &str, ty: &str) -> &mut String {
+        if let Some(types) = &mut self.types {
+            keys::write_type(name, ty, types);
+        }
+        write_name(name, self.out);
+        self.out
+    }
+
+    fn put(&mut self, dataset: &ZarrDataset, name: &str, values: &Values) -> Result<()> {
+        if let Some(bits) = attrs::nan::bits(values) {
+            write_name(name, &mut self.nans);
+            write_strict(&bits, &mut self.nans);
+        }
+        let out = self.next(name, keys::type_name(values.nc_type()));
+        attrs::write(values, &dataset.options.limits, out).map_err(|error| error.at(name))
+    }
+
+    fn end(mut self) {
+        let Some(mut types) = self.types.take() else { return self.out.push('}') };
+        keys::write_type(keys::NCZARR_ATTRS, "json", &mut types);
+        write_name(keys::NCZARR_ATTRS, self.out);
+        self.out.push_str("{\"attribute_types\": ");
+        self.out.push_str(&types);
+        self.out.push(']');
+        if self.nans.len() > 1 {
+            write_name("nan", self.out);
+            self.out.push_str(&self.nans);
+            self.out.push('}');
+        }
+        self.out.push_str("}}");
+    }
+}
+
+impl ZarrDataset {
+    /// Appends the document of a group.
+    ///
+    /// # Errors
+    /// What of the model cannot be written.
+    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, out: &mut String) -> Result<()> {
+        let group = model.group(id)?;
+        out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"");
+        let mut attributes = Attributes::new(self.flavour, out);
+        for (name, values) in &group.atts {
+            attributes.put(self, name, values)?;
+        }
+        if id == GroupId::ROOT {
+            write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
+        }
+        if self.flavour == Flavour::NcZarr {
+            if id == GroupId::ROOT {
+                keys::write_superblock(attributes.next(NCZARR_SUPERBLOCK, "json"));
+            }
+            keys::write_group(model, group, attributes.next(NCZARR_GROUP, "json"))?;
+        }
+        attributes.end();
+        out.push('}');
+        Ok(())
+    }
+
+    /// Appends the document of an array.
+    ///
+    /// # Errors
+    /// As [`ZarrDataset::v3_group`].
+    pub(crate) fn v3_array(
+        &self,
+        model: &Model,
+        id: VarId,
+        state: &VarState,
+        meta: &ArrayMeta,
+        out: &mut String,
+    ) -> Result<()> {
+        let var = model.var(id)?;
+        let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
+        out.push_str("{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
+        sizes(&model.shape(id)?, out);
+        let Some(described) = &meta.v3 else {
+            return Err(model::ErrorKind::Internal.context("an array without a description of its type"));
+        };
+        write_name("data_type", out);
+        write_strict(&described.data_type, out);
+        out.push_str(", \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": ");
+        sizes(&meta.chunks, out);
+        out.push_str("}}, \"chunk_key_encoding\": {\"name\": \"default\", \"configuration\": {\"separator\": ");
+        write_string(meta.separator.encode_utf8(&mut [0; 4]), out);
+        out.push_str("}}, \"fill_value\": ");
+        write_strict(&meta.fill, out);
+        write_name("codecs", out);
+        write_strict(&described.codecs, out);
+        let mut attributes = Attributes::new(self.flavour, out);
+        for (name, values) in &var.atts {
+            if name != FILL_VALUE {
+                attributes.put(self, name, values)?;
+            }
+        }
+        fill_attribute(self, &var.atts, meta, &mut attributes)?;
+        if self.flavour == Flavour::NcZarr {
+            let mut references = Vec::with_capacity(var.dims.len());
+            for &dim in &var.dims {
+                let dim = model.dim(dim)?;
+                references.push(model.fqn(dim.group, &dim.name)?);
+            }
+            let alias = match meta.dtype.kind {
+                Kind::Char => Some("char"),
+                Kind::Text(_) => Some("string"),
+                _ => None,
+            };
+            let item = meta.dtype.item_size().unwrap_or(1);
+            let extra = keys::Extra {
+                alias: alias.map(str::to_owned),
+                no_fill: var.fill == VarFill::NoFill,
+                filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
+                is_first: false,
+            };
+            keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
+        }
+        attributes.end();
+        if self.flavour == Flavour::NcZarr || self.named_dims {
+            write_name("dimension_names", out);
+            write_list(names::of(model, var)?, out, |name, out| write_string(&name, out));
+        }
+        out.push('}');
+        Ok(())
+    }
+}
+
+/// The `_FillValue` of a variable, if it has one, so that xarray understands it.
+fn fill_attribute(dataset: &ZarrDataset, atts: &Att, meta: &ArrayMeta, attributes: &mut Attributes<'_>) -> Result<()> {
+    let Some(values) = atts.get(FILL_VALUE) else { return Ok(()) };
+    match (values, values.scalar(0), meta.dtype.kind) {
+        // Of these xarray understands none; the array's own fill value tells it.
+        (_, _, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_)) => Ok(()),
+        (Values::Float(_) | Values::Double(_), Some(Scalar::Float(value)), _) => {
+            let ty = keys::type_name(values.nc_type());
+            write_string(&keys::coded(value), attributes.next(FILL_VALUE, ty));
+            Ok(())
+        }
+        (Values::Char(bytes), _, _) => {
+            write_number(
+                bytes.first().copied().unwrap_or(0),
+                attributes.next(FILL_VALUE, keys::type_name(NcType::Char)),
+            );
+            Ok(())
+        }
+        _ => attributes.put(dataset, FILL_VALUE, values),
+    }
+}
