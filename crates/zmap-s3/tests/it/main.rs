@@ -3,6 +3,7 @@
 mod campaign;
 mod common;
 mod datasets;
+mod endpoint;
 mod secrets;
 mod suite;
 mod writers;
