@@ -10,6 +10,8 @@ use std::cell::Cell;
 use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
 use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
+#[cfg(feature = "zstd")]
+use zstd_safe::{InBuffer, OutBuffer};
 
 use crate::{local, raw};
 
@@ -89,6 +91,44 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
         }
         Ok(())
     })
+}
+
+/// Fills `dst` with the first bytes of the one frame that `src` is, and that says it holds `decoded` bytes.
+///
+/// `None`: it is no such frame, or something is wrong with it; who decodes all of it says what. Of a frame's checksum nothing
+/// is known before its end.
+#[cfg(feature = "zstd")]
+pub(crate) fn decode_start(src: &[u8], decoded: usize, dst: &mut OutBuf<'_>) -> Option<()> {
+    let is_frame = src.starts_with(&0xfd2f_b528_u32.to_le_bytes());
+    // The library takes as much memory as the frame says it holds.
+    let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
+    let whole =
+        is_frame && declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
+    if !whole {
+        return None;
+    }
+    let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
+    let started = local::with(&DECODER, make, |context| {
+        context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
+        let mut input = InBuffer::around(src);
+        // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
+        unsafe {
+            raw::append(dst, usize::MAX, |start, size| {
+                let mut room = Room { start, size };
+                let mut output = OutBuffer::around(&mut room);
+                while output.pos() < size {
+                    let before = (output.pos(), input.pos());
+                    context.decompress_stream(&mut output, &mut input).map_err(|code| failed("the start", code))?;
+                    if before == (output.pos(), input.pos()) {
+                        return Err(ErrorKind::Filter.context("zstd: the frame holds less than it says"));
+                    }
+                }
+                Ok(size)
+            })
+        }?;
+        context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code)).map(drop)
+    });
+    started.ok()
 }
 
 fn cut(at: usize) -> Error {

@@ -2,7 +2,7 @@
 //!
 //! [`ZipMap`] is the map, [`ZipMaps`] its factory, [`repack`] makes an archive as small as it can be, [`archive`] makes one
 //! of objects in memory. Members that are stored as they are, are read and written at their places in the file, by any
-//! number of threads; what is compressed is read through the crate `zip`, which also reads the directory.
+//! number of threads; what is compressed is read through the crate `zip`, which also reads directories that are unusual.
 //!
 //! An archive that is written only ever grows: new members and then a new directory come after what is there, and the
 //! old directory stays the valid one until the new one is complete. One process at a time may write.
