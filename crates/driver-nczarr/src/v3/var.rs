@@ -9,6 +9,7 @@ use model::{Chunking, ErrorKind, NcType, Result, Var, VarFill};
 use super::chain::{Chain, Index, Shards};
 use super::document::{self, Document, ZARR_JSON};
 use super::{filters, keys};
+use crate::annotation;
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
 use crate::dtype::Kind;
 use crate::flavour::Naming;
@@ -44,6 +45,8 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
                 }
                 Err(error) => {
                     stored.document = reading.keep.then(|| found.clone().into_owned());
+                    // They stand in the same document.
+                    stored.attrs_lost = true;
                     note(&mut var, error.at(place()));
                     var.atts = present(&attrs, None);
                 }
@@ -95,6 +98,15 @@ fn fill_in(
     };
     var.atts = present(attrs, Some(dtype));
     var.atts.extend(units);
+    let is_char = !is_nczarr && annotation::is_char(attrs, dtype.kind);
+    let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
+    if is_char {
+        var.xtype = NcType::Char;
+        var.stored_type = None;
+        if let Some(fill) = var.atts.get_mut(FILL_VALUE) {
+            *fill = annotation::char_fill(fill.clone());
+        }
+    }
     var.quantize = rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(
@@ -106,7 +118,7 @@ fn fill_in(
         note(var, error.clone().at(place()));
     }
     if dtype.kind != Kind::Other {
-        match keys::fill_value(fill, &data, extra) {
+        match keys::fill_value(fill, &data, extra).map(|fill| fill.map(char_fill)) {
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(value),
