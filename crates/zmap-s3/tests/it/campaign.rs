@@ -99,10 +99,12 @@ fn content(number: usize, len: usize) -> Vec<u8> {
     (0..len).map(|_| next(&mut state)).collect()
 }
 
+type Answer = Result<Option<Vec<u8>>>;
+
 struct Job<'w> {
     wanted: &'w [(String, Ranges)],
     next: AtomicUsize,
-    found: Mutex<Vec<Option<Result<Option<Vec<u8>>>>>>,
+    found: Mutex<Vec<Option<Answer>>>,
 }
 
 impl ReadJob for Job<'_> {
@@ -190,7 +192,7 @@ fn reads() {
 }
 
 /// Whether a read came through; what did must be right.
-fn check(found: &Result<Option<Vec<u8>>>, number: usize, ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
+fn check(found: &Answer, number: usize, ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
     match found {
         Ok(Some(bytes)) => {
             let is_right =
