@@ -90,7 +90,9 @@ impl MemMap {
             return Err(self.error(ErrorKind::Object, key, "the root cannot hold an object"));
         }
         match self.store.put(key.as_str(), value, intent) {
-            Outcome::Done(version) => Ok(Written::Done(Some(Version::comparable(Mark { store: self.store.id(), version })))),
+            Outcome::Done(version) => {
+                Ok(Written::Done(Some(Version::comparable(Mark { store: self.store.id(), version }))))
+            }
             Outcome::Lost => Ok(Written::Lost),
             Outcome::Collision => Err(self.error(ErrorKind::Object, key, "is a prefix of an object or lies below one")),
         }
