@@ -5,6 +5,7 @@ usage: write.py DIR
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import netCDF4
@@ -14,6 +15,9 @@ import xarray
 import zarr
 from numcodecs import BZ2, LZ4, LZMA, Blosc, Fletcher32, GZip, Shuffle, Zlib, Zstd
 from numcodecs.checksum32 import CRC32, CRC32C, Adler32, JenkinsLookup3
+from zarr.codecs import (
+    BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, ShardingCodec, TransposeCodec, ZstdCodec, numcodecs,
+)
 
 NAMES = {
     "i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint",
@@ -194,7 +198,69 @@ def with_zarr_python(path):
     return by_name(group(dims, atts, [item for item, _ in variables]))
 
 
-def with_xarray(path, consolidated):
+def with_zarr_python_v3(path):
+    root = zarr.open_group(path, mode="w", zarr_format=3)
+    root.attrs.update({"title": "größe", "count": 7, "ratio": 2.5, "list": [1, 2], "big": 5_000_000_000})
+    atts = [
+        att("title", "größe"), att("count", numpy.array([7], "i4")), att("ratio", numpy.array([2.5])),
+        att("list", numpy.array([1, 2], "i4")), att("big", numpy.array([5_000_000_000])),
+    ]
+    variables = []
+
+    def add(name, values, type=None, dtype=None, expected=None, **options):
+        dims = [f"{name}_{axis}" for axis in range(values.ndim)]
+        options = {"chunks": (2,) * values.ndim, "compressors": None, "fill_value": 0} | options
+        array = root.create_array(
+            name, shape=values.shape, dtype=dtype or values.dtype, dimension_names=dims, **options
+        )
+        array[...] = values
+        expected = values if expected is None else expected
+        # Every array of format 3 has a fill value, so that alone makes no attribute of it.
+        variables.append((var(name, dims, expected, type=type), values.shape))
+
+    for dtype, values in numbers():
+        add(f"little_{dtype}", values)
+        if values.itemsize > 1:
+            add(f"big_{dtype}", values, serializer=BytesCodec(endian="big"))
+    grid = numpy.arange(42, dtype="i4").reshape(6, 7)
+    add("transposed", grid, filters=[TransposeCodec(order=(1, 0))])
+    add("dots", grid, chunk_key_encoding={"name": "default", "separator": "."})
+    add("keys_of_v2", grid, chunk_key_encoding={"name": "v2", "separator": "/"})
+    add("gzip", grid, compressors=GzipCodec(level=4))
+    add("zstd", grid, compressors=ZstdCodec(level=3))
+    add("zstd_checked", grid, compressors=ZstdCodec(level=3, checksum=True))
+    add("blosc", grid, compressors=BloscCodec(cname="zstd", clevel=5, shuffle="bitshuffle"))
+    add("crc32c", grid, compressors=[ZstdCodec(level=3), Crc32cCodec()])
+    for name in ["BZ2", "LZ4", "LZMA", "Zlib"]:
+        add(f"numcodecs_{name}", grid, compressors=[getattr(numcodecs, name)()])
+    shards = {"shards": (4, 4)}
+    add("sharded", grid, **shards)
+    add("sharded_big", grid, serializer=BytesCodec(endian="big"), **shards)
+    add("sharded_zstd", grid, compressors=ZstdCodec(level=3), **shards)
+    add("sharded_blosc", grid, compressors=BloscCodec(cname="lz4"), **shards)
+    add("sharded_transposed", grid, filters=[TransposeCodec(order=(1, 0))], compressors=GzipCodec(), **shards)
+    add("sharded_at_start", grid, chunks=(4, 6), serializer=ShardingCodec(
+        chunk_shape=(2, 3), codecs=[BytesCodec(), ZstdCodec(level=1)], index_location="start"))
+    add("sharded_twice", grid, chunks=(4, 4), serializer=ShardingCodec(
+        chunk_shape=(2, 4), codecs=[ShardingCodec(chunk_shape=(1, 2), codecs=[BytesCodec()])]))
+    sparse = numpy.zeros((6, 7), "i4")
+    sparse[5, 6] = 1
+    add("sharded_sparse", sparse, **shards)
+    add("bool", numpy.array([True, False, True]), fill_value=False, expected=numpy.array([1, 0, 1], "u1"))
+    texts = ["a", "größe", "", "日本", "e f"]
+    add("unicode", numpy.array(texts, "<U6"), type="string", expected=texts, fill_value="")
+    add("bytes", numpy.array([b"ab", b"c", b"", b"def", b"x y"], "S3"), type="string",
+        expected=["ab", "c", "", "def", "x y"], fill_value=b"")
+    add("variable", numpy.array(texts, object), type="string", dtype=str, expected=texts, fill_value="")
+    add("sharded_variable", numpy.array(texts, object), type="string", dtype=str, expected=texts, fill_value="",
+        shards=(4,))
+    add("scalar", numpy.array(0.1))
+    dims = [dim(name, len) for item, shape in sorted(variables, key=lambda pair: pair[0]["name"].encode())
+            for name, len in zip(item["dims"], shape)]
+    return by_name(group(dims, atts, [item for item, _ in variables]))
+
+
+def with_xarray(path, consolidated, zarr_format=2):
     dataset = xarray.Dataset(
         {
             "t2m": (("time", "lat"), numpy.arange(6, dtype="f4").reshape(3, 2) / 8, {"units": "K"}),
@@ -205,7 +271,7 @@ def with_xarray(path, consolidated):
         attrs={"title": "small"},
     )
     encoding = {"t2m": {"_FillValue": None}, "lat": {"_FillValue": None}}
-    dataset.to_zarr(path, mode="w", zarr_format=2, consolidated=consolidated, encoding=encoding)
+    dataset.to_zarr(path, mode="w", zarr_format=zarr_format, consolidated=consolidated, encoding=encoding)
     variables = [
         var("t2m", ["time", "lat"], dataset["t2m"].values, [att("units", "K")]),
         var("count", ["time"], dataset["count"].values),
@@ -213,6 +279,32 @@ def with_xarray(path, consolidated):
         var("lat", ["lat"], dataset["lat"].values),
     ]
     return by_name(group([dim("time", 3), dim("lat", 2)], [att("title", "small")], variables))
+
+
+def with_tensorstore_v3(path):
+    zarr.open_group(path, mode="w", zarr_format=3)
+    little, variables = {"name": "bytes", "configuration": {"endian": "little"}}, []
+    gzip = {"name": "gzip", "configuration": {"level": 5}}
+    for name, dtype, codecs in [
+        ("plain", "int32", [little]),
+        ("big", "float64", [{"name": "bytes", "configuration": {"endian": "big"}}]),
+        ("gzip", "uint16", [little, gzip]),
+        ("order_f", "int64", [{"name": "transpose", "configuration": {"order": [1, 0]}}, little]),
+        ("sharded", "uint8", [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [1, 3], "codecs": [little, gzip],
+            "index_codecs": [little, {"name": "crc32c"}], "index_location": "start"}}]),
+    ]:
+        values = numpy.arange(35).reshape(5, 7).astype(dtype)
+        spec = {
+            "driver": "zarr3", "kvstore": {"driver": "file", "path": f"{path}/{name}/"},
+            "metadata": {
+                "shape": [5, 7], "data_type": dtype, "codecs": codecs, "dimension_names": ["y", "x"],
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+            },
+        }
+        tensorstore.open(spec, create=True, open=True).result().write(values).result()
+        variables.append(var(name, ["y", "x"], values))
+    return by_name(group([dim("y", 5), dim("x", 7)], vars=variables))
 
 
 def with_tensorstore(path):
@@ -239,6 +331,8 @@ def with_tensorstore(path):
 
 def main():
     folder = Path(sys.argv[1]).resolve()
+    # That some types and codecs of format 3 may change is no matter here.
+    warnings.simplefilter("ignore")
     written = []
 
     def add(name, write, *arguments):
@@ -250,6 +344,10 @@ def main():
     add("xarray.zarr", with_xarray, False)
     add("xarray-consolidated.zarr", with_xarray, True)
     add("tensorstore.zarr", with_tensorstore)
+    add("zarr-python.v3.zarr", with_zarr_python_v3)
+    add("xarray.v3.zarr", with_xarray, False, 3)
+    add("xarray-consolidated.v3.zarr", with_xarray, True, 3)
+    add("tensorstore.v3.zarr", with_tensorstore_v3)
     (folder / "expected.json").write_text(json.dumps(written))
     print(f"{len(written)} datasets written by others")
 

@@ -29,12 +29,14 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 5] = [
+const FLAVOURS: [(&str, &str); 7] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
     ("consolidated", "mode=nczarr,file,consolidated"),
     ("zip", "mode=zarr,zip"),
+    ("nczarr3", "mode=nczarr,v3,file"),
+    ("zarr3", "mode=zarr,v3,file"),
 ];
 
 fn write(folder: &Path) -> Result<(), String> {
