@@ -137,6 +137,7 @@ mod tests {
                 "mem" => cfg!(feature = "mem"),
                 "zip" => cfg!(feature = "zip"),
                 "http" => cfg!(feature = "http"),
+                "s3" => cfg!(feature = "s3"),
                 "deflate" => cfg!(feature = "deflate"),
                 "shuffle" => cfg!(feature = "shuffle"),
                 "fletcher32" => cfg!(feature = "fletcher32"),
