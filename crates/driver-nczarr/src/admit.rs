@@ -12,7 +12,9 @@ use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::plan::{instance, maxstrlen};
 use crate::types;
+use crate::v3;
 use crate::v3::document::ZARR_JSON;
+use crate::var::Stored;
 
 /// A chunk's key is at most this much longer than its variable's.
 const CHUNK_NAME: usize = 64;
@@ -124,7 +126,8 @@ impl ZarrDataset {
         }
         let key = var.key.clone();
         drop(state);
-        Ok(Some(self.map.search(&key)?.iter().any(|name| !name.starts_with('.'))))
+        let is_data = |name: &String| !name.starts_with('.') && (self.format == ZarrFormat::V2 || name != ZARR_JSON);
+        Ok(Some(self.map.search(&key)?.iter().any(is_data)))
     }
 
     /// Where a variable or group of this name is to be; `None` if it is there already, of which the model says what.
@@ -268,7 +271,8 @@ impl Look<'_> {
     }
 
     fn check_att_name(&self, group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
-        if attrs::is_reserved(name) {
+        let is_v3 = self.dataset.format == ZarrFormat::V3;
+        if attrs::is_reserved(name) || is_v3 && v3::keys::is_reserved(name) {
             return Err(ErrorKind::NameInUse.context(format!("attribute {name}: the name is reserved")));
         }
         self.check_att_place(group, var)
@@ -344,6 +348,21 @@ impl Look<'_> {
         here.is_some_and(|var| has_written(var) || var.on_disk && self.asked.data == Some(true))
     }
 
+    /// Whether the stored layout of a variable of V3 is the one that would be decided here. Codecs, shards and keys of
+    /// others are not to be had again.
+    fn is_planned_here(&self, id: VarId) -> Result<bool> {
+        let Some(here) = self.state.vars.get(id.index()) else { return Ok(true) };
+        match &here.stored.meta {
+            Some(meta) if meta.v3.is_some() && !meta.raw.is_empty() && !here.replan => {
+                let mut planned = Stored::default();
+                self.dataset.planning().plan(self.model, id, &mut planned)?;
+                Ok(planned.meta.is_some_and(|planned| v3::plan::is_same_layout(&planned, meta))
+                    && here.stored.shards.is_empty())
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// The layout of a variable is about to change: refused once there are data, else it will be decided anew.
     fn relayout(&mut self, id: VarId, late: Late) -> Result<()> {
         let var = self.model.var(id)?;
@@ -357,6 +376,9 @@ impl Look<'_> {
         };
         if self.has_data(id) {
             return Err(kind.context(format!("{}: there are data already", name())));
+        }
+        if !self.is_planned_here(id)? {
+            return Err(kind.context(format!("{}: its layout is another writer's, and stays as it is", name())));
         }
         let Some(here) = self.state.vars.get_mut(id.index()) else { return Ok(()) };
         if let Some(array) = &here.array {

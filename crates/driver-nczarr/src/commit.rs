@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use dispatch::Key;
-use model::{Chunking, DimId, Endian, Model, Result, Var, VarId};
+use dispatch::{Key, ZarrFormat};
+use model::{Chunking, DimId, Endian, ErrorKind, Model, Result, Var, VarId};
 
 use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
+use crate::joined;
 use crate::json::text;
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
@@ -19,6 +20,7 @@ use crate::older::Generation;
 use crate::quantize;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
+use crate::v3::document::ZARR_JSON;
 
 /// What is known to be stored.
 #[derive(Debug, Default)]
@@ -69,7 +71,11 @@ impl Committed {
     /// Forgets all attributes: what is stored is not what would have been written, so it is replaced when something is.
     pub(crate) fn forget_attrs(&mut self) {
         for texts in self.groups.iter_mut().chain(&mut self.vars) {
-            texts[Part::Attrs as usize] = None;
+            match texts {
+                // What else is in the document stays.
+                [None, Some(joined)] => *joined = joined::NOTHING.into(),
+                [attrs, _] => *attrs = None,
+            }
         }
         self.last = None;
     }
@@ -111,6 +117,10 @@ impl ZarrDataset {
                 vars = self.touched(&model, &lens, &committed);
             }
         }
+        if self.format == ZarrFormat::V3 && committed.consolidated && self.is_changed(&model, &committed)? {
+            // It stands in the root's document, which is stored last: it goes first.
+            self.drop_consolidated(&mut committed)?;
+        }
         self.store(&model, &vars, &mut committed)?;
         for level in levels.iter().rev() {
             self.store(&model, level, &mut committed)?;
@@ -119,7 +129,7 @@ impl ZarrDataset {
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
-        if committed.consolidate && !committed.consolidated {
+        if committed.consolidate && !committed.consolidated && self.format == ZarrFormat::V2 {
             self.write_consolidated(&model, &committed)?;
             committed.consolidated = true;
         }
@@ -258,7 +268,7 @@ impl ZarrDataset {
         let mut grown = false;
         for (merge, found) in merges.iter().zip(crate::fetch::read_here(&*self.map, &keys, &self.options.limits)) {
             if let Some(found) = found? {
-                grown |= merge.grow(model, &found)?;
+                grown |= merge.grow(model, &found, self.format == ZarrFormat::V3)?;
             }
         }
         Ok(grown)
@@ -284,6 +294,32 @@ impl ZarrDataset {
         }
         drop(state);
         self.grow(model, stale.into_iter())
+    }
+
+    /// Takes consolidated metadata away: it would say something else than the documents.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub(crate) fn drop_consolidated(&self, committed: &mut Committed) -> Result<()> {
+        if !(committed.consolidate && committed.consolidated) {
+            return Ok(());
+        }
+        if self.format == ZarrFormat::V3 {
+            let limits = &self.options.limits;
+            let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+            self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
+                let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{ZARR_JSON}: it is gone")))?;
+                match joined::without_consolidated(old, limits) {
+                    Some(text) => new.extend_from_slice(text.as_bytes()),
+                    None => new.extend_from_slice(old),
+                }
+                Ok(())
+            })?;
+        } else {
+            self.map.delete(&Key::new(ZMETADATA)?)?;
+        }
+        committed.consolidated = false;
+        Ok(())
     }
 
     fn write_consolidated(&self, model: &Model, committed: &Committed) -> Result<()> {

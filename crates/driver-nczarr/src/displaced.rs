@@ -13,6 +13,7 @@ use crate::fetch::Source;
 use crate::moves::MOVING;
 use crate::nodes::{Node, Place, Want};
 use crate::tree::{RawTree, place};
+use crate::v3::document::ZARR_JSON;
 use crate::var::Reading;
 
 /// A child of a group.
@@ -48,7 +49,7 @@ pub(crate) fn find(
             children.iter().filter(|child| child.parent == parent).map(|child| &*child.place.name).collect();
         let mut places = Vec::new();
         for name in source.map.names(&group)? {
-            if !listed.contains(&*name) && (!name.starts_with('.') || name.starts_with(MOVING)) {
+            if !listed.contains(&*name) && name != ZARR_JSON && (!name.starts_with('.') || name.starts_with(MOVING)) {
                 places.push(Place { key: group.join(&name)?, name, want: Want::Any });
             }
         }

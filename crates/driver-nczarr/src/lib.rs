@@ -1,4 +1,4 @@
-//! NCZarr and Zarr V2 as a netCDF driver: [`NcZarrDriver`].
+//! NCZarr and Zarr, V2 and V3, as a netCDF driver: [`NcZarrDriver`].
 //!
 //! Documents become a raw tree (`tree`) whose arrays were built where they were read (`nodes`, `var`), a flavour
 //! (`flavour`) gives it a meaning as a netCDF model, and the engine of `chunkio` moves the data. Attribute, fill value
@@ -26,6 +26,7 @@ mod fetch;
 mod fill;
 mod flavour;
 mod gate;
+mod joined;
 mod json;
 mod layout;
 mod lists;

@@ -10,6 +10,7 @@ use model::{DimId, Model, Result};
 
 use crate::attrs::NCZARR_GROUP;
 use crate::json::{self, Json, Object};
+use crate::nodes;
 
 /// Where a document holds lengths that may have grown elsewhere.
 #[derive(Debug, Default)]
@@ -37,13 +38,20 @@ impl Merge {
         }
     }
 
-    /// Lets the model's dimensions grow to what a stored document says; answers whether one did.
+    /// Lets the model's dimensions grow to what a stored document says; answers whether one did. `joined`: it is the one
+    /// document of a node.
     ///
     /// # Errors
     /// `NC_EBADDIM` for a dimension the model does not have.
-    pub(crate) fn grow(&self, model: &Model, document: &Json) -> Result<bool> {
+    pub(crate) fn grow(&self, model: &Model, document: &Json, joined: bool) -> Result<bool> {
         let mut grown = false;
-        for (dim, len) in self.lengths(document) {
+        let lengths = match (self, joined) {
+            (Self::Group(_), true) => nodes::v3_attributes(document)
+                .map(|attrs| attrs.map_or_else(Vec::new, |attrs| self.lengths(&attrs)))
+                .unwrap_or_default(),
+            _ => self.lengths(document),
+        };
+        for (dim, len) in lengths {
             let dim = model.dim(dim)?;
             grown |= len > dim.len();
             dim.grow(len);
@@ -77,7 +85,7 @@ impl Merge {
     }
 
     /// Raises lengths in `document` to those in `other`.
-    fn raise(&self, document: &mut Json, other: &Json) {
+    pub(crate) fn raise(&self, document: &mut Json, other: &Json) {
         let lengths = self.lengths(other);
         let greater = |dim: DimId, len: &Json| {
             let (_, other) = lengths.iter().find(|(id, _)| *id == dim)?;
@@ -153,7 +161,7 @@ pub(crate) fn merged(
 }
 
 /// Adds what others put into a group: what is in `other`, and neither in ours nor in `base`, from where we took it away.
-fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], missing: &mut Vec<String>) {
+pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[String], missing: &mut Vec<String>) {
     let (Some(other), Some(base)) = (group(other), group(base)) else { return };
     let Json::Object(members) = ours else { return };
     let Some(Json::Object(ours)) = members.get_mut(NCZARR_GROUP) else { return };

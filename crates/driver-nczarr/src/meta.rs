@@ -26,7 +26,7 @@ pub(crate) struct ArrayMeta {
     pub(crate) prefix: bool,
     /// The codecs in the order of encoding: `filters`, then `compressor`. Empty where nothing is ever written.
     pub(crate) codecs: Vec<Json>,
-    /// The type and the codecs of a new array of V3.
+    /// The type and the codecs of an array of V3; none where nothing is ever written.
     pub(crate) v3: Option<Described>,
     /// The document it was read from; empty for a new array, or where nothing is ever written.
     pub(crate) raw: Object,

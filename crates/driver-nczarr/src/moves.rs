@@ -9,7 +9,6 @@ use dispatch::Key;
 use model::{GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
-use crate::consolidated::ZMETADATA;
 use crate::dataset::{State, ZarrDataset};
 
 /// How the names begin that children have while they make room for one another.
@@ -43,11 +42,8 @@ impl ZarrDataset {
             if moves.is_empty() {
                 continue;
             }
-            if committed.consolidate && committed.consolidated {
-                // It names places that will be gone.
-                committed.consolidated = false;
-                self.map.delete(&Key::new(ZMETADATA)?)?;
-            }
+            // It names places that will be gone.
+            self.drop_consolidated(committed)?;
             self.move_all(model, moves)?;
         }
         self.write_state().moved = model.naming();

@@ -96,9 +96,6 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, document: &Json) -> Result<Arc<dyn Dataset>> {
     let at = |error: model::Error| error.at(ZARR_JSON);
     let (target, limits) = (request.target, &request.options.limits);
-    if request.writable {
-        return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is only read by this build")));
-    }
     let mut root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
     let is_array = document::node_type(document).map_err(at)? == NodeType::Array;
     if is_array {
@@ -109,7 +106,8 @@ fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, document: &Json) -> 
         root.attrs = nodes::v3_attributes(document).map_err(at)?;
     }
     let generation = Generation::of_root(root.attrs.as_ref(), None);
-    let opening = Opening::new(request, mounted, &root, generation)?;
+    let mut opening = Opening::new(request, mounted, &root, generation)?;
+    opening.consolidated = document::is_consolidated(document);
     let source = Source { map: &*mounted.map, limits, consolidated: None };
     let reading = opening.reading();
     let loaded = match is_array {

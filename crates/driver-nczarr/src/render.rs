@@ -311,6 +311,12 @@ pub(crate) fn array(meta: &ArrayMeta, shape: &[u64], out: &mut String) {
 
 /// Appends an object: the members of `raw`, of which those in `ours` have that text, and then what else is in `ours`.
 fn overlaid(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut String) {
+    overlay(raw, ours, out);
+    out.push('}');
+}
+
+/// As [`overlaid`], without the end: more members may follow.
+pub(crate) fn overlay(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut String) {
     out.push('{');
     for (name, value) in raw.iter().flat_map(|raw| raw.iter()) {
         write_name(name, out);
@@ -323,7 +329,6 @@ fn overlaid(raw: Option<&Object>, ours: &[(&str, Cow<'_, str>)], out: &mut Strin
         write_name(name, out);
         out.push_str(text);
     }
-    out.push('}');
 }
 
 fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String) -> Result<()> {

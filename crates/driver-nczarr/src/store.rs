@@ -7,12 +7,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
+use dispatch::{Change, Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
 use model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};
 use crate::flavour::Flavour;
+use crate::joined;
 use crate::merge::{self, Merge};
 use crate::render;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
@@ -65,10 +66,15 @@ impl ZarrDataset {
             write(&mut text).map(|()| Some(text.into_boxed_str()))
         };
         match node {
-            Node::Group(id) if state.joined => Ok([None, written(&|out| self.v3_group(model, id, out))?]),
+            Node::Group(id) if state.joined => {
+                let here = state.group(id)?;
+                Ok([None, written(&|out| self.v3_group(model, id, here, out))?])
+            }
             Node::Var(id) if state.joined => {
                 let here = state.var(id)?;
-                let Some(meta) = &here.stored.meta else { return Ok(Texts::default()) };
+                let Some(meta) = here.stored.meta.as_ref().filter(|_| !here.stored.attrs_lost) else {
+                    return Ok(Texts::default());
+                };
                 Ok([None, written(&|out| self.v3_array(model, id, here, meta, out))?])
             }
             Node::Group(id) => {
@@ -104,16 +110,15 @@ impl ZarrDataset {
 
     /// Which document of a node others may have changed, and how that is merged.
     pub(crate) fn merge(&self, model: &Model, node: Node) -> Result<(Part, Merge)> {
+        let lists = if self.format == ZarrFormat::V3 { Part::Marker } else { Part::Attrs };
         match node {
-            // Nobody else writes it: only who makes it does.
-            _ if self.format == ZarrFormat::V3 => Ok((Part::Marker, Merge::None)),
             Node::Group(id) if self.flavour == Flavour::NcZarr => {
                 let dims = model.group(id)?.dims.iter();
                 let unlimited = dims.filter(|(_, dim)| model.dim(**dim).is_ok_and(|dim| dim.unlimited));
                 let merge = Merge::Group(unlimited.map(|(name, &dim)| (name.clone(), dim)).collect());
-                Ok((Part::Attrs, merge))
+                Ok((lists, merge))
             }
-            Node::Group(_) => Ok((Part::Attrs, Merge::None)),
+            Node::Group(_) => Ok((lists, Merge::None)),
             Node::Var(id) => {
                 let var = model.var(id)?;
                 if var.problem.is_some() {
@@ -135,6 +140,7 @@ impl ZarrDataset {
             model,
             nodes,
             committed,
+            joined: self.format == ZarrFormat::V3,
             merges: self.map.caps().conditional_write && !self.options.exclusive,
             next: AtomicUsize::new(0),
             ready: Mutex::default(),
@@ -168,6 +174,23 @@ impl ZarrDataset {
             outcome = outcome.and(stored.outcome);
         }
         outcome
+    }
+}
+
+impl ZarrDataset {
+    /// Makes a new document of the one that is there; where the map cannot do that in one step, somebody may come between.
+    ///
+    /// # Errors
+    /// As [`dispatch::ZMap::update`].
+    pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        if self.map.caps().conditional_write {
+            return self.map.update(key, limit, change);
+        }
+        let keys = std::slice::from_ref(key);
+        let found = crate::fetch::read_bytes(&*self.map, keys, &self.options.limits).pop();
+        let mut new = Vec::new();
+        change(found.transpose()?.flatten().as_deref(), &mut new)?;
+        self.map.write(key, &new)
     }
 }
 
@@ -222,6 +245,8 @@ struct Batch<'b> {
     model: &'b Model,
     nodes: &'b [Node],
     committed: &'b Committed,
+    /// Whether a node has one document, which may hold what is not known here.
+    joined: bool,
     /// Whether what others did meanwhile can be merged.
     merges: bool,
     next: AtomicUsize,
@@ -250,7 +275,8 @@ impl Batch<'_> {
         }
         let changed = |part: Part| texts[part as usize].is_some();
         let (part, merge) = self.dataset.merge(self.model, node)?;
-        let merges = changed(part) && self.merges && known[part as usize].is_some() && !matches!(merge, Merge::None);
+        let is_shared = self.joined || self.merges && !matches!(merge, Merge::None);
+        let merges = changed(part) && is_shared && known[part as usize].is_some();
         let first = [Part::Attrs, Part::Marker].into_iter().find(|&part| changed(part));
         if let Some(first) = first.filter(|_| !merges) {
             node.key(&state, first, key)?;
@@ -312,13 +338,17 @@ impl Batch<'_> {
         let mut gone: Vec<String> = Vec::new();
         loop {
             let mut missing = Vec::new();
-            self.dataset.map.update(key, limit, &mut |old, new| {
+            self.dataset.update(key, limit, &mut |old, new| {
                 missing.clear();
                 let Some(old) = old else {
                     new.extend_from_slice(text.as_bytes());
                     return Ok(());
                 };
-                let merged = merge::merged(merge, text, base, old, &gone, limits).map_err(|error| error.at(key))?;
+                let merged = match self.joined {
+                    true => joined::merged(merge, text, base, old, &gone, limits),
+                    false => merge::merged(merge, text, base, old, &gone, limits),
+                };
+                let merged = merged.map_err(|error| error.at(key))?;
                 new.extend_from_slice(merged.text.as_bytes());
                 missing = merged.missing;
                 Ok(())
@@ -338,6 +368,9 @@ impl Batch<'_> {
 
     fn is_node(&self, group: &Key, name: &str) -> Result<bool> {
         let place = group.join(name)?;
+        if self.joined {
+            return self.dataset.map.exists(&place.join(ZARR_JSON)?);
+        }
         Ok(self.dataset.map.exists(&place.join(ZARRAY)?)? || self.dataset.map.exists(&place.join(ZGROUP)?)?)
     }
 }

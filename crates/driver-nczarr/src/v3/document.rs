@@ -11,10 +11,13 @@ use model::{Error, ErrorKind, Result};
 use super::chain::{self, Chain};
 use super::types::{DataType, extension, short};
 use crate::json::{Members, Object, Value};
-use crate::meta::{ArrayMeta, bad, sizes};
+use crate::meta::{ArrayMeta, Described, bad, sizes};
 
 /// The document of a node.
 pub(crate) const ZARR_JSON: &str = "zarr.json";
+
+/// The member of the root that repeats all other documents.
+pub(crate) const CONSOLIDATED: &str = "consolidated_metadata";
 
 /// The members of an array that mean something here.
 const KNOWN: [&str; 12] = [
@@ -61,11 +64,16 @@ pub(crate) fn node_type(document: &Value<'_>) -> Result<NodeType> {
 /// # Errors
 /// [`ErrorKind::NcZarr`] naming the member that is not.
 pub(crate) fn check_group(document: &Value<'_>) -> Result<()> {
-    const KNOWN: [&str; 5] = ["zarr_format", "node_type", "attributes", "consolidated_metadata", "must_understand"];
+    const KNOWN: [&str; 5] = ["zarr_format", "node_type", "attributes", CONSOLIDATED, "must_understand"];
     match members(document)?.iter().find(|(name, value)| !KNOWN.contains(name) && !may_be_skipped(value)) {
         Some((name, _)) => Err(unknown(name)),
         None => Ok(()),
     }
+}
+
+/// Whether a root repeats all other documents.
+pub(crate) fn is_consolidated(document: &Value<'_>) -> bool {
+    document.as_object().and_then(|members| members.get(CONSOLIDATED)).is_some_and(|found| !found.is_null())
 }
 
 /// Whether a member that is not known says that this does not matter.
@@ -89,11 +97,11 @@ pub(crate) fn attributes<'d, 't>(document: &'d Value<'t>) -> Result<Option<&'d M
     }
 }
 
-/// A document without its attributes, with text of its own.
+/// A document without its attributes and what is consolidated in it, with text of its own.
 pub(crate) fn without_attributes(document: &Value<'_>) -> Object {
-    let mut rest = document.as_object().cloned().unwrap_or_default();
-    rest.remove("attributes");
-    rest.into_owned()
+    let rest = document.as_object().into_iter().flat_map(Members::iter);
+    let rest = rest.filter(|(name, _)| !["attributes", CONSOLIDATED].contains(name));
+    rest.map(|(name, value)| (name.to_owned(), value.clone().into_owned())).collect()
 }
 
 fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d Members<'t>> {
@@ -178,6 +186,7 @@ pub(crate) fn read<'d, 't>(
     };
     if keep {
         meta.fill = fill.clone().into_owned();
+        meta.v3 = Some(Described { data_type: data_type.clone().into_owned(), codecs: codecs.clone().into_owned() });
         meta.raw = without_attributes(document);
     }
     Ok(Document { meta, data, chain, fill, names, problem })

@@ -13,7 +13,9 @@ use super::types::DataType;
 use crate::attrs::{FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::base64;
 use crate::dtype::{DType, Kind};
-use crate::json::{Members, Value, json_float, json_single, write_list, write_name, write_number, write_string};
+use crate::json::{
+    Json, Members, Object, Value, json_float, json_single, write_list, write_name, write_number, write_string,
+};
 use crate::meta::bad;
 
 /// Where V3 has what V2 has in [`NCZARR_ATTR`].
@@ -21,11 +23,17 @@ pub(crate) const NCZARR_ATTRS: &str = "_nczarr_attrs";
 /// Keys of the first writer that say nothing that is not said elsewhere.
 pub(crate) const SEPARATORS: [&str; 2] = ["_nczarr_default_separator", "_nczarr_separator"];
 
+/// Whether an attribute of this name is a key of V3 alone.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name == NCZARR_ATTRS || SEPARATORS.contains(&name)
+}
+
 /// What is recorded for what is no attribute of netCDF's, in V2.
 const STRUCTURE: &str = "|J0";
 /// A string of any length, in V2.
 const STRING: &str = "|S1";
 const NO_FILL: &str = "no_fill";
+const TYPES: &str = "attribute_types";
 const FILTERS: &str = "filters";
 
 /// The attributes of a group, in V2's form.
@@ -166,7 +174,7 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
             types.insert(name.to_owned(), Value::string(ty));
         }
     };
-    match members.get("attribute_types") {
+    match members.get(TYPES) {
         Some(Value::Array(list)) => {
             for entry in list {
                 let named = entry.as_object().and_then(|entry| Some((entry, entry.get("name")?.as_str()?)));
@@ -178,7 +186,7 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
         }
         Some(Value::Object(by_name)) => by_name.iter().for_each(|(name, ty)| record(name, ty.as_str())),
         None => {}
-        Some(other) => return Err(bad("attribute_types", "a list or an object", Some(other))),
+        Some(other) => return Err(bad(TYPES, "a list or an object", Some(other))),
     }
     let mut beside = Members::new();
     beside.insert("types", Value::Object(types));
@@ -286,6 +294,83 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String
         write_list(filters, out, write_filter);
     }
     out.push('}');
+}
+
+/// A group's lists, in V2's form, as V3 has them in the spelling of `like`; what else stands there stays.
+pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
+    let like = like.as_object().cloned().unwrap_or_default();
+    let spelled = |names: [&'static str; 2]| *names.iter().find(|name| like.contains_key(name)).unwrap_or(&names[0]);
+    let (arrays, groups) = (spelled(["arrays", "vars"]), spelled(["subgroups", "groups"]));
+    let by_name = like.get("dimensions").is_some_and(|dims| dims.as_object().is_some());
+    let mut stored = like;
+    if let Some(Json::Object(dims)) = lists.get("dimensions") {
+        stored.insert("dimensions", stored_dimensions(dims, by_name));
+    }
+    for (of, name) in [("arrays", arrays), ("groups", groups)] {
+        if let Some(names) = lists.get(of) {
+            stored.insert(name, names.clone());
+        }
+    }
+    Json::Object(stored)
+}
+
+/// Dimensions as a list of objects, or as an object of objects.
+fn stored_dimensions(dims: &Object, by_name: bool) -> Json {
+    let member = |dim: &Json, name: &str| dim.as_object().and_then(|dim| dim.get(name)).cloned();
+    let entries = dims.iter().map(|(name, dim)| {
+        let size = member(dim, "size").unwrap_or_else(|| dim.clone());
+        let unlimited = member(dim, "unlimited").unwrap_or_else(|| Json::int(0));
+        (name, [("size", size), ("unlimited", unlimited)])
+    });
+    if by_name {
+        let entries = entries.map(|(name, members)| (name.to_owned(), Json::Object(members.into_iter().collect())));
+        return Json::Object(entries.collect());
+    }
+    let named = |(name, members): (&str, [(&'static str, Json); 2])| {
+        Json::Object([("name", Json::string(name))].into_iter().chain(members).collect())
+    };
+    Json::Array(entries.map(named).collect())
+}
+
+/// The recorded types of attributes, in order.
+pub(crate) fn types(recorded: &Json) -> Vec<(String, String)> {
+    let text = |value: &Json| value.as_str().map(str::to_owned);
+    let listed = |entry: &Json| {
+        let entry = entry.as_object()?;
+        let ty = entry.get("configuration")?.as_object()?.get("type")?;
+        Some((text(entry.get("name")?)?, text(ty)?))
+    };
+    match recorded.as_object().and_then(|members| members.get(TYPES)) {
+        Some(Json::Array(list)) => list.iter().filter_map(listed).collect(),
+        Some(Json::Object(by_name)) => {
+            by_name.iter().filter_map(|(name, ty)| Some((name.to_owned(), text(ty)?))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Recorded types and bits of NaNs in the spelling of `like`; what else stands there stays.
+pub(crate) fn stored_types(types: &[(String, String)], nans: Option<&Json>, like: Option<&Json>) -> Json {
+    let mut stored = like.and_then(Json::as_object).cloned().unwrap_or_default();
+    let types = match stored.get(TYPES) {
+        Some(Json::Object(_)) => {
+            Json::Object(types.iter().map(|(name, ty)| (name.clone(), Json::string(&**ty))).collect())
+        }
+        _ => {
+            let entry = |(name, ty): &(String, String)| {
+                let configuration = Json::Object([("type", Json::string(&**ty))].into_iter().collect());
+                let members = [("name", Json::string(&**name)), ("configuration", configuration)];
+                Json::Object(members.into_iter().collect())
+            };
+            Json::Array(types.iter().map(entry).collect())
+        }
+    };
+    stored.insert(TYPES, types);
+    match nans.filter(|nans| nans.as_object().is_some_and(|nans| !nans.is_empty())) {
+        Some(nans) => stored.insert("nan", nans.clone()),
+        None => drop(stored.remove("nan")),
+    }
+    Json::Object(stored)
 }
 
 /// A filter by its id and parameters, or by its description if it has no id.

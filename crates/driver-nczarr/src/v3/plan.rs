@@ -10,7 +10,7 @@ use super::{fill, filters};
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dtype::{DType, Kind};
 use crate::flavour::Flavour;
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::meta::{ArrayMeta, Described};
 use crate::plan::{self, Planning};
 use crate::var::{Stored, chunk_bytes};
@@ -80,6 +80,17 @@ impl Planning<'_> {
         let big_endian = dtype.big_endian && dtype.item_size() != Some(1);
         Ok(DataType { dtype: DType { big_endian, ..dtype }, variable, is_core_raw: false })
     }
+}
+
+/// Whether an array that was read is laid out as one that was planned: type, chunks, their keys, codecs.
+pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
+    // Not every spelling of the same is ours.
+    let ours = |name: &str, value: Json| read.raw.get(name) == Some(&value);
+    let sizes = |sizes: &[u64]| Json::Array(sizes.iter().map(|&size| Json::int(size)).collect());
+    let separator = Json::string(planned.separator);
+    planned.v3 == read.v3
+        && ours("chunk_grid", types::configured("regular", [("chunk_shape", sizes(&planned.chunks))]))
+        && ours("chunk_key_encoding", types::configured("default", [("separator", separator)]))
 }
 
 /// The filters with all that they learn of such chunks.

@@ -7,11 +7,12 @@ use model::{Att, GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId}
 
 use super::{filters, keys, names};
 use crate::attrs::{self, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK};
-use crate::dataset::{VarState, ZarrDataset};
+use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::json::{write_list, write_name, write_number, write_strict, write_string};
 use crate::meta::ArrayMeta;
+use crate::render;
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn properties() -> String {
@@ -71,14 +72,17 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// What of the model cannot be written.
-    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, out: &mut String) -> Result<()> {
+    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
         let group = model.group(id)?;
-        out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"");
+        match &state.zgroup {
+            Some(raw) => render::overlay(Some(raw), &[], out),
+            None => out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\""),
+        }
         let mut attributes = Attributes::new(self.flavour, out);
         for (name, values) in &group.atts {
             attributes.put(self, name, values)?;
         }
-        if id == GroupId::ROOT {
+        if id == GroupId::ROOT && self.created {
             write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
         }
         if self.flavour == Flavour::NcZarr {
@@ -105,22 +109,36 @@ impl ZarrDataset {
         out: &mut String,
     ) -> Result<()> {
         let var = model.var(id)?;
-        let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
-        out.push_str("{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
-        sizes(&model.shape(id)?, out);
-        let Some(described) = &meta.v3 else {
-            return Err(model::ErrorKind::Internal.context("an array without a description of its type"));
+        let shape = match var.problem {
+            None => model.shape(id)?,
+            // What could not be understood is not replaced.
+            Some(_) => meta.shape.clone(),
         };
-        write_name("data_type", out);
-        write_strict(&described.data_type, out);
-        out.push_str(", \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": ");
-        sizes(&meta.chunks, out);
-        out.push_str("}}, \"chunk_key_encoding\": {\"name\": \"default\", \"configuration\": {\"separator\": ");
-        write_string(meta.separator.encode_utf8(&mut [0; 4]), out);
-        out.push_str("}}, \"fill_value\": ");
-        write_strict(&meta.fill, out);
-        write_name("codecs", out);
-        write_strict(&described.codecs, out);
+        let is_named = (self.flavour == Flavour::NcZarr || self.named_dims) && var.problem.is_none();
+        let names = match is_named {
+            true => {
+                let mut text = String::new();
+                write_list(names::of(model, var)?, &mut text, |name, out| write_string(&name, out));
+                Some(text)
+            }
+            false => None,
+        };
+        match meta.raw.is_empty() {
+            false => {
+                let (mut ours, mut text) = (Vec::new(), String::new());
+                write_list(&shape, &mut text, write_number);
+                ours.push(("shape", text.into()));
+                ours.extend(names.map(|names| ("dimension_names", names.into())));
+                render::overlay(Some(&meta.raw), &ours, out);
+            }
+            true => {
+                new_array(meta, &shape, out)?;
+                if let Some(names) = names {
+                    write_name("dimension_names", out);
+                    out.push_str(&names);
+                }
+            }
+        }
         let mut attributes = Attributes::new(self.flavour, out);
         for (name, values) in &var.atts {
             if name != FILL_VALUE {
@@ -149,13 +167,30 @@ impl ZarrDataset {
             keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
         }
         attributes.end();
-        if self.flavour == Flavour::NcZarr || self.named_dims {
-            write_name("dimension_names", out);
-            write_list(names::of(model, var)?, out, |name, out| write_string(&name, out));
-        }
         out.push('}');
         Ok(())
     }
+}
+
+/// Appends the members of an array that was defined here.
+fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
+    let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
+    let Some(described) = &meta.v3 else {
+        return Err(model::ErrorKind::Internal.context("an array without a description of its type"));
+    };
+    out.push_str("{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
+    sizes(shape, out);
+    write_name("data_type", out);
+    write_strict(&described.data_type, out);
+    out.push_str(", \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": ");
+    sizes(&meta.chunks, out);
+    out.push_str("}}, \"chunk_key_encoding\": {\"name\": \"default\", \"configuration\": {\"separator\": ");
+    write_string(meta.separator.encode_utf8(&mut [0; 4]), out);
+    out.push_str("}}, \"fill_value\": ");
+    write_strict(&meta.fill, out);
+    write_name("codecs", out);
+    write_strict(&described.codecs, out);
+    Ok(())
 }
 
 /// The `_FillValue` of a variable, if it has one, so that xarray understands it.

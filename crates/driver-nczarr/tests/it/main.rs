@@ -13,3 +13,4 @@ mod rename;
 mod samples;
 mod support;
 mod together;
+mod version3;
