@@ -5,12 +5,14 @@ use model::{Att, GroupId, NcType, Result, Values, VarId};
 use crate::header::Printer;
 use crate::item;
 use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};
+use crate::time::TimeAxis;
 use crate::value::{push_att_value, push_item};
 
 impl Printer<'_> {
     pub(crate) fn var_atts(&mut self, id: VarId) -> Result<()> {
         let var = self.model.var(id)?;
-        self.atts(var.group, &var.name, &var.atts)?;
+        let times = self.options.times.and_then(|separator| Some((TimeAxis::told(var)?, separator)));
+        self.atts(var.group, &var.name, &var.atts, times)?;
         if self.options.special { self.var_specials(id) } else { Ok(()) }
     }
 
@@ -22,11 +24,12 @@ impl Printer<'_> {
         self.out.raw("\n")?;
         self.out.margin()?;
         self.out.raw(if id == GroupId::ROOT { "// global attributes:\n" } else { "// group attributes:\n" })?;
-        self.atts(id, "", &group.atts)?;
+        self.atts(id, "", &group.atts, None)?;
         if self.options.special && id == GroupId::ROOT { self.root_specials() } else { Ok(()) }
     }
 
-    fn atts(&mut self, group: GroupId, owner: &str, atts: &Att) -> Result<()> {
+    /// `times`: what numbers are moments of, if that is to be told, and what stands between date and time.
+    fn atts(&mut self, group: GroupId, owner: &str, atts: &Att, times: Option<(TimeAxis, char)>) -> Result<()> {
         for (name, values) in atts {
             let mut line = Vec::new();
             // An attribute without values is shown as empty text, whatever its type.
@@ -38,7 +41,11 @@ impl Printer<'_> {
             push_name(&mut line, name);
             line.extend_from_slice(b" = ");
             self.push_values(&mut line, values).map_err(|error| error.at(format!("{owner}:{name}")))?;
-            line.extend_from_slice(b" ;\n");
+            line.extend_from_slice(b" ;");
+            if let Some((axis, separator)) = &times {
+                push_moments(&mut line, axis, values, *separator, self.options.width.unwrap_or(80));
+            }
+            line.push(b'\n');
             self.att_line(&line)?;
         }
         Ok(())
@@ -74,6 +81,43 @@ impl Printer<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Appends a comment with the moments that numbers are: up to two on the same line, more on lines of their own.
+fn push_moments(line: &mut Vec<u8>, axis: &TimeAxis, values: &Values, separator: char, width: usize) {
+    const BEGIN: &[u8] = b"\n\t\t  // ";
+    // A tabulator takes eight columns.
+    const INDENT: usize = 21;
+    let mut pieces = Vec::with_capacity(values.len());
+    for at in 0..values.len() {
+        let mut piece = Vec::new();
+        if !values.nc_type().is_numeric() || !axis.push(&mut piece, values, at, separator) {
+            return;
+        }
+        pieces.push(piece);
+    }
+    if pieces.len() < 3 {
+        line.extend_from_slice(b" // ");
+        line.extend_from_slice(&pieces.join(&b", "[..]));
+        return;
+    }
+    let last = pieces.len() - 1;
+    let mut column = width;
+    for (at, piece) in pieces.iter().enumerate() {
+        if column + 1 + piece.len() + usize::from(at < last) > width {
+            line.extend_from_slice(BEGIN);
+            column = INDENT;
+        } else {
+            line.push(b' ');
+            column += 1;
+        }
+        line.extend_from_slice(piece);
+        column += piece.len();
+        if at < last {
+            line.push(b',');
+            column += 1;
+        }
     }
 }
 

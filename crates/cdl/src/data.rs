@@ -9,8 +9,9 @@ use crate::cformat::{CFormat, Number};
 use crate::header::Printer;
 use crate::item::{self, same};
 use crate::text::{Feed, push_char, push_name};
+use crate::time::TimeAxis;
 use crate::value::{push_item, push_value};
-use crate::{Block, Blocks, Item, Part};
+use crate::{Block, Blocks, Indices, Item, Notes, Part};
 
 /// About so many bytes are asked of the source at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -68,17 +69,21 @@ enum Fill {
 }
 
 /// One variable being printed: knows the index of the next element.
-struct Rows {
+pub(crate) struct Rows {
     ty: NcType,
-    name: String,
-    shape: Vec<u64>,
+    pub(crate) name: String,
+    pub(crate) shape: Vec<u64>,
     unlimited: Vec<bool>,
-    index: Vec<u64>,
+    pub(crate) index: Vec<u64>,
     fill: Fill,
     format: Option<CFormat>,
+    /// What the numbers are times of, if that is asked for, and what stands between date and time.
+    times: Option<(TimeAxis, char)>,
+    /// Which comments tell the indices, and how these are counted.
+    pub(crate) notes: Option<(Notes, Indices)>,
     /// NULs of a character row that are printed only if something else follows.
     nuls: u64,
-    piece: Vec<u8>,
+    pub(crate) piece: Vec<u8>,
 }
 
 impl Rows {
@@ -94,6 +99,8 @@ impl Rows {
             shape,
             fill: fill_of(printer, var)?,
             format: format_of(printer, var),
+            times: printer.options.times.and_then(|separator| Some((TimeAxis::of(model, var)?, separator))),
+            notes: printer.options.notes.map(|notes| (notes, printer.options.indices)),
             nuls: 0,
             piece: Vec::new(),
         })
@@ -172,6 +179,11 @@ impl Rows {
     }
 
     fn value(&mut self, printer: &Printer<'_>, values: &Values, at: usize) {
+        if let Some((axis, separator)) = &self.times
+            && axis.push(&mut self.piece, values, at, *separator)
+        {
+            return;
+        }
         let number = match (&self.format, values.scalar(at)) {
             (None, _) | (_, None) => None,
             (_, Some(model::Scalar::Float(value))) => value.is_finite().then_some(Number::Float(value)),
@@ -190,8 +202,11 @@ impl Rows {
         for _ in 0..self.opened() {
             printer.out.fold(b"{")?;
         }
+        self.row_note(printer)?;
+        let note = self.element_note();
         let closed = self.advance();
         match closed {
+            _ if note.is_some() => self.noted(printer, closed, &note.unwrap_or_default()),
             None => {
                 self.piece.extend_from_slice(b", ");
                 printer.out.fold(&self.piece)
@@ -209,7 +224,8 @@ impl Rows {
     fn char(&mut self, printer: &mut Printer<'_>, byte: u8) -> Result<()> {
         self.piece.clear();
         if self.index.last().is_none_or(|&column| column == 0) {
-            self.piece.resize(self.opened(), b'{');
+            printer.out.raw(vec![b'{'; self.opened()])?;
+            self.row_note(printer)?;
             self.piece.push(b'"');
         }
         if byte == 0 {
@@ -220,11 +236,15 @@ impl Rows {
             }
             push_char(&mut self.piece, byte, Feed::Break("    "));
         }
+        let note = self.element_note();
         match self.advance() {
             None => printer.out.raw(&self.piece),
             Some(braces) => {
                 self.nuls = 0;
                 self.piece.push(b'"');
+                if let Some(note) = note {
+                    return self.noted(printer, Some(braces), &note);
+                }
                 self.piece.resize(self.piece.len() + braces, b'}');
                 printer.out.raw(&self.piece)?;
                 self.end_row(printer)

@@ -24,7 +24,8 @@ pub fn print(
     sink: &mut dyn Write,
 ) -> Result<()> {
     let digits = Digits::of(options);
-    let mut printer = Printer { model, facts, options, digits, source, out: Out::new(sink), failed: None };
+    let mut printer =
+        Printer { model, facts, options, digits, source, out: Out::new(sink, options.width), failed: None };
     printer.dataset()?;
     printer.failed.map_or(Ok(()), Err)
 }
@@ -105,7 +106,8 @@ impl Printer<'_> {
             }
         }
         self.group_atts(id)?;
-        if self.options.part != Part::Header && !group.vars.is_empty() {
+        let wanted = self.options.groups.is_empty() || self.options.groups.contains(&id);
+        if wanted && self.options.part != Part::Header && !group.vars.is_empty() {
             self.title("data:\n")?;
             for &var in group.vars.values() {
                 self.var_data(var)?;

@@ -1,7 +1,7 @@
 //! What to print ([`Options`]), what the model does not say of the dataset ([`Facts`]), and where the data comes from
 //! ([`DataSource`]).
 
-use model::{ErrorKind, Result, Values, VarId};
+use model::{ErrorKind, GroupId, Result, Values, VarId};
 
 use crate::Item;
 
@@ -17,6 +17,25 @@ pub enum Part {
     Coordinates,
 }
 
+/// How the data section says which element is which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notes {
+    /// A comment before each row of an array with more than one dimension.
+    Rows,
+    /// A comment behind each element, which has a line of its own.
+    Elements,
+}
+
+/// How the indices in comments are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Indices {
+    /// From 0, the last one varies fastest.
+    #[default]
+    C,
+    /// From 1, the first one varies fastest.
+    Fortran,
+}
+
 /// What to print, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -26,12 +45,24 @@ pub struct Options {
     pub part: Part,
     /// The variables whose data is printed; empty: all that `part` says.
     pub vars: Vec<VarId>,
+    /// The groups whose data is printed, without those inside them; empty: all.
+    pub groups: Vec<GroupId>,
     /// Significant digits of floats, in place of 7 and of any `C_format`.
     pub float_digits: Option<usize>,
     /// Significant digits of doubles, in place of 15 and of any `C_format`.
     pub double_digits: Option<usize>,
     /// Whether the special attributes (`_Storage`, `_ChunkSizes` …) are printed.
     pub special: bool,
+    /// Whether these tell deflate, shuffle and fletcher32 as filters like any other.
+    pub as_filters: bool,
+    /// Numbers of time variables are printed as dates, with this between date and time: a blank, or `T`.
+    pub times: Option<char>,
+    /// Comments that tell indices.
+    pub notes: Option<Notes>,
+    /// How these are counted.
+    pub indices: Indices,
+    /// How long a line of data gets before it is folded, in bytes; 80 if not given.
+    pub width: Option<usize>,
 }
 
 /// What is printed of the dataset as a whole.

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use model::{Error, Result};
 
-/// A line is folded before a piece that would end beyond this column.
-const WIDTH: usize = 78;
+/// How long a line gets; the last two columns are left free.
+const WIDTH: usize = 80;
 /// How much a folded line is indented, beside the indentation of its group.
 const FOLD: usize = 4;
 
@@ -17,12 +17,13 @@ pub(crate) struct Out<'a> {
     sink: &'a mut dyn Write,
     column: usize,
     indent: usize,
+    width: usize,
 }
 
 impl<'a> Out<'a> {
-    /// Output that goes to `sink`.
-    pub(crate) fn new(sink: &'a mut dyn Write) -> Self {
-        Self { sink, column: 0, indent: 0 }
+    /// Output that goes to `sink`, in lines of `width` bytes, or of 80.
+    pub(crate) fn new(sink: &'a mut dyn Write, width: Option<usize>) -> Self {
+        Self { sink, column: 0, indent: 0, width: width.unwrap_or(WIDTH).saturating_sub(2) }
     }
 
     /// Writes text as it is.
@@ -60,7 +61,7 @@ impl<'a> Out<'a> {
 
     /// Writes a piece of a list, on a new line if this one is full. One or two bytes always fit.
     pub(crate) fn fold(&mut self, piece: &[u8]) -> Result<()> {
-        if self.column + piece.len() > WIDTH && piece.len() > 2 {
+        if self.column + piece.len() > self.width && piece.len() > 2 {
             self.raw("\n")?;
             self.margin()?;
             self.raw([b' '; FOLD])?;

@@ -46,7 +46,8 @@ impl Printer<'_> {
     }
 
     fn filters(&mut self, var: &Var) -> Result<()> {
-        let find = |id| var.filters.iter().find(|filter| filter.hdf5_id == Some(id));
+        let own = |id| !self.options.as_filters && [DEFLATE, SHUFFLE, FLETCHER32].contains(&id);
+        let find = |id| var.filters.iter().find(|filter| filter.hdf5_id == Some(id) && own(id));
         if find(FLETCHER32).is_some() {
             self.text_att(&var.name, "_Fletcher32", "true")?;
         }
@@ -56,7 +57,7 @@ impl Printer<'_> {
         if let Some(level) = find(DEFLATE).and_then(|deflate| deflate.params.first()) {
             self.plain_att(&var.name, "_DeflateLevel", &level.to_string())?;
         }
-        let others: Vec<String> = var.filters.iter().filter_map(other_filter).collect();
+        let others: Vec<String> = var.filters.iter().filter_map(|filter| other_filter(filter, own)).collect();
         if !others.is_empty() {
             self.text_att(&var.name, "_Filter", &others.join("|"))?;
         }
@@ -96,8 +97,8 @@ impl Printer<'_> {
 }
 
 /// Id and parameters of a filter that has no attribute of its own; `None` if it has, or has no id.
-fn other_filter(filter: &FilterSpec) -> Option<String> {
-    let id = filter.hdf5_id.filter(|id| ![DEFLATE, SHUFFLE, FLETCHER32].contains(id))?;
+fn other_filter(filter: &FilterSpec, own: impl Fn(u32) -> bool) -> Option<String> {
+    let id = filter.hdf5_id.filter(|&id| !own(id))?;
     let numbers: Vec<u32> = std::iter::once(id).chain(filter.params.iter().copied()).collect();
     Some(joined(&numbers, ","))
 }
@@ -159,9 +160,10 @@ mod tests {
     #[test]
     fn filters_without_an_attribute_of_their_own() {
         let filter = |id, params: &[u32]| FilterSpec { hdf5_id: id, params: params.to_vec(), ..FilterSpec::default() };
-        assert_eq!(other_filter(&filter(Some(32015), &[3])).as_deref(), Some("32015,3"));
-        assert_eq!(other_filter(&filter(Some(307), &[])).as_deref(), Some("307"));
-        assert_eq!(other_filter(&filter(Some(1), &[5])), None);
-        assert_eq!(other_filter(&filter(None, &[5])), None);
+        let own = |id| [DEFLATE, SHUFFLE, FLETCHER32].contains(&id);
+        assert_eq!(other_filter(&filter(Some(32015), &[3]), own).as_deref(), Some("32015,3"));
+        assert_eq!(other_filter(&filter(Some(307), &[]), own).as_deref(), Some("307"));
+        assert_eq!(other_filter(&filter(Some(1), &[5]), own), None);
+        assert_eq!(other_filter(&filter(None, &[5]), own), None);
     }
 }

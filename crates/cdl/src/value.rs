@@ -69,6 +69,20 @@ pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digit
     }
 }
 
+/// As an attribute is written, but for the letters that say its type: floats have a point.
+pub(crate) fn push_att_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+    let (value, digits_of) = match values {
+        Values::Float(v) => (v.get(index).map(|&value| f64::from(value)), digits.float),
+        Values::Double(v) => (v.get(index).copied(), digits.double),
+        _ => return push_value(out, values, index, digits),
+    };
+    match value {
+        Some(value) if value.is_finite() => with_point(out, value, digits_of),
+        Some(value) => push_special(out, value, ""),
+        None => {}
+    }
+}
+
 /// Appends one element of any type as data.
 pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item, digits: Digits) {
     let class = match ty {
@@ -140,28 +154,9 @@ fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item], digit
 
 /// Appends value `index` of an attribute: numbers carry the suffix of their type, floats always a point.
 pub(crate) fn push_att_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
-    match values {
-        Values::Float(v) => {
-            if let Some(&value) = v.get(index) {
-                let wide = f64::from(value);
-                if wide.is_finite() {
-                    with_point(out, wide, digits.float)
-                } else {
-                    push_special(out, wide, "")
-                }
-                out.push(b'f');
-            }
-            return;
-        }
-        Values::Double(v) => {
-            if let Some(&value) = v.get(index) {
-                if value.is_finite() { with_point(out, value, digits.double) } else { push_special(out, value, "") }
-            }
-            return;
-        }
-        _ => push_value(out, values, index, digits),
-    }
+    push_att_number(out, values, index, digits);
     out.extend_from_slice(match values {
+        Values::Float(_) => b"f",
         Values::Byte(_) => b"b",
         Values::Short(_) => b"s",
         Values::UByte(_) => b"UB",

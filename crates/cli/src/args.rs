@@ -94,11 +94,58 @@ pub struct Dump {
     /// Nothing but the kind of file: classic, 64-bit offset, cdf5, netCDF-4, netCDF-4 classic model
     #[arg(short = 'k')]
     pub kind: bool,
+    /// Data of these groups only, without those inside them: names or paths; the header stays whole
+    #[arg(short = 'g', value_name = "GROUP,…")]
+    pub groups: Option<String>,
+    /// Times as dates: `2000-01-01 06:30`, by the CF attributes units and calendar
+    #[arg(short = 't')]
+    pub times: bool,
+    /// As -t, with a T between date and time
+    #[arg(short = 'i')]
+    pub iso: bool,
+    /// Comments before each row with its indices, counted as in C or in Fortran
+    #[arg(short = 'b', value_name = "c|f", value_enum, ignore_case = true, conflicts_with = "elements")]
+    pub rows: Option<Language>,
+    /// A line for each element, with a comment of its indices, counted as in C or in Fortran
+    #[arg(short = 'f', value_name = "c|f", value_enum, ignore_case = true)]
+    pub elements: Option<Language>,
+    /// How long a line of data gets before it is folded, in bytes; 80 if not given
+    #[arg(short = 'l', value_name = "BYTES", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub line: Option<u32>,
+    /// The header as NcML
+    #[arg(short = 'x', conflicts_with_all = ["json", "kind"])]
+    pub xml: bool,
+    /// Everything as one JSON document; with -t or -i, times are dates
+    #[arg(long, conflicts_with = "kind")]
+    pub json: bool,
+    /// In special attributes, filters as one _Filter (they always are where there is more than deflate, shuffle and fletcher32)
+    #[arg(short = 'F')]
+    pub filters: bool,
+    /// For the sake of old command lines; nothing changes
+    #[arg(short = 'w')]
+    pub cached: bool,
+    /// As --trace=N
+    #[arg(short = 'L', value_name = "N")]
+    pub log: Option<i32>,
+    /// With p: without _NCProperties
+    #[arg(short = 'X', value_name = "p", value_parser = ["p"])]
+    pub without: Option<String>,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     pub help: Option<bool>,
     /// Path or URL
     pub url: String,
+}
+
+/// How indices are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// From 0, the last one varies fastest
+    #[value(name = "c")]
+    C,
+    /// From 1, the first one varies fastest
+    #[value(name = "f")]
+    Fortran,
 }
 
 /// Arguments of `gen`.
@@ -122,6 +169,21 @@ pub struct Generate {
     /// As -k cdf5
     #[arg(short = '5', conflicts_with = "kind")]
     pub cdf5: bool,
+    /// The netCDF-4 model, in the format that the target's URL says
+    #[arg(short = '4', visible_short_alias = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5"])]
+    pub netcdf4: bool,
+    /// Make the dataset, which is what is done anyway; as ncgen, the text is only checked unless an output is asked for
+    #[arg(short = 'b')]
+    pub binary: bool,
+    /// What to make: b for a dataset; programs are not written
+    #[arg(short = 'l', value_name = "b", value_parser = ["b", "binary"])]
+    pub language: Option<String>,
+    /// Leave what the text gives no data for unwritten, as _NoFill does
+    #[arg(short = 'x')]
+    pub nofill: bool,
+    /// For the sake of old command lines: sizes and levels that nothing here depends on
+    #[arg(short = 'L', visible_short_aliases = ['B', 'N'], value_name = "N")]
+    pub ignored: Vec<String>,
     /// Replace a dataset that is there already, in one step once the new one is finished
     #[arg(long)]
     pub clobber: bool,

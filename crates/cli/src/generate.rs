@@ -35,7 +35,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     let at = at(&url);
     let registry = nczarr::registry().map_err(&at)?;
     let place = Place::of(&url, args.clobber, &registry).map_err(&at)?;
-    let made = make(&place, &cdl, mistake);
+    let made = make(&place, &cdl, args.nofill, mistake);
     match made {
         Ok(()) => place.put().map_err(at),
         Err(failure) => {
@@ -69,6 +69,11 @@ fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
         return kind.url(&url);
     }
     let says_itself = url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());
+    if args.netcdf4 && !says_itself && url.ends_with(".nc") {
+        return Err(Failure::Usage(format!(
+            "-4: {url}: netCDF-4 files are not written; another format holds the same, as -o {url}#mode=nczarr,file"
+        )));
+    }
     let format = cdl.format().filter(|_| !says_itself && url.ends_with(".nc"));
     match format.and_then(|format| format.parse::<Kind>().ok()) {
         Some(kind) => kind.url(&url),
@@ -76,10 +81,10 @@ fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
     }
 }
 
-fn make(place: &Place, cdl: &Cdl<'_>, mistake: impl Fn(Mistake) -> Failure) -> Result<(), Failure> {
+fn make(place: &Place, cdl: &Cdl<'_>, nofill: bool, mistake: impl Fn(Mistake) -> Failure) -> Result<(), Failure> {
     let at = at(place.url());
     let file = CreateOptions::new().create(place.url()).map_err(&at)?;
-    let built = cdl.build(&mut Made { file: &file }).map_err(mistake);
+    let built = cdl.build(&mut Made { file: &file, nofill }).map_err(mistake);
     let closed = file.close().map_err(at);
     built.and(closed)
 }
@@ -87,6 +92,8 @@ fn make(place: &Place, cdl: &Cdl<'_>, mistake: impl Fn(Mistake) -> Failure) -> R
 /// A dataset in the making.
 struct Made<'f> {
     file: &'f File,
+    /// Whether no variable is to be filled.
+    nofill: bool,
 }
 
 impl Target for Made<'_> {
@@ -107,7 +114,7 @@ impl Target for Made<'_> {
         if let Some(endian) = layout.endian {
             dataset.def_var_endian(var, endian)?;
         }
-        if layout.no_fill {
+        if layout.no_fill || self.nofill {
             dataset.def_var_fill(var, true, None)?;
         }
         if layout.quantize.is_some() {

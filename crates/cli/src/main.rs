@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod as_tool;
 mod bench;
 mod cat;
 mod copy;
@@ -26,7 +27,7 @@ use args::{Bench, Cli, Command};
 use failure::{Failure, at};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(as_tool::arguments(std::env::args_os()));
     match trace::start(&cli).and_then(|()| run(&cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -2,7 +2,7 @@
 //!
 //! The part is read and written block by block, so its size does not matter.
 
-mod json;
+pub mod json;
 mod npy;
 mod text;
 

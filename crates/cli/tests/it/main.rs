@@ -6,6 +6,7 @@ mod chain;
 mod copy;
 mod copy_place;
 mod corpus;
+mod dumped;
 mod generated;
 mod store;
 mod zipped;

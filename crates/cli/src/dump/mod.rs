@@ -1,10 +1,12 @@
-//! `ncz dump`: a dataset as CDL.
+//! `ncz dump`: a dataset as CDL, or its header as NcML, or all of it as JSON.
 
-use cdl::{Facts, Options, Part};
+mod json;
+
+use cdl::{Facts, Indices, Notes, Options, Part};
 use model::{ErrorKind, GroupId, Model, Result, VarId};
 use nczarr::dispatch::{DatasetInfo, Format};
 
-use crate::args::{Dump, split_list};
+use crate::args::{Dump, Language, split_list};
 use crate::failure::{Failure, at};
 use crate::output::Output;
 use crate::source::DatasetSource;
@@ -32,13 +34,35 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
             Some(list) => find_all(&model, list).map_err(&at)?,
             None => Vec::new(),
         },
+        groups: match &args.groups {
+            Some(list) => find_groups(&model, list).map_err(&at)?,
+            None => Vec::new(),
+        },
+        times: match (args.iso, args.times) {
+            (true, _) => Some('T'),
+            (false, true) => Some(' '),
+            (false, false) => None,
+        },
+        notes: args.rows.map(|_| Notes::Rows).or(args.elements.map(|_| Notes::Elements)),
+        indices: match args.rows.or(args.elements) {
+            Some(Language::Fortran) => Indices::Fortran,
+            _ => Indices::C,
+        },
+        width: args.line.map(|bytes| bytes as usize),
         float_digits: args.precision.map(|digits| digits.0),
         double_digits: args.precision.and_then(|digits| digits.1),
         special: args.special,
+        as_filters: args.filters,
     };
     let mut source = DatasetSource::new(file.dataset().as_ref());
     let mut out = Output::standard();
-    let printed = cdl::print(&model, &facts(file.info()), &options, &mut source, out.writer());
+    let mut facts = facts(file.info());
+    facts.properties = facts.properties.filter(|_| args.without.is_none());
+    let printed = match (args.xml, args.json) {
+        (true, _) => cdl::ncml(&model, &options, &args.url, out.writer()),
+        (_, true) => json::print(&model, &options, &mut source, &mut out),
+        _ => cdl::print(&model, &facts, &options, &mut source, out.writer()),
+    };
     // What was printed stands, also if something could not be.
     let finished = out.finish();
     printed.and(finished).map_err(at)
@@ -78,6 +102,29 @@ fn find_all(model: &Model, list: &str) -> Result<Vec<VarId>> {
     }
     if found.is_empty() {
         return Err(ErrorKind::NotVar.context("-v: no variable is named"));
+    }
+    Ok(found)
+}
+
+/// The groups of a list of paths and names; a name without `/` means every group of that name.
+fn find_groups(model: &Model, list: &str) -> Result<Vec<GroupId>> {
+    let mut found = Vec::new();
+    for wanted in split_list(list) {
+        let before = found.len();
+        let names = model::name::split_path(&wanted);
+        for (id, _) in model.groups() {
+            let path = model.group_names(id)?;
+            let named = match names.as_slice() {
+                [name] if !wanted.starts_with('/') => path.last() == Some(&name.as_str()),
+                names => path.iter().copied().eq(names.iter().map(String::as_str)),
+            };
+            if named {
+                found.push(id);
+            }
+        }
+        if found.len() == before {
+            return Err(ErrorKind::BadGrpId.context(format!("-g {wanted}: there is no such group")));
+        }
     }
     Ok(found)
 }

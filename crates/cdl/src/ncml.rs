@@ -1,0 +1,157 @@
+//! The header of a dataset as NcML, the XML that other tools read descriptions of datasets from. No data.
+//!
+//! What the reference prints of classic files is printed byte for byte. Groups become `group` elements, types with names
+//! of their own `enumTypedef`, or are named only: the schema knows no other.
+
+use std::io::Write;
+
+use model::{Att, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values};
+
+use crate::options::Options;
+use crate::text::without_nuls;
+use crate::value::{Digits, push_att_number};
+
+/// Writes the NcML of a dataset that lies at `location`.
+///
+/// # Errors
+/// What the output says.
+pub fn ncml(model: &Model, options: &Options, location: &str, sink: &mut dyn Write) -> Result<()> {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    text.push_str("<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\"");
+    push_value_of(&mut text, "location", location);
+    text.push_str(">\n");
+    let printer = Ncml { model, digits: Digits::of(options) };
+    printer.group(&mut text, GroupId::ROOT, 1)?;
+    text.push_str("</netcdf>\n");
+    sink.write_all(text.as_bytes()).map_err(|error| Error::io("writing NcML", error))
+}
+
+struct Ncml<'a> {
+    model: &'a Model,
+    digits: Digits,
+}
+
+impl Ncml<'_> {
+    /// Recursion is as deep as the tree of groups, which the model limits.
+    fn group(&self, text: &mut String, id: GroupId, depth: usize) -> Result<()> {
+        let group: &Group = self.model.group(id)?;
+        let margin = "  ".repeat(depth);
+        for &ty in group.types.values() {
+            let user = self.model.user_type(ty)?;
+            if let TypeClass::Enum { members, .. } = &user.class {
+                text.push_str(&format!("{margin}<enumTypedef"));
+                push_value_of(text, "name", &user.name);
+                text.push_str(">\n");
+                for member in members {
+                    text.push_str(&format!("{margin}  <enum key=\"{}\">", member.value));
+                    push_escaped(text, &member.name);
+                    text.push_str("</enum>\n");
+                }
+                text.push_str(&format!("{margin}</enumTypedef>\n"));
+            }
+        }
+        for &dim in group.dims.values() {
+            let dim = self.model.dim(dim)?;
+            text.push_str(&format!("{margin}<dimension"));
+            push_value_of(text, "name", &dim.name);
+            push_value_of(text, "length", &dim.len().to_string());
+            text.push_str(if dim.unlimited { " isUnlimited=\"true\" />\n" } else { " />\n" });
+        }
+        self.atts(text, &group.atts, depth);
+        for &var in group.vars.values() {
+            let var = self.model.var(var)?;
+            text.push_str(&format!("{margin}<variable"));
+            push_value_of(text, "name", &var.name);
+            let dims: Result<Vec<_>> = var.dims.iter().map(|&dim| Ok(self.model.dim(dim)?.name.clone())).collect();
+            let dims = dims?.join(" ");
+            if !dims.is_empty() {
+                push_value_of(text, "shape", &dims);
+            }
+            push_value_of(text, "type", &self.type_name(var.xtype)?);
+            text.push_str(">\n");
+            self.atts(text, &var.atts, depth + 1);
+            text.push_str(&format!("{margin}</variable>\n"));
+        }
+        for &child in group.groups.values() {
+            text.push_str(&format!("{margin}<group"));
+            push_value_of(text, "name", &self.model.group(child)?.name);
+            text.push_str(">\n");
+            self.group(text, child, depth + 1)?;
+            text.push_str(&format!("{margin}</group>\n"));
+        }
+        Ok(())
+    }
+
+    fn type_name(&self, ty: NcType) -> Result<String> {
+        Ok(match ty {
+            NcType::String => "String".to_owned(),
+            NcType::Int64 => "long".to_owned(),
+            NcType::UInt64 => "ulong".to_owned(),
+            NcType::User(id) => match &self.model.user_type(id)?.class {
+                TypeClass::Enum { base, .. } => match base {
+                    NcType::Byte | NcType::UByte => "enum1".to_owned(),
+                    NcType::Short | NcType::UShort => "enum2".to_owned(),
+                    _ => "enum4".to_owned(),
+                },
+                TypeClass::Compound { .. } => "Structure".to_owned(),
+                TypeClass::Opaque { .. } => "opaque".to_owned(),
+                TypeClass::Vlen { .. } => "Sequence".to_owned(),
+            },
+            ty => ty.name().to_owned(),
+        })
+    }
+
+    fn atts(&self, text: &mut String, atts: &Att, depth: usize) {
+        for (name, values) in atts {
+            text.push_str(&"  ".repeat(depth));
+            text.push_str("<attribute");
+            push_value_of(text, "name", name);
+            match values {
+                Values::Char(bytes) => push_value_of(text, "value", &String::from_utf8_lossy(without_nuls(bytes))),
+                Values::String(strings) => {
+                    let parts: Vec<_> = strings.iter().map(|part| String::from_utf8_lossy(part.as_bytes())).collect();
+                    // Something that none of them holds.
+                    let separator =
+                        ["|", ";", ",", "\u{1f}"].into_iter().find(|s| parts.iter().all(|part| !part.contains(s)));
+                    push_value_of(text, "type", "String");
+                    if parts.len() > 1 {
+                        push_value_of(text, "separator", separator.unwrap_or("\n"));
+                    }
+                    push_value_of(text, "value", &parts.join(separator.unwrap_or("\n")));
+                }
+                values => {
+                    if let Ok(ty) = self.type_name(values.nc_type()).map(|name| name.to_owned()) {
+                        push_value_of(text, "type", &ty);
+                    }
+                    let mut numbers = Vec::new();
+                    for at in 0..values.len() {
+                        numbers.extend_from_slice(if at == 0 { b"" } else { b" " });
+                        push_att_number(&mut numbers, values, at, self.digits);
+                    }
+                    push_value_of(text, "value", &String::from_utf8_lossy(&numbers));
+                }
+            }
+            text.push_str(" />\n");
+        }
+    }
+}
+
+/// ` name="value"`
+fn push_value_of(text: &mut String, name: &str, value: &str) {
+    text.push_str(&format!(" {name}=\""));
+    push_escaped(text, value);
+    text.push('"');
+}
+
+fn push_escaped(text: &mut String, value: &str) {
+    for c in value.chars() {
+        match c {
+            '<' => text.push_str("&lt;"),
+            '>' => text.push_str("&gt;"),
+            '&' => text.push_str("&amp;"),
+            '"' => text.push_str("&quot;"),
+            c if c.is_ascii_control() => text.push_str(&format!("&#x{:X};", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Comments in the data section that tell which element is which.
+
+use model::Result;
+
+use crate::data::Rows;
+use crate::header::Printer;
+use crate::text::push_name;
+use crate::{Indices, Notes};
+
+impl Rows {
+    /// Begins a row: says which one it is, if rows are told.
+    pub(crate) fn row_note(&self, printer: &mut Printer<'_>) -> Result<()> {
+        let Some((Notes::Rows, indices)) = self.notes else { return Ok(()) };
+        let [rest @ .., 0] = self.index.as_slice() else { return Ok(()) };
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let last = self.shape[rest.len()];
+        let text = match indices {
+            Indices::C if last == 1 => format!("{},0", join(rest.iter().copied())),
+            Indices::C => format!("{}, 0-{}", join(rest.iter().copied()), last - 1),
+            Indices::Fortran => {
+                let first = if last == 1 { "1".to_owned() } else { format!("1-{last} ") };
+                format!("{first},{}", join(rest.iter().rev().map(|index| index + 1)))
+            }
+        };
+        printer.out.raw(self.note(&text))?;
+        printer.out.raw("\n")?;
+        printer.out.margin()?;
+        printer.out.raw("    ")?;
+        printer.out.set_column(printer.out.indent() + 4);
+        Ok(())
+    }
+
+    /// The comment behind the next element, if elements are told.
+    pub(crate) fn element_note(&self) -> Option<Vec<u8>> {
+        let (Notes::Elements, indices) = self.notes? else { return None };
+        Some(self.note(&match indices {
+            _ if self.index.is_empty() => "0".to_owned(),
+            Indices::C => join(self.index.iter().copied()),
+            Indices::Fortran => join(self.index.iter().rev().map(|index| index + 1)),
+        }))
+    }
+
+    /// Writes the piece and its comment; `closed` is what closes behind it at the end of a row.
+    pub(crate) fn noted(&mut self, printer: &mut Printer<'_>, closed: Option<usize>, note: &[u8]) -> Result<()> {
+        let last = closed.is_some() && self.index.iter().all(|&index| index == 0);
+        self.piece.resize(self.piece.len() + closed.unwrap_or(0), b'}');
+        self.piece.extend_from_slice(if last { b";" } else { b"," });
+        // One blank more within a row.
+        self.piece.extend_from_slice(if closed.is_some() { b"  " } else { b"   " });
+        self.piece.extend_from_slice(note);
+        self.piece.push(b'\n');
+        printer.out.raw(&self.piece)?;
+        if last {
+            printer.out.set_column(0);
+            return Ok(());
+        }
+        printer.out.margin()?;
+        printer.out.raw("    ")
+    }
+
+    /// `// name(indices)`
+    fn note(&self, indices: &str) -> Vec<u8> {
+        let mut note = b"// ".to_vec();
+        push_name(&mut note, &self.name);
+        note.extend_from_slice(format!("({indices})").as_bytes());
+        note
+    }
+}
+
+fn join(indices: impl Iterator<Item = u64>) -> String {
+    indices.map(|index| index.to_string()).collect::<Vec<_>>().join(",")
+}

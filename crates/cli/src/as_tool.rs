@@ -1,0 +1,55 @@
+//! The program under another name: called `ncdump`, `ncgen` or `nccopy`, by a link or a copy, it takes the command line of
+//! the tool of that name.
+//!
+//! The flags are those of `ncz dump`, `gen` and `copy`; what differs is said here: the old tools replace what is there, and
+//! `ncgen` only checks its text unless it is told what to make.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// The arguments `ncz` is to be given: as they are, or with a command and its flags before them.
+pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut given: Vec<OsString> = given.into_iter().collect();
+    let name = given.first().and_then(|path| Path::new(path).file_stem()).and_then(OsStr::to_str).unwrap_or_default();
+    let flags: &[&str] = match name {
+        "ncdump" => &["dump"],
+        "ncgen" | "ncgen4" if makes_nothing(&given[1..]) => &["gen", "--check"],
+        "ncgen" | "ncgen4" => &["gen", "--clobber"],
+        "nccopy" => &["copy", "--clobber"],
+        _ => return given,
+    };
+    given.splice(1..1, flags.iter().map(OsString::from));
+    given
+}
+
+/// Whether none of the flags that ask for output is there.
+fn makes_nothing(arguments: &[OsString]) -> bool {
+    !arguments.iter().filter_map(|argument| argument.to_str()).take_while(|argument| *argument != "--").any(
+        |argument| {
+            argument.strip_prefix('-').is_some_and(|flags| {
+                flags.starts_with(['b', 'o', 'l', 'k', '3', '4', '5', '6', '7']) || flags == "-clobber"
+            })
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(line: &str) -> String {
+        let all = arguments(line.split(' ').map(OsString::from));
+        all.iter().map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_name_stands_for_a_command() {
+        assert_eq!(given("ncz dump x"), "ncz dump x");
+        assert_eq!(given("/usr/bin/ncdump -h x.nc"), "/usr/bin/ncdump dump -h x.nc");
+        assert_eq!(given("ncdump.exe x.nc"), "ncdump.exe dump x.nc");
+        assert_eq!(given("nccopy a b"), "nccopy copy --clobber a b");
+        assert_eq!(given("ncgen x.cdl"), "ncgen gen --check x.cdl");
+        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --clobber -4 -lb -o u x.cdl");
+        assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --clobber -b x.cdl");
+    }
+}

@@ -1,0 +1,330 @@
+//! `ncz dump --json`: a dataset as one JSON document, written as it is read.
+//!
+//! A group is `{"types":…, "dimensions":…, "attributes":…, "variables":…, "groups":…}`, each of these an object by name and
+//! left out where it is empty. A variable has `type`, `dimensions` (paths where the name alone means another one) and, unless
+//! only headers are wanted, `data`: arrays in arrays, as many as it has dimensions; elements are written as `ncz cat` writes
+//! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
+//! be read is `{"error":"…"}` in its place.
+
+use cdl::{Block, Blocks, DataSource as _, Item, Options, Part, TimeAxis};
+use model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use serde_json::{Map, Value, json};
+
+use crate::cat::json::{each, push_text};
+use crate::output::Output;
+use crate::source::DatasetSource;
+
+/// About so many bytes are asked of the dataset at a time.
+const BLOCK_BYTES: u64 = 4 << 20;
+
+/// Prints the dataset. The first failure to read data is the answer in the end.
+///
+/// # Errors
+/// What cannot be read, or written.
+pub fn print(model: &Model, options: &Options, source: &mut DatasetSource<'_>, out: &mut Output) -> Result<()> {
+    let mut printer = Printer { model, options, source, out, failed: None };
+    printer.out.put("{\"name\":")?;
+    printer.text(&options.name)?;
+    printer.group(GroupId::ROOT)?;
+    printer.out.put("}\n")?;
+    printer.failed.map_or(Ok(()), Err)
+}
+
+struct Printer<'a, 'b> {
+    model: &'a Model,
+    options: &'a Options,
+    source: &'a mut DatasetSource<'b>,
+    out: &'a mut Output,
+    failed: Option<model::Error>,
+}
+
+impl Printer<'_, '_> {
+    /// The members of a group, each with a comma before it. Recursion is as deep as the tree of groups.
+    fn group(&mut self, id: GroupId) -> Result<()> {
+        let model = self.model;
+        let group: &Group = model.group(id)?;
+        let mut types = Map::new();
+        for &ty in group.types.values() {
+            let user = model.user_type(ty)?;
+            types.insert(user.name.clone(), self.type_json(&user.class)?);
+        }
+        self.object("types", types)?;
+        let mut dims = Map::new();
+        for &dim in group.dims.values() {
+            let dim = model.dim(dim)?;
+            dims.insert(dim.name.clone(), json!({"length": dim.len(), "unlimited": dim.unlimited}));
+        }
+        self.object("dimensions", dims)?;
+        self.object("attributes", self.atts(&group.atts, None)?)?;
+        if !group.vars.is_empty() {
+            self.out.put(",\"variables\":{")?;
+            for (at, &var) in group.vars.values().enumerate() {
+                self.out.put(if at == 0 { "" } else { "," })?;
+                self.var(var)?;
+            }
+            self.out.put("}")?;
+        }
+        if !group.groups.is_empty() {
+            self.out.put(",\"groups\":{")?;
+            for (at, &child) in group.groups.values().enumerate() {
+                self.out.put(if at == 0 { "" } else { "," })?;
+                let name = &model.group(child)?.name;
+                self.text(name)?;
+                self.out.put(":{\"name\":")?;
+                self.text(name)?;
+                self.group(child)?;
+                self.out.put("}")?;
+            }
+            self.out.put("}")?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, name: &str, object: Map<String, Value>) -> Result<()> {
+        if object.is_empty() {
+            return Ok(());
+        }
+        self.out.put(format!(",\"{name}\":{}", Value::from(object)))
+    }
+
+    fn text(&mut self, text: &str) -> Result<()> {
+        let mut quoted = Vec::new();
+        push_text(&mut quoted, text);
+        self.out.put(quoted)
+    }
+
+    fn type_name(&self, ty: NcType) -> Result<String> {
+        match ty {
+            NcType::User(id) => Ok(self.model.user_type(id)?.name.clone()),
+            atomic => Ok(atomic.name().to_owned()),
+        }
+    }
+
+    fn type_json(&self, class: &TypeClass) -> Result<Value> {
+        Ok(match class {
+            TypeClass::Opaque { size } => json!({"class": "opaque", "size": size}),
+            TypeClass::Vlen { base } => json!({"class": "vlen", "base": self.type_name(*base)?}),
+            TypeClass::Enum { base, members } => {
+                let members = members.iter().map(|member| (member.name.clone(), member.value.to_string()));
+                let members: Map<String, Value> = members
+                    .map(|(name, value)| (name, value.parse::<i64>().map_or_else(|_| Value::from(value), Value::from)))
+                    .collect();
+                json!({"class": "enum", "base": self.type_name(*base)?, "members": members})
+            }
+            TypeClass::Compound { fields, .. } => {
+                let fields: Result<Vec<_>> = (fields.iter())
+                    .map(|field| {
+                        Ok(json!({"name": field.name, "type": self.type_name(field.ty)?, "shape": field.shape}))
+                    })
+                    .collect();
+                json!({"class": "compound", "fields": fields?})
+            }
+        })
+    }
+
+    fn atts(&self, atts: &Att, times: Option<&TimeAxis>) -> Result<Map<String, Value>> {
+        let mut object = Map::new();
+        for (name, values) in atts {
+            let mut att = Map::new();
+            att.insert("type".to_owned(), self.type_name(values.nc_type())?.into());
+            att.insert("value".to_owned(), self.att_value(values)?);
+            if let Some(axis) = times.filter(|_| values.nc_type().is_numeric()) {
+                att.insert("times".to_owned(), (0..values.len()).map(|at| moment(axis, values, at)).collect());
+            }
+            object.insert(name.clone(), att.into());
+        }
+        Ok(object)
+    }
+
+    /// Text is text; one value stands alone, others in an array.
+    fn att_value(&self, values: &Values) -> Result<Value> {
+        if let Values::Char(text) = values {
+            return Ok(String::from_utf8_lossy(text).into());
+        }
+        let mut all = Vec::with_capacity(values.len());
+        each(self.model, values, |element| {
+            all.push(serde_json::from_slice(element).unwrap_or(Value::Null));
+            Ok(())
+        })?;
+        Ok(if all.len() == 1 { all.remove(0) } else { all.into() })
+    }
+
+    fn var(&mut self, id: VarId) -> Result<()> {
+        let var = self.model.var(id)?;
+        let times = self.options.times.and_then(|_| TimeAxis::of(self.model, var));
+        let mut dims = Vec::with_capacity(var.dims.len());
+        for &dim in &var.dims {
+            let seen = self.model.dim(dim)?;
+            let path = || -> Result<String> {
+                let names = self.model.group_names(seen.group)?.into_iter().chain([seen.name.as_str()]);
+                Ok(names.map(|name| format!("/{}", model::name::escape(name))).collect())
+            };
+            let plain = self.model.find_dim(var.group, &seen.name) == Some(dim);
+            dims.push(if plain { seen.name.clone() } else { path()? });
+        }
+        self.text(&var.name)?;
+        self.out.put(format!(
+            ":{{\"type\":{},\"dimensions\":{}",
+            Value::from(self.type_name(var.xtype)?),
+            Value::from(dims)
+        ))?;
+        self.object("attributes", self.atts(&var.atts, times.as_ref())?)?;
+        if self.wants(id)? {
+            self.out.put(",\"data\":")?;
+            self.data(id, times.as_ref())?;
+        }
+        self.out.put("}")
+    }
+
+    fn wants(&self, id: VarId) -> Result<bool> {
+        let var = self.model.var(id)?;
+        let listed = |list: &[VarId]| list.is_empty() || list.contains(&id);
+        let grouped = self.options.groups.is_empty() || self.options.groups.contains(&var.group);
+        Ok(grouped
+            && listed(&self.options.vars)
+            && match self.options.part {
+                Part::All => true,
+                Part::Header => false,
+                Part::Coordinates => var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some(),
+            })
+    }
+
+    fn data(&mut self, id: VarId, times: Option<&TimeAxis>) -> Result<()> {
+        let var = self.model.var(id)?;
+        let shape = self.model.shape(id)?;
+        if let Some(empty) = shape.iter().position(|&len| len == 0) {
+            // As many levels as there are before the first dimension without elements.
+            let rows = shape[..empty].iter().try_fold(1u64, |n, &len| n.checked_mul(len));
+            let one = rows.is_none_or(|rows| rows == 1);
+            return self.out.put(if one {
+                format!("{}{}", "[".repeat(empty + 1), "]".repeat(empty + 1))
+            } else {
+                "[]".to_owned()
+            });
+        }
+        let size = self.model.type_size(var.xtype)?.map_or(64, |size| size.max(1) as u64);
+        let is_text = var.xtype == NcType::Char && !shape.is_empty();
+        let mut rows = Rows { shape: &shape, index: vec![0; shape.len()], text: is_text };
+        let (mut line, mut text) = (Vec::new(), Vec::new());
+        let chunks = self.source.chunk_shape(id);
+        for (start, count) in Blocks::new(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1)) {
+            let block = match self.source.read(id, &start, &count) {
+                Ok(block) => block,
+                // Within an array that is begun there is no place for it.
+                Err(error) if start.iter().any(|&at| at > 0) => return Err(error),
+                Err(error) => {
+                    let told = json!({"error": error.to_string()}).to_string();
+                    self.failed.get_or_insert(error);
+                    return self.out.put(told);
+                }
+            };
+            match block {
+                Block::Values(Values::Char(bytes)) if is_text => {
+                    text.extend_from_slice(&bytes);
+                    let length = *shape.last().unwrap_or(&1) as usize;
+                    let whole = text.len() - text.len() % length;
+                    for row in text[..whole].chunks(length) {
+                        let end = row.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                        rows.open(&mut line);
+                        push_text(&mut line, &String::from_utf8_lossy(&row[..end]));
+                        rows.close(&mut line);
+                    }
+                    text.drain(..whole);
+                }
+                Block::Items(items) => {
+                    for item in &items {
+                        rows.open(&mut line);
+                        line.extend_from_slice(item_json(item).to_string().as_bytes());
+                        rows.close(&mut line);
+                    }
+                }
+                Block::Values(values) => {
+                    let mut at = 0;
+                    each(self.model, &values, |element| {
+                        rows.open(&mut line);
+                        match times {
+                            Some(axis) => line.extend_from_slice(moment(axis, &values, at).to_string().as_bytes()),
+                            None => line.extend_from_slice(element),
+                        }
+                        rows.close(&mut line);
+                        at += 1;
+                        if line.len() < 1 << 16 { Ok(()) } else { self.out.put(std::mem::take(&mut line)) }
+                    })?;
+                }
+            }
+            self.out.put(std::mem::take(&mut line))?;
+        }
+        Ok(())
+    }
+}
+
+/// An element that was taken apart.
+fn item_json(item: &Item) -> Value {
+    match item {
+        Item::Int(value) => i64::try_from(*value).map_or_else(|_| Value::from(*value as u64), Value::from),
+        Item::Float(value) => value_of(Values::Float(vec![*value])),
+        Item::Double(value) => value_of(Values::Double(vec![*value])),
+        Item::Char(byte) => char::from(*byte).to_string().into(),
+        Item::String(text) => value_of(Values::String(vec![text.clone()])),
+        Item::Opaque(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
+        Item::Vlen(items) => items.iter().map(item_json).collect(),
+        Item::Compound(fields) => fields.iter().map(|field| field.iter().map(item_json).collect::<Value>()).collect(),
+    }
+}
+
+/// One value, as it is written elsewhere.
+fn value_of(values: Values) -> Value {
+    let mut value = Value::Null;
+    // Values of atomic types have no types to look up.
+    let _ = each(&Model::new(), &values, |element| {
+        value = serde_json::from_slice(element).unwrap_or(Value::Null);
+        Ok(())
+    });
+    value
+}
+
+/// A moment as text; the number where it is none.
+fn moment(axis: &TimeAxis, values: &Values, at: usize) -> Value {
+    let number = match values.scalar(at) {
+        Some(model::Scalar::Int(value)) => value as f64,
+        Some(model::Scalar::Float(value)) => value,
+        None => return Value::Null,
+    };
+    axis.moment(number).map_or_else(|| Value::from(number), |moment| moment.iso().into())
+}
+
+/// Where in the arrays the next element stands.
+struct Rows<'a> {
+    shape: &'a [u64],
+    index: Vec<u64>,
+    /// Whether a row of the last dimension is one text.
+    text: bool,
+}
+
+impl Rows<'_> {
+    fn levels(&self) -> usize {
+        self.shape.len() - usize::from(self.text)
+    }
+
+    /// Brackets and commas before the next element.
+    fn open(&self, line: &mut Vec<u8>) {
+        let levels = self.levels();
+        let zeros = self.index[..levels].iter().rev().take_while(|&&at| at == 0).count();
+        if zeros < levels {
+            line.push(b',');
+        }
+        line.resize(line.len() + zeros, b'[');
+    }
+
+    /// Brackets behind it.
+    fn close(&mut self, line: &mut Vec<u8>) {
+        for dim in (0..self.levels()).rev() {
+            self.index[dim] += 1;
+            if self.index[dim] < self.shape[dim] {
+                return;
+            }
+            self.index[dim] = 0;
+            line.push(b']');
+        }
+    }
+}
