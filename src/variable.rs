@@ -220,6 +220,23 @@ impl Variable {
         self.open.edit(&Edit::DefVarChunking { var: self.id, chunking: &chunking }).map(drop)
     }
 
+    /// The shape of the shards that its chunks lie in, in elements: objects of several chunks each. `None` if each chunk is an
+    /// object.
+    pub fn shard_shape(&self) -> Option<Vec<u64>> {
+        self.ask(|var| var.shards.clone())
+    }
+
+    /// Lets its chunks lie in shards of this shape, in elements: one object holds a whole number of chunks along each
+    /// dimension, and an index by which each chunk can be read alone. Only Zarr V3 has shards. Where no chunk shape was set,
+    /// this is rounded up to whole chunks of the shape that is chosen.
+    ///
+    /// # Errors
+    /// `NC_ELATEDEF` once data was written, `NC_EBADCHUNK` for a shape that is no whole number of chunks, `NC_EINVAL` for a
+    /// scalar and what is stored in one piece, `NC_ENOTNC4` in other formats.
+    pub fn set_shards(&self, shape: &[u64]) -> Result<()> {
+        self.open.edit(&Edit::DefVarShards { var: self.id, shards: Some(shape) }).map(drop)
+    }
+
     /// Adds the deflate filter with a level of 0 to 9, after the shuffle filter if asked for.
     ///
     /// # Errors

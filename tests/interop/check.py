@@ -71,10 +71,10 @@ NOT_REGISTERED = "*\"numcodecs.*\" is not registered*"
 
 # The same for format 3, with a fourth pattern for what was found.
 KNOWN_V3 = {
-    ("tensorstore", "strings.nczarr3.*", "/default values", NO_STRING): STRING,
-    ("tensorstore", "strings.nczarr3.*", "/deflated values", NO_STRING): STRING,
-    ("tensorstore", "strings.zarr3.*", "/* values", NO_STRING): STRING,
-    ("tensorstore", "scalars.zarr3.*", "/string values", NO_STRING): STRING,
+    ("tensorstore", "strings.*nczarr3.*", "/default values", NO_STRING): STRING,
+    ("tensorstore", "strings.*nczarr3.*", "/deflated values", NO_STRING): STRING,
+    ("tensorstore", "strings.*[._]zarr3.*", "/* values", NO_STRING): STRING,
+    ("tensorstore", "scalars.*[._]zarr3.*", "/string values", NO_STRING): STRING,
     ("tensorstore", "chains.*", "/*_text values", NO_STRING): STRING,
     ("tensorstore", "filters.*", "/bzip2_* values", NOT_REGISTERED): NUMCODECS,
     ("tensorstore", "codecs.*", "/* values", NOT_REGISTERED): NUMCODECS,
@@ -170,7 +170,7 @@ def walk(content, scalar_as_vector, path="", lengths=None):
 
 
 def is_plain(dataset):
-    return dataset["flavour"] in ("zarr", "annotated", "zip", "zarr3")
+    return dataset["flavour"] in ("zarr", "annotated", "zip", "zarr3", "sharded_zarr3")
 
 
 def zarr_format(dataset):

@@ -21,6 +21,7 @@ mod processes;
 mod refused;
 mod right;
 mod round_trip;
+mod shards;
 mod unpack;
 mod unsafe_code;
 mod user_types;

@@ -44,6 +44,8 @@ pub struct Var {
     pub written: bool,
     /// Its chunk shape, if not the default.
     pub chunks: Option<Vec<u64>>,
+    /// The shape of the shards its chunks lie in, if they do.
+    pub shards: Option<Vec<u64>>,
     /// Its filters by name or id.
     pub filters: Vec<(String, Vec<u32>)>,
     /// Its byte order.
@@ -74,6 +76,7 @@ impl Var {
             data,
             written: true,
             chunks: None,
+            shards: None,
             filters: Vec::new(),
             endian: Endian::Native,
             fill: None,
@@ -106,6 +109,22 @@ impl Plan {
     /// Adds an attribute.
     pub fn att(&mut self, name: &str, values: impl nczarr::IntoValues) {
         self.atts.push((name.to_owned(), values.into_values()));
+    }
+
+    /// The same content with the chunks of all variables but scalars in shards: of several chunks along some dimensions and of
+    /// one along others; of one or two chunks in all where their shape is the default.
+    #[must_use]
+    pub fn sharded(&self) -> Self {
+        let mut plan = self.clone();
+        for (at, var) in plan.vars.iter_mut().enumerate().filter(|(_, var)| !var.dims.is_empty()) {
+            let counts = var.dims.iter().enumerate().map(|(dim, _)| [3, 2, 1][(at + dim) % 3]);
+            var.shards = Some(match &var.chunks {
+                Some(chunks) => chunks.iter().zip(counts).map(|(chunk, count)| chunk * count).collect(),
+                None => counts.collect(),
+            });
+        }
+        plan.groups = plan.groups.iter().map(|(name, plan)| (name.clone(), plan.sharded())).collect();
+        plan
     }
 
     /// Creates a dataset of this content and closes it.
@@ -162,6 +181,9 @@ impl Plan {
             let variable = group.add_variable_with_type(&var.name, var.data.nc_type(), &dims)?;
             if let Some(shape) = &var.chunks {
                 variable.set_chunking(shape)?;
+            }
+            if let Some(shape) = &var.shards {
+                variable.set_shards(shape)?;
             }
             if var.endian != Endian::Native {
                 variable.set_endian(var.endian)?;
@@ -303,6 +325,7 @@ impl Var {
             data: get(variable)?,
             written: true,
             chunks: variable.chunk_shape()?.filter(|shape| !shape.is_empty() && variable.rank() > 0),
+            shards: variable.shard_shape(),
             filters: filters.into_iter().map(|filter| (filter.name, filter.params)).collect(),
             endian: variable.endian(),
             fill: None,

@@ -32,6 +32,9 @@ impl Printer<'_> {
         if let Some(shape) = chunks.filter(|shape| !shape.is_empty() && !var.dims.is_empty()) {
             self.plain_att(&var.name, "_ChunkSizes", &joined(&shape, ", "))?;
         }
+        if let Some(shards) = &var.shards {
+            self.plain_att(&var.name, "_ShardSizes", &joined(shards, ", "))?;
+        }
         self.filters(var)?;
         let swappable = var.xtype.is_numeric() && var.xtype.size().is_some_and(|size| size > 1);
         match var.endian {

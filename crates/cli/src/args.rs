@@ -202,6 +202,10 @@ pub struct Copy {
     /// Chunk lengths: `dim/len,…` along dimensions, or `var:len,…` for one variable; may be given several times
     #[arg(long, value_name = "SPEC")]
     pub chunks: Vec<String>,
+    /// Shards, which hold several chunks in one object (Zarr V3): lengths as of --chunks, or for all variables the bytes of one
+    /// (64M), or `none`; rounded up to whole chunks; may be given several times
+    #[arg(long, value_name = "SPEC")]
+    pub shards: Vec<String>,
     /// Filters: `name[,param…]` for all variables or `var,name[,param…]` for one, several joined by `|`; `none` takes all away;
     /// may be given several times
     #[arg(long, value_name = "SPEC")]

@@ -111,6 +111,9 @@ impl Target for Made<'_> {
         if let Some(chunking) = layout.chunking.as_ref().filter(|_| !scalar) {
             dataset.def_var_chunking(var, chunking)?;
         }
+        if let Some(shards) = layout.shards.as_deref().filter(|_| !scalar) {
+            dataset.def_var_shards(var, Some(shards))?;
+        }
         if let Some(endian) = layout.endian {
             dataset.def_var_endian(var, endian)?;
         }

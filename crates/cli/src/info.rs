@@ -82,7 +82,10 @@ fn var_text(model: &Model, id: VarId, var: &Var, file: &File) -> Result<String> 
         let _ = write!(text, "({})", dims.join(", "));
     }
     if let Some(chunks) = chunk_shape(id, var, file).filter(|chunks| !chunks.is_empty()) {
-        let _ = write!(text, " chunks {}", chunks.iter().map(u64::to_string).collect::<Vec<_>>().join("x"));
+        let _ = write!(text, " chunks {}", times(&chunks));
+    }
+    if let Some(shards) = &var.shards {
+        let _ = write!(text, " shards {}", times(shards));
     }
     for filter in &var.filters {
         let _ = write!(text, " {}", filter_text(filter));
@@ -94,6 +97,10 @@ fn var_text(model: &Model, id: VarId, var: &Var, file: &File) -> Result<String> 
         let _ = write!(text, " (cannot be read: {problem})");
     }
     Ok(text)
+}
+
+fn times(shape: &[u64]) -> String {
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
 
 fn type_name(model: &Model, ty: NcType) -> String {
@@ -157,6 +164,7 @@ fn var_json(model: &Model, id: VarId, var: &Var, file: &File) -> Result<Value> {
     object.insert("dimensions".into(), dims?.into());
     object.insert("shape".into(), model.shape(id)?.into());
     object.insert("chunks".into(), chunk_shape(id, var, file).into());
+    object.insert("shards".into(), var.shards.clone().into());
     let filters =
         var.filters.iter().map(|filter| json!({"id": filter.hdf5_id, "name": filter.name, "params": filter.params}));
     object.insert("filters".into(), filters.collect::<Vec<_>>().into());

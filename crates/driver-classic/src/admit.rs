@@ -27,6 +27,7 @@ fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
         | Edit::SetFill { .. }
         | Edit::DefVarFill { .. }
         | Edit::DefVarQuantize { quantize: None, .. }
+        | Edit::DefVarShards { shards: None, .. }
         | Edit::DefVarEndian { endian: Endian::Native | Endian::Big, .. }
         | Edit::DefVarChunking { chunking: Chunking::Default | Chunking::Contiguous, .. } => Ok(()),
         Edit::DefDim { name, len, .. } => def_dim(kind, model, name, len.unwrap_or(0)),
@@ -50,6 +51,7 @@ fn check(kind: Kind, model: &Model, edit: &Edit<'_>) -> Result<()> {
         Edit::DefVarFilters { filters: [], .. } => Ok(()),
         Edit::DefVarFilter { .. } | Edit::DefVarFilters { .. } => Err(enhanced("a filter")),
         Edit::DefVarChunking { .. } => Err(enhanced("a chunk shape")),
+        Edit::DefVarShards { .. } => Err(enhanced("shards")),
         Edit::DefVarEndian { .. } => Err(enhanced("a byte order other than big-endian")),
         Edit::DefVarQuantize { .. } => Err(enhanced("rounding")),
         Edit::DefCompound { name, .. }

@@ -109,6 +109,7 @@ impl ZarrDataset {
             Edit::DefVarFill { var, .. }
             | Edit::DefVarUnwritten { var, .. }
             | Edit::DefVarChunking { var, .. }
+            | Edit::DefVarShards { var, .. }
             | Edit::DefVarEndian { var, .. }
             | Edit::DefVarQuantize { var, .. }
             | Edit::DefVarFilter { var, .. }
@@ -212,6 +213,11 @@ impl Look<'_> {
                 }
                 self.relayout(var, Late::Layout)
             }
+            Edit::DefVarShards { shards: Some(_), .. } if self.dataset.format != ZarrFormat::V3 => {
+                Err(ErrorKind::NotNc4.context("shards: only Zarr V3 has some (mode=…,v3)"))
+            }
+            Edit::DefVarShards { shards: None, var } if self.model.var(var)?.shards.is_none() => Ok(()),
+            Edit::DefVarShards { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
                 instance(filter, &self.dataset.registry)?;
@@ -356,8 +362,7 @@ impl Look<'_> {
             Some(meta) if meta.v3.is_some() && !meta.raw.is_empty() && !here.replan => {
                 let mut planned = Stored::default();
                 self.dataset.planning().plan(self.model, id, &mut planned)?;
-                Ok(planned.meta.is_some_and(|planned| v3::plan::is_same_layout(&planned, meta))
-                    && here.stored.shards.is_empty())
+                Ok(planned.meta.is_some_and(|planned| v3::plan::is_same_layout(&planned, meta)))
             }
             _ => Ok(true),
         }

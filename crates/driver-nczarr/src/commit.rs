@@ -402,7 +402,11 @@ fn same_names(a: &Model, b: &Model) -> bool {
 /// tells how values are rounded.
 fn is_decided(var: &Var, meta: &ArrayMeta) -> bool {
     let described = meta.v3.is_some() || var.filters.iter().all(|filter| filter.codec.is_some());
-    matches!(var.chunking, Chunking::Chunked(_)) && is_ordered(var, meta) && described && rounding(var).is_none()
+    matches!(var.chunking, Chunking::Chunked(_))
+        && var.shards == meta.shards
+        && is_ordered(var, meta)
+        && described
+        && rounding(var).is_none()
 }
 
 fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
@@ -419,6 +423,7 @@ fn decide(var: &mut Var, meta: &ArrayMeta) {
     if !matches!(var.chunking, Chunking::Chunked(_)) {
         var.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
     }
+    var.shards.clone_from(&meta.shards);
     if !is_ordered(var, meta) {
         var.endian = meta.dtype.endian();
     }

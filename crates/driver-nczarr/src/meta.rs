@@ -17,6 +17,8 @@ pub(crate) struct ArrayMeta {
     pub(crate) shape: Vec<u64>,
     /// Same rank as `shape`, every entry at least 1.
     pub(crate) chunks: Vec<u64>,
+    /// The shape of the outermost shards that chunks lie in, if they do: each a multiple of the chunk's.
+    pub(crate) shards: Option<Vec<u64>>,
     pub(crate) dtype: DType,
     /// `null` if absent, or where nothing is ever written.
     pub(crate) fill: Json,
@@ -108,6 +110,7 @@ impl ArrayMeta {
         let mut meta = Self {
             shape,
             chunks,
+            shards: None,
             dtype,
             fill: Json::Null,
             order,

@@ -65,6 +65,7 @@ impl Planning<'_> {
         stored.meta = Some(ArrayMeta {
             shape: self.shape(model, id)?,
             chunks,
+            shards: None,
             fill: self.fill(var, &dtype).map_err(at)?,
             dtype,
             order: before.as_ref().map_or(Order::C, |meta| meta.order.clone()),

@@ -44,6 +44,7 @@ impl Model {
             Edit::DefVarFill { var, no_fill, value } => self.def_var_fill(var, no_fill, value),
             Edit::DefVarUnwritten { var, value } => self.def_var_unwritten(var, value),
             Edit::DefVarChunking { var, chunking } => self.def_var_chunking(var, chunking),
+            Edit::DefVarShards { var, shards } => self.def_var_shards(var, shards),
             Edit::DefVarEndian { var, endian } => {
                 self.var_mut(var)?.endian = endian;
                 Ok(Defined::Nothing)
@@ -332,8 +333,54 @@ impl Model {
                 }
             }
         }
+        if let Some(shards) = &var.shards {
+            self.check_shards(id, shards, chunking)?;
+        }
         self.var_mut(id)?.chunking = chunking.clone();
         Ok(Defined::Nothing)
+    }
+
+    fn def_var_shards(&mut self, id: VarId, shards: Option<&[u64]>) -> Result<Defined> {
+        if let Some(shards) = shards {
+            self.check_shards(id, shards, &self.var(id)?.chunking)?;
+        }
+        self.var_mut(id)?.shards = shards.map(<[u64]>::to_vec);
+        Ok(Defined::Nothing)
+    }
+
+    /// A shard is a whole number of chunks along each dimension, as far as their shape is decided. It may reach beyond what
+    /// there is.
+    fn check_shards(&self, id: VarId, shards: &[u64], chunking: &Chunking) -> Result<()> {
+        let var = self.var(id)?;
+        let bad = |kind: ErrorKind, what: String| Err(self.about(id, kind, &what));
+        if var.dims.is_empty() {
+            return bad(ErrorKind::Inval, "a scalar has no shards".to_owned());
+        }
+        if shards.len() != var.dims.len() {
+            return bad(ErrorKind::BadChunk, format!("shard shape {shards:?} for {} dimensions", var.dims.len()));
+        }
+        if let Some(bad_shard) = shards.iter().position(|&shard| shard == 0 || i64::try_from(shard).is_err()) {
+            let dim = self.dim(var.dims[bad_shard])?;
+            let shard = shards[bad_shard];
+            return bad(ErrorKind::BadChunk, format!("shards of {shard} along dimension {}", dim.name));
+        }
+        match chunking {
+            Chunking::Default => Ok(()),
+            Chunking::Contiguous | Chunking::Compact => {
+                bad(ErrorKind::Inval, "shards are of chunks; it is to be stored in one piece".to_owned())
+            }
+            Chunking::Chunked(chunks) => {
+                match shards.iter().zip(chunks).all(|(shard, chunk)| shard % chunk.max(&1) == 0) {
+                    true => Ok(()),
+                    false => bad(
+                        ErrorKind::BadChunk,
+                        format!(
+                            "a shard is a whole number of chunks along each dimension; {shards:?} is none of {chunks:?}"
+                        ),
+                    ),
+                }
+            }
+        }
     }
 
     fn check_chunks(&self, id: VarId, shape: &[u64]) -> Result<()> {

@@ -39,6 +39,8 @@ pub enum Edit<'a> {
     DefVarUnwritten { var: VarId, value: &'a Values },
     /// A variable's chunk shape.
     DefVarChunking { var: VarId, chunking: &'a Chunking },
+    /// The shape of the shards that a variable's chunks lie in, in elements; `None`: each chunk is an object.
+    DefVarShards { var: VarId, shards: Option<&'a [u64]> },
     /// A variable's byte order.
     DefVarEndian { var: VarId, endian: Endian },
     /// One more filter at the end of a variable's list; a filter of the same id or name is replaced in place.

@@ -163,6 +163,9 @@ pub struct Var {
     pub atts: Att,
     /// Its chunk shape.
     pub chunking: Chunking,
+    /// The shape of the shards that its chunks lie in, in elements: objects of several chunks, a whole number of them along
+    /// each dimension. `None`: each chunk is an object.
+    pub shards: Option<Vec<u64>>,
     /// Its byte order.
     pub endian: Endian,
     /// What unwritten elements read as.

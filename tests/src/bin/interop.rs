@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 7] = [
+const FLAVOURS: [(&str, &str); 9] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
@@ -37,6 +37,8 @@ const FLAVOURS: [(&str, &str); 7] = [
     ("zip", "mode=zarr,zip"),
     ("nczarr3", "mode=nczarr,v3,file"),
     ("zarr3", "mode=zarr,v3,file"),
+    ("sharded_nczarr3", "mode=nczarr,v3,file"),
+    ("sharded_zarr3", "mode=zarr,v3,file"),
 ];
 
 fn write(folder: &Path) -> Result<(), String> {
@@ -46,6 +48,7 @@ fn write(folder: &Path) -> Result<(), String> {
             let ending = if flavour == "zip" { "zip" } else { "zarr" };
             let file = format!("{name}.{flavour}.{ending}");
             let path = folder.join(&file).display().to_string();
+            let plan = if flavour.starts_with("sharded") { &plan.sharded() } else { &plan };
             plan.create(&format!("file://{path}#{fragment}")).map_err(|error| format!("{file}: {error}"))?;
             list.push(json!({"name": name, "flavour": flavour, "path": file, "content": plan.to_json()}));
         }

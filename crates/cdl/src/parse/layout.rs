@@ -11,6 +11,8 @@ use super::constant::{Constant, Placed};
 pub struct Layout {
     /// `_Storage` and `_ChunkSizes`.
     pub chunking: Option<Chunking>,
+    /// `_ShardSizes`.
+    pub shards: Option<Vec<u64>>,
     /// `_Shuffle`.
     pub shuffle: bool,
     /// `_DeflateLevel`.
@@ -65,6 +67,7 @@ impl Layout {
                 let sizes = numbers(values).ok_or_else(|| wrong("chunk lengths"))?;
                 self.chunking = Some(Chunking::Chunked(sizes));
             }
+            "_ShardSizes" => self.shards = Some(numbers(values).ok_or_else(|| wrong("shard lengths"))?),
             "_Shuffle" => self.shuffle = flag()?,
             "_Fletcher32" => self.fletcher32 = flag()?,
             "_NoFill" => self.no_fill = flag()?,

@@ -1,6 +1,6 @@
-//! `--chunks` and `--filter`: what the copy's variables are to be laid out like.
+//! `--chunks`, `--shards` and `--filter`: what the copy's variables are to be laid out like.
 
-use model::{DimId, FilterSpec, GroupId, Model, VarId};
+use model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 use nczarr::Registry;
 use nczarr::dispatch::FilterText;
 
@@ -15,31 +15,31 @@ const EVERY: &str = "*";
 /// The layout that was asked for.
 #[derive(Debug, Default)]
 pub struct Layout {
-    dims: Vec<(DimId, u64)>,
-    shapes: Vec<(VarId, Vec<u64>)>,
+    chunks: Lengths,
+    shards: Lengths,
+    /// What was asked of the shards of all variables, first; what was asked along dimensions or for one variable wins.
+    all_shards: Option<AllShards>,
     filters: Vec<(Option<VarId>, Vec<FilterSpec>)>,
 }
 
-impl Layout {
-    /// What the flags say, for the variables of a dataset.
-    ///
-    /// # Errors
-    /// What a flag says that makes no sense, or fits nothing in the dataset.
-    pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
-        let mut layout = Self::default();
-        for spec in &args.chunks {
-            layout.add_chunks(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
-        }
-        for spec in &args.filter {
-            layout
-                .add_filter(spec, model, registry)
-                .map_err(|what| Failure::Usage(format!("--filter {spec}: {what}")))?;
-        }
-        Ok(layout)
-    }
+/// What shards all variables are to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AllShards {
+    None,
+    /// Of about so many bytes, decoded.
+    Bytes(u64),
+}
 
-    /// The chunk shape asked for a variable, where `old` is what it has, or its shape.
-    pub fn chunks(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
+/// Lengths along dimensions, and shapes of variables.
+#[derive(Debug, Default)]
+struct Lengths {
+    dims: Vec<(DimId, u64)>,
+    shapes: Vec<(VarId, Vec<u64>)>,
+}
+
+impl Lengths {
+    /// The shape asked for a variable, where `old` is what it has, or its shape.
+    fn of(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
         if let Some((_, shape)) = self.shapes.iter().rev().find(|(var, _)| *var == id) {
             return Some(shape.clone());
         }
@@ -49,14 +49,7 @@ impl Layout {
         asked.then(|| wanted.iter().zip(old).map(|(wanted, &old)| wanted.unwrap_or(old)).collect())
     }
 
-    /// The filters asked for a variable. What was asked for it alone wins over what was asked for all.
-    pub fn filters(&self, id: VarId) -> Option<&[FilterSpec]> {
-        let find =
-            |wanted| self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice());
-        find(Some(id)).or_else(|| find(None))
-    }
-
-    fn add_chunks(&mut self, spec: &str, model: &Model) -> Result<(), String> {
+    fn add(&mut self, spec: &str, model: &Model) -> Result<(), String> {
         if let Some((var, shape)) = spec.rsplit_once(':')
             && shape.split(',').all(|len| !len.is_empty() && len.bytes().all(|byte| byte.is_ascii_digit()))
         {
@@ -75,6 +68,76 @@ impl Layout {
             let (dim, len) = item.rsplit_once('/').ok_or("neither dim/len nor var:len,…")?;
             let len = length(len)?;
             self.dims.extend(find_dims(model, dim)?.into_iter().map(|dim| (dim, len)));
+        }
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// What the flags say, for the variables of a dataset.
+    ///
+    /// # Errors
+    /// What a flag says that makes no sense, or fits nothing in the dataset.
+    pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
+        let mut layout = Self::default();
+        for spec in &args.chunks {
+            layout.chunks.add(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
+        }
+        for spec in &args.shards {
+            layout.add_shards(spec, model).map_err(|what| Failure::Usage(format!("--shards {spec}: {what}")))?;
+        }
+        for spec in &args.filter {
+            layout
+                .add_filter(spec, model, registry)
+                .map_err(|what| Failure::Usage(format!("--filter {spec}: {what}")))?;
+        }
+        Ok(layout)
+    }
+
+    /// The chunk shape asked for a variable, where `old` is what it has, or its shape.
+    pub fn chunks(&self, id: VarId, dims: &[DimId], old: &[u64]) -> Option<Vec<u64>> {
+        self.chunks.of(id, dims, old)
+    }
+
+    /// The shards of a variable of this shape in chunks of `chunks`, elements of `item` bytes: those that were asked for, or
+    /// those that it has, in whole chunks. `None`: none.
+    pub fn shards(&self, id: VarId, var: &Var, shape: &[u64], chunks: &[u64], item: u64) -> Option<Vec<u64>> {
+        let old = var.shards.as_deref().unwrap_or(chunks);
+        let asked = self.shards.of(id, &var.dims, old);
+        let mut shards = match (asked, self.all_shards) {
+            (Some(asked), _) => asked,
+            (None, Some(AllShards::None)) => return None,
+            (None, Some(AllShards::Bytes(bytes))) => grown(shape, chunks, item, bytes),
+            (None, None) => var.shards.clone()?,
+        };
+        for (shard, chunk) in shards.iter_mut().zip(chunks) {
+            *shard = shard.checked_next_multiple_of((*chunk).max(1))?;
+        }
+        Some(shards)
+    }
+
+    /// Whether `--shards` says something of a variable.
+    pub fn asks_shards(&self, id: VarId, dims: &[DimId]) -> bool {
+        self.all_shards.is_some() || self.shards.of(id, dims, &vec![1; dims.len()]).is_some()
+    }
+
+    /// The filters asked for a variable. What was asked for it alone wins over what was asked for all.
+    pub fn filters(&self, id: VarId) -> Option<&[FilterSpec]> {
+        let find =
+            |wanted| self.filters.iter().rev().find(|(var, _)| *var == wanted).map(|(_, specs)| specs.as_slice());
+        find(Some(id)).or_else(|| find(None))
+    }
+
+    fn add_shards(&mut self, spec: &str, model: &Model) -> Result<(), String> {
+        match (spec, bytes(spec)) {
+            (NONE, _) => self.all_shards = Some(AllShards::None),
+            (_, Some(bytes)) => self.all_shards = Some(AllShards::Bytes(bytes)),
+            _ => {
+                return self.shards.add(spec, model).map_err(|what| match what.starts_with("neither") {
+                    true => format!("{what}, nor a number of bytes as 64M, nor none"),
+                    false => what,
+                });
+            }
         }
         Ok(())
     }
@@ -140,6 +203,40 @@ pub fn length(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A number of bytes: digits, in units of 1024 if K, M or G stands behind them.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) => (digits, 10 * (1 + "KMG".find(&text[digits.len()..])? as u32)),
+        None => (text, 0),
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = plain.then(|| digits.parse::<u64>().ok())??;
+    number.checked_mul(1 << unit).filter(|&bytes| bytes > 0)
+}
+
+/// The largest shards of whole chunks with at most so many bytes, grown along all dimensions alike as far as there is
+/// something; at least one chunk.
+fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
+    let mut counts = vec![1u64; chunks.len()];
+    let bytes = |counts: &[u64]| {
+        counts
+            .iter()
+            .zip(chunks)
+            .fold(item.max(1), |all, (count, chunk)| all.saturating_mul(count.saturating_mul(*chunk)))
+    };
+    let mut open = vec![true; chunks.len()];
+    // The one with the fewest chunks, of several the fastest.
+    while let Some(dim) = (0..counts.len()).rev().filter(|&dim| open[dim]).min_by_key(|&dim| counts[dim]) {
+        let (now, all) = (counts[dim], shape[dim].div_ceil(chunks[dim].max(1)));
+        counts[dim] = (2 * now).min(all);
+        open[dim] = counts[dim] > now;
+        if bytes(&counts) > most {
+            (counts[dim], open[dim]) = (now, false);
+        }
+    }
+    counts.iter().zip(chunks).map(|(count, chunk)| count * chunk).collect()
+}
+
 /// Whether a word means a filter.
 fn is_filter(registry: &Registry, name: &str) -> Result<(), String> {
     let found = match name.parse() {
@@ -184,7 +281,7 @@ fn find_dims(model: &Model, wanted: &str) -> Result<Vec<DimId>, String> {
 
 #[cfg(test)]
 mod tests {
-    use model::{NcType, Var};
+    use model::NcType;
 
     use super::*;
 
@@ -203,12 +300,17 @@ mod tests {
     }
 
     fn layout(chunks: &[&str], filter: &[&str]) -> Result<Layout, String> {
+        layout_of(chunks, &[], filter)
+    }
+
+    fn layout_of(chunks: &[&str], shards: &[&str], filter: &[&str]) -> Result<Layout, String> {
         let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-        let (chunks, filter) = (strings(chunks), strings(filter));
+        let (chunks, shards, filter) = (strings(chunks), strings(shards), strings(filter));
         let args = Copy {
             source: String::new(),
             target: String::new(),
             chunks,
+            shards,
             filter,
             clobber: false,
             kind: None,
@@ -234,6 +336,35 @@ mod tests {
         let one = layout(&["/x/5,/g/x/7", "/v:2,3"], &[]).unwrap();
         assert_eq!(chunks(&one, 0, &[10, 20]), Some(vec![2, 3]));
         assert_eq!(chunks(&one, 2, &[30]), Some(vec![7]));
+    }
+
+    #[test]
+    fn shards_are_whole_chunks() {
+        let model = model();
+        let shards = |layout: &Layout, id: u32, has: Option<&[u64]>, chunks: &[u64]| {
+            let mut var = model.var(VarId(id)).unwrap().clone();
+            var.shards = has.map(<[u64]>::to_vec);
+            layout.shards(VarId(id), &var, &model.shape(VarId(id)).unwrap(), chunks, 4)
+        };
+        let asked = |specs: &[&str]| layout_of(&[], specs, &[]);
+        let by_dim = asked(&["x/5"]).unwrap();
+        assert_eq!(shards(&by_dim, 0, None, &[2, 7]), Some(vec![6, 7]));
+        assert_eq!(shards(&by_dim, 0, Some(&[2, 14]), &[2, 7]), Some(vec![6, 14]));
+        assert_eq!(shards(&by_dim, 1, None, &[7]), None);
+        let mixed = asked(&["400", "/v:10,20", "none"]).unwrap();
+        assert_eq!(shards(&mixed, 0, None, &[3, 5]), Some(vec![12, 20]));
+        assert_eq!(shards(&mixed, 1, Some(&[20]), &[5]), None);
+        let none = asked(&[]).unwrap();
+        assert_eq!(shards(&none, 1, Some(&[20]), &[5]), Some(vec![20]));
+        // What it has, in chunks of another shape.
+        assert_eq!(shards(&none, 1, Some(&[20]), &[6]), Some(vec![24]));
+        for (bytes, want) in [("1", [2, 3]), ("24", [2, 3]), ("48", [2, 6]), ("100", [4, 6]), ("1G", [10, 21])] {
+            assert_eq!(shards(&asked(&[bytes]).unwrap(), 0, None, &[2, 3]), Some(want.to_vec()), "{bytes}");
+        }
+        for (bad, what) in [("x", "neither"), ("0", "neither"), ("1T", "neither"), ("x/0", "\"0\" is no length")] {
+            let error = asked(&[bad]).unwrap_err();
+            assert!(error.starts_with(&format!("--shards {bad}: {what}")), "{error}");
+        }
     }
 
     #[test]

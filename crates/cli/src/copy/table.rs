@@ -23,9 +23,10 @@ const KINDS: [(&str, &str); 7] =
     [("1", ""), ("2", ""), ("5", ""), ("nczarr", ""), ("zarr", ""), ("nczarr", ".zip"), ("zarr", ".zip")];
 
 /// Special attributes that are about how something is stored.
-const STORAGE: [&str; 13] = [
+const STORAGE: [&str; 14] = [
     "_Storage",
     "_ChunkSizes",
+    "_ShardSizes",
     "_Endianness",
     "_Filter",
     "_DeflateLevel",
@@ -351,6 +352,7 @@ fn copy(source: &str, kind: &str, target: &Path) -> Result<Vec<String>, String> 
         source: source.to_owned(),
         target: target.to_str().unwrap().to_owned(),
         chunks: Vec::new(),
+        shards: Vec::new(),
         filter: Vec::new(),
         clobber: true,
         kind: Some(kind.parse().unwrap()),

@@ -27,6 +27,7 @@ const ROUNDED_DEFAULT: f64 = 9.96921e36;
 
 const NO_VARS: &str = "variables that the target cannot hold";
 const NO_ATTS: &str = "attributes that the target cannot hold";
+const NO_SHARDS: &str = "shards that the target cannot hold";
 const NO_FILTERS: &str = "filters that the target cannot hold";
 const JOINED: &str = "strings of attributes, which are lines of one text there";
 const STRING_DIMS: &str = "dimensions added for the length of strings";
@@ -114,6 +115,8 @@ impl Work<'_> {
         };
         if matches!(self.to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
             self.layout(id, var, &new)?;
+        } else if !var.dims.is_empty() && self.wanted.layout.asks_shards(id, &var.dims) {
+            self.to.def_var_shards(new.id, Some(&vec![1; var.dims.len()])).map_err(|error| error.at(&path))?;
         }
         // Quantization is not defined anew: the values are rounded already, and an attribute says so.
         self.var_atts(group, var, &new, &path)?;
@@ -251,11 +254,19 @@ impl Work<'_> {
             }
             .filter(|chunks| chunks.len() == shape.len());
             let asked = self.wanted.layout.chunks(id, &var.dims, stored.as_ref().unwrap_or(&shape));
-            match asked.or(stored) {
-                Some(chunks) => {
-                    self.to.def_var_chunking(new, &Chunking::Chunked(self.fitting(&var.dims, chunks)?))?;
+            let chunks = match asked.or(stored) {
+                Some(chunks) => Some(self.fitting(&var.dims, chunks)?),
+                None if var.shards.is_some() || self.wanted.layout.asks_shards(id, &var.dims) => {
+                    Some(self.fitting(&var.dims, shape.clone())?)
                 }
+                None => None,
+            };
+            match &chunks {
+                Some(chunks) => self.to.def_var_chunking(new, &Chunking::Chunked(chunks.clone()))?,
                 None => self.to.def_var_chunking(new, &var.chunking)?,
+            }
+            if let Some(chunks) = &chunks {
+                self.shards(id, var, made, &shape, chunks)?;
             }
             let asked = self.wanted.layout.filters(id);
             // As one list, in which a filter may be twice.
@@ -285,6 +296,22 @@ impl Work<'_> {
             self.to.def_var_endian(new, var.endian)?;
         }
         Ok(())
+    }
+
+    /// The shards that were asked for, or those that it has, where the target has such.
+    fn shards(&mut self, id: VarId, var: &Var, made: &NewVar, shape: &[u64], chunks: &[u64]) -> Result<()> {
+        let item = self.source.type_size(var.xtype)?.unwrap_or(1) as u64;
+        let Some(shards) = self.wanted.layout.shards(id, var, shape, chunks, item) else { return Ok(()) };
+        let path = self.path(var.group, &var.name);
+        let outcome = self.to.def_var_shards(made.id, Some(&shards)).map_err(|error| error.at(&path));
+        match unless_refused(outcome)? {
+            Err(why) if self.wanted.layout.asks_shards(id, &var.dims) => Err(why),
+            Err(_) => {
+                self.copied.lost.add(NO_SHARDS, path);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// A chunk shape that is nowhere 0, nor longer than a fixed dimension.

@@ -160,6 +160,43 @@ fn layout_can_be_asked_for() {
 }
 
 #[test]
+fn shards_can_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path());
+    let at = |name: &str, mode: &str| format!("file://{}#mode={mode}", folder.path().join(name).display());
+    let (sharded, again, plain) = (at("a", "nczarr,v3"), at("b", "nczarr,v3"), at("c", "nczarr"));
+    let args = ["copy", &source, &sharded, "--chunks", "/t:1,2", "--shards", "x/5", "--shards", "/t:3,3"];
+    assert_eq!(out(&args), "");
+    let special = cdl(&["-s"], &sharded);
+    assert!(special.contains("t:_ChunkSizes = 1, 2 ;\n\t\tt:_ShardSizes = 3, 4 ;"), "{special}");
+    assert!(out(&["info", &sharded]).contains("chunks 1x2 shards 3x4"));
+    let told: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
+    let vars = told["variables"].as_array().unwrap();
+    assert!(vars.iter().any(|var| var["path"] == "/t" && var["shards"] == serde_json::json!([3, 4])), "{told}");
+    // A copy has what its source has, and what the text says is made.
+    assert_eq!(out(&["copy", &sharded, &again]), "");
+    let generated = folder.path().join("text.cdl");
+    std::fs::write(&generated, &special).unwrap();
+    let made = at("d", "nczarr,v3");
+    assert_eq!(out(&["gen", text(&generated), "-o", &made]), "");
+    for copy in [&again, &made] {
+        assert!(cdl(&["-s"], copy).contains("t:_ShardSizes = 3, 4 ;"));
+        assert_eq!(cdl(&["-p", "9,17"], copy), cdl(&["-p", "9,17"], &source));
+    }
+    // Nothing else has shards.
+    let told = String::from_utf8(run(["copy", &sharded, &plain]).stderr).unwrap();
+    assert!(told.contains("not kept: shards that the target cannot hold: ") && told.contains("/t"), "{told}");
+    assert_eq!(cdl(&["-p", "9,17"], &plain), cdl(&["-p", "9,17"], &source));
+    for refusing in [at("e", "nczarr"), at("f", "zarr"), at("g.nc", "classic")] {
+        let (_, told) = failure(&["copy", &source, &refusing, "--shards", "1M"]);
+        assert!(told.contains("NC_ENOTNC4") && told.contains("shards"), "{told}");
+    }
+    let none = at("h", "nczarr,v3");
+    assert_eq!(out(&["copy", &sharded, &none, "--shards", "none"]), "");
+    assert!(!cdl(&["-s"], &none).contains("_ShardSizes"));
+}
+
+#[test]
 fn a_standard_store_keeps_values_and_the_rest_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let source = source(folder.path());

@@ -67,6 +67,11 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                 }
                 Chunking::Contiguous | Chunking::Compact => to.def_var_chunking(new, &var.chunking)?,
             }
+            match to.def_var_shards(new, var.shards.as_deref()) {
+                // Not every format has some.
+                Err(error) if error.kind() == ErrorKind::NotNc4 => {}
+                outcome => outcome?,
+            }
             // As one list, in which a filter may be twice.
             let filters: Vec<_> = var.filters.iter().map(model::FilterSpec::anew).collect();
             to.edit(&Edit::DefVarFilters { var: new, filters: &filters })?;

@@ -104,6 +104,7 @@ fn name_of(edit: &Edit<'_>) -> &'static str {
         Edit::SetFill { .. } => "set_fill",
         Edit::DefVarFill { .. } | Edit::DefVarUnwritten { .. } => "def_var_fill",
         Edit::DefVarChunking { .. } => "def_var_chunking",
+        Edit::DefVarShards { .. } => "def_var_shards",
         Edit::DefVarEndian { .. } => "def_var_endian",
         Edit::DefVarFilter { .. } | Edit::DefVarFilters { .. } => "def_var_filter",
         Edit::DefVarQuantize { .. } => "def_var_quantize",

@@ -58,6 +58,8 @@ pub struct VarInquiry {
     pub fletcher32: bool,
     /// What was asked for, or what the format chose; [`Chunking::Default`] if that cannot be told.
     pub chunking: Chunking,
+    /// The shape of the shards that its chunks lie in, in elements, if they do.
+    pub shards: Option<Vec<u64>>,
     /// What unwritten elements read as.
     pub fill: VarFill,
     /// Its byte order.

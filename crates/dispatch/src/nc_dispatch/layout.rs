@@ -38,6 +38,7 @@ pub(super) fn inquire<D: Dataset + ?Sized>(dataset: &D, id: VarId) -> Result<Var
         deflate: param(DEFLATE).map(|filter| filter.params.first().copied().unwrap_or(0)),
         fletcher32: param(FLETCHER32).is_some(),
         chunking,
+        shards: var.shards.clone(),
         fill: var.fill.clone(),
         endian: var.endian,
         filters: var.filters.clone(),

@@ -406,6 +406,13 @@ pub trait NcDispatch: Dataset {
         self.edit(&Edit::DefVarChunking { var, chunking }).map(drop)
     }
 
+    /// Lets the chunks lie in shards of this shape, in elements; `None`: each chunk is an object. A shard is a whole number of
+    /// chunks along each dimension (`NC_EBADCHUNK`); where the chunk shape is the format's to choose, what is asked for is
+    /// rounded up to that. `NC_ENOTNC4` in formats without shards: all but Zarr V3.
+    fn def_var_shards(&self, var: VarId, shards: Option<&[u64]>) -> Result<()> {
+        self.edit(&Edit::DefVarShards { var, shards }).map(drop)
+    }
+
     /// Sets the byte order.
     fn def_var_endian(&self, var: VarId, endian: Endian) -> Result<()> {
         layout::endian(self, var, endian)

@@ -34,7 +34,7 @@ const IN_A_ROW: [&str; 2] = ["numcodecs.delta", "numcodecs.packbits"];
 const NOT_OURS: [&str; 7] = ["delta", "astype", "packbits", "quantize", "fixedscaleoffset", "categorize", "deflate"];
 /// Filters that append so many bytes to what they get, whatever it is.
 const CHECKSUMS: [&str; 5] = ["crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"];
-const CHECKSUM_BYTES: u64 = 4;
+pub(super) const CHECKSUM_BYTES: u64 = 4;
 
 const BYTES: &str = "bytes";
 const TRANSPOSE: &str = "transpose";

@@ -113,7 +113,7 @@ fn members<'d, 't>(document: &'d Value<'t>) -> Result<&'d Members<'t>> {
 /// An array's document.
 #[derive(Debug)]
 pub(crate) struct Document<'d, 't> {
-    /// Its chunks are those that are stored one by one: shards, if there are some.
+    /// Its chunks are those that are stored one by one: shards, if there are some. What those are of is for `var` to say.
     pub(crate) meta: ArrayMeta,
     pub(crate) data: DataType,
     pub(crate) chain: Chain,
@@ -175,6 +175,7 @@ pub(crate) fn read<'d, 't>(
     let mut meta = ArrayMeta {
         shape,
         chunks,
+        shards: None,
         dtype: data.dtype.clone(),
         fill: Value::Null,
         order: chain.innermost().order.clone(),

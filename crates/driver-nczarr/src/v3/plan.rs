@@ -1,12 +1,13 @@
 //! The layout of a new variable in Zarr V3: its type, codecs and fill value, as `plan` has it for V2.
 
-use dispatch::{ChunkInfo, Filter};
-use model::{GroupId, Model, NcType, Result, VarFill, VarId};
+use chunkio::Order;
+use dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
+use model::{Chunking, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
 
-use super::chain::{self, Chain};
+use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
 use super::types::{self, DataType, Variable};
-use super::{fill, filters};
+use super::{fill, filters, var};
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dtype::{DType, Kind};
 use crate::flavour::Flavour;
@@ -14,6 +15,9 @@ use crate::json::{Json, Object};
 use crate::meta::{ArrayMeta, Described};
 use crate::plan::{self, Planning};
 use crate::var::{Stored, chunk_bytes};
+
+/// Bytes that the index of a shard has for each chunk.
+const INDEX_ENTRY: u64 = 16;
 
 impl Planning<'_> {
     /// Decides the layout of a variable.
@@ -24,7 +28,8 @@ impl Planning<'_> {
         let var = model.var(id)?;
         let data = self.data_type(model, id)?;
         let dtype = &data.dtype;
-        let chunks = self.chunks(model, id, dtype)?;
+        let mut chunks = self.chunks(model, id, dtype)?;
+        let shards = shards(var, &mut chunks);
         let element = match data.variable {
             Some(_) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
             None => None,
@@ -32,8 +37,14 @@ impl Planning<'_> {
         let asked = var.filters.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
-        let chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
+        let mut chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
+        if let Some(shards) = &shards {
+            self.check_index(shards, &chunks)?;
+            chain = in_shards(chain, &chunks, self.registry)?;
+        }
         let codecs = chain::write(&chain, &data, chunks.len())?;
+        let mut grid = shards.clone().unwrap_or_else(|| chunks.clone());
+        let (levels, chain) = var::unfold(chain, &mut grid);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
             // V3 has no array without one.
@@ -49,9 +60,11 @@ impl Planning<'_> {
         };
         stored.filters = filters;
         stored.element = chain.element;
+        stored.shards = levels;
         stored.meta = Some(ArrayMeta {
             shape: model.shape(id)?,
             chunks,
+            shards,
             fill: fill.map_err(|error| error.at(FILL_VALUE))?,
             dtype: data.dtype,
             order: chunkio::Order::C,
@@ -62,6 +75,18 @@ impl Planning<'_> {
             raw: Object::new(),
         });
         Ok(())
+    }
+
+    /// The index of a shard is read as a whole, so that its size has a limit.
+    fn check_index(&self, shards: &[u64], chunks: &[u64]) -> Result<()> {
+        let limit = self.options.limits.chunk;
+        let counts = shards.iter().zip(chunks).map(|(shard, chunk)| shard / chunk);
+        match counts.fold(INDEX_ENTRY, u64::saturating_mul).saturating_add(CHECKSUM_BYTES) {
+            bytes if bytes <= limit => Ok(()),
+            bytes => Err(ErrorKind::BadChunk.context(format!(
+                "shards of {shards:?} with chunks of {chunks:?}: the index of one takes {bytes} bytes, the limit is {limit}"
+            ))),
+        }
     }
 
     /// The type a new variable is stored as: strings of a length that is set are bytes, all others text of any length.
@@ -89,8 +114,37 @@ pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
     let sizes = |sizes: &[u64]| Json::Array(sizes.iter().map(|&size| Json::int(size)).collect());
     let separator = Json::string(planned.separator);
     planned.v3 == read.v3
-        && ours("chunk_grid", types::configured("regular", [("chunk_shape", sizes(&planned.chunks))]))
+        && ours("chunk_grid", types::configured("regular", [("chunk_shape", sizes(planned.shards.as_ref().unwrap_or(&planned.chunks)))]))
         && ours("chunk_key_encoding", types::configured("default", [("separator", separator)]))
+}
+
+/// The shape of the shards, if there are to be some. Chunks whose shape nobody asked for are no longer than a shard, and shards
+/// are whole numbers of them.
+fn shards(var: &Var, chunks: &mut [u64]) -> Option<Vec<u64>> {
+    let mut shards = var.shards.clone().filter(|shards| shards.len() == chunks.len() && !chunks.is_empty())?;
+    let chosen = !matches!(var.chunking, Chunking::Chunked(_));
+    for (shard, chunk) in shards.iter_mut().zip(chunks) {
+        if chosen {
+            *chunk = (*chunk).min(*shard);
+        }
+        *shard = shard.checked_next_multiple_of(*chunk).unwrap_or(*chunk);
+    }
+    Some(shards)
+}
+
+/// A chain whose chunks lie in shards: an index behind the chunks, with a checksum.
+fn in_shards(chain: Chain, chunks: &[u64], registry: &Registry) -> Result<Chain> {
+    let checksum = json!({"name": "crc32c"});
+    let index = Index {
+        order: Order::C,
+        big_endian: false,
+        filters: vec![registry.filter("crc32c")?.parse_json(&checksum, ZarrFormat::V3)?],
+        extra: CHECKSUM_BYTES,
+        at_start: false,
+    };
+    let big_endian = chain.big_endian;
+    let shards = Shards { chunk_shape: chunks.to_vec(), chain, index };
+    Ok(Chain { big_endian, shards: Some(Box::new(shards)), ..Chain::default() })
 }
 
 /// The filters with all that they learn of such chunks.

@@ -183,7 +183,7 @@ fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
     write_name("data_type", out);
     write_strict(&described.data_type, out);
     out.push_str(", \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": ");
-    sizes(&meta.chunks, out);
+    sizes(meta.shards.as_ref().unwrap_or(&meta.chunks), out);
     out.push_str("}}, \"chunk_key_encoding\": {\"name\": \"default\", \"configuration\": {\"separator\": ");
     write_string(meta.separator.encode_utf8(&mut [0; 4]), out);
     out.push_str("}}, \"fill_value\": ");

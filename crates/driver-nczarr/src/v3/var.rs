@@ -133,8 +133,12 @@ fn fill_in(
         true => filters::presented(&chain, extra.filters.as_deref(), item, reading.registry),
         false => chain.all_specs(),
     };
+    let outermost = meta.chunks.clone();
     let (shards, chain) = unfold(chain, &mut meta.chunks);
     meta.order.clone_from(&chain.order);
+    // A scalar's shard holds one chunk, and has no shape.
+    meta.shards = (!shards.is_empty() && !outermost.is_empty()).then_some(outermost);
+    var.shards.clone_from(&meta.shards);
     stored.shards = shards;
     var.chunking = Chunking::Chunked(meta.chunks.clone());
     stored.list = chain.list;
@@ -146,7 +150,7 @@ fn fill_in(
 
 /// The levels of shards of a chain, the outermost first, and the chain of the innermost chunks, whose shape `chunks` is
 /// afterwards.
-fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, Chain) {
+pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>, Chain) {
     let mut levels = Vec::new();
     while let Some(shards) = chain.shards.take() {
         let Shards { chunk_shape, chain: inner, index } = *shards;
