@@ -16,7 +16,7 @@ fn objects(folder: &std::path::Path) -> Vec<String> {
         }
     }
     // What keeps writers apart has a hidden name.
-    found.retain(|path| !path.ends_with("zarr.json") && !path.contains("/."));
+    found.retain(|path| !path.ends_with("zarr.json") && !path.rsplit('/').next().unwrap().starts_with('.'));
     found.sort();
     found
 }
@@ -80,7 +80,7 @@ fn parts_are_written_and_grow() {
     }
     v.put(&[9.5], (2, 3)).unwrap();
     file.close().unwrap();
-    assert_eq!(objects(&path).len(), 2);
+    assert_eq!(objects(&path).len(), 2, "{:?}", objects(&path));
     let file = nczarr::open(&path.display().to_string()).unwrap();
     let found = file.variable("v").unwrap().get::<f64, _>(..).unwrap();
     let mut expected: Vec<f64> = (0..6).flat_map(|t| [f64::from(t); 5]).collect();

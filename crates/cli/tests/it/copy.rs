@@ -167,7 +167,7 @@ fn shards_can_be_asked_for() {
     let (sharded, again, plain) = (at("a", "nczarr,v3"), at("b", "nczarr,v3"), at("c", "nczarr"));
     let args = ["copy", &source, &sharded, "--chunks", "/t:1,2", "--shards", "x/5", "--shards", "/t:3,3"];
     assert_eq!(out(&args), "");
-    let special = cdl(&["-s"], &sharded);
+    let special = cdl(&["-s", "-p", "9,17"], &sharded);
     assert!(special.contains("t:_ChunkSizes = 1, 2 ;\n\t\tt:_ShardSizes = 3, 4 ;"), "{special}");
     assert!(out(&["info", &sharded]).contains("chunks 1x2 shards 3x4"));
     let told: serde_json::Value = serde_json::from_str(&out(&["info", "--json", &sharded])).unwrap();
