@@ -114,7 +114,10 @@ pub(crate) fn is_same_layout(planned: &ArrayMeta, read: &ArrayMeta) -> bool {
     let sizes = |sizes: &[u64]| Json::Array(sizes.iter().map(|&size| Json::int(size)).collect());
     let separator = Json::string(planned.separator);
     planned.v3 == read.v3
-        && ours("chunk_grid", types::configured("regular", [("chunk_shape", sizes(planned.shards.as_ref().unwrap_or(&planned.chunks)))]))
+        && ours(
+            "chunk_grid",
+            types::configured("regular", [("chunk_shape", sizes(planned.shards.as_ref().unwrap_or(&planned.chunks)))]),
+        )
         && ours("chunk_key_encoding", types::configured("default", [("separator", separator)]))
 }
 
