@@ -66,6 +66,9 @@ impl FilterClass for ZstdClass {
     }
 }
 
+/// The most bytes a block decodes to.
+const BLOCK: usize = 128 << 10;
+
 thread_local! {
     /// Memory for the start of a chunk. It stays empty: what is decoded lies in its spare room.
     static START: Cell<Option<Vec<u8>>> = const { Cell::new(None) };
@@ -116,15 +119,15 @@ impl Filter for Zstd {
         dst: &mut OutBuf<'_>,
     ) -> Option<Result<()>> {
         let end = wanted.iter().map(|range| range.end).max()?;
-        // All of it at once is quicker than nearly all of it piece by piece.
-        if end == 0 || end > decoded / 8 * 7 {
+        // All of it at once is quicker than all of it block by block.
+        if end == 0 || end > decoded.saturating_sub(BLOCK) {
             return None;
         }
         let make = || Ok(Vec::new());
         let copied = local::with(&START, make, |scratch| {
-            scratch.try_reserve(end).map_err(|_| ErrorKind::NoMem.context(format!("{end} bytes")))?;
-            let mut start = OutBuf::new(&mut scratch.spare_capacity_mut()[..end]);
-            let Some(()) = zstd_ffi::decode_start(src, decoded, &mut start) else { return Ok(false) };
+            scratch.try_reserve(decoded).map_err(|_| ErrorKind::NoMem.context(format!("{decoded} bytes")))?;
+            let mut start = OutBuf::new(&mut scratch.spare_capacity_mut()[..decoded]);
+            let Some(()) = zstd_ffi::decode_start(src, end, &mut start) else { return Ok(false) };
             for range in wanted {
                 let piece = start.filled().get(range.clone());
                 dst.put(piece.ok_or_else(|| ErrorKind::Internal.context(format!("zstd: the range {range:?}")))?)?;
@@ -141,10 +144,10 @@ mod tests {
 
     use super::*;
 
-    fn packed(data: &[u8]) -> Vec<u8> {
+    fn packed(data: &[u8], checksum: bool) -> Vec<u8> {
         let mut memory = vec![0; zstd_ffi::bound(data.len()).unwrap()];
         let mut out = OutBuf::over(&mut memory);
-        zstd_ffi::encode(data, 3, true, &mut out).unwrap();
+        zstd_ffi::encode(data, 3, checksum, &mut out).unwrap();
         out.filled().to_vec()
     }
 
@@ -157,38 +160,73 @@ mod tests {
         Some(out.filled().to_vec())
     }
 
-    /// The start of a chunk of several blocks, and the errors of a frame that is not whole are left to who decodes it whole.
+    /// Blocks of all three kinds: compressed ones, one of the same byte, and one that could not be compressed.
+    fn field() -> Vec<u8> {
+        let mut data: Vec<u8> = (0..200_000u32).flat_map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()).collect();
+        data.resize(1_100_000, 7);
+        let mut state = 1u64;
+        data.extend((0..400_000).map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as u8
+        }));
+        data
+    }
+
     #[test]
     fn only_the_start_is_decoded() {
-        let data: Vec<u8> = (0..300_000u32).flat_map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()).collect();
-        let src = packed(&data);
-        let lists: [&[(usize, usize)]; 4] =
-            [&[(0, 1)], &[(4, 8), (900_000, 900_100), (3, 5)], &[(500_000, 1_000_000)], &[(131_071, 131_073)]];
-        for list in lists {
-            let wanted: Vec<Range<usize>> = list.iter().map(|&(from, to)| from..to).collect();
-            let expected: Vec<u8> = wanted.iter().flat_map(|range| &data[range.clone()]).copied().collect();
-            assert!(parts(&src, data.len(), &wanted).unwrap() == expected, "{wanted:?}");
+        let data = field();
+        let src = packed(&data, false);
+        let near = [0, 1, 131_071, 131_072, 799_999, 800_000, 1_099_999, 1_100_000, 1_290_000];
+        for at in near {
+            for len in [1, 4, 70_000] {
+                let wanted = [at..at + len, at / 2..at / 2 + len];
+                let expected = [&data[wanted[0].clone()], &data[wanted[1].clone()]].concat();
+                assert!(parts(&src, data.len(), &wanted).unwrap() == expected, "{wanted:?}");
+            }
         }
+        // What follows the blocks that are needed is not looked into.
+        let mut damaged = src.clone();
+        let last = damaged.len() - 1000;
+        damaged[last..].fill(0);
+        assert_eq!(parts(&damaged, data.len(), slice::from_ref(&(0..9))).unwrap(), data[..9]);
+    }
+
+    /// What is wrong with a frame that is not whole is left to who decodes it whole, and so is a checksum.
+    #[test]
+    fn what_cannot_be_trusted_is_left_to_others() {
+        let data = field();
+        let src = packed(&data, false);
         let all = 0..data.len();
-        let short = packed(&data[..100_000]);
+        let short = packed(&data[..300_000], false);
         let (two, more) = ([&*short, &*short].concat(), [&*src, b"x"].concat());
         for (what, src, decoded, wanted) in [
-            ("nearly all", &*src, data.len(), all),
+            ("all", &*src, data.len(), all),
             ("nothing", &src, data.len(), 0..0),
             ("another length", &src, data.len() - 1, 0..1),
             ("cut short", &src[..src.len() - 1], data.len(), 0..1),
             ("something behind it", &more, data.len(), 0..1),
-            ("two frames", &two, 200_000, 0..1),
-            ("no frame", b"0123456789", 100, 0..1),
+            ("two frames", &two, 600_000, 0..1),
+            ("a checksum", &packed(&data, true), data.len(), 0..1),
+            ("no frame", b"0123456789", 1_000_000, 0..1),
         ] {
             assert!(parts(src, decoded, slice::from_ref(&wanted)).is_none(), "{what}");
         }
-        // A damaged start is not made up for, and the next start is read as if nothing had been.
-        let mut damaged = src.clone();
-        damaged[20..60].fill(0xff);
-        if let Some(found) = parts(&damaged, data.len(), slice::from_ref(&(0..100))) {
-            assert_eq!(found.len(), 100);
+    }
+
+    /// Whatever is wrong, what is decoded is as long as it was asked for or nothing, and the next start is read as if
+    /// nothing had been.
+    #[test]
+    fn a_damaged_start_is_not_made_up_for() {
+        let data = field();
+        let src = packed(&data, false);
+        let wanted = 500_000..500_100;
+        for at in (0..src.len() - 9).step_by(src.len() / 300).chain(0..40) {
+            let mut damaged = src.clone();
+            damaged[at..at + 9].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            if let Some(found) = parts(&damaged, data.len(), slice::from_ref(&wanted)) {
+                assert_eq!(found.len(), 100);
+            }
+            assert_eq!(parts(&src, data.len(), slice::from_ref(&wanted)).unwrap(), data[wanted.clone()]);
         }
-        assert_eq!(parts(&src, data.len(), slice::from_ref(&(8..12))).unwrap(), data[8..12]);
     }
 }

@@ -11,7 +11,7 @@ use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
 use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 #[cfg(feature = "zstd")]
-use zstd_safe::{InBuffer, OutBuffer};
+use zstd_safe::{DParameter, InBuffer, OutBuffer};
 
 use crate::{local, raw};
 
@@ -93,42 +93,87 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
     })
 }
 
-/// Fills `dst` with the first bytes of the one frame that `src` is, and that says it holds `decoded` bytes.
+/// Decodes the one frame that `src` is, and that says it holds as many bytes as `dst` has room for, until `dst` holds `end`
+/// bytes; whole blocks are decoded, each straight into its place.
 ///
-/// `None`: it is no such frame, or something is wrong with it; who decodes all of it says what. Of a frame's checksum nothing
-/// is known before its end.
+/// `None`: it is no such frame, it has a checksum, of which nothing is known before its end, or something is wrong with it; who
+/// decodes all of it says what.
 #[cfg(feature = "zstd")]
-pub(crate) fn decode_start(src: &[u8], decoded: usize, dst: &mut OutBuf<'_>) -> Option<()> {
-    let is_frame = src.starts_with(&0xfd2f_b528_u32.to_le_bytes());
-    // The library takes as much memory as the frame says it holds.
+pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Option<()> {
+    let decoded = dst.room();
+    let blocks = Blocks::of(src)?;
     let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
-    let whole =
-        is_frame && declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
-    if !whole {
+    let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
+    if !whole || end > decoded {
         return None;
     }
     let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
     let started = local::with(&DECODER, make, |context| {
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
-        let mut input = InBuffer::around(src);
+        // The library decodes to where it was told, not to memory of its own first.
+        context
+            .set_parameter(DParameter::StableOutBuffer(true))
+            .map_err(|code| failed("a parameter was refused", code))?;
         // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
         unsafe {
             raw::append(dst, usize::MAX, |start, size| {
-                let mut room = Room { start, size };
+                let (mut room, mut from) = (Room { start, size }, 0);
                 let mut output = OutBuffer::around(&mut room);
-                while output.pos() < size {
-                    let before = (output.pos(), input.pos());
+                for until in blocks {
+                    // No more is decoded than there is to be read.
+                    let mut input = InBuffer::around(src.get(from..until).ok_or_else(|| cut(from))?);
                     context.decompress_stream(&mut output, &mut input).map_err(|code| failed("the start", code))?;
-                    if before == (output.pos(), input.pos()) {
-                        return Err(ErrorKind::Filter.context("zstd: the frame holds less than it says"));
+                    if input.pos() != input.src.len() {
+                        return Err(ErrorKind::Filter.context("zstd: the frame ends before its last block"));
                     }
+                    if output.pos() >= end {
+                        return Ok(output.pos());
+                    }
+                    from = until;
                 }
-                Ok(size)
+                Err(ErrorKind::Filter.context("zstd: the frame holds less than it says"))
             })
         }?;
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code)).map(drop)
     });
     started.ok()
+}
+
+/// Where the blocks of a frame end, one after another (RFC 8878 §3.1.1).
+#[cfg(feature = "zstd")]
+struct Blocks<'s> {
+    frame: &'s [u8],
+    /// Where the next one begins; `None` after the last.
+    next: Option<usize>,
+}
+
+#[cfg(feature = "zstd")]
+impl<'s> Blocks<'s> {
+    /// `None` if it is no frame, or one with a checksum.
+    fn of(frame: &'s [u8]) -> Option<Self> {
+        let head = *frame.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.first()?;
+        let (single, checksum) = (head & 0x20 != 0, head & 4 != 0);
+        let window = usize::from(!single);
+        let dictionary = [0, 1, 2, 4][usize::from(head & 3)];
+        let size = [usize::from(single), 2, 4, 8][usize::from(head >> 6)];
+        (!checksum).then_some(Self { frame, next: Some(5 + window + dictionary + size) })
+    }
+}
+
+#[cfg(feature = "zstd")]
+impl Iterator for Blocks<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let at = self.next?;
+        let &[a, b, c] = self.frame.get(at..)?.first_chunk()?;
+        let head = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        // One byte stands for all of a block that repeats it.
+        let len = if head >> 1 & 3 == 1 { 1 } else { head >> 3 };
+        let end = at + 3 + len;
+        self.next = (head & 1 == 0).then_some(end);
+        Some(end)
+    }
 }
 
 fn cut(at: usize) -> Error {
