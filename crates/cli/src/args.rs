@@ -49,6 +49,20 @@ pub enum Command {
         /// Path or URL
         url: String,
     },
+    /// Say what two datasets of any formats say otherwise; exit code 0: nothing, 1: something, 2: a failure
+    Diff(Diff),
+    /// Look for what is wrong with a dataset; exit code 0: nothing that keeps it from being read, 1: something
+    Validate(Validate),
+    /// Look at the objects of a store by their keys, and change them
+    #[command(subcommand)]
+    Map(MapCommand),
+    /// Print what a shell needs to complete command lines
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all of them into a folder
+    Man(Man),
     /// List the formats, storage and filters of this build
     Plugins {
         /// As JSON
@@ -262,6 +276,97 @@ pub enum CatFormat {
     Json,
     /// The elements alone, in C order, little-endian
     Raw,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// Path or URL
+    pub left: String,
+    /// Path or URL of the other one
+    pub right: String,
+    /// How far apart numbers may be that count as equal
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    pub tolerance: f64,
+    /// The same as a part of the larger one; both are added
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    pub relative: f64,
+    /// These variables only: names or paths
+    #[arg(short = 'v', long, value_name = "VAR,…")]
+    pub vars: Option<String>,
+    /// The definitions only, no values
+    #[arg(long)]
+    pub header: bool,
+    /// Show at most so many values of a variable
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: u64,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Path or URL
+    pub url: String,
+    /// Read every chunk
+    #[arg(long)]
+    pub deep: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be done with objects.
+#[derive(Debug, Subcommand)]
+pub enum MapCommand {
+    /// List names
+    Ls {
+        /// Path or URL
+        url: String,
+        /// Below this key
+        prefix: Option<String>,
+        /// All keys, not only the next names
+        #[arg(short = 'r', long)]
+        recursive: bool,
+        /// With the length of each object in bytes
+        #[arg(short = 'l', long)]
+        long: bool,
+    },
+    /// Print an object
+    Cat {
+        /// Path or URL
+        url: String,
+        /// Its key
+        key: String,
+    },
+    /// Write an object
+    Put {
+        /// Path or URL
+        url: String,
+        /// Its key
+        key: String,
+        /// A file with its bytes; standard input if not given
+        file: Option<PathBuf>,
+    },
+    /// Delete an object
+    Rm {
+        /// Path or URL
+        url: String,
+        /// Its key
+        key: String,
+        /// All objects at and below it
+        #[arg(short = 'r', long)]
+        recursive: bool,
+    },
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Where to write a page for each command
+    pub folder: Option<PathBuf>,
 }
 
 /// Arguments of `info`.

@@ -8,16 +8,20 @@ mod args;
 mod as_tool;
 mod bench;
 mod cat;
+mod completions;
 mod copy;
+mod diff;
 mod dump;
 mod explain;
 mod failure;
 mod generate;
 mod info;
+mod map;
 mod output;
 mod plugins;
 mod source;
 mod trace;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -29,13 +33,23 @@ use failure::{Failure, at};
 fn main() -> ExitCode {
     let cli = Cli::parse_from(as_tool::arguments(std::env::args_os()));
     match trace::start(&cli).and_then(|()| run(&cli.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
+        // As of other programs that compare: 1 says that they differ.
+        Err(failure) if matches!(cli.command, Command::Diff(_)) => {
+            failure.report();
+            ExitCode::from(2)
+        }
         Err(failure) => failure.report(),
     }
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
+fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
+        Command::Diff(args) => return diff::run(args),
+        Command::Validate(args) => return validate::run(args),
+        Command::Map(command) => map::run(command),
+        Command::Completions { shell } => completions::shell(*shell),
+        Command::Man(args) => completions::man(args),
         Command::Dump(args) => dump::run(args),
         Command::Copy(args) => copy::run(args),
         Command::Gen(args) => generate::run(args),
@@ -48,6 +62,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Bench(Bench::Op(op)) => bench::op::run(op),
         Command::Bench(Bench::Compare(args)) => bench::compare::run(args),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 /// Says how many bytes an archive had, and has now.

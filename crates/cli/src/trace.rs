@@ -2,7 +2,7 @@
 
 use nczarr::dispatch::trace::{filter_of, set_log_level};
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, MapCommand};
 use crate::failure::Failure;
 
 /// The level of `#log` in a URL.
@@ -53,7 +53,15 @@ impl Command {
             Self::Cat(args) => vec![&args.url],
             Self::Info(args) => vec![&args.url],
             Self::Explain { url } | Self::Rm { url } | Self::Repack { url } => vec![url],
-            Self::Plugins { .. } | Self::Bench(_) => Vec::new(),
+            Self::Diff(args) => vec![&args.left, &args.right],
+            Self::Validate(args) => vec![&args.url],
+            Self::Map(command) => match command {
+                MapCommand::Ls { url, .. }
+                | MapCommand::Cat { url, .. }
+                | MapCommand::Put { url, .. }
+                | MapCommand::Rm { url, .. } => vec![url],
+            },
+            Self::Plugins { .. } | Self::Bench(_) | Self::Completions { .. } | Self::Man(_) => Vec::new(),
         }
     }
 }

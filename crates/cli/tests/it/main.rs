@@ -6,9 +6,12 @@ mod chain;
 mod copy;
 mod copy_place;
 mod corpus;
+mod diff;
 mod dumped;
 mod generated;
+mod map;
 mod store;
+mod validate;
 mod zipped;
 
 use std::fs;

@@ -1,0 +1,140 @@
+//! The values of one variable in two datasets, block by block.
+
+use cdl::{Block, Blocks, DataSource as _};
+use model::{Model, Result, Scalar, Values, VarId};
+use nczarr::File;
+
+use super::{Difference, Found};
+use crate::args::Diff;
+use crate::cat::json::each;
+use crate::source::DatasetSource;
+
+/// About so many bytes are asked of each dataset at a time.
+const BLOCK_BYTES: u64 = 4 << 20;
+
+/// Notes what differs of two variables of one shape.
+pub(super) fn compare(
+    found: &mut Found<'_>,
+    files: [&File; 2],
+    models: [&Model; 2],
+    path: &str,
+    ids: [VarId; 2],
+    shape: &[u64],
+) -> Result<()> {
+    let mut sources = files.map(|file| DatasetSource::new(file.dataset().as_ref()));
+    let size = models[0].type_size(models[0].var(ids[0])?.xtype)?.map_or(64, |size| size.max(1) as u64);
+    let chunks = sources[0].chunk_shape(ids[0]);
+    let (mut count_of, mut largest) = (0u64, 0f64);
+    for (start, count) in Blocks::new(shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1)) {
+        let [one, other] = &mut sources;
+        let blocks = match (one.read(ids[0], &start, &count), other.read(ids[1], &start, &count)) {
+            (Ok(one), Ok(other)) => [one, other],
+            (one, other) => {
+                let told = |block: Result<Block>| {
+                    Some(block.map_or_else(|error| error.to_string(), |_| "readable".to_owned()))
+                };
+                found.check("data of", path, [told(one), told(other)]);
+                return Ok(());
+            }
+        };
+        let texts = |at: usize| elements(models[at], &blocks[at]);
+        if same_bytes(&blocks) {
+            continue;
+        }
+        let (left, right) = (texts(0)?, texts(1)?);
+        for (flat, (left, right)) in left.into_iter().zip(right).enumerate() {
+            let apart = match (left.1, right.1) {
+                (Some(left), Some(right)) => distance(left, right),
+                _ if left.0 == right.0 => None,
+                _ => Some(f64::INFINITY),
+            };
+            let Some(apart) = apart.filter(|apart| !within(*apart, left.1, right.1, found.args)) else { continue };
+            count_of += 1;
+            largest = largest.max(apart);
+            if count_of <= found.args.limit {
+                let index = unflatten(flat as u64, &start, &count);
+                found.check("value", &format!("{path}({index})"), [Some(left.0), Some(right.0)]);
+            }
+        }
+    }
+    if count_of > 0 {
+        let total: u64 = shape.iter().product();
+        let apart = if largest.is_finite() { format!(", at most {largest} apart") } else { String::new() };
+        let told = format!("{count_of} of {total} elements{apart}");
+        found.all.push(Difference {
+            what: "data of",
+            path: path.to_owned(),
+            sides: [Some(told), Some("differ".to_owned())],
+        });
+    }
+    Ok(())
+}
+
+/// Whether two blocks are the same bit by bit; if not they may still be equal.
+fn same_bytes(blocks: &[Block; 2]) -> bool {
+    match blocks {
+        [Block::Values(left), Block::Values(right)] => {
+            left.nc_type() == right.nc_type()
+                && match (left, right) {
+                    (Values::String(left), Values::String(right)) => left == right,
+                    _ => left.to_native_bytes().is_some_and(|bytes| Some(bytes) == right.to_native_bytes()),
+                }
+        }
+        [Block::Items(left), Block::Items(right)] => left == right,
+        _ => false,
+    }
+}
+
+/// Each element as text, and as a number if it is one.
+fn elements(model: &Model, block: &Block) -> Result<Vec<(String, Option<Scalar>)>> {
+    let values = match block {
+        Block::Items(items) => return Ok(items.iter().map(|item| (format!("{item:?}"), None)).collect()),
+        Block::Values(values) => values,
+    };
+    let (mut all, mut at) = (Vec::with_capacity(values.len()), 0);
+    let numeric = values.nc_type().is_numeric();
+    each(model, values, |text| {
+        all.push((String::from_utf8_lossy(text).into_owned(), values.scalar(at).filter(|_| numeric)));
+        at += 1;
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// How far apart two numbers are; `None` if they are the same one.
+fn distance(left: Scalar, right: Scalar) -> Option<f64> {
+    let wide = |scalar: Scalar| match scalar {
+        Scalar::Int(value) => value as f64,
+        Scalar::Float(value) => value,
+    };
+    match (left, right) {
+        (Scalar::Int(left), Scalar::Int(right)) => (left != right).then(|| (left - right).unsigned_abs() as f64),
+        (left, right) => {
+            let (left, right) = (wide(left), wide(right));
+            if left == right || (left.is_nan() && right.is_nan()) {
+                return None;
+            }
+            let apart = (left - right).abs();
+            Some(if apart.is_nan() { f64::INFINITY } else { apart })
+        }
+    }
+}
+
+/// Whether the tolerance allows it.
+fn within(apart: f64, left: Option<Scalar>, right: Option<Scalar>, args: &Diff) -> bool {
+    let size = |scalar: Option<Scalar>| match scalar {
+        Some(Scalar::Int(value)) => (value as f64).abs(),
+        Some(Scalar::Float(value)) => value.abs(),
+        None => 0.0,
+    };
+    apart.is_finite() && apart <= args.tolerance + args.relative * size(left).max(size(right))
+}
+
+fn unflatten(mut flat: u64, start: &[u64], count: &[u64]) -> String {
+    let mut index = start.to_vec();
+    for dim in (0..count.len()).rev() {
+        index[dim] += flat % count[dim];
+        flat /= count[dim];
+    }
+    index.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,247 @@
+//! `ncz diff`: what two datasets say otherwise, whatever formats they are of: groups, types, dimensions, attributes, variables
+//! and values. How something is stored (chunks, filters, order of names) makes no difference.
+//!
+//! Values are equal if they are the same number, also in another type; NaN equals NaN. With a tolerance, numbers are equal
+//! if they are no further apart than it. Exit codes: 0 nothing differs, 1 something does, 2 a failure.
+
+mod data;
+
+use std::process::ExitCode;
+
+use model::{Att, GroupId, Model, NcType, Result, Values, VarId};
+use nczarr::File;
+use serde_json::{Value, json};
+
+use crate::args::{Diff, split_list};
+use crate::cat::json::each;
+use crate::failure::{Failure, at};
+use crate::output::Output;
+
+/// Prints what differs.
+///
+/// # Errors
+/// What cannot be opened or printed; what cannot be read is a difference unless neither can be.
+pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
+    let (left, right) =
+        (nczarr::open(&args.left).map_err(at(&args.left))?, nczarr::open(&args.right).map_err(at(&args.right))?);
+    let mut found = Found { args, all: Vec::new() };
+    compare(&left, &right, &mut found).map_err(at(&args.left))?;
+    let same = found.all.is_empty();
+    let mut out = Output::standard();
+    let text = if args.json {
+        let all: Vec<Value> = found.all.iter().map(Difference::json).collect();
+        format!("{:#}\n", json!({"same": same, "differences": all}))
+    } else {
+        found.all.iter().map(Difference::line).collect()
+    };
+    out.put(text).and_then(|()| out.finish()).map_err(at(&args.left))?;
+    Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Something that differs.
+struct Difference {
+    /// `variable`, `attribute` …
+    what: &'static str,
+    /// Where it is: `/group/var:attribute`.
+    path: String,
+    /// What the left and the right one say; nothing where there is none.
+    sides: [Option<String>; 2],
+}
+
+impl Difference {
+    fn line(&self) -> String {
+        let Self { what, path, sides } = self;
+        match sides {
+            [Some(left), Some(right)] => format!("{what} {path}: {left} | {right}\n"),
+            [Some(_), None] => format!("{what} {path}: only in the first\n"),
+            [None, _] => format!("{what} {path}: only in the second\n"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({"what": self.what, "path": self.path, "first": self.sides[0], "second": self.sides[1]})
+    }
+}
+
+struct Found<'a> {
+    args: &'a Diff,
+    all: Vec<Difference>,
+}
+
+impl Found<'_> {
+    /// Notes two sides that are not the same.
+    fn check(&mut self, what: &'static str, path: &str, sides: [Option<String>; 2]) {
+        if sides[0] != sides[1] {
+            self.all.push(Difference { what, path: path.to_owned(), sides });
+        }
+    }
+}
+
+fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
+    let models = [left.model(), right.model()];
+    let (a, b) = (&*models[0], &*models[1]);
+    let wanted = found.args.vars.as_deref().map(split_list);
+    let wants = |name: &str, path: &str| {
+        wanted.as_ref().is_none_or(|list| list.iter().any(|wanted| wanted == name || wanted == path))
+    };
+    let all = [paths(a)?, paths(b)?];
+    for path in union(&all[0], &all[1]) {
+        let ids = [find(&all[0], &path), find(&all[1], &path)];
+        let [Some(one), Some(other)] = ids else {
+            if wanted.is_none() {
+                found.check("group", &path, ids.map(|id| id.map(|_| String::new())));
+            }
+            continue;
+        };
+        let groups = [a.group(one)?, b.group(other)?];
+        if wanted.is_none() {
+            let dims = |model: &Model, group: GroupId| -> Result<Vec<(String, String)>> {
+                let dims = model.group(group)?.dims.values();
+                dims.map(|&dim| {
+                    let dim = model.dim(dim)?;
+                    Ok((dim.name.clone(), format!("{}{}", dim.len(), if dim.unlimited { " (unlimited)" } else { "" })))
+                })
+                .collect()
+            };
+            pairs(found, "dimension", &path, dims(a, one)?, dims(b, other)?);
+            let types = |model: &Model, group: GroupId| -> Result<Vec<(String, String)>> {
+                let types = model.group(group)?.types.values();
+                types
+                    .map(|&ty| Ok((model.user_type(ty)?.name.clone(), format!("{:?}", model.user_type(ty)?.class))))
+                    .collect()
+            };
+            pairs(found, "type", &path, types(a, one)?, types(b, other)?);
+            atts(found, [a, b], &path, [&groups[0].atts, &groups[1].atts])?;
+        }
+        let names = |at: usize| -> Vec<String> { groups[at].vars.keys().cloned().collect() };
+        for name in union(&names(0), &names(1)) {
+            let path = join(&path, &name);
+            if !wants(&name, &path) {
+                continue;
+            }
+            match [groups[0].vars.get(&name), groups[1].vars.get(&name)] {
+                [Some(&one), Some(&other)] => var(found, [left, right], [a, b], &path, [one, other])?,
+                ids => found.check("variable", &path, ids.map(|id| id.map(|_| String::new()))),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
+    let vars = [models[0].var(ids[0])?, models[1].var(ids[1])?];
+    let types = [type_name(models[0], vars[0].xtype)?, type_name(models[1], vars[1].xtype)?];
+    found.check("type of", path, types.map(Some));
+    let dims = |at: usize| -> Result<String> {
+        let dims: Result<Vec<_>> = vars[at].dims.iter().map(|&dim| Ok(models[at].dim(dim)?.name.clone())).collect();
+        Ok(dims?.join(", "))
+    };
+    found.check("dimensions of", path, [Some(dims(0)?), Some(dims(1)?)]);
+    atts(found, models, path, [&vars[0].atts, &vars[1].atts])?;
+    let shapes = [models[0].shape(ids[0])?, models[1].shape(ids[1])?];
+    if shapes[0] != shapes[1] {
+        found.check("shape of", path, shapes.map(|shape| Some(format!("{shape:?}"))));
+        return Ok(());
+    }
+    if found.args.header || shapes[0].contains(&0) {
+        return Ok(());
+    }
+    data::compare(found, files, models, path, ids, &shapes[0])
+}
+
+fn atts(found: &mut Found<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2]) -> Result<()> {
+    let mut told = Vec::new();
+    for (model, atts) in models.into_iter().zip(atts) {
+        let mut all = Vec::new();
+        for (name, values) in atts {
+            all.push((name.clone(), att_text(model, values)?));
+        }
+        told.push(all);
+    }
+    let right = told.pop().unwrap_or_default();
+    let left = told.pop().unwrap_or_default();
+    let mut names: Vec<&String> = left.iter().map(|(name, _)| name).collect();
+    names.extend(right.iter().map(|(name, _)| name).filter(|name| !left.iter().any(|(other, _)| other == *name)));
+    for name in names {
+        let of = |all: &[(String, String)]| all.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone());
+        found.check("attribute", &format!("{}:{name}", if path == "/" { "" } else { path }), [of(&left), of(&right)]);
+    }
+    Ok(())
+}
+
+fn att_text(model: &Model, values: &Values) -> Result<String> {
+    if let Values::Char(text) = values {
+        return Ok(format!("{:?}", String::from_utf8_lossy(text)));
+    }
+    let mut all = Vec::new();
+    each(model, values, |text| {
+        all.push(String::from_utf8_lossy(text).into_owned());
+        Ok(())
+    })?;
+    Ok(format!("{} {}", type_name(model, values.nc_type())?, all.join(", ")))
+}
+
+/// Named things of one group, as text.
+fn pairs(
+    found: &mut Found<'_>,
+    what: &'static str,
+    path: &str,
+    left: Vec<(String, String)>,
+    right: Vec<(String, String)>,
+) {
+    let names = |all: &[(String, String)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    for name in union(&names(&left), &names(&right)) {
+        let of = |all: &[(String, String)]| all.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone());
+        found.check(what, &join(path, &name), [of(&left), of(&right)]);
+    }
+}
+
+/// The groups by path.
+fn paths(model: &Model) -> Result<Vec<(String, GroupId)>> {
+    let mut all = Vec::new();
+    for (id, _) in model.groups() {
+        let names = model.group_names(id)?;
+        let path: String = names.into_iter().map(|name| format!("/{}", model::name::escape(name))).collect();
+        all.push((if path.is_empty() { "/".to_owned() } else { path }, id));
+    }
+    Ok(all)
+}
+
+fn find(all: &[(String, GroupId)], path: &str) -> Option<GroupId> {
+    all.iter().find(|(other, _)| other == path).map(|(_, id)| *id)
+}
+
+/// All names, each once, in the order of the first and then of the second.
+fn union<T: Named>(left: &[T], right: &[T]) -> Vec<String> {
+    let mut all: Vec<String> = left.iter().map(|item| item.name().to_owned()).collect();
+    let known: std::collections::HashSet<String> = all.iter().cloned().collect();
+    all.extend(right.iter().map(|item| item.name().to_owned()).filter(|name| !known.contains(name)));
+    all
+}
+
+trait Named {
+    fn name(&self) -> &str;
+}
+
+impl Named for String {
+    fn name(&self) -> &str {
+        self
+    }
+}
+
+impl Named for (String, GroupId) {
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+fn join(group: &str, name: &str) -> String {
+    format!("{}/{}", if group == "/" { "" } else { group }, model::name::escape(name))
+}
+
+fn type_name(model: &Model, ty: NcType) -> Result<String> {
+    match ty {
+        NcType::User(id) => Ok(model.user_type(id)?.name.clone()),
+        atomic => Ok(atomic.name().to_owned()),
+    }
+}

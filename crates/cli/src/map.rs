@@ -1,0 +1,99 @@
+//! `ncz map`: the objects of a store by their keys, as they are: nothing is decoded, and nothing is known of datasets.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use model::{Error, ErrorKind, Result};
+use nczarr::dispatch::{ByteRange, Key, Options, ZMap};
+
+use crate::args::MapCommand;
+use crate::failure::{Failure, at};
+use crate::output::Output;
+
+/// Does what was asked.
+///
+/// # Errors
+/// What the storage says; `NC_ENOOBJECT` for a key without an object.
+pub fn run(command: &MapCommand) -> std::result::Result<(), Failure> {
+    match command {
+        MapCommand::Ls { url, prefix, recursive, long } => {
+            ls(url, prefix.as_deref(), *recursive, *long).map_err(at(url))
+        }
+        MapCommand::Cat { url, key } => cat(url, key).map_err(at(url)),
+        MapCommand::Put { url, key, file } => put(url, key, file.as_deref()).map_err(at(url)),
+        MapCommand::Rm { url, key, recursive } => rm(url, key, *recursive).map_err(at(url)),
+    }
+}
+
+fn map_at(url: &str, writable: bool) -> Result<Arc<dyn ZMap>> {
+    nczarr::registry()?.storage(url, writable, &Options::default())
+}
+
+fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()> {
+    let map = map_at(url, false)?;
+    let prefix = Key::new(prefix.unwrap_or_default().trim_matches('/'))?;
+    let mut out = Output::standard();
+    let mut line = |name: &str, key: &Key| {
+        // A name that only leads further has no length.
+        let len = match map.len(key) {
+            _ if !long => return out.put(format!("{name}\n")),
+            Ok(len) => len,
+            Err(error) if error.kind() == ErrorKind::Empty => None,
+            Err(error) => return Err(error),
+        };
+        let len = len.map_or_else(|| "-".to_owned(), |len| len.to_string());
+        out.put(format!("{len:>12} {name}\n"))
+    };
+    if recursive {
+        for key in map.list(&prefix)? {
+            line(key.as_str(), &key)?;
+        }
+    } else {
+        for name in map.search(&prefix)? {
+            let path = if prefix.is_root() { name.clone() } else { format!("{}/{name}", prefix.as_str()) };
+            line(&name, &Key::new(&path)?)?;
+        }
+    }
+    out.finish()?;
+    map.close()
+}
+
+fn cat(url: &str, key: &str) -> Result<()> {
+    let map = map_at(url, false)?;
+    let mut bytes = Vec::new();
+    if !map.read(&Key::new(key)?, ByteRange::ALL, &mut bytes)? {
+        return Err(ErrorKind::NoObject.context(format!("{key}: there is no such object")));
+    }
+    let mut out = Output::standard();
+    out.put(&bytes)?;
+    out.finish()?;
+    map.close()
+}
+
+fn put(url: &str, key: &str, file: Option<&std::path::Path>) -> Result<()> {
+    let mut bytes = Vec::new();
+    let read = match file {
+        Some(path) => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+        None => std::io::stdin().lock().read_to_end(&mut bytes),
+    };
+    read.map_err(|error| {
+        Error::io(file.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string()), error)
+    })?;
+    let map = map_at(url, true)?;
+    map.write(&Key::new(key)?, &bytes)?;
+    map.close()
+}
+
+fn rm(url: &str, key: &str, recursive: bool) -> Result<()> {
+    let map = map_at(url, true)?;
+    let key = Key::new(key.trim_matches('/'))?;
+    let found = if recursive {
+        let keys = map.list(&key)?;
+        keys.iter().try_for_each(|key| map.delete(key).map(drop))?;
+        !keys.is_empty()
+    } else {
+        map.delete(&key)?
+    };
+    map.close()?;
+    if found { Ok(()) } else { Err(ErrorKind::NoObject.context(format!("{key}: there is no such object"))) }
+}

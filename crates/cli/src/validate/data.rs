@@ -1,0 +1,64 @@
+//! The variables: whether each can be read, and with `--deep` every chunk of it.
+
+use cdl::DataSource as _;
+use model::{NcType, Result, Slab, TypeClass, VarId};
+use nczarr::File;
+
+use super::Report;
+use crate::source::DatasetSource;
+
+/// Looks at all variables.
+///
+/// # Errors
+/// None of the data's: these are reported.
+pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
+    let model = file.model();
+    let mut source = DatasetSource::new(file.dataset().as_ref());
+    for (id, var) in model.vars() {
+        report.variables += 1;
+        let path = model.var_path(id)?;
+        if let Some(problem) = &var.problem {
+            report.error("variable", &path, problem);
+            continue;
+        }
+        if deep {
+            let shape = model.shape(id)?;
+            let varying = match var.xtype {
+                NcType::User(ty) => matches!(model.user_type(ty)?.class, TypeClass::Vlen { .. }),
+                _ => false,
+            };
+            chunks(&mut source, id, varying, &path, &shape, report);
+        }
+    }
+    Ok(())
+}
+
+/// Reads chunk by chunk; one that cannot be read does not keep the others from being looked at.
+fn chunks(source: &mut DatasetSource<'_>, id: VarId, varying: bool, path: &str, shape: &[u64], report: &mut Report) {
+    if shape.contains(&0) {
+        return;
+    }
+    // What is in one piece is read in pieces all the same.
+    let chunk = source.chunk_shape(id).filter(|chunk| chunk.len() == shape.len() && !chunk.contains(&0));
+    let chunk =
+        chunk.unwrap_or_else(|| shape.iter().enumerate().map(|(dim, &len)| if dim == 0 { 1 } else { len }).collect());
+    let mut start = vec![0; shape.len()];
+    loop {
+        let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - start[dim])).collect();
+        let read = match varying {
+            true => source.read(id, &start, &count).map(drop),
+            false => source.values(id, &Slab::new(&start, &count)).map(drop),
+        };
+        report.chunks += 1;
+        if let Err(error) = read {
+            report.error("chunk", format!("{path}[{}]", join(&start)), error);
+        }
+        let Some(dim) = (0..shape.len()).rev().find(|&dim| start[dim] + chunk[dim] < shape[dim]) else { return };
+        start[dim] += chunk[dim];
+        start[dim + 1..].fill(0);
+    }
+}
+
+fn join(index: &[u64]) -> String {
+    index.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,104 @@
+//! `ncz validate`: whether a dataset is what it says. It is opened as everybody opens it; then `store` looks at the objects
+//! behind it, `data` reads every chunk (with `--deep`), and `conventions` looks at what attributes refer to.
+//!
+//! A problem is of one of two kinds: an error means that something cannot be read as it was meant; a warning that others may
+//! stumble over it. Exit codes: 0 no errors, 1 errors, 2 the command line.
+
+mod conventions;
+mod data;
+mod store;
+
+use std::process::ExitCode;
+
+use model::Result;
+use serde_json::json;
+
+use crate::args::Validate;
+use crate::failure::{Failure, at, place};
+use crate::output::Output;
+
+/// Looks at a dataset and prints what is wrong with it.
+///
+/// # Errors
+/// What cannot be printed.
+pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
+    let mut report = Report::default();
+    if let Err(error) = look(args, &mut report) {
+        report.error("dataset", place(&args.url), error);
+    }
+    let wrong = report.problems.iter().any(|problem| problem.is_error);
+    let mut out = Output::standard();
+    let text = if args.json { report.json(&args.url, !wrong) } else { report.text() };
+    out.put(text).and_then(|()| out.finish()).map_err(at(&args.url))?;
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn look(args: &Validate, report: &mut Report) -> Result<()> {
+    let file = nczarr::open(&args.url)?;
+    if file.info().map.is_some() {
+        store::look(&args.url, report)?;
+    }
+    data::look(&file, args.deep, report)?;
+    conventions::look(&file.model(), report)
+}
+
+/// Something that is wrong.
+struct Problem {
+    is_error: bool,
+    /// `object`, `chunk`, `attribute` …
+    what: &'static str,
+    path: String,
+    text: String,
+}
+
+/// What was looked at and what is wrong.
+#[derive(Default)]
+pub struct Report {
+    problems: Vec<Problem>,
+    objects: u64,
+    chunks: u64,
+    variables: u64,
+}
+
+impl Report {
+    fn error(&mut self, what: &'static str, path: impl ToString, text: impl ToString) {
+        self.problems.push(Problem { is_error: true, what, path: path.to_string(), text: text.to_string() });
+    }
+
+    fn warning(&mut self, what: &'static str, path: impl ToString, text: impl ToString) {
+        self.problems.push(Problem { is_error: false, what, path: path.to_string(), text: text.to_string() });
+    }
+
+    fn text(&self) -> String {
+        let line = |problem: &Problem| {
+            let kind = if problem.is_error { "error" } else { "warning" };
+            format!("{kind}: {} {}: {}\n", problem.what, problem.path, problem.text)
+        };
+        let mut text: String = self.problems.iter().map(line).collect();
+        let errors = self.problems.iter().filter(|problem| problem.is_error).count();
+        text += &format!(
+            "{} variables, {} objects, {} chunks read: {errors} errors, {} warnings\n",
+            self.variables,
+            self.objects,
+            self.chunks,
+            self.problems.len() - errors
+        );
+        text
+    }
+
+    fn json(&self, url: &str, valid: bool) -> String {
+        let problems: Vec<_> = (self.problems.iter())
+            .map(|problem| {
+                json!({
+                    "severity": if problem.is_error { "error" } else { "warning" },
+                    "what": problem.what, "path": problem.path, "text": problem.text,
+                })
+            })
+            .collect();
+        let document = json!({
+            "path": place(url), "valid": valid, "variables": self.variables, "objects": self.objects,
+            "chunks_read": self.chunks, "problems": problems,
+        });
+        format!("{document:#}\n")
+    }
+}

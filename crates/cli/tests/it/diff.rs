@@ -1,0 +1,94 @@
+//! `diff`: what two datasets say otherwise.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{out, run, text};
+
+const CDL: &str = "netcdf a { dimensions: x = 3; t = UNLIMITED; variables: double v(x); v:units = \"m\"; int n(t, x); string s; \
+                   data: v = 1, 2, NaN; n = 1, 2, 3, 4, 5, 6; s = \"é\"; group: g { variables: float w(x); data: w = 1, 2, 3; } }";
+
+fn make(folder: &Path, name: &str, cdl: &str) -> PathBuf {
+    let (source, target) = (folder.join("x.cdl"), folder.join(name));
+    fs::write(&source, cdl).unwrap();
+    out(&["gen", "-o", text(&target), text(&source)]);
+    target
+}
+
+/// Exit code and output.
+fn diff(args: &[&str]) -> (i32, String) {
+    let output = run([&["diff"], args].concat());
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn the_same_in_another_format_and_layout() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = make(folder.path(), "a.zarr", CDL);
+    let other = folder.path().join("b.zip");
+    out(&["copy", "--chunks", "x/2", "--filter", "zstd,3", text(&one), text(&other)]);
+    assert_eq!(diff(&[text(&one), text(&other)]), (0, String::new()));
+    let (code, json) = diff(&["--json", text(&one), text(&other)]);
+    assert_eq!((code, serde_json::from_str::<Value>(&json).unwrap()["same"].as_bool()), (0, Some(true)));
+}
+
+#[test]
+fn everything_that_differs_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = make(folder.path(), "a.zarr", CDL);
+    let changed = CDL
+        .replace("units = \"m\"", "units = \"km\"; v:more = 1")
+        .replace("v = 1, 2, NaN", "v = 1, 2.5, NaN")
+        .replace("n = 1, 2, 3, 4, 5, 6", "n = 1, 2, 3, 4, 5, 7, 8, 9, 10")
+        .replace("string s;", "char s;")
+        .replace("s = \"é\"", "s = \"e\"")
+        .replace("float w(x)", "float u(x)")
+        .replace("w = 1", "u = 1");
+    let other = make(folder.path(), "b.zarr", &changed);
+    let (code, told) = diff(&[text(&one), text(&other)]);
+    assert_eq!(code, 1);
+    for line in [
+        "attribute /v:units: \"m\" | \"km\"",
+        "attribute /v:more: only in the second",
+        "value /v(1): 2.0 | 2.5",
+        "data of /v: 1 of 3 elements, at most 0.5 apart | differ",
+        "dimension /t: 2 (unlimited) | 3 (unlimited)",
+        "shape of /n: [2, 3] | [3, 3]",
+        "type of /s: string | char",
+        "variable /g/w: only in the first",
+        "variable /g/u: only in the second",
+    ] {
+        assert!(told.lines().any(|found| found == line), "{line}\n{told}");
+    }
+    assert_eq!(diff(&["-v", "v", "--header", text(&one), text(&other)]).1.lines().count(), 2);
+}
+
+#[test]
+fn numbers_may_be_apart_as_far_as_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name, values: &str| {
+        make(
+            folder.path(),
+            name,
+            &format!("netcdf a {{ dimensions: x = 3; variables: float v(x); data: v = {values}; }}"),
+        )
+    };
+    let (one, other) = (of("a.nc", "1, 100, NaN"), of("b.nc", "1.25, 101, NaN"));
+    let code = |flags: &[&str]| diff(&[flags, &[text(&one), text(&other)]].concat()).0;
+    assert_eq!(code(&[]), 1);
+    assert_eq!(code(&["--tolerance", "0.5"]), 1);
+    assert_eq!(code(&["--tolerance", "1"]), 0);
+    assert_eq!(code(&["--relative", "0.01"]), 1);
+    assert_eq!(code(&["--relative", "0.2"]), 0);
+    let nan = of("c.nc", "1, 100, 3");
+    assert_eq!(diff(&["--tolerance", "1e30", text(&one), text(&nan)]).0, 1);
+}
+
+#[test]
+fn a_failure_is_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = make(folder.path(), "a.zarr", CDL);
+    assert_eq!(diff(&[text(&one), text(&folder.path().join("none"))]).0, 2);
+}

@@ -1,0 +1,88 @@
+//! `validate`: what is wrong with a dataset.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{out, run, text};
+
+fn good(folder: &Path, mode: &str) -> String {
+    let (cdl, target) = (folder.join("x.cdl"), folder.join("x"));
+    fs::write(
+        &cdl,
+        "netcdf x { dimensions: x = 5; variables: short v(x); v:_ChunkSizes = 2; double time(x); \
+         time:units = \"days since 2000-01-01\"; float s; data: v = 1, 2, 3, 4, 5; time = 1, 2, 3, 4, 5; s = 1; \
+         group: g { variables: int w(x); data: w = 1, 2, 3, 4, 5; } }",
+    )
+    .unwrap();
+    let url = format!("file://{}#mode={mode}", text(&target));
+    out(&["gen", "-o", &url, text(&cdl)]);
+    text(&target).to_owned()
+}
+
+/// Exit code and lines.
+fn validate(args: &[&str]) -> (i32, Vec<String>) {
+    let output = run([&["validate"], args].concat());
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn what_is_written_here_is_valid() {
+    for mode in ["nczarr", "zarr", "nczarr,v3", "zarr,v3", "nczarr,consolidated"] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = good(folder.path(), mode);
+        let (code, lines) = validate(&["--deep", &store]);
+        assert_eq!((code, lines.len()), (0, 1), "{mode}: {lines:?}");
+        assert!(
+            lines[0].starts_with("4 variables, ") && lines[0].ends_with(" chunks read: 0 errors, 0 warnings"),
+            "{lines:?}"
+        );
+    }
+}
+
+#[test]
+fn damage_is_found_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = good(folder.path(), "zarr");
+    let put = |key: &str, bytes: &[u8]| fs::write(Path::new(&store).join(key), bytes).unwrap();
+    put("v/1", b"x");
+    put("v/7", b"xxxx");
+    put("v/01", b"xxxx");
+    put("stray", b"?");
+    let atts = r#"{"_ARRAY_DIMENSIONS": ["x"], "units": "days since never", "bounds": "nowhere"}"#;
+    put("time/.zattrs", atts.as_bytes());
+    let (code, lines) = validate(&[&store]);
+    assert_eq!(code, 0, "{lines:?}");
+    let (code, lines) = validate(&["--deep", &store]);
+    assert_eq!(code, 1, "{lines:?}");
+    for line in [
+        "error: chunk /v[2]: ",
+        "warning: object v/7: is beyond the array: dimension 0 has 3 chunks",
+        "warning: object v/01: is no name of a chunk with 1 dimensions",
+        "warning: object stray: belongs to no array",
+        "warning: attribute /time:units: \"days since never\" says no time",
+        "warning: attribute /time:bounds: names nowhere, which is no variable",
+    ] {
+        assert!(lines.iter().any(|found| found.starts_with(line)), "{line}\n{lines:#?}");
+    }
+    let output = run(["validate", "--json", "--deep", &store]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((json["valid"].as_bool(), json["variables"].as_u64()), (Some(false), Some(4)));
+}
+
+#[test]
+fn stale_consolidated_metadata_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = good(folder.path(), "zarr,consolidated");
+    fs::write(Path::new(&store).join("v/.zattrs"), r#"{"_ARRAY_DIMENSIONS": ["x"], "new": 1}"#).unwrap();
+    let (code, lines) = validate(&[&store]);
+    assert_eq!(code, 1);
+    assert!(lines.iter().any(|line| line.contains("is stale: it says otherwise of v/.zattrs")), "{lines:?}");
+}
+
+#[test]
+fn what_is_no_dataset_is_not_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(validate(&[text(folder.path())]).0, 1);
+}
