@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use dispatch::{Key, ZarrFormat};
-use model::{Chunking, DimId, Endian, ErrorKind, Model, Result, Var, VarId};
+use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{VarState, ZarrDataset};
@@ -20,6 +20,7 @@ use crate::older::Generation;
 use crate::quantize;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
+use crate::v3;
 use crate::v3::document::ZARR_JSON;
 
 /// What is known to be stored.
@@ -129,7 +130,7 @@ impl ZarrDataset {
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
-        if committed.consolidate && !committed.consolidated && self.format == ZarrFormat::V2 {
+        if committed.consolidate && !committed.consolidated {
             self.write_consolidated(&model, &committed)?;
             committed.consolidated = true;
         }
@@ -323,6 +324,9 @@ impl ZarrDataset {
     }
 
     fn write_consolidated(&self, model: &Model, committed: &Committed) -> Result<()> {
+        if self.format == ZarrFormat::V3 {
+            return self.write_inline(model, committed);
+        }
         let state = self.read_state();
         let mut all: Vec<(Key, &str)> = Vec::new();
         for node in self.nodes(model) {
@@ -345,6 +349,44 @@ impl ZarrDataset {
         let all = all.iter().map(|(key, text)| (key, *text));
         let text = consolidated::print(all.chain(damaged.iter().map(|(key, text)| (key, text.as_str()))));
         self.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
+    }
+
+    /// Puts what all other documents say into that of the root.
+    fn write_inline(&self, model: &Model, committed: &Committed) -> Result<()> {
+        if self.root_array {
+            return Ok(());
+        }
+        let mut inline = v3::consolidated::Inline::new();
+        let state = self.read_state();
+        for node in self.nodes(model) {
+            let (key, is_group) = match node {
+                Node::Group(GroupId::ROOT) => continue,
+                Node::Group(id) => (&state.group(id)?.key, true),
+                Node::Var(id) => (&state.var(id)?.key, false),
+            };
+            if let Some(text) = &committed.texts(node)[Part::Marker as usize] {
+                inline.add(key, text, is_group);
+            }
+        }
+        for var in &state.vars {
+            // Damaged arrays stay listed as they are.
+            if let Some(document) = &var.stored.document {
+                inline.add(&var.key, &text(&document.to_strict()), false);
+            }
+        }
+        drop(state);
+        let limits = &self.options.limits;
+        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+        self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
+            let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{ZARR_JSON}: it is gone")))?;
+            let without = joined::without_consolidated(old, limits);
+            let root = without.as_deref().or_else(|| std::str::from_utf8(old).ok());
+            let text = root.and_then(|root| inline.in_root(root));
+            let text =
+                text.ok_or_else(|| ErrorKind::NcZarr.context(format!("{ZARR_JSON}: it is no object any more")))?;
+            new.extend_from_slice(text.as_bytes());
+            Ok(())
+        })
     }
 
     /// Whether nothing of the dataset was written yet.

@@ -92,14 +92,8 @@ impl<'t> Consolidated<'t> {
             None => match members.remove("metadata") {
                 Some(Value::Object(documents)) => {
                     let documents = documents.into_list().into_iter();
-                    let mut documents: Documents<'_> =
-                        documents.map(|(key, value)| (key, Document::Read(Box::new(value)))).collect();
-                    let mut checked = Key::root();
-                    for (key, document) in &documents {
-                        check(key, document, &mut checked, limits)?;
-                    }
-                    sort(&mut documents);
-                    documents
+                    let documents = documents.map(|(key, value)| (key, Document::Read(Box::new(value)))).collect();
+                    return Self::of(documents, limits);
                 }
                 other => {
                     let found = other.as_ref().map_or("nothing", Value::kind);
@@ -109,6 +103,19 @@ impl<'t> Consolidated<'t> {
                 }
             },
         };
+        Ok(Self { documents })
+    }
+
+    /// Of documents by key, however they were written down.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ZarrMeta`] for an illegal key.
+    pub(crate) fn of(mut documents: Documents<'t>, limits: &Limits) -> Result<Self> {
+        let mut checked = Key::root();
+        for (key, document) in &documents {
+            check(key, document, &mut checked, limits)?;
+        }
+        sort(&mut documents);
         Ok(Self { documents })
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Source<'a> {
     pub(crate) limits: &'a Limits,
     /// It answers in place of the map, if there is one.
     pub(crate) consolidated: Option<Consolidated<'a>>,
+    /// Whether the map is asked for what that omits, too: others may have made it since.
+    pub(crate) looks_behind: bool,
 }
 
 impl Source<'_> {
@@ -34,6 +36,13 @@ impl Source<'_> {
     /// What the map says.
     pub(crate) fn children(&self, prefix: &Key, known: Option<Vec<String>>) -> Result<Vec<String>> {
         let mut names = match &self.consolidated {
+            Some(consolidated) if self.looks_behind => {
+                let mut names = consolidated.children(prefix);
+                names.extend(self.map.names(prefix)?);
+                names.sort_unstable();
+                names.dedup();
+                names
+            }
             Some(consolidated) => consolidated.children(prefix),
             // Whoever asks looks behind each name anyway.
             None => known.map_or_else(|| self.map.names(prefix), Ok)?,

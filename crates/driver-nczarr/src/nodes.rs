@@ -145,7 +145,7 @@ impl Source<'_> {
         let (mut key, mut near) = (Key::root(), usize::MAX);
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
-        for (i, place) in places.iter().enumerate().filter(|(_, place)| place.want != Want::Any) {
+        for (i, place) in places.iter().enumerate().filter(|(_, place)| self.looks_behind || place.want != Want::Any) {
             for (j, name) in self.documents(place.want, reading).iter().enumerate() {
                 if find(place, name, &mut key, &mut near).is_none()
                     && let Ok(key) = place.key.join(name)
@@ -166,7 +166,7 @@ impl Source<'_> {
             let here = (places.iter().enumerate()).skip(step * STEP).take(STEP);
             here.map(|(i, place)| {
                 let names: &[&str] = match place.want {
-                    Want::Any => &[ZARRAY, ZATTRS, ZGROUP],
+                    Want::Any if reading.format == ZarrFormat::V2 => &[ZARRAY, ZATTRS, ZGROUP],
                     want => self.documents(want, reading),
                 };
                 let mut values: [Outcome<Cow<'_, Value<'_>>>; MOST] = [const { Ok(None) }; MOST];

@@ -10,20 +10,20 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, MountedMap, OpenRequest};
+use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
 use model::Result;
 
 use crate::annotation;
 use crate::dtype::Kind;
 use crate::fetch::{Source, read_here};
 use crate::flavour::{self, Flavour, Loaded};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::lists;
-use crate::nodes::{Node, Place, Want};
+use crate::nodes::{self, Node, Place, Want};
 use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
-use crate::v3::document::ZARR_JSON;
+use crate::v3::document::{self, NodeType, ZARR_JSON};
 use crate::var::Reading;
 
 /// Groups nest at most this deep.
@@ -37,13 +37,15 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     if request.writable || mounted.map.caps().remote {
         return Ok(None);
     }
-    let source = Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None };
+    let source =
+        Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None, looks_behind: false };
     let Some((groups, name)) = names(path) else { return Ok(None) };
-    // Of V3 everything is opened.
-    if source.map.exists(&Key::new(ZARR_JSON)?)? {
-        return Ok(None);
+    match read(&source, &Key::root(), ZARR_JSON) {
+        Some(None) => {}
+        Some(Some(root)) => return open_v3(request, mounted, &source, &root, &groups, name),
+        None => return Ok(None),
     }
-    let Some(attrs) = document(&source, &Key::root(), ZATTRS) else { return Ok(None) };
+    let Some(attrs) = read(&source, &Key::root(), ZATTRS) else { return Ok(None) };
     let root = RawRoot { attrs, ..RawRoot::default() };
     // What an annotation says holds if it fits all arrays.
     if root.attrs.as_ref().and_then(|attrs| attrs.as_object()).is_some_and(annotation::is_there) {
@@ -70,6 +72,42 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     }
 }
 
+/// The same of a dataset of V3, whose root has this document.
+fn open_v3(
+    request: &OpenRequest<'_>,
+    mounted: &MountedMap,
+    source: &Source<'_>,
+    document: &Json,
+    groups: &[&str],
+    name: &str,
+) -> Result<Option<Arc<dyn Dataset>>> {
+    let Some(attrs) = group_attributes(document) else { return Ok(None) };
+    if attrs.as_ref().is_some_and(annotation::is_there) {
+        return Ok(None);
+    }
+    let root = RawRoot {
+        format: ZarrFormat::V3,
+        zgroup: Some(Json::Object(document::without_attributes(document))),
+        attrs: attrs.map(Json::Object),
+        ..RawRoot::default()
+    };
+    let generation = Generation::of_root(root.attrs.as_ref(), None);
+    let opening = Opening::new(request, mounted, &root, generation)?;
+    let reading = opening.reading();
+    let tree = tree(source, root, groups, name, opening.about.flavour, &reading);
+    match tree.and_then(|tree| link(tree, opening.about.flavour, &reading)) {
+        Some(loaded) => opening.dataset(loaded, false).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The attributes of a group of V3, in V2's form; `None` if it is none, or not all of it is understood.
+fn group_attributes(document: &Json) -> Option<Option<Object>> {
+    let is_group = document::node_type(document).is_ok_and(|found| found == NodeType::Group);
+    let attrs = nodes::v3_attributes(document).ok().filter(|_| is_group && document::check_group(document).is_ok())?;
+    Some(attrs.and_then(Json::into_object))
+}
+
 /// The groups on the way and the variable's name, all of them names that a store can have.
 fn names(path: &str) -> Option<(Vec<&str>, &str)> {
     let mut names: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
@@ -84,7 +122,7 @@ fn names(path: &str) -> Option<(Vec<&str>, &str)> {
 /// Whether the root's `.zgroup` holds no superblock, as far as it can be read, and the marker of the oldest style is not
 /// there.
 fn is_plain(source: &Source<'_>) -> bool {
-    let zgroup = document(source, &Key::root(), ZGROUP);
+    let zgroup = read(source, &Key::root(), ZGROUP);
     zgroup.is_some_and(|zgroup| Generation::of_root(None, zgroup.as_ref()).is_none())
         && Key::new(NCZARR).and_then(|key| source.map.exists(&key)).is_ok_and(|there| !there)
 }
@@ -97,7 +135,7 @@ fn is_text(tree: &RawTree) -> bool {
 }
 
 /// A document, if it can be read: `Some(None)` if there is none.
-fn document(source: &Source<'_>, group: &Key, name: &str) -> Option<Option<crate::json::Json>> {
+fn read(source: &Source<'_>, group: &Key, name: &str) -> Option<Option<Json>> {
     read_here(source.map, &[group.join(name).ok()?], source.limits).pop()?.ok()
 }
 
@@ -117,10 +155,16 @@ fn tree(
             return None;
         }
         let key = here.key.join(group).ok()?;
-        let attrs = match document(source, &key, ZATTRS)? {
-            Some(document) => Some(document.into_object().filter(|attrs| !annotation::is_there(attrs))?),
-            None => None,
+        let attrs = match reading.format {
+            ZarrFormat::V3 => group_attributes(&read(source, &key, ZARR_JSON)??)?,
+            _ => match read(source, &key, ZATTRS)? {
+                Some(document) => Some(document.into_object()?),
+                None => None,
+            },
         };
+        if attrs.as_ref().is_some_and(annotation::is_there) {
+            return None;
+        }
         tree.groups.push(RawGroup {
             key,
             name: (*group).to_owned(),

@@ -9,7 +9,7 @@ use url_infer::Target;
 use crate::consolidated::{Consolidated, ZMETADATA};
 use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
-use crate::json::{self, Json};
+use crate::json::{self, Json, Value};
 use crate::nodes;
 use crate::older::{self, Defects, Generation};
 use crate::only;
@@ -38,18 +38,18 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(&*map, target, limits)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
-        let document = json::parse(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
+        let document = json::read(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
         let is_v2 = [&zgroup, &zarray].into_iter().any(|found| matches!(found, Ok(Some(_))));
         // A store of both kinds is one of V3.
         if !is_v2 || document::node_type(&document).is_ok() {
-            return open_v3(request, &mounted, &document);
+            return open_v3(request, &mounted, document);
         }
     }
     let zmetadata = match target.has_mode("noconsolidated") {
         true => None,
         false => zmetadata.map_err(consolidated_error)?,
     };
-    let mut source = Source { map: &*map, limits, consolidated: None };
+    let mut source = Source { map: &*map, limits, consolidated: None, looks_behind: false };
     let mut root = match &zmetadata {
         Some(document) => {
             let consolidated =
@@ -93,26 +93,41 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 }
 
 /// Opens a dataset of Zarr V3, whose root has this document.
-fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, document: &Json) -> Result<Arc<dyn Dataset>> {
+fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, mut document: Value<'_>) -> Result<Arc<dyn Dataset>> {
     let at = |error: model::Error| error.at(ZARR_JSON);
     let (target, limits) = (request.target, &request.options.limits);
     let mut root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
-    let is_array = document::node_type(document).map_err(at)? == NodeType::Array;
+    let consolidated = v3::consolidated::take(&mut document, limits);
+    let is_array = document::node_type(&document).map_err(at)? == NodeType::Array;
     if is_array {
-        root.zarray = Some(document.clone());
+        root.zarray = Some(document.clone().into_owned());
     } else {
-        document::check_group(document).map_err(at)?;
-        root.zgroup = Some(Json::Object(document::without_attributes(document)));
-        root.attrs = nodes::v3_attributes(document).map_err(at)?;
+        document::check_group(&document).map_err(at)?;
+        root.zgroup = Some(Json::Object(document::without_attributes(&document)));
+        root.attrs = nodes::v3_attributes(&document).map_err(at)?;
     }
     let generation = Generation::of_root(root.attrs.as_ref(), None);
     let mut opening = Opening::new(request, mounted, &root, generation)?;
-    opening.consolidated = document::is_consolidated(document);
-    let source = Source { map: &*mounted.map, limits, consolidated: None };
+    opening.consolidated = consolidated.is_some();
+    // What is written back is made of the documents themselves.
+    let consolidated = consolidated.filter(|_| !request.writable && !target.has_mode("noconsolidated"));
+    let consolidated = match consolidated.transpose() {
+        Ok(found) => found,
+        Err(error) => {
+            opening.about.notes.push(format!("consolidated metadata that is not used: {}", error.at(ZARR_JSON)));
+            None
+        }
+    };
+    if consolidated.is_some() {
+        opening.about.notes.push(format!("metadata from {ZARR_JSON}"));
+    }
+    // Looking is cheap where it is no request.
+    let looks_behind = !mounted.map.caps().remote && !target.has_mode("consolidated");
+    let source = Source { map: &*mounted.map, limits, consolidated, looks_behind };
     let reading = opening.reading();
     let loaded = match is_array {
         true => {
-            let built = v3::var::build(&Key::root(), Ok(document), &reading);
+            let built = v3::var::build(&Key::root(), Ok(&document), &reading);
             let array = RawArray { key: Key::root(), name: store_name(target), built };
             flavour::pure(RawTree::of_root(RawRoot::default())?, Some(array), &reading)?
         }
@@ -130,12 +145,12 @@ type RootDocuments = (
     Result<Option<Vec<u8>>>,
 );
 
-/// Reads the root's documents at once. Where each is a request and consolidated metadata was asked for, that alone is
-/// looked for first: it answers for the others.
+/// Reads the root's documents at once. Where consolidated metadata was asked for, that alone is looked for first: it
+/// answers for the others.
 fn root_documents(map: &dyn ZMap, target: &Target, limits: &Limits) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
     let first = match (target.has_mode("v2"), target.has_mode("v3")) {
-        _ if !map.caps().remote || !target.has_mode("consolidated") || target.has_mode("noconsolidated") => ALL,
+        _ if !target.has_mode("consolidated") || target.has_mode("noconsolidated") => ALL,
         (true, false) => &[ZMETADATA],
         (false, true) => &[ZARR_JSON],
         _ => &[ZMETADATA, ZARR_JSON],

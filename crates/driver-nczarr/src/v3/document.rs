@@ -71,11 +71,6 @@ pub(crate) fn check_group(document: &Value<'_>) -> Result<()> {
     }
 }
 
-/// Whether a root repeats all other documents.
-pub(crate) fn is_consolidated(document: &Value<'_>) -> bool {
-    document.as_object().and_then(|members| members.get(CONSOLIDATED)).is_some_and(|found| !found.is_null())
-}
-
 /// Whether a member that is not known says that this does not matter.
 fn may_be_skipped(value: &Value<'_>) -> bool {
     value.as_object().and_then(|value| value.get("must_understand")).and_then(Value::as_bool) == Some(false)

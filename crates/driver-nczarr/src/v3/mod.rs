@@ -6,10 +6,12 @@
 //! * [`filters`]: the filters of netCDF ⇄ codecs that others know;
 //! * [`keys`]: NCZarr's own keys ⇄ as V2 documents have them;
 //! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr;
+//! * [`consolidated`]: the documents of all nodes in that of the root;
 //! * [`document`] reads documents, [`var`] makes variables of them; [`plan`] decides how new ones are stored, [`render`]
 //!   writes documents.
 
 pub(crate) mod chain;
+pub(crate) mod consolidated;
 pub(crate) mod document;
 pub(crate) mod fill;
 pub(crate) mod filters;

@@ -85,6 +85,10 @@ fn opening_asks_in_as_few_requests_as_it_can() {
         ("zarr,consolidated", "zarr,v2,consolidated", 1),
         ("zarr,consolidated", "zarr,consolidated", 2),
         ("zarr,consolidated", "zarr", 5),
+        ("zarr,v3,consolidated", "zarr,v3,consolidated", 1),
+        ("zarr,v3,consolidated", "zarr,consolidated", 2),
+        ("nczarr,v3,consolidated", "nczarr,v3,consolidated", 1),
+        ("zarr,v3,consolidated", "zarr", 5),
         ("nczarr", "nczarr", 5 + 2),
     ] {
         write(&url(&server, written, written), 2);

@@ -1,0 +1,142 @@
+//! Inline consolidated metadata: the member of the root's `zarr.json` that repeats the documents of all nodes below.
+//!
+//! [`take`] gives it to the reader as `consolidated` has it; [`Inline`] writes it into the text of the root's document. What
+//! is wrong with it never closes a dataset: it need not be understood, and the documents are there all the same.
+//!
+//! Source: the convention of zarr-python 3 (`kind` is `inline`), as the formats notes have it.
+
+use std::borrow::Cow;
+
+use dispatch::{Key, Limits};
+use model::{Error, ErrorKind, Result};
+
+use super::document::{self, CONSOLIDATED, ZARR_JSON};
+use crate::consolidated::{Consolidated, Document};
+use crate::json::{Value, quote};
+
+/// Takes it out of the document of a root group; `None` if it has none.
+///
+/// # Errors
+/// [`ErrorKind::ZarrMeta`], or what is wrong with a key, if it cannot be used.
+pub(crate) fn take<'t>(root: &mut Value<'t>, limits: &Limits) -> Option<Result<Consolidated<'t>>> {
+    let Value::Object(members) = root else { return None };
+    match members.remove(CONSOLIDATED)? {
+        // As early writers said that there is none.
+        Value::Null => None,
+        found => Some(read(found, limits).map_err(|error| error.at(format_args!("member {CONSOLIDATED:?}")))),
+    }
+}
+
+fn read<'t>(found: Value<'t>, limits: &Limits) -> Result<Consolidated<'t>> {
+    let wrong = |what: &str, found: Option<&Value<'_>>| -> Error {
+        let found = found.map_or_else(|| "nothing".to_owned(), super::types::short);
+        ErrorKind::ZarrMeta.context(format!("expected {what}, found {found}"))
+    };
+    let Value::Object(mut members) = found else { return Err(wrong("an object", Some(&found))) };
+    if members.get("kind").and_then(Value::as_str) != Some("inline") {
+        return Err(wrong("the kind \"inline\"", members.get("kind")));
+    }
+    let nodes = match members.remove("metadata") {
+        Some(Value::Object(nodes)) => nodes.into_list(),
+        other => return Err(wrong("\"metadata\" with an object", other.as_ref())),
+    };
+    let mut documents = Vec::with_capacity(nodes.len());
+    for (path, value) in nodes {
+        document::node_type(&value).map_err(|error| error.at(format_args!("node {path:?}")))?;
+        documents.push((Cow::Owned(format!("{path}/{ZARR_JSON}")), Document::Read(Box::new(value))));
+    }
+    Consolidated::of(documents, limits)
+}
+
+/// The member, in the making.
+pub(crate) struct Inline {
+    text: String,
+    is_first: bool,
+}
+
+impl Inline {
+    pub(crate) fn new() -> Self {
+        let text = format!("\"{CONSOLIDATED}\": {{\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {{");
+        Self { text, is_first: true }
+    }
+
+    /// Adds the document of a node below the root. A group's says that it repeats nothing itself.
+    pub(crate) fn add(&mut self, node: &Key, document: &str, is_group: bool) {
+        if !std::mem::take(&mut self.is_first) {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&quote(node.as_str()));
+        self.text.push_str(": ");
+        match is_group.then(|| within(document, &format!("{}}}}}", Self::new().text))).flatten() {
+            Some(text) => self.text.push_str(&text),
+            None => self.text.push_str(document),
+        }
+    }
+
+    /// The document of the root, which has no such member, with it; `None` if that is no object.
+    pub(crate) fn in_root(&self, document: &str) -> Option<String> {
+        within(document, &format!("{}}}}}", self.text))
+    }
+}
+
+/// An object that has members, with one more.
+fn within(object: &str, member: &str) -> Option<String> {
+    let open = object.trim_end().strip_suffix('}')?.trim_end();
+    let between = if open.ends_with('{') { "" } else { ", " };
+    Some(format!("{open}{between}{member}}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn parsed(text: &str) -> Value<'_> {
+        json::read(text.as_bytes(), &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let key = |text| Key::new(text).unwrap();
+        let mut inline = Inline::new();
+        let (group, array) =
+            (r#"{"zarr_format": 3, "node_type": "group"}"#, r#"{"zarr_format": 3, "node_type": "array"}"#);
+        inline.add(&key("g"), group, true);
+        inline.add(&key("g/größe \"x\""), array, false);
+        let text = inline.in_root("{\"zarr_format\": 3, \"node_type\": \"group\"}\n").unwrap();
+        let mut root = parsed(&text);
+        let inner = r#"{"kind": "inline", "must_understand": false, "metadata": {}}"#;
+        let nested = root.as_object().unwrap().get(CONSOLIDATED).unwrap().clone();
+        let metadata = nested.as_object().unwrap().get("metadata").unwrap().as_object().unwrap();
+        assert_eq!(metadata.get("g").unwrap().as_object().unwrap().get(CONSOLIDATED), Some(&parsed(inner)));
+        let read = take(&mut root, &Limits::default()).unwrap().unwrap();
+        assert_eq!(root, parsed(group));
+        assert_eq!(
+            (read.children(&Key::root()), read.children(&key("g"))),
+            (vec!["g".into()], vec!["größe \"x\"".into()])
+        );
+        assert!(read.document(&key("g/größe \"x\"/zarr.json")).is_some());
+        assert!(read.document(&key("g/zarr.json")).is_some());
+    }
+
+    #[test]
+    fn nothing_and_what_cannot_be_used() {
+        let found =
+            |member: &str| take(&mut parsed(&format!("{{{member}}}")), &Limits::default()).map(|found| found.map(drop));
+        assert!(found("").is_none() && found(r#""consolidated_metadata": null"#).is_none());
+        for (bad, word) in [
+            ("7", "an object"),
+            ("{}", "inline"),
+            (r#"{"kind": "file", "metadata": {}}"#, "inline"),
+            (r#"{"kind": "inline"}"#, "metadata"),
+            (r#"{"kind": "inline", "metadata": []}"#, "metadata"),
+            (r#"{"kind": "inline", "metadata": {"a": 1}}"#, "\"a\""),
+            (r#"{"kind": "inline", "metadata": {"a": {"zarr_format": 2, "node_type": "array"}}}"#, "zarr_format"),
+            (r#"{"kind": "inline", "metadata": {"/a": {"zarr_format": 3, "node_type": "array"}}}"#, "/a"),
+            (r#"{"kind": "inline", "metadata": {"a/../b": {"zarr_format": 3, "node_type": "array"}}}"#, ".."),
+        ] {
+            let error = found(&format!("\"consolidated_metadata\": {bad}")).unwrap().unwrap_err();
+            assert!(error.to_string().contains(word), "{bad}: {error}");
+        }
+    }
+}

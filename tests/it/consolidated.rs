@@ -1,0 +1,148 @@
+//! Consolidated metadata of Zarr V3, through the facade.
+
+use std::sync::Arc;
+
+use nczarr::wrap::Counting;
+use nczarr::{File, OpenOptions};
+use nczarr_tests::plan::Plan;
+use nczarr_tests::samples;
+use serde_json::{Value, json};
+
+struct Store(tempfile::TempDir);
+
+impl Store {
+    /// A dataset of some groups, made with these modes.
+    fn new(modes: &str) -> Self {
+        let store = Self(tempfile::tempdir().unwrap());
+        let (_, plan) = samples::all().into_iter().find(|(name, _)| *name == "groups").unwrap();
+        plan.create(&store.url(modes)).unwrap();
+        store
+    }
+
+    fn url(&self, modes: &str) -> String {
+        format!("file://{}/a#mode={modes}", self.0.path().display())
+    }
+
+    fn document(&self, key: &str) -> Value {
+        serde_json::from_str(&std::fs::read_to_string(self.0.path().join("a").join(key)).unwrap()).unwrap()
+    }
+
+    fn replace(&self, key: &str, document: &Value) {
+        std::fs::write(self.0.path().join("a").join(key), document.to_string()).unwrap();
+    }
+
+    /// Opens it; answers also how many objects were asked for.
+    fn open(&self, modes: &str) -> (File, u64) {
+        let counting = Arc::new(Counting::new(OpenOptions::new().open_map(&self.url(modes)).unwrap()));
+        let file = OpenOptions::new().map(counting.clone()).open(&self.url(modes)).unwrap();
+        (file, counting.take().read().requests)
+    }
+}
+
+fn content(file: &File) -> String {
+    format!("{:?}", Plan::of(file).unwrap())
+}
+
+#[test]
+fn the_document_of_the_root_repeats_all_others() {
+    for flavour in ["nczarr", "zarr"] {
+        let store = Store::new(&format!("{flavour},v3,consolidated"));
+        let mut root = store.document("zarr.json");
+        let found = root.as_object_mut().unwrap().remove("consolidated_metadata").unwrap();
+        assert_eq!((&found["kind"], &found["must_understand"]), (&json!("inline"), &json!(false)));
+        let nodes = found["metadata"].as_object().unwrap();
+        let names: Vec<&str> = nodes.keys().map(String::as_str).collect();
+        assert_eq!(names.len(), 9, "{names:?}");
+        for (name, document) in nodes {
+            let mut document = document.clone();
+            if document["node_type"] == "group" {
+                let empty = document.as_object_mut().unwrap().remove("consolidated_metadata").unwrap();
+                assert_eq!(empty, json!({"kind": "inline", "must_understand": false, "metadata": {}}));
+            }
+            assert_eq!(document, store.document(&format!("{name}/zarr.json")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn opening_asks_for_one_document() {
+    for flavour in ["nczarr", "zarr"] {
+        let store = Store::new(&format!("{flavour},v3,consolidated"));
+        let (apart, many) = store.open(&format!("{flavour},v3,noconsolidated"));
+        let (together, one) = store.open(&format!("{flavour},v3,consolidated"));
+        assert_eq!(one, 1);
+        assert!(many > 9, "{many}");
+        let (untold, _) = store.open(flavour);
+        assert_eq!(content(&together), content(&apart));
+        assert_eq!(content(&untold), content(&apart));
+        assert!(untold.info().notes.iter().any(|note| note == "metadata from zarr.json"), "{:?}", untold.info().notes);
+    }
+}
+
+#[test]
+fn what_it_omits_is_found_where_looking_is_cheap() {
+    let store = Store::new("zarr,v3,consolidated");
+    let (whole, _) = store.open("zarr,noconsolidated");
+    let mut root = store.document("zarr.json");
+    let nodes = root["consolidated_metadata"]["metadata"].as_object_mut().unwrap();
+    assert!(nodes.remove("g1/inner/own").is_some() && nodes.remove("g2").is_some() && nodes.remove("g2/own").is_some());
+    store.replace("zarr.json", &root);
+    assert_eq!(content(&store.open("zarr").0), content(&whole));
+    // Who asks for it believes it.
+    assert!(store.open("zarr,consolidated").0.group("g1/inner").unwrap().variable("own").is_err());
+}
+
+#[test]
+fn what_cannot_be_used_is_told_and_not_used() {
+    let store = Store::new("nczarr,v3");
+    let (whole, _) = store.open("nczarr");
+    let plain = store.document("zarr.json");
+    for (bad, word) in [
+        (json!({"kind": "file", "must_understand": false}), "inline"),
+        (json!({"kind": "inline", "metadata": {"own": {"zarr_format": 2}}}), "zarr_format"),
+        (json!({"kind": "inline", "metadata": {"../own": {"zarr_format": 3, "node_type": "array"}}}), ".."),
+        (json!([1]), "an object"),
+    ] {
+        let mut root = plain.clone();
+        root["consolidated_metadata"] = bad;
+        store.replace("zarr.json", &root);
+        let (file, _) = store.open("nczarr");
+        assert_eq!(content(&file), content(&whole));
+        let notes = file.info().notes;
+        assert!(notes.iter().any(|note| note.contains("zarr.json") && note.contains(word)), "{notes:?}");
+    }
+    let mut root = plain;
+    root["consolidated_metadata"] = Value::Null;
+    store.replace("zarr.json", &root);
+    assert_eq!(content(&store.open("nczarr").0), content(&whole));
+}
+
+#[test]
+fn a_damaged_node_is_its_own_problem_there_too() {
+    let store = Store::new("zarr,v3,consolidated");
+    let mut root = store.document("zarr.json");
+    root["consolidated_metadata"]["metadata"]["g2/own"]["codecs"] = json!([{"name": "no such codec"}]);
+    store.replace("zarr.json", &root);
+    let (file, _) = store.open("zarr,consolidated");
+    assert!(file.variable("g2/own").unwrap().get::<i32, _>(..).is_err());
+    assert_eq!(file.variable("own").unwrap().get::<i32, _>(..).unwrap().as_slice(), [0, 1, 2]);
+}
+
+#[test]
+fn what_is_written_later_is_in_it() {
+    let store = Store::new("nczarr,v3,consolidated");
+    let path = store.url("nczarr,v3,consolidated").replace("/a#", "/b#");
+    let file = nczarr::create(&path).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    file.add_variable::<i32>("v", &["t"]).unwrap();
+    file.sync().unwrap();
+    file.variable("v").unwrap().put(&[1, 2, 3], 0..3).unwrap();
+    file.add_variable::<i32>("w", &["t"]).unwrap();
+    file.put_attribute("late", 7).unwrap();
+    file.close().unwrap();
+    let text = std::fs::read_to_string(store.0.path().join("b/zarr.json")).unwrap();
+    let root: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(root["attributes"]["late"], 7);
+    let nodes = &root["consolidated_metadata"]["metadata"];
+    assert_eq!((&nodes["v"]["shape"], nodes.as_object().unwrap().len()), (&json!([3]), 2));
+}
