@@ -52,7 +52,7 @@ fn the_document_of_the_root_repeats_all_others() {
         assert_eq!((&found["kind"], &found["must_understand"]), (&json!("inline"), &json!(false)));
         let nodes = found["metadata"].as_object().unwrap();
         let names: Vec<&str> = nodes.keys().map(String::as_str).collect();
-        assert_eq!(names.len(), 9, "{names:?}");
+        assert_eq!(names.len(), 10, "{names:?}");
         for (name, document) in nodes {
             let mut document = document.clone();
             if document["node_type"] == "group" {

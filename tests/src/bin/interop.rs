@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 9] = [
+const FLAVOURS: [(&str, &str); 10] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
@@ -37,6 +37,7 @@ const FLAVOURS: [(&str, &str); 9] = [
     ("zip", "mode=zarr,zip"),
     ("nczarr3", "mode=nczarr,v3,file"),
     ("zarr3", "mode=zarr,v3,file"),
+    ("consolidated_nczarr3", "mode=nczarr,v3,file,consolidated"),
     ("sharded_nczarr3", "mode=nczarr,v3,file"),
     ("sharded_zarr3", "mode=zarr,v3,file"),
 ];
