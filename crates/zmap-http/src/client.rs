@@ -24,6 +24,7 @@ use tokio::runtime::Runtime;
 use tower_service::Service;
 
 use crate::Config;
+use crate::settings::Trust;
 
 type Connector = HttpsConnector<HttpConnector<Resolver>>;
 
@@ -35,17 +36,17 @@ pub(crate) struct Client {
 }
 
 /// What makes connections different.
-type Kind = (Duration, bool, bool);
+type Kind = (Duration, bool, Option<Trust>);
 
 impl Client {
-    /// The process's client for a configuration, with the system's certificates if anything is to be `encrypted`.
+    /// The process's client for a configuration, with certificates if anything is to be encrypted.
     ///
     /// # Errors
-    /// What the system says if no threads can be made.
-    pub(crate) fn shared(config: &Config, encrypted: bool) -> Result<Self> {
+    /// What the system says if no threads can be made; `NC_ERCFILE` if none of the certificates named can be read.
+    pub(crate) fn shared(config: &Config, trust: Option<&Trust>) -> Result<Self> {
         static CLIENTS: Mutex<Vec<(Kind, Client)>> = Mutex::new(Vec::new());
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let kind = (config.connect, config.link_local, encrypted);
+        let kind = (config.connect, config.link_local, trust.cloned());
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
             return Ok(client.clone());
         }
@@ -57,7 +58,7 @@ impl Client {
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.connect));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(encrypted)?).https_or_http().enable_http1();
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(trust)?).https_or_http().enable_http1();
         let https = https.wrap_connector(http);
         let _inside = runtime.enter();
         let inner = legacy::Client::builder(TokioExecutor::new())
@@ -102,12 +103,21 @@ fn runtime() -> Result<Runtime> {
     built.map_err(|error| Error::io("threads for requests", error))
 }
 
-/// Whom to trust: those whom the system trusts. Where there is nobody, only what is encrypted cannot be read.
-fn tls(encrypted: bool) -> Result<ClientConfig> {
+/// Whom to trust: those who are named, else those whom the system trusts. Where there is nobody, only what is encrypted
+/// cannot be read.
+fn tls(trust: Option<&Trust>) -> Result<ClientConfig> {
     let mut trusted = RootCertStore::empty();
-    if encrypted {
-        let found = rustls_native_certs::load_native_certs();
+    if let Some(trust) = trust {
+        let named = *trust != Trust::default();
+        let found = match named {
+            true => rustls_native_certs::load_certs_from_paths(trust.file.as_deref(), trust.folder.as_deref()),
+            false => rustls_native_certs::load_native_certs(),
+        };
         let (added, _) = trusted.add_parsable_certificates(found.certs);
+        if added == 0 && named {
+            let what = "HTTP.SSL.CAINFO and HTTP.SSL.CAPATH: there is no certificate in what they name";
+            return Err(ErrorKind::RcFile.context(what));
+        }
         if added == 0 {
             tracing::warn!(errors = found.errors.len(), "the system names nobody who vouches for servers");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dispatch::{ByteSource, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
 use model::{ErrorKind, Result};
 
-use crate::{Config, HttpMap, HttpSource};
+use crate::{Config, HttpMap, HttpSource, Settings};
 
 /// What the factory is called, and the URLs that it serves.
 pub static INFO: MapInfo = MapInfo {
@@ -26,12 +26,14 @@ impl MapFactory for HttpMaps {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
         check(request)?;
-        Ok(Arc::new(HttpMap::new(request.target, &self.0)?))
+        let settings = Settings::of(request.target)?;
+        Ok(Arc::new(HttpMap::with_settings(request.target, &self.0, &settings)?))
     }
 
     fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
         check(request)?;
-        Ok(Arc::new(HttpSource::open(request.target, part, &self.0)?))
+        let settings = Settings::of(request.target)?;
+        Ok(Arc::new(HttpSource::with_settings(request.target, part, &self.0, &settings)?))
     }
 }
 

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_RANGE, RANGE, USER_AGENT};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, IF_RANGE, RANGE, USER_AGENT};
 use hyper::{Method, Request, Response};
 use model::{Error, ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::Config;
 use crate::client::{Client, is_link_local};
 use crate::judge::{State, Verdict, Want, changed, check, judge};
 use crate::place::Place;
+use crate::{Config, Settings};
 
 /// Memory that is taken for a body before any of it has come.
 const LIKELY: u64 = 64 << 20;
@@ -28,13 +28,18 @@ pub(crate) struct Asker {
     pub(crate) config: Arc<Config>,
     /// One for each request that may be under way.
     pub(crate) turns: Arc<Semaphore>,
+    /// What this says it is.
+    agent: HeaderValue,
 }
 
 impl Asker {
-    pub(crate) fn new(place: &Place, config: &Config) -> Result<Self> {
-        let client = Client::shared(config, place.scheme == "https")?;
+    pub(crate) fn new(place: &Place, config: &Config, settings: &Settings) -> Result<Self> {
+        let config = &settings.over(config);
+        let client = Client::shared(config, (place.scheme == "https").then_some(&settings.trust))?;
+        let own = HeaderValue::from_static(concat!("nczarr/", env!("CARGO_PKG_VERSION")));
+        let agent = settings.agent.clone().unwrap_or(own);
         let turns = Arc::new(Semaphore::new(config.requests.max(1)));
-        Ok(Self { client, config: Arc::new(*config), turns })
+        Ok(Self { client, config: Arc::new(*config), turns, agent })
     }
 }
 
@@ -168,7 +173,7 @@ async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<Respo
     }
     let mut request = Request::builder().method(Method::GET).uri(uri);
     request = request.header(ACCEPT_ENCODING, "identity");
-    request = request.header(USER_AGENT, concat!("nczarr/", env!("CARGO_PKG_VERSION")));
+    request = request.header(USER_AGENT, &asker.agent);
     if let Some(credentials) = &place.credentials {
         request = request.header(AUTHORIZATION, credentials);
     }

@@ -18,9 +18,11 @@ mod fetch;
 mod judge;
 mod map;
 mod place;
+mod settings;
 mod source;
 
 pub use config::Config;
 pub use factory::{HttpMaps, INFO, MAPS};
 pub use map::HttpMap;
+pub use settings::Settings;
 pub use source::HttpSource;

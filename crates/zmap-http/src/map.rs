@@ -7,10 +7,10 @@ use model::{ErrorKind, Result};
 use tokio::task::JoinSet;
 use url_infer::Target;
 
-use crate::Config;
 use crate::fetch::{Asker, Got, Question, fetch};
 use crate::judge::{Want, changed};
 use crate::place::Place;
+use crate::{Config, Settings};
 
 /// How often several parts of a file are read again when it was changed between them.
 const TRIES: usize = 4;
@@ -34,8 +34,16 @@ impl HttpMap {
     /// # Errors
     /// `NC_EURL` for what is no URL of a web server.
     pub fn new(target: &Target, config: &Config) -> Result<Self> {
-        let root = Place::of(target)?;
-        let asker = Asker::new(&root, config)?;
+        Self::with_settings(target, config, &Settings::default())
+    }
+
+    /// As [`HttpMap::new`], with what rc files say.
+    ///
+    /// # Errors
+    /// As [`HttpMap::new`]; `NC_ERCFILE` for certificates that cannot be read.
+    pub fn with_settings(target: &Target, config: &Config, settings: &Settings) -> Result<Self> {
+        let root = Place::of(target)?.or_credentials(settings);
+        let asker = Asker::new(&root, config, settings)?;
         Ok(Self { root, asker })
     }
 

@@ -7,6 +7,8 @@ use hyper::header::HeaderValue;
 use model::{ErrorKind, Result};
 use url_infer::{Scheme, Target};
 
+use crate::Settings;
+
 /// A URL, with the credentials that are sent there. What it prints has neither query nor credentials.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -35,6 +37,15 @@ impl Place {
         };
         let query = target.query.as_deref().map(|query| escape(query, true));
         Ok(Self { scheme, host, path, query, credentials })
+    }
+
+    /// With the credentials of the rc files, where the URL has none.
+    pub(crate) fn or_credentials(mut self, settings: &Settings) -> Self {
+        self.credentials = self.credentials.or_else(|| settings.credentials.clone());
+        if let Some(value) = &mut self.credentials {
+            value.set_sensitive(true);
+        }
+        self
     }
 
     /// The place of a key below this one. The query, which may be what lets one in, stays.
@@ -116,7 +127,7 @@ impl fmt::Debug for Place {
 }
 
 /// The header that user and password make.
-fn basic(user_info: &str) -> Result<HeaderValue> {
+pub(crate) fn basic(user_info: &str) -> Result<HeaderValue> {
     let text =
         unescape(if user_info.contains(':') { user_info.to_owned() } else { format!("{user_info}:") }.as_bytes());
     let mut value = HeaderValue::from_str(&format!("Basic {}", base64(&text)))

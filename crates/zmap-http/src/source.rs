@@ -8,10 +8,10 @@ use model::{ErrorKind, Result};
 use tokio::task::JoinSet;
 use url_infer::Target;
 
-use crate::Config;
 use crate::fetch::{Asker, Question, fetch};
 use crate::judge::{State, Want};
 use crate::place::Place;
+use crate::{Config, Settings};
 
 /// Bytes of a file that is kept whole where no parts of it can be had.
 const WHOLE: u64 = 64 << 20;
@@ -43,8 +43,16 @@ impl HttpSource {
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; what the server says.
     pub fn open(target: &Target, part: Part, config: &Config) -> Result<Self> {
-        let place = Place::of(target)?;
-        let asker = Asker::new(&place, config)?;
+        Self::with_settings(target, part, config, &Settings::default())
+    }
+
+    /// As [`HttpSource::open`], with what rc files say.
+    ///
+    /// # Errors
+    /// As [`HttpSource::open`]; `NC_ERCFILE` for certificates that cannot be read.
+    pub fn with_settings(target: &Target, part: Part, config: &Config, settings: &Settings) -> Result<Self> {
+        let place = Place::of(target)?.or_credentials(settings);
+        let asker = Asker::new(&place, config, settings)?;
         let ask = |want, limit| {
             let question = Question { place: place.clone(), want, limit, state: None };
             let got = asker.client.wait(fetch(asker.clone(), question))?;

@@ -4,5 +4,6 @@ mod campaign;
 mod datasets;
 mod map;
 mod secrets;
+mod settings;
 mod source;
 mod support;

@@ -9,6 +9,8 @@ use model::Result;
 use nczarr_s3_server::Server;
 use zmap_http::{Config, HttpMap};
 
+pub use nczarr_s3_server::content;
+
 /// A configuration whose patience is short enough for tests, and long enough for slow machines.
 pub fn patience() -> Config {
     let mut config = Config::DEFAULT;
@@ -25,16 +27,6 @@ pub fn target(server: &Server, path: &str) -> url_infer::Target {
 
 pub fn map(server: &Server, config: &Config) -> HttpMap {
     HttpMap::new(&target(server, "web/x"), config).unwrap()
-}
-
-/// The bytes of object `number`: no two have the same, and none repeats itself.
-pub fn content(number: usize, len: usize) -> Vec<u8> {
-    let mut state = number as u64 + 1;
-    let next = |state: &mut u64| {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 56) as u8
-    };
-    (0..len).map(|_| next(&mut state)).collect()
 }
 
 pub type Answer = Result<Option<Vec<u8>>>;

@@ -1,0 +1,98 @@
+//! What rc files say of web servers is done, or refused.
+
+use std::time::Duration;
+
+use dispatch::{ByteRange, Key, ZMap as _};
+use model::{ErrorKind, Result};
+use nczarr_s3_server::{Config as Kind, Server};
+use zmap_http::{Config, HttpMap, Settings};
+
+use crate::support::{patience, target};
+
+/// The settings that an rc file with these lines makes, for a URL.
+fn settings(target: &url_infer::Target, lines: &str) -> Result<Settings> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rc");
+    std::fs::write(&path, lines).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    Settings::with_variables(target, &|name| (name == "NCRCENV_RC").then(|| path.clone()))
+}
+
+#[test]
+fn credentials_and_the_name_of_the_program_are_sent() {
+    let server = Server::start(Kind::default().web("web"));
+    server.put("web", "x/a", "0123456789");
+    let here = server.url();
+    for (url, lines, credentials, agent) in [
+        ("web/x", "HTTP.CREDENTIALS.USERPASSWORD=me:pass\nHTTP.USERAGENT=mine/1", Some("Basic bWU6cGFzcw=="), "mine/1"),
+        ("web/x", "HTTP.CREDENTIALS.USER=me\nHTTP.CREDENTIALS.PASSWORD=pass", Some("Basic bWU6cGFzcw=="), "nczarr/"),
+        ("web/x", "[HERE/web]HTTP.CREDENTIALS.USERPASSWORD=me:pass", Some("Basic bWU6cGFzcw=="), "nczarr/"),
+        ("web/x", "[HERE/other]HTTP.CREDENTIALS.USERPASSWORD=me:pass", None, "nczarr/"),
+        ("web/x", "HTTP.VERBOSE=1\nHTTP.SSL.VALIDATE=1", None, "nczarr/"),
+    ] {
+        let target = target(&server, url);
+        let settings = settings(&target, &lines.replace("HERE", &here)).unwrap();
+        assert!(!format!("{settings:?}").contains("bWU6"));
+        let map = HttpMap::with_settings(&target, &patience(), &settings).unwrap();
+        server.clear_log();
+        let mut bytes = Vec::new();
+        assert!(map.read(&Key::new("a").unwrap(), ByteRange::ALL, &mut bytes).unwrap());
+        let log = server.log();
+        assert_eq!(log[0].header("authorization"), credentials, "{lines}");
+        assert!(log[0].header("user-agent").unwrap().starts_with(agent), "{lines}");
+    }
+    // What the URL says comes before.
+    let url = format!("http://you:word@{}/web/x", server.host());
+    let target = url_infer::parse(&url).unwrap();
+    let settings = settings(&target, "HTTP.CREDENTIALS.USERPASSWORD=me:pass").unwrap();
+    let map = HttpMap::with_settings(&target, &patience(), &settings).unwrap();
+    server.clear_log();
+    assert!(map.exists(&Key::new("a").unwrap()).unwrap());
+    assert_eq!(server.log()[0].header("authorization"), Some("Basic eW91OndvcmQ="));
+}
+
+#[test]
+fn times_are_those_of_the_file() {
+    let target = url_infer::parse("http://h.example/x").unwrap();
+    let of = |lines: &str| {
+        let config = settings(&target, lines).unwrap().over(&Config::DEFAULT);
+        (config.deadline.as_secs(), config.connect.as_secs(), config.idle.as_secs())
+    };
+    let Config { deadline, connect, idle, .. } = Config::DEFAULT;
+    let [deadline, connect, idle] = [deadline, connect, idle].map(|time: Duration| time.as_secs());
+    for (lines, expected) in [
+        ("", (deadline, connect, idle)),
+        ("HTTP.TIMEOUT=0", (deadline, connect, idle)),
+        ("HTTP.TIMEOUT=3", (3, 3, 3)),
+        ("HTTP.CONNECTTIMEOUT=2", (deadline, 2, idle)),
+        ("HTTP.TIMEOUT=500\nHTTP.CONNECTTIMEOUT=1", (500, 1, idle)),
+    ] {
+        assert_eq!(of(lines), expected, "{lines}");
+    }
+}
+
+#[test]
+fn what_would_be_left_aside_is_refused() {
+    let target = url_infer::parse("https://h.example/x").unwrap();
+    for (lines, key) in [
+        ("HTTP.PROXY.SERVER=http://hush:hush@proxy:8080", "HTTP.PROXY.SERVER"),
+        ("HTTP.SSL.CERTIFICATE=hush", "HTTP.SSL.CERTIFICATE"),
+        ("HTTP.SSL.VERIFYPEER=0", "HTTP.SSL.VERIFYPEER"),
+        ("HTTP.SSL.CAINFO=/nowhere/at/all", "HTTP.SSL.CAINFO"),
+        ("HTTP.TIMEOUT=hush", "HTTP.TIMEOUT"),
+        ("HTTP.CREDENTIALS.PASSWORD=hush", "HTTP.CREDENTIALS.USER"),
+        ("HTTP.USERAGENT=a\u{7f}hush", "HTTP.USERAGENT"),
+    ] {
+        let error = settings(&target, lines).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RcFile, "{lines}: {error}");
+        let text = format!("{error} {error:?}");
+        assert!(text.contains(key) && !text.contains("hush"), "{lines}: {text}");
+    }
+    // A file without any certificate trusts nobody, and is not taken for nothing said.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.pem");
+    std::fs::write(&path, "nothing").unwrap();
+    let settings = settings(&target, &format!("HTTP.SSL.CAINFO={}", path.display())).unwrap();
+    let error = HttpMap::with_settings(&target, &patience(), &settings).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RcFile, "{error}");
+}
