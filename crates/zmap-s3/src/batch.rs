@@ -208,7 +208,7 @@ async fn fetch(remote: &Remote, object: &str, plan: &Plan) -> Came {
             match remote.get(object, *want, limit).await.map_err(failed)? {
                 Ok(piece) => found.push(piece),
                 Err(Missed::Absent) if found.is_empty() => return Ok(None),
-                Err(Missed::Absent) => {
+                Err(Missed::Absent | Missed::Changed) => {
                     return Err(ErrorKind::Io.context(format!("{}: vanished while it was read", what())));
                 }
                 Err(Missed::TooLong(len)) => return Err(too_long(&what(), len, limit)),

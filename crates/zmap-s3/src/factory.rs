@@ -1,18 +1,18 @@
-//! [`S3Maps`]: opens, creates and deletes datasets in S3.
+//! [`S3Maps`]: opens, creates and deletes datasets in S3, and opens single objects.
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use dispatch::{ByteSource, Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{Access, S3Map};
+use crate::{Access, S3Map, S3Source};
 
 /// What the factory is called.
 pub static INFO: MapInfo =
     MapInfo { name: "s3", schemes: &["s3", "gs3"], magic: &[], about: "objects in S3, or what speaks its protocol" };
 
-/// The factory of [`S3Map`]s: `s3:` and `gs3:`, Amazon's and Google's hosts, and any other with `mode=s3`.
+/// The factory of [`S3Map`]s and [`S3Source`]s: `s3:` and `gs3:`, Amazon's and Google's hosts, and any other with `mode=s3`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct S3Maps;
 
@@ -28,6 +28,14 @@ impl MapFactory for S3Maps {
     /// Nothing is asked: whether something is there its driver finds out by the first thing it reads.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
         Ok(Arc::new(open(request.target, request.writable)?))
+    }
+
+    fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
+        if request.writable {
+            let what = format!("{}: one object in S3 that is a whole dataset is only read", request.target);
+            return Err(ErrorKind::Perm.context(what));
+        }
+        Ok(Arc::new(S3Source::open(Access::of(request.target)?, part)?))
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {

@@ -54,7 +54,13 @@ impl Failure {
             SdkError::ServiceError(service) => {
                 let status = service.raw().status().as_u16();
                 let code = service.err().code().unwrap_or_default().to_owned();
-                let text = service.err().message().unwrap_or_default().to_owned();
+                let mut text = service.err().message().unwrap_or_default().to_owned();
+                // Whoever asked in another region is told, and not sent there: the signature is for this one.
+                let region = service.raw().headers().get("x-amz-bucket-region").filter(|_| matches!(status, 300..=400));
+                if let Some(region) = region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-'))
+                {
+                    text.push_str(&format!(" (the bucket is in region {region}: #aws.region={region})"));
+                }
                 let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
                 // Success with an error inside is no success, and whether it will be is open.
                 let transient =

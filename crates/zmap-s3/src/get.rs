@@ -45,6 +45,8 @@ pub(crate) enum Missed {
     Absent,
     /// There is more of it than the limit: so many bytes.
     TooLong(u64),
+    /// It is another one than it was.
+    Changed,
     Failed(Failure),
 }
 
@@ -62,18 +64,29 @@ impl Remote {
         want: Want,
         limit: Limit,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
+        self.get_of(object, want, limit, None).await
+    }
+
+    /// As [`Remote::get`], of the state of the object that has this ETag.
+    pub(crate) async fn get_of(
+        &self,
+        object: &str,
+        want: Want,
+        limit: Limit,
+        state: Option<&str>,
+    ) -> Result<Result<Found, Missed>, (Failure, u32)> {
         let size = match want {
             Want::Span(_, len) | Want::Last(len) => len.min(limit),
             Want::All | Want::From(_) => limit.min(4 << 30),
         };
-        patiently!(self, size, |_| match self.get_once(object, want, limit).await {
+        patiently!(self, size, |_| match self.get_once(object, want, limit, state).await {
             Ok(found) => Ok(Ok(found)),
             Err(Missed::Failed(failure)) => Err(failure),
             Err(missed) => Ok(Err(missed)),
         })
     }
 
-    async fn get_once(&self, object: &str, want: Want, limit: Limit) -> Result<Found, Missed> {
+    async fn get_once(&self, object: &str, want: Want, limit: Limit, state: Option<&str>) -> Result<Found, Missed> {
         let range = match want {
             Want::All => None,
             Want::From(from) => Some(format!("bytes={from}-")),
@@ -81,9 +94,13 @@ impl Remote {
             Want::Last(len) => Some(format!("bytes=-{len}")),
         };
         let request = self.client.get_object().bucket(&self.access.bucket).key(object).set_range(range);
+        let request = request.set_if_match(state.map(str::to_owned));
         let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await;
         let answer = match answer {
             Ok(answer) => answer,
+            Err(failure) if state.is_some() && (failure.status == 412 || failure.is_absence()) => {
+                return Err(Missed::Changed);
+            }
             // The object is there, and ends before.
             Err(failure) if failure.status == 416 && want != Want::All => {
                 let beyond = |total| match want {
@@ -98,6 +115,10 @@ impl Remote {
                 if !beyond(total) {
                     return Err(Failure { transient: true, ..failure }.into());
                 }
+                // Who knows a state knows its length too, and asks for nothing behind it.
+                if state.is_some() {
+                    return Err(Missed::Changed);
+                }
                 return Ok(Found { pieces: Vec::new(), len: 0, etag: "".into(), total });
             }
             Err(failure) => return Err(failure.into()),
@@ -106,6 +127,10 @@ impl Remote {
             Some(etag) if !etag.is_empty() => etag.into(),
             _ => return Err(Failure::damaged("the answer has no ETag, so it is not the object").into()),
         };
+        // Not every server heeds the condition.
+        if state.is_some_and(|state| *state != *etag) {
+            return Err(Missed::Changed);
+        }
         if let Some(encoding) = answer.content_encoding().filter(|encoding| !encoding.is_empty())
             && !encoding.eq_ignore_ascii_case("identity")
             && !encoding.eq_ignore_ascii_case("aws-chunked")

@@ -1,7 +1,7 @@
 //! Objects in S3, and in what speaks its protocol, as a key → bytes map.
 //!
-//! [`S3Maps`] is its factory; [`S3Map`] one dataset's objects below a prefix of a bucket; [`Access`] what URL, rc files,
-//! profiles and environment say of place and credentials. Everything is synchronous outside: requests run on a small
+//! [`S3Maps`] is its factory; [`S3Map`] one dataset's objects below a prefix of a bucket; [`S3Source`] one object that is a
+//! whole dataset (an archive, a classic file); [`Access`] what URL, rc files, profiles and environment say of place and credentials. Everything is synchronous outside: requests run on a small
 //! runtime of the process's own, whose threads move bytes and never decode. Credentials never print.
 //!
 //! It knows no Zarr, chunks or JSON. Source of its rules: Amazon S3's REST reference, netCDF-C for URLs and rc files.
@@ -14,13 +14,16 @@ mod failure;
 mod get;
 mod list;
 mod map;
+mod parts;
 mod place;
 mod profiles;
 mod put;
 mod remote;
 mod runtime;
 mod secret;
+mod source;
 
 pub use access::{Access, Patience};
 pub use factory::{INFO, S3Maps};
 pub use map::S3Map;
+pub use source::S3Source;

@@ -20,8 +20,9 @@ use crate::batch;
 use crate::failure::Failure;
 use crate::get::{Found, Missed, Want};
 use crate::list::{How, OWN};
-use crate::put::{MOST, Only, Put, is_part};
-use crate::remote::{Remote, pause};
+use crate::parts::is_part;
+use crate::put::{MOST, Only, Put};
+use crate::remote::{Remote, pause, random};
 use crate::runtime;
 
 /// The longest key an object may have, in bytes.
@@ -102,6 +103,7 @@ impl S3Map {
             Ok(found) => Ok(Some(found)),
             Err(Missed::Absent) => Ok(None),
             Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
+            Err(Missed::Changed) => Err(changed(&self.remote.what("read", &object))),
             Err(Missed::Failed(failure)) => Err(failure.into_error(&self.remote.what("read", &object), 1)),
         }
     }
@@ -193,9 +195,7 @@ impl S3Map {
     }
 
     fn probe(&self) -> Result<bool> {
-        use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-        let number = RandomState::new().build_hasher().finish();
-        let key = Key::new(&format!("{OWN}{number:016x}"))?;
+        let key = Key::new(&format!("{OWN}{:016x}", random()))?;
         let first = self.put(&key, Bytes::from_static(b"1"), Only::Absent)?;
         let second = self.put(&key, Bytes::from_static(b"2"), Only::Absent)?;
         self.remove(&key)?;
@@ -227,6 +227,11 @@ fn below(prefix: &Key, name: &str) -> Result<Key> {
 /// An object is longer than may be read of it.
 pub(crate) fn too_long(what: &str, len: u64, limit: u64) -> Error {
     ErrorKind::Io.context(format!("{what}: {len} bytes, longer than the {limit} it may have"))
+}
+
+/// An object is another one than it was.
+pub(crate) fn changed(what: &str) -> Error {
+    ErrorKind::Io.context(format!("{what}: it was changed since it was opened"))
 }
 
 /// The place, and nothing of who asks.
@@ -378,4 +383,23 @@ impl ZMap for S3Map {
 /// What a ticket expects, as this map means it.
 pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&ExpectOwned>) -> Result<Only> {
     expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_expect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_object_may_be_is_refused_before_it_is_sent() {
+        let target = url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
+        let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
+        let map = S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap();
+        let key = Key::new("a").unwrap();
+        map.check_put(&key, MOST).unwrap();
+        let error = map.check_put(&key, MOST + 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::VarSize, "{error}");
+        assert!(error.to_string().contains("bucket/set/a"), "{error}");
+        let long = Key::new(&"k".repeat(LONGEST)).unwrap();
+        assert_eq!(map.check_put(&long, 1).unwrap_err().kind(), ErrorKind::MaxName);
+    }
 }

@@ -1,4 +1,5 @@
-//! Writing one object: one PUT, in parts above what one may hold; conditionally by `If-Match` and `If-None-Match`.
+//! Writing one object: one PUT (above what one may hold in parts: `parts`); conditionally by `If-Match` and
+//! `If-None-Match`.
 //!
 //! After an answer that was lost, the next try may meet what the first one stored: then the object is read once, and bytes
 //! that are equal are ours. A 409 is a race that is not over: the same is sent again.
@@ -6,17 +7,12 @@
 use std::sync::Arc;
 
 use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use bytes::Bytes;
 
 use crate::failure::Failure;
 use crate::get::Want;
 use crate::remote::{Remote, patiently};
 
-/// Parts of one upload, at most.
-const PARTS: u64 = 10_000;
-/// The least that a part but the last may hold, by Amazon's rules.
-const LEAST_PART: u64 = 5 << 20;
 /// The most that an object may hold.
 pub(crate) const MOST: u64 = 5 << 40;
 
@@ -41,11 +37,11 @@ pub(crate) enum Put {
 }
 
 impl Only {
-    fn none_match(&self) -> Option<String> {
+    pub(crate) fn none_match(&self) -> Option<String> {
         matches!(self, Self::Absent).then(|| "*".to_owned())
     }
 
-    fn is_match(&self) -> Option<String> {
+    pub(crate) fn is_match(&self) -> Option<String> {
         match self {
             Self::Is(etag) => Some(etag.to_string()),
             _ => None,
@@ -64,7 +60,7 @@ impl Only {
 
 impl Remote {
     /// Stores an object, patiently. The caller has seen that it is no longer than [`MOST`].
-    pub(crate) async fn put(&self, object: &str, value: Bytes, only: &Only) -> Result<Put, (Failure, u32)> {
+    pub(crate) async fn put(self: &Arc<Self>, object: &str, value: Bytes, only: &Only) -> Result<Put, (Failure, u32)> {
         let size = value.len() as u64;
         if size > self.access.multipart_above {
             return self.put_parts(object, value, only).await;
@@ -87,7 +83,7 @@ impl Remote {
     }
 
     /// What a failed write comes to: done after all, lost, or the failure.
-    async fn settle(
+    pub(crate) async fn settle(
         &self,
         object: &str,
         value: &Bytes,
@@ -103,7 +99,8 @@ impl Remote {
         Err(Failure { transient: failure.transient || racing, ..failure })
     }
 
-    async fn is_ours(&self, object: &str, value: &Bytes) -> Result<Put, Failure> {
+    /// Whether the object holds these bytes: what became of a write whose answer was lost.
+    pub(crate) async fn is_ours(&self, object: &str, value: &Bytes) -> Result<Put, Failure> {
         match self.get(object, Want::All, value.len() as u64).await.map_err(|(failure, _)| failure)? {
             Ok(found) => {
                 let mut rest = &value[..];
@@ -118,79 +115,6 @@ impl Remote {
             Err(crate::get::Missed::Failed(failure)) => Err(failure),
             Err(_) => Ok(Put::Lost),
         }
-    }
-
-    async fn put_parts(&self, object: &str, value: Bytes, only: &Only) -> Result<Put, (Failure, u32)> {
-        let size = value.len() as u64;
-        let part = self.access.part.max(1).max(size.div_ceil(PARTS));
-        let begun = patiently!(self, 0, |_| {
-            let request = self.client.create_multipart_upload().bucket(&self.access.bucket).key(object);
-            let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
-            let id = answer.upload_id().filter(|id| !id.is_empty()).map(str::to_owned);
-            id.ok_or_else(|| Failure::damaged("the answer names no upload"))
-        })?;
-        let done = self.send_parts(object, &begun, &value, part, only).await;
-        if !matches!(done, Ok(Put::Done(_))) {
-            // What is left of it costs money; that it could not be taken back hides no failure.
-            let request =
-                self.client.abort_multipart_upload().bucket(&self.access.bucket).key(object).upload_id(&begun);
-            drop(self.answer(0, async { request.send().await.map_err(Failure::of) }).await);
-        }
-        done
-    }
-
-    async fn send_parts(
-        &self,
-        object: &str,
-        upload: &str,
-        value: &Bytes,
-        part: u64,
-        only: &Only,
-    ) -> Result<Put, (Failure, u32)> {
-        let step = usize::try_from(part.max(1)).unwrap_or(usize::MAX);
-        let mut parts = Vec::new();
-        let mut start = 0;
-        while start < value.len() {
-            let bytes = value.slice(start..value.len().min(start.saturating_add(step)));
-            start += bytes.len();
-            let number = parts.len() as i32 + 1;
-            let size = bytes.len() as u64;
-            let etag = patiently!(self, size, |_| {
-                let request = self
-                    .client
-                    .upload_part()
-                    .bucket(&self.access.bucket)
-                    .key(object)
-                    .upload_id(upload)
-                    .part_number(number)
-                    .body(ByteStream::from(bytes.clone()));
-                let answer = self.answer(size, async { request.send().await.map_err(Failure::of) }).await?;
-                stored(answer.e_tag())
-            })?;
-            parts.push(CompletedPart::builder().part_number(number).e_tag(&*etag).build());
-        }
-        let all = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
-        patiently!(self, value.len() as u64, |unsure| {
-            let request = self
-                .client
-                .complete_multipart_upload()
-                .bucket(&self.access.bucket)
-                .key(object)
-                .upload_id(upload)
-                .set_if_match(only.is_match())
-                .set_if_none_match(only.none_match())
-                .multipart_upload(all.clone());
-            let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await;
-            match answer {
-                Ok(answer) => stored(answer.e_tag()).map(Put::Done),
-                // An upload that is gone after a lost answer was ended by it.
-                Err(failure) if unsure && failure.code == "NoSuchUpload" => match self.is_ours(object, value).await? {
-                    Put::Lost => Err(failure),
-                    done => Ok(done),
-                },
-                Err(failure) => self.settle(object, value, only, failure, unsure).await,
-            }
-        })
     }
 
     /// Copies an object in the server.
@@ -213,16 +137,11 @@ impl Remote {
 }
 
 /// The ETag of what was stored: an answer without one is not S3's.
-fn stored(etag: Option<&str>) -> Result<Arc<str>, Failure> {
+pub(crate) fn stored(etag: Option<&str>) -> Result<Arc<str>, Failure> {
     match etag {
         Some(etag) if !etag.is_empty() => Ok(etag.into()),
         _ => Err(Failure::damaged("the answer has no ETag, so whether it was stored is open")),
     }
-}
-
-/// Whether parts of this size are ones that Amazon takes.
-pub(crate) fn is_part(bytes: u64) -> bool {
-    bytes >= LEAST_PART
 }
 
 /// A bucket and key as they stand in a header.

@@ -18,6 +18,7 @@ use aws_sdk_s3::config::{
 use dispatch::Key;
 use model::Result;
 use tokio::runtime::Handle;
+use tokio::sync::OnceCell;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -36,6 +37,8 @@ pub(crate) struct Remote {
     pub(crate) client: Client,
     pub(crate) access: Access,
     pub(crate) handle: Handle,
+    /// Whether the server heeds conditions where an upload in parts is ended, once that is known.
+    pub(crate) parts_heed: OnceCell<bool>,
 }
 
 impl Remote {
@@ -87,7 +90,7 @@ impl Remote {
                 aws_config::ecs::EcsCredentialsProvider::builder().configure(&provider).build(),
             )),
         };
-        Ok(Arc::new(Self { client: Client::from_conf(config.build()), access, handle }))
+        Ok(Arc::new(Self { client: Client::from_conf(config.build()), access, handle, parts_heed: OnceCell::new() }))
     }
 
     /// The whole key of an object of the dataset.
@@ -191,7 +194,11 @@ pub(crate) use patiently;
 /// A random pause, growing with the number of tries.
 pub(crate) fn pause(first: Duration, tries: u32) -> Duration {
     let most = first * (1 << tries.saturating_sub(1).min(DOUBLINGS));
-    // Every `RandomState` has keys of its own. Never quite nothing: who is too fast is to slow down.
-    let random = RandomState::new().build_hasher().finish();
-    most.mul_f64(0.25 + 0.75 * (random as f64 / u64::MAX as f64))
+    // Never quite nothing: who is too fast is to slow down.
+    most.mul_f64(0.25 + 0.75 * (random() as f64 / u64::MAX as f64))
+}
+
+/// A number by chance: every `RandomState` has keys of its own.
+pub(crate) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }

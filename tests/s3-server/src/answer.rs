@@ -66,7 +66,7 @@ pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usiz
         },
         Op::Put | Op::PutIf => {
             let there = objects.get(&ask.key).map(|object| object.etag.as_str());
-            match (request.header("if-match"), request.header("if-none-match")) {
+            match conditions(request, fault) {
                 (Some(_), _) if there.is_none() => return Answer::error(404, "NoSuchKey"),
                 (Some(want), _) if there != Some(want) => return Answer::error(412, "PreconditionFailed"),
                 (_, Some("*")) if there.is_some() => return Answer::error(412, "PreconditionFailed"),
@@ -108,7 +108,7 @@ pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usiz
             let what = format!("<Bucket>{bucket}</Bucket><Key>{key}</Key><UploadId>{id}</UploadId>");
             Answer::xml(200, format!("<InitiateMultipartUploadResult>{what}</InitiateMultipartUploadResult>"))
         }
-        Op::UploadPart | Op::UploadEnd | Op::UploadAbort => upload(store, ask, request),
+        Op::UploadPart | Op::UploadEnd | Op::UploadAbort => upload(store, ask, request, fault),
         Op::Other => Answer::error(501, "NotImplemented"),
     }
 }
@@ -120,7 +120,15 @@ fn put(objects: &mut std::collections::BTreeMap<String, Object>, key: &str, byte
     answer
 }
 
-fn upload(store: &mut Store, ask: &Ask, request: &Request) -> Answer {
+/// What a write expects: `If-Match` and `If-None-Match`.
+fn conditions<'r>(request: &'r Request, fault: Option<&Fault>) -> (Option<&'r str>, Option<&'r str>) {
+    match fault {
+        Some(Fault::Unconditional) => (None, None),
+        _ => (request.header("if-match"), request.header("if-none-match")),
+    }
+}
+
+fn upload(store: &mut Store, ask: &Ask, request: &Request, fault: Option<&Fault>) -> Answer {
     let id = request.param("uploadId").unwrap_or_default();
     let Some(upload) = store.uploads.get_mut(id).filter(|upload| upload.bucket == ask.bucket && upload.key == ask.key)
     else {
@@ -154,7 +162,7 @@ fn upload(store: &mut Store, ask: &Ask, request: &Request) -> Answer {
         }
     }
     let there = store.buckets.get(&ask.bucket).and_then(|bucket| bucket.objects.get(&ask.key)).map(|there| &there.etag);
-    match (request.header("if-match"), request.header("if-none-match")) {
+    match conditions(request, fault) {
         (Some(want), _) if there.map(String::as_str) != Some(want) => return Answer::error(412, "PreconditionFailed"),
         (_, Some("*")) if there.is_some() => return Answer::error(412, "PreconditionFailed"),
         _ => {}

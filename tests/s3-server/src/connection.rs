@@ -52,7 +52,8 @@ fn look(request: &Request, shared: &Shared) -> (Option<Answer>, Option<Fault>) {
         Some(Fault::Page(status)) => Some(answer::page(*status)),
         Some(Fault::ErrorBody) => Some(Answer::error(200, "InternalError")),
         Some(Fault::Redirect(status, to)) => {
-            Some(Answer::error(*status, "TemporaryRedirect").with("Location", to.clone()))
+            let answer = Answer::error(*status, "TemporaryRedirect").with("Location", to.clone());
+            Some(answer.with("x-amz-bucket-region", "eu-north-1"))
         }
         Some(Fault::Reset | Fault::Close | Fault::Stall | Fault::Garbage) => None,
         fault => {

@@ -51,6 +51,8 @@ pub enum Fault {
     Grown,
     /// Before the request is looked at, somebody removes the object.
     Removed,
+    /// Conditions of writes are left aside.
+    Unconditional,
     /// The answer has no ETag.
     NoETag,
     /// The body comes in chunks, without a length.

@@ -26,3 +26,4 @@ mod tests;
 pub use fault::{Fault, Rule};
 pub use log::{Counts, Entry, Op};
 pub use server::{Config, Server};
+pub use store::content;

@@ -51,3 +51,13 @@ pub(crate) struct Store {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// The bytes of object `number`: no two have the same, and none repeats itself.
+pub fn content(number: usize, len: usize) -> Vec<u8> {
+    let mut state = number as u64 + 1;
+    let next = |state: &mut u64| {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 56) as u8
+    };
+    (0..len).map(|_| next(&mut state)).collect()
+}

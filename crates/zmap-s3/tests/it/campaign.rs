@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use dispatch::{ByteRange, Expect, Found, Key, Ranges, ReadJob, ReadTicket, Version, Written, ZMap};
 use model::Result;
-use s3_server::{Config, Fault, Op, Rule, Server};
+use s3_server::{Config, Fault, Op, Rule, Server, content};
 use zmap_s3::S3Map;
 
 use crate::common::access;
 
-fn faults() -> Vec<Fault> {
+pub fn faults() -> Vec<Fault> {
     vec![
         Fault::Status(400, "RequestTimeout"),
         Fault::Status(400, "ExpiredToken"),
@@ -87,16 +87,6 @@ fn map(server: &Server, fault: &Fault) -> S3Map {
 fn chance(fault: &Fault, seed: u64) -> Rule {
     let slow = matches!(fault, Fault::Stall | Fault::StallBody);
     Rule::new(fault.clone()).chance(seed, if slow { 100 } else { 300 })
-}
-
-/// The bytes of object `number`: no two have the same.
-fn content(number: usize, len: usize) -> Vec<u8> {
-    let mut state = number as u64 + 1;
-    let next = |state: &mut u64| {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 56) as u8
-    };
-    (0..len).map(|_| next(&mut state)).collect()
 }
 
 type Answer = Result<Option<Vec<u8>>>;

@@ -4,6 +4,8 @@ mod campaign;
 mod common;
 mod datasets;
 mod endpoint;
+mod parts;
 mod secrets;
+mod source;
 mod suite;
 mod writers;

@@ -105,7 +105,9 @@ fn nobody_is_followed_elsewhere() {
         server.fault(Rule::new(Fault::Redirect(status, format!("{}/bucket/x/k", other.url()))));
         let map = S3Map::open(crate::common::access(&server, "x"), true).unwrap();
         let key = crate::common::key("k");
-        map.read(&key, ByteRange::ALL, &mut Vec::new()).unwrap_err();
+        let error = map.read(&key, ByteRange::ALL, &mut Vec::new()).unwrap_err();
+        // Where the bucket is, is told.
+        assert!(error.to_string().contains("aws.region=eu-north-1"), "{status}: {error}");
         map.write(&key, b"1").unwrap_err();
         map.list(&dispatch::Key::root()).unwrap_err();
     }

@@ -1,0 +1,203 @@
+//! Writing one large object in parts: several at once, each tried again by itself; what fails is taken back.
+//!
+//! The object appears when the upload is ended, and that step carries the condition of a conditional write. If its answer
+//! is lost, the upload is gone when it is ended again: then the object is read, as after any other lost answer.
+
+use std::sync::Arc;
+
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use bytes::Bytes;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+
+use crate::failure::Failure;
+use crate::list::OWN;
+use crate::put::{Only, Put, stored};
+use crate::remote::{Remote, patiently, pause, random};
+
+/// Parts of one upload, at most.
+const PARTS: u64 = 10_000;
+/// The least that a part but the last may hold, by Amazon's rules.
+const LEAST_PART: u64 = 5 << 20;
+/// Parts of one object that are on their way at once.
+const AT_ONCE: usize = 4;
+/// How often it is tried to take an upload back.
+const TAKING_BACK: u32 = 4;
+/// To end an upload takes the server longer the larger it is: so much less than to send it.
+const FASTER: u64 = 64;
+
+/// Whether parts of this size are ones that Amazon takes.
+pub(crate) fn is_part(bytes: u64) -> bool {
+    bytes >= LEAST_PART
+}
+
+impl Remote {
+    /// Stores an object in parts.
+    pub(crate) async fn put_parts(
+        self: &Arc<Self>,
+        object: &str,
+        value: Bytes,
+        only: &Only,
+    ) -> Result<Put, (Failure, u32)> {
+        if !matches!(only, Only::Always) && !self.parts_heed().await? {
+            let what = "the server leaves conditions aside where an object is sent in parts, so what others write could \
+                        be lost; if nobody else writes, open the dataset as exclusive";
+            return Err((Failure::refused(what), 1));
+        }
+        let size = value.len() as u64;
+        let part = self.access.part.max(1).max(size.div_ceil(PARTS));
+        let upload = self.begin_upload(object).await?;
+        let done = async {
+            let parts = self.send_parts(object, &upload, &value, part).await?;
+            self.end_upload(object, &upload, &value, parts, only).await
+        };
+        let done = done.await;
+        if !matches!(done, Ok(Put::Done(_))) {
+            self.take_back(object, &upload).await;
+        }
+        done
+    }
+
+    async fn begin_upload(&self, object: &str) -> Result<String, (Failure, u32)> {
+        patiently!(self, 0, |_| {
+            let request = self.client.create_multipart_upload().bucket(&self.access.bucket).key(object);
+            let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
+            let id = answer.upload_id().filter(|id| !id.is_empty()).map(str::to_owned);
+            id.ok_or_else(|| Failure::damaged("the answer names no upload"))
+        })
+    }
+
+    /// All parts, in their order.
+    async fn send_parts(
+        self: &Arc<Self>,
+        object: &str,
+        upload: &str,
+        value: &Bytes,
+        part: u64,
+    ) -> Result<Vec<CompletedPart>, (Failure, u32)> {
+        let step = usize::try_from(part.max(1)).unwrap_or(usize::MAX);
+        let count = value.len().div_ceil(step);
+        let mut parts: Vec<Option<CompletedPart>> = vec![None; count];
+        let (mut next, mut under) = (0, JoinSet::new());
+        loop {
+            while under.len() < AT_ONCE && next < count {
+                let start = next * step;
+                let bytes = value.slice(start..value.len().min(start.saturating_add(step)));
+                let (remote, object, upload, index) = (Arc::clone(self), object.to_owned(), upload.to_owned(), next);
+                let sent =
+                    async move { remote.send_part(&object, &upload, index, bytes).await.map(|part| (index, part)) };
+                under.spawn(sent.with_subscriber(NoSubscriber::new()));
+                next += 1;
+            }
+            let Some(sent) = under.join_next().await else { break };
+            match sent {
+                Ok(Ok((index, part))) => parts[index] = Some(part),
+                Ok(Err(failure)) => {
+                    // Nothing of it is under way when it is taken back.
+                    under.shutdown().await;
+                    return Err(failure);
+                }
+                Err(lost) => return Err((Failure::refused(format!("a part was given up: {lost}")), 1)),
+            }
+        }
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    async fn send_part(
+        &self,
+        object: &str,
+        upload: &str,
+        index: usize,
+        bytes: Bytes,
+    ) -> Result<CompletedPart, (Failure, u32)> {
+        let (number, size) = (index as i32 + 1, bytes.len() as u64);
+        let etag = patiently!(self, size, |_| {
+            let request = self
+                .client
+                .upload_part()
+                .bucket(&self.access.bucket)
+                .key(object)
+                .upload_id(upload)
+                .part_number(number)
+                .body(ByteStream::from(bytes.clone()));
+            let answer = self.answer(size, async { request.send().await.map_err(Failure::of) }).await?;
+            stored(answer.e_tag())
+        })?;
+        Ok(CompletedPart::builder().part_number(number).e_tag(&*etag).build())
+    }
+
+    async fn end_upload(
+        &self,
+        object: &str,
+        upload: &str,
+        value: &Bytes,
+        parts: Vec<CompletedPart>,
+        only: &Only,
+    ) -> Result<Put, (Failure, u32)> {
+        let all = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+        let size = value.len() as u64;
+        patiently!(self, size, |unsure| {
+            let request = self
+                .client
+                .complete_multipart_upload()
+                .bucket(&self.access.bucket)
+                .key(object)
+                .upload_id(upload)
+                .set_if_match(only.is_match())
+                .set_if_none_match(only.none_match())
+                .multipart_upload(all.clone());
+            let answer = self.answer(size / FASTER, async { request.send().await.map_err(Failure::of) }).await;
+            match answer {
+                Ok(answer) => stored(answer.e_tag()).map(Put::Done),
+                // An upload that is gone after a lost answer was ended by it.
+                Err(failure) if unsure && failure.code == "NoSuchUpload" => match self.is_ours(object, value).await? {
+                    Put::Lost => Err(failure),
+                    done => Ok(done),
+                },
+                Err(failure) => self.settle(object, value, only, failure, unsure).await,
+            }
+        })
+    }
+
+    /// Takes an upload back: what is left of it costs money. That it could not be hides no failure.
+    async fn take_back(&self, object: &str, upload: &str) {
+        for tries in 1..=TAKING_BACK {
+            let request =
+                self.client.abort_multipart_upload().bucket(&self.access.bucket).key(object).upload_id(upload);
+            match self.answer(0, async { request.send().await.map_err(Failure::of) }).await {
+                Err(failure) if failure.transient => sleep(pause(self.access.patience.pause, tries)).await,
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether the server heeds conditions where an upload is ended; found out once.
+    async fn parts_heed(self: &Arc<Self>) -> Result<bool, (Failure, u32)> {
+        let heed = self.parts_heed.get_or_try_init(|| async {
+            let name = format!("{OWN}{:016x}", random());
+            let object = match self.access.key.is_empty() {
+                true => name,
+                false => format!("{}/{name}", self.access.key),
+            };
+            let (first, second) = (Bytes::from_static(b"1"), Bytes::from_static(b"2"));
+            patiently!(self, 1, |_| {
+                let body = ByteStream::from(first.clone());
+                let request = self.client.put_object().bucket(&self.access.bucket).key(&object).body(body);
+                self.answer(1, async { request.send().await.map_err(Failure::of) }).await.map(drop)
+            })?;
+            let upload = self.begin_upload(&object).await?;
+            let ended = async {
+                let parts = self.send_parts(&object, &upload, &second, 1).await?;
+                self.end_upload(&object, &upload, &second, parts, &Only::Absent).await
+            };
+            let ended = ended.await;
+            self.take_back(&object, &upload).await;
+            self.delete(&object).await?;
+            Ok(ended? == Put::Lost)
+        });
+        heed.await.copied()
+    }
+}

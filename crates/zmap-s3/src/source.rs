@@ -1,0 +1,147 @@
+//! [`S3Source`]: one object that is a whole dataset (an archive, a classic file), read by ranges.
+//!
+//! The first answer tells which state of the object is open, by its ETag; every later one must be of that state, which is
+//! asked for (`If-Match`) and checked. Long stretches are asked for in pieces, many at once.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use model::{ErrorKind, Result};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+
+use crate::access::Access;
+use crate::get::{Found, Missed, Want};
+use crate::map::{changed, too_long};
+use crate::remote::Remote;
+use crate::runtime;
+
+/// Bytes of one request; more are asked for at once in several.
+const PIECE: u64 = 8 << 20;
+
+/// One object in S3, for reading.
+#[derive(Clone)]
+pub struct S3Source {
+    remote: Arc<Remote>,
+    object: Arc<str>,
+    etag: Arc<str>,
+    len: u64,
+    /// What was read when it was opened, and where that begins.
+    kept: Arc<(u64, Vec<u8>)>,
+    /// One for each request that may be under way.
+    turns: Arc<Semaphore>,
+}
+
+impl S3Source {
+    /// Opens the object at `access` and reads a part of it, which is kept: one request.
+    ///
+    /// # Errors
+    /// `NC_ENOTFOUND` if nothing is there; `NC_EURL` if the bucket itself is named; what the server says.
+    pub fn open(access: Access, part: Part) -> Result<Self> {
+        if access.key.is_empty() {
+            return Err(ErrorKind::Url.context(format!("{}: it names a bucket, and no object in it", access.shown)));
+        }
+        let (want, limit) = match part {
+            Part::Head(len) => (Want::Span(0, len.max(1)), len.max(1)),
+            Part::Tail(len) => (Want::Last(len.max(1)), len.max(1)),
+        };
+        let turns = Arc::new(Semaphore::new(access.in_flight.max(1)));
+        let object: Arc<str> = access.key.as_str().into();
+        let remote = Remote::new(access)?;
+        let asking = (Arc::clone(&remote), Arc::clone(&object));
+        let found = runtime::wait(&remote.handle, async move { read(&asking.0, &asking.1, want, limit, None).await })??;
+        let Some(Found { pieces, total, etag, len }) = found else {
+            return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
+        };
+        let start = if let Want::Last(_) = want { total - len } else { 0 };
+        Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, pieces.concat())), turns })
+    }
+
+    /// Bytes that were kept.
+    fn at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
+        let (start, bytes) = &*self.kept;
+        let from = usize::try_from(from.checked_sub(*start)?).ok()?;
+        let to = usize::try_from(to.checked_sub(*start)?).ok()?;
+        bytes.get(from..to).map(<[u8]>::to_vec)
+    }
+
+    /// Reads a stretch that lies within the object and is not empty.
+    async fn get(self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let len = usize::try_from(to - from).ok().filter(|&len| out.try_reserve_exact(len).is_ok());
+        len.ok_or_else(|| ErrorKind::NoMem.context(format!("no memory for {} bytes", to - from)))?;
+        if to - from <= PIECE {
+            self.piece(from, to).await?.iter().for_each(|piece| out.extend_from_slice(piece));
+            return Ok(out);
+        }
+        let mut asked = JoinSet::new();
+        for at in (from..to).step_by(PIECE as usize) {
+            let source = self.clone();
+            let piece = async move { source.piece(at, to.min(at + PIECE)).await.map(|piece| (at, piece)) };
+            asked.spawn(piece.with_subscriber(NoSubscriber::new()));
+        }
+        out.resize((to - from) as usize, 0);
+        while let Some(one) = asked.join_next().await {
+            let (at, pieces) =
+                one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))??;
+            let mut at = (at - from) as usize;
+            for piece in pieces {
+                out[at..at + piece.len()].copy_from_slice(&piece);
+                at += piece.len();
+            }
+        }
+        Ok(out)
+    }
+
+    /// Exactly these bytes, by one request.
+    async fn piece(&self, from: u64, to: u64) -> Result<Vec<bytes::Bytes>> {
+        let _turn = self.turns.acquire().await;
+        let found = read(&self.remote, &self.object, Want::Span(from, to - from), to - from, Some(&self.etag)).await?;
+        match found {
+            Some(found) if found.len == to - from && found.total == self.len => Ok(found.pieces),
+            // Of the same state there would be as many.
+            _ => Err(changed(&self.remote.what("read", &self.object))),
+        }
+    }
+}
+
+/// One request; `None`: there is no such object.
+async fn read(remote: &Remote, object: &str, want: Want, limit: u64, etag: Option<&str>) -> Result<Option<Found>> {
+    let what = || remote.what("read", object);
+    let got = remote.get_of(object, want, limit, etag).await;
+    match got.map_err(|(failure, tries)| failure.into_error(&what(), tries))? {
+        Ok(found) => Ok(Some(found)),
+        Err(Missed::Absent) => Ok(None),
+        Err(Missed::Changed) => Err(changed(&what())),
+        Err(Missed::TooLong(len)) => Err(too_long(&what(), len, limit)),
+        Err(Missed::Failed(failure)) => Err(failure.into_error(&what(), 1)),
+    }
+}
+
+/// The place, and nothing of who asks.
+impl fmt::Debug for S3Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Source").field("access", &self.remote.access).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl ByteSource for S3Source {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn start(&self, range: ByteRange, then: WhenRead) {
+        let from = range.offset.min(self.len);
+        let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
+        let at_hand = if from == to { Some(Vec::new()) } else { self.at_hand(from, to) };
+        if let Some(bytes) = at_hand {
+            return then(Ok(bytes));
+        }
+        let source = self.clone();
+        let handle = self.remote.handle.clone();
+        drop(handle.spawn(async move { then(source.get(from, to).await) }.with_subscriber(NoSubscriber::new())));
+    }
+}

@@ -1,0 +1,64 @@
+//! The server as a process of its own, for measurements: what folders hold, with a delay before each answer.
+//!
+//! `s3-folder [MILLISECONDS]` prints its URL; the bucket is `bench`, and nobody needs to sign. Then each line it is given
+//! is a command, and each is answered by a line: `load FOLDER` puts all files below a folder there, in place of what was
+//! there before, under the folder's own name; `counts` tells what was asked since the last time. It ends with its input.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use nczarr_s3_server::{Config, Op, Server};
+
+const BUCKET: &str = "bench";
+
+fn main() -> io::Result<()> {
+    let milliseconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let server = Server::start(Config::default().anonymous(BUCKET).latency(Duration::from_millis(milliseconds)));
+    say(&server.url())?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        match line.split_once(' ') {
+            Some(("load", folder)) => {
+                for key in server.keys(BUCKET) {
+                    server.remove(BUCKET, &key);
+                }
+                let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let files = put(&server, Path::new(folder), &name)?;
+                say(&format!("{{\"files\":{files}}}"))?;
+            }
+            _ => {
+                let counts = server.counts();
+                server.clear_log();
+                let (get, head, list) = (counts.of(Op::Get), counts.of(Op::Head), counts.of(Op::List));
+                say(&format!(
+                    "{{\"requests\":{},\"get\":{get},\"head\":{head},\"list\":{list},\"sent\":{},\"at_once\":{}}}",
+                    counts.total(),
+                    counts.sent,
+                    counts.at_once
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts all files at or below a path there; how many.
+fn put(server: &Server, path: &Path, key: &str) -> io::Result<usize> {
+    if path.is_file() {
+        server.put(BUCKET, key, std::fs::read(path)?);
+        return Ok(1);
+    }
+    let mut files = 0;
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        files += put(server, &entry.path(), &format!("{key}/{}", entry.file_name().to_string_lossy()))?;
+    }
+    Ok(files)
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
