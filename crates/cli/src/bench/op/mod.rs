@@ -21,7 +21,7 @@ pub struct Op {
     /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
     #[arg(long)]
     op: String,
-    /// v2, cdf5; other formats print a skip line
+    /// v2, v3 and v3s (sharded; both are only read), cdf5; other formats print a skip line
     #[arg(long, default_value = "v2")]
     format: String,
     /// file, zip, s3 (with the feature); other stores print a skip line
@@ -98,6 +98,7 @@ impl Op {
     fn missing(&self) -> Option<String> {
         match self.format.as_str() {
             "v2" => {}
+            "v3" | "v3s" if !matches!(self.op.as_str(), "write" | "append" | "meta_write") => {}
             "cdf5" if self.codec != "none" => return Some(format!("format cdf5 with codec {}", self.codec)),
             "cdf5" if self.op == "list" => return Some("format cdf5 has no keys".to_owned()),
             "cdf5" => {}
@@ -134,9 +135,9 @@ impl Op {
         }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
         if self.store == "s3" {
-            // The bucket every runner uses; the server asks for no signature.
-            let path = self.path.trim_start_matches('/');
-            return format!("{}/bench/{path}#mode=zarr,s3{consolidated}&aws.profile=no", self.url);
+            // The bucket every runner uses; the server asks for no signature. The peers are told the version too.
+            let (path, version) = (self.path.trim_start_matches('/'), &self.format[..2]);
+            return format!("{}/bench/{path}#mode=zarr,{version},s3{consolidated}&aws.profile=no", self.url);
         }
         format!("file://{}#mode=zarr,{}{consolidated}", self.path, self.store)
     }
