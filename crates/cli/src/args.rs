@@ -206,15 +206,16 @@ pub struct Generate {
     pub check: bool,
 }
 
-/// Arguments of `copy`.
+/// Arguments of `copy`: `-h` is the size of a cache here, as for nccopy.
 #[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
 pub struct Copy {
     /// Path or URL of the dataset
     pub source: String,
     /// Path or URL of the copy
     pub target: String,
     /// Chunk lengths: `dim/len,…` along dimensions, or `var:len,…` for one variable; may be given several times
-    #[arg(long, value_name = "SPEC")]
+    #[arg(short = 'c', long, value_name = "SPEC")]
     pub chunks: Vec<String>,
     /// Shards, which hold several chunks in one object (Zarr V3): lengths as of --chunks, or for all variables the bytes of one
     /// (64M), or `none`; rounded up to whole chunks; may be given several times
@@ -222,8 +223,47 @@ pub struct Copy {
     pub shards: Vec<String>,
     /// Filters: `name[,param…]` for all variables or `var,name[,param…]` for one, several joined by `|`; `none` takes all away;
     /// may be given several times
-    #[arg(long, value_name = "SPEC")]
+    #[arg(short = 'F', long, value_name = "SPEC")]
     pub filter: Vec<String>,
+    /// Deflate all variables at this level, in place of other filters; 0: no filters
+    #[arg(short = 'd', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=9))]
+    pub deflate: Option<u8>,
+    /// Shuffle before deflating; nothing without -d
+    #[arg(short = 's')]
+    pub shuffle: bool,
+    /// Unlimited dimensions become fixed ones
+    #[arg(short = 'u')]
+    pub fixed: bool,
+    /// Data of these variables only: paths, or names, which mean every variable of that name; all are defined
+    #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
+    pub data_of: Option<String>,
+    /// These variables only, definitions too
+    #[arg(short = 'V', value_name = "VAR,…")]
+    pub only_vars: Option<String>,
+    /// Data of variables in these groups only, without those inside them; all are defined
+    #[arg(short = 'g', value_name = "GROUP,…", conflicts_with = "only_groups")]
+    pub data_in: Option<String>,
+    /// These groups only, and what they lie in without its variables
+    #[arg(short = 'G', value_name = "GROUP,…")]
+    pub only_groups: Option<String>,
+    /// As -k classic
+    #[arg(short = '3', conflicts_with_all = ["kind", "offset64", "cdf5", "netcdf4"])]
+    pub classic: bool,
+    /// As -k 64-bit-offset
+    #[arg(short = '6', conflicts_with_all = ["kind", "cdf5", "netcdf4"])]
+    pub offset64: bool,
+    /// As -k cdf5
+    #[arg(short = '5', conflicts_with_all = ["kind", "netcdf4"])]
+    pub cdf5: bool,
+    /// The netCDF-4 model, in the format that the target's URL says
+    #[arg(short = '4', visible_short_alias = '7', conflicts_with = "kind")]
+    pub netcdf4: bool,
+    /// For the sake of old command lines: sizes of caches and buffers that nothing here depends on
+    #[arg(short = 'm', visible_short_aliases = ['h', 'e', 'M', 'L'], value_name = "N")]
+    pub sizes: Vec<String>,
+    /// For the sake of old command lines: whether files are held in memory
+    #[arg(short = 'w', visible_short_alias = 'r', action = ArgAction::Count)]
+    pub in_memory: u8,
     /// Replace a dataset that is there already, in one step once the copy is finished; until then, and if it fails, the old
     /// one stays
     #[arg(long)]
@@ -239,6 +279,9 @@ pub struct Copy {
     /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
     #[arg(long)]
     pub plain: bool,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    pub help: Option<bool>,
 }
 
 /// Arguments of `cat`.
@@ -412,6 +455,17 @@ pub fn split_list(text: &str) -> Vec<String> {
     }
     items.retain(|item| !item.is_empty());
     items
+}
+
+#[cfg(test)]
+impl Copy {
+    /// A copy without any flags.
+    pub fn plain(source: &str, target: &str) -> Self {
+        match Cli::parse_from(["ncz", "copy", source, target]).command {
+            Command::Copy(copy) => copy,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[cfg(test)]

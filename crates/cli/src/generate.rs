@@ -59,21 +59,11 @@ fn read(name: &str) -> Result<Vec<u8>> {
 /// Where the dataset is to be, and of what kind: as the command line says, else as the text says.
 fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let url = args.output.clone().unwrap_or_else(|| format!("{}.nc", cdl.name()));
-    let said = args.kind.or(match (args.classic, args.offset64, args.cdf5) {
-        (true, ..) => Some(Kind::Classic),
-        (_, true, _) => Some(Kind::Offset64),
-        (.., true) => Some(Kind::Cdf5),
-        _ => None,
-    });
-    if let Some(kind) = said {
+    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4];
+    if let Some(kind) = Kind::asked(args.kind, flags, &url)? {
         return kind.url(&url);
     }
     let says_itself = url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());
-    if args.netcdf4 && !says_itself && url.ends_with(".nc") {
-        return Err(Failure::Usage(format!(
-            "-4: {url}: netCDF-4 files are not written; another format holds the same, as -o {url}#mode=nczarr,file"
-        )));
-    }
     let format = cdl.format().filter(|_| !says_itself && url.ends_with(".nc"));
     match format.and_then(|format| format.parse::<Kind>().ok()) {
         Some(kind) => kind.url(&url),

@@ -14,6 +14,7 @@ mod diff;
 mod dump;
 mod explain;
 mod failure;
+mod find;
 mod generate;
 mod info;
 mod map;

@@ -8,6 +8,7 @@ use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
+use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use crate::source::DatasetSource;
 
@@ -20,10 +21,10 @@ pub const STRING: u64 = 64;
 ///
 /// # Errors
 /// What reading and writing say, and on which side.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied) -> Result<(), Broken> {
+pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Selection) -> Result<(), Broken> {
     let model = from.model().snapshot();
     for (id, _) in model.vars() {
-        if let Some(new) = &copied.vars[id.index()] {
+        if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
             var(from, to, &model, copied, id, new)?;
         }
     }

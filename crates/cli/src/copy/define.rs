@@ -18,6 +18,7 @@ use super::data::Text;
 use super::fit::Change;
 use super::losses::{self, Losses};
 use super::names::{Names, Place, Space};
+use super::select::Selection;
 use super::spec::Layout;
 
 const NO_DIMS: &str = "dimensions that the target cannot hold";
@@ -81,6 +82,8 @@ impl Copied {
 pub struct Wanted<'a> {
     /// The layout that was asked for.
     pub layout: &'a Layout,
+    /// What of the source is wanted at all.
+    pub select: &'a Selection,
     /// What is known of the strings of each string variable.
     pub texts: &'a HashMap<VarId, Text>,
     /// Variables whose filters that lose something are to be left out.
@@ -97,6 +100,7 @@ pub struct Wanted<'a> {
 /// What reading the source and writing the target say; `NC_EVARSIZE` if all variables together are too large.
 pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<Copied, Broken> {
     let source = from.model().snapshot();
+    let select = wanted.select;
     let copied = Copied {
         made: to.model().snapshot(),
         vars: Vec::new(),
@@ -123,18 +127,22 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
     let several = to.info().format == Format::NetCdf4;
     let record = if several { None } else { record_dim(&source) };
     for (id, dim) in source.dims() {
-        let new = work.dim(dim, if several { dim.unlimited } else { record == Some(id) })?;
+        let unlimited = if several { dim.unlimited } else { record == Some(id) };
+        let new = match select.has_group(dim.group) {
+            true => work.dim(dim, unlimited && !select.fixed)?,
+            false => None,
+        };
         work.copied.dims.push(new);
     }
     for (_, ty) in source.user_types() {
-        let new = work.user_type(ty)?;
+        let new = if select.has_group(ty.group) { work.user_type(ty)? } else { None };
         work.copied.types.push(new);
     }
-    for (id, group) in source.groups() {
+    for (id, group) in source.groups().filter(|(id, _)| select.has_group(*id)) {
         work.group_atts(id, &group.atts)?;
     }
     for (id, var) in source.vars() {
-        let new = work.var(id, var)?;
+        let new = if select.has_var(id, var) { work.var(id, var)? } else { None };
         work.copied.vars.push(new);
     }
     if to.model().is_defining() {
@@ -233,6 +241,10 @@ impl Work<'_> {
     fn group(&mut self, id: GroupId, group: &model::Group) -> Result<()> {
         let parent = self.place(group.parent.unwrap_or(GroupId::ROOT))?;
         // In a group that has no place of its own none can be.
+        if !self.wanted.select.has_group(id) {
+            self.copied.groups.push(parent.inside(&group.name));
+            return Ok(());
+        }
         let made = match parent.prefix.is_empty() {
             true => unless_refused(self.to.def_grp(parent.group, &group.name))?.ok(),
             false => None,

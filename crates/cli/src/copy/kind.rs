@@ -45,6 +45,29 @@ impl FromStr for Kind {
 }
 
 impl Kind {
+    /// The kind that -k or one of the flags for it says; -4 says only which kinds it is not.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for -4 where the target would be a netCDF-4 file.
+    pub fn asked(
+        kind: Option<Self>,
+        [classic, offset64, cdf5, netcdf4]: [bool; 4],
+        url: &str,
+    ) -> Result<Option<Self>, Failure> {
+        let says_itself = url_infer::parse(url).is_ok_and(|target| !target.modes.is_empty());
+        if netcdf4 && !says_itself && url.ends_with(".nc") {
+            return Err(Failure::Usage(format!(
+                "-4: {url}: netCDF-4 files are not written; another format holds the same: {url}#mode=nczarr,file"
+            )));
+        }
+        Ok(kind.or(match (classic, offset64, cdf5) {
+            (true, ..) => Some(Self::Classic),
+            (_, true, _) => Some(Self::Offset64),
+            (.., true) => Some(Self::Cdf5),
+            _ => None,
+        }))
+    }
+
     /// The URL of a target that is to be of this kind.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, Values, Var
 
 use super::define::{Copied, Form};
 use super::fit;
+use super::select::Selection;
 use super::var::{DEFAULT_MAX_LEN, MAX_LEN};
 
 /// Kinds of losses, each with the objects it happened to.
@@ -32,11 +33,11 @@ impl Losses {
 }
 
 /// One line per kind of difference. The layout of variables is not compared: it may have been asked for.
-pub fn between(source: &Model, copy: &Model, copied: &Copied) -> Vec<String> {
-    let mut compared = Compared { source, copy, copied, lost: copied.lost.clone() };
+pub fn between(source: &Model, copy: &Model, copied: &Copied, select: &Selection) -> Vec<String> {
+    let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
     compared.types();
     compared.dims();
-    for (id, _) in source.groups() {
+    for (id, _) in source.groups().filter(|(id, _)| select.has_group(*id)) {
         compared.group(id);
     }
     for (id, var) in source.vars() {
@@ -49,6 +50,7 @@ struct Compared<'a> {
     source: &'a Model,
     copy: &'a Model,
     copied: &'a Copied,
+    select: &'a Selection,
     lost: Losses,
 }
 
@@ -119,7 +121,7 @@ impl Compared<'_> {
                 self.lost.add("dimensions", path);
                 continue;
             };
-            if dim.unlimited && !there.unlimited {
+            if dim.unlimited && !there.unlimited && !self.select.fixed {
                 self.lost.add("that dimensions are unlimited", &path);
             }
             if !dim.unlimited && there.unlimited {

@@ -14,6 +14,7 @@ mod leftover;
 mod losses;
 mod names;
 pub mod place;
+mod select;
 mod sparse;
 pub mod spec;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use crate::failure::{Failure, at};
 use data::Text;
 use define::{Copied, Wanted};
 use place::Place;
+use select::Selection;
 use spec::Layout;
 
 /// Why a strict copy fails.
@@ -64,11 +66,14 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
 
 /// Copies the dataset; answers what is to be told.
 fn make(args: &Copy) -> Result<Vec<String>, Failure> {
-    let target_url = args.kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
+    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4];
+    let kind = kind::Kind::asked(args.kind, flags, &args.target)?;
+    let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     let source = nczarr::open(&args.source).map_err(&at_source)?;
     let model = source.model();
     let layout = Layout::of(args, &model, source.registry())?;
+    let select = Selection::of(args, &model).map_err(&at_source)?;
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
     check(&args.source, &target_url, &source).map_err(&at_source)?;
     let texts = data::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
@@ -76,9 +81,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
     // Only what was made here is taken away again.
     let target = options.create(place.url()).map_err(&at_target)?;
-    let making = Making { url: place.url(), options, source: &source, layout: &layout, texts: &texts };
+    let making = Making { url: place.url(), options, source: &source, layout: &layout, select: &select, texts: &texts };
     let copied = making.copy(target).and_then(|copied| {
-        let lost = losses(place.url(), &model, &copied)?;
+        let lost = losses(place.url(), &model, &copied, &select)?;
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
             return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
@@ -106,6 +111,7 @@ struct Making<'a> {
     options: CreateOptions,
     source: &'a File,
     layout: &'a Layout,
+    select: &'a Selection,
     texts: &'a HashMap<VarId, Text>,
 }
 
@@ -114,14 +120,22 @@ impl Making<'_> {
     /// lose something go where they did.
     fn copy(&self, mut target: File) -> Result<Copied, Broken> {
         let (source, registry) = (self.source.model(), self.source.registry());
-        let suspects = exact::suspects(&source, self.layout, registry);
+        let mut suspects = exact::suspects(&source, self.layout, registry);
+        suspects.retain(|id| self.select.has_data(&source, *id));
         let (mut without, mut exact) = (HashSet::new(), HashSet::new());
         loop {
             let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
-            let wanted = Wanted { layout: self.layout, texts: self.texts, exact: &exact, registry, without: &without };
+            let wanted = Wanted {
+                layout: self.layout,
+                select: self.select,
+                texts: self.texts,
+                exact: &exact,
+                registry,
+                without: &without,
+            };
             let rest = || suspects.difference(&exact).copied();
             let made = define::all(from, to, &wanted).and_then(|copied| {
-                data::all(from, to, &copied)?;
+                data::all(from, to, &copied, self.select)?;
                 if !suspects.is_empty() {
                     // Whether everything can be encoded is known now.
                     target.sync()?;
@@ -193,9 +207,9 @@ fn local(url: &str) -> Option<std::path::PathBuf> {
 }
 
 /// Compares the copy with what it was made from.
-fn losses(target: &str, source: &model::Model, copied: &Copied) -> Result<Vec<String>> {
+fn losses(target: &str, source: &model::Model, copied: &Copied, select: &Selection) -> Result<Vec<String>> {
     let copy = nczarr::open(target)?;
-    let lost = losses::between(source, &copy.model(), copied);
+    let lost = losses::between(source, &copy.model(), copied, select);
     copy.close()?;
     Ok(lost)
 }

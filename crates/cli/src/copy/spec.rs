@@ -86,7 +86,12 @@ impl Layout {
         for spec in &args.shards {
             layout.add_shards(spec, model).map_err(|what| Failure::Usage(format!("--shards {spec}: {what}")))?;
         }
-        for spec in &args.filter {
+        let deflate = args.deflate.map(|level| match (level, args.shuffle) {
+            (0, _) => NONE.to_owned(),
+            (level, true) => format!("shuffle|deflate,{level}"),
+            (level, false) => format!("deflate,{level}"),
+        });
+        for spec in deflate.iter().chain(&args.filter) {
             layout
                 .add_filter(spec, model, registry)
                 .map_err(|what| Failure::Usage(format!("--filter {spec}: {what}")))?;
@@ -306,17 +311,7 @@ mod tests {
     fn layout_of(chunks: &[&str], shards: &[&str], filter: &[&str]) -> Result<Layout, String> {
         let strings = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         let (chunks, shards, filter) = (strings(chunks), strings(shards), strings(filter));
-        let args = Copy {
-            source: String::new(),
-            target: String::new(),
-            chunks,
-            shards,
-            filter,
-            clobber: false,
-            kind: None,
-            strict: false,
-            plain: false,
-        };
+        let args = Copy { chunks, shards, filter, ..Copy::plain("", "") };
         let registry = nczarr::registry().unwrap();
         Layout::of(&args, &model(), &registry).map_err(|failure| match failure {
             Failure::Usage(what) => what,

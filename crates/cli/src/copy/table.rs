@@ -348,17 +348,8 @@ fn text(url: &str) -> Result<String, String> {
 }
 
 fn copy(source: &str, kind: &str, target: &Path) -> Result<Vec<String>, String> {
-    let args = args::Copy {
-        source: source.to_owned(),
-        target: target.to_str().unwrap().to_owned(),
-        chunks: Vec::new(),
-        shards: Vec::new(),
-        filter: Vec::new(),
-        clobber: true,
-        kind: Some(kind.parse().unwrap()),
-        strict: false,
-        plain: false,
-    };
+    let kind = Some(kind.parse().unwrap());
+    let args = args::Copy { clobber: true, kind, ..args::Copy::plain(source, target.to_str().unwrap()) };
     super::make(&args).map_err(|failure| match failure {
         Failure::Usage(what) => what,
         Failure::Failed { place, error } => format!("{place}: {error}"),

@@ -318,7 +318,8 @@ impl Work<'_> {
     fn fitting(&self, dims: &[DimId], mut chunks: Vec<u64>) -> Result<Vec<u64>> {
         for (chunk, &dim) in chunks.iter_mut().zip(dims) {
             let dim = self.source.dim(dim)?;
-            let most = if dim.unlimited || dim.is_empty() { u64::MAX } else { dim.len() };
+            let unlimited = dim.unlimited && !self.wanted.select.fixed;
+            let most = if unlimited || dim.is_empty() { u64::MAX } else { dim.len() };
             *chunk = (*chunk).clamp(1, most);
         }
         Ok(chunks)

@@ -3,11 +3,11 @@
 mod json;
 
 use cdl::{Facts, Indices, Notes, Options, Part};
-use model::{ErrorKind, GroupId, Model, Result, VarId};
 use nczarr::dispatch::{DatasetInfo, Format};
 
-use crate::args::{Dump, Language, split_list};
+use crate::args::{Dump, Language};
 use crate::failure::{Failure, at};
+use crate::find;
 use crate::output::Output;
 use crate::source::DatasetSource;
 
@@ -31,11 +31,11 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
             (false, false) => Part::All,
         },
         vars: match &args.vars {
-            Some(list) => find_all(&model, list).map_err(&at)?,
+            Some(list) => find::vars(&model, "-v", list).map_err(&at)?,
             None => Vec::new(),
         },
         groups: match &args.groups {
-            Some(list) => find_groups(&model, list).map_err(&at)?,
+            Some(list) => find::groups(&model, "-g", list).map_err(&at)?,
             None => Vec::new(),
         },
         times: match (args.iso, args.times) {
@@ -81,50 +81,4 @@ pub fn facts(info: DatasetInfo) -> Facts {
         properties: info.properties,
         superblock: info.superblock,
     }
-}
-
-/// The variables of a list of paths and names; a name without `/` means every variable of that name.
-fn find_all(model: &Model, list: &str) -> Result<Vec<VarId>> {
-    let mut found = Vec::new();
-    for wanted in split_list(list) {
-        let names = model::name::split_path(&wanted);
-        match names.as_slice() {
-            [name] if !wanted.starts_with('/') => {
-                let before = found.len();
-                found.extend(model.vars().filter(|(_, var)| var.name == *name).map(|(id, _)| id));
-                if found.len() == before {
-                    let all: Result<Vec<_>> = model.vars().map(|(id, _)| model.var_path(id)).collect();
-                    return Err(ErrorKind::NotVar.context(format!("-v {wanted}: there are {}", all?.join(", "))));
-                }
-            }
-            _ => found.push(model.var_at(GroupId::ROOT, &wanted).map_err(|error| error.at("-v"))?),
-        }
-    }
-    if found.is_empty() {
-        return Err(ErrorKind::NotVar.context("-v: no variable is named"));
-    }
-    Ok(found)
-}
-
-/// The groups of a list of paths and names; a name without `/` means every group of that name.
-fn find_groups(model: &Model, list: &str) -> Result<Vec<GroupId>> {
-    let mut found = Vec::new();
-    for wanted in split_list(list) {
-        let before = found.len();
-        let names = model::name::split_path(&wanted);
-        for (id, _) in model.groups() {
-            let path = model.group_names(id)?;
-            let named = match names.as_slice() {
-                [name] if !wanted.starts_with('/') => path.last() == Some(&name.as_str()),
-                names => path.iter().copied().eq(names.iter().map(String::as_str)),
-            };
-            if named {
-                found.push(id);
-            }
-        }
-        if found.len() == before {
-            return Err(ErrorKind::BadGrpId.context(format!("-g {wanted}: there is no such group")));
-        }
-    }
-    Ok(found)
 }

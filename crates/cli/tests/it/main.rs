@@ -10,6 +10,7 @@ mod diff;
 mod dumped;
 mod generated;
 mod map;
+mod selected;
 mod store;
 mod validate;
 mod zipped;

@@ -1,0 +1,57 @@
+//! Variables and groups that a flag lists.
+
+use model::{ErrorKind, GroupId, Model, Result, VarId};
+
+use crate::args::split_list;
+
+/// The variables of a list of paths and names; a name without `/` means every variable of that name.
+///
+/// # Errors
+/// `NC_ENOTVAR` for a name without a variable; says which flag.
+pub fn vars(model: &Model, flag: &str, list: &str) -> Result<Vec<VarId>> {
+    let mut found = Vec::new();
+    for wanted in split_list(list) {
+        let names = model::name::split_path(&wanted);
+        match names.as_slice() {
+            [name] if !wanted.starts_with('/') => {
+                let before = found.len();
+                found.extend(model.vars().filter(|(_, var)| var.name == *name).map(|(id, _)| id));
+                if found.len() == before {
+                    let all: Result<Vec<_>> = model.vars().map(|(id, _)| model.var_path(id)).collect();
+                    return Err(ErrorKind::NotVar.context(format!("{flag} {wanted}: there are {}", all?.join(", "))));
+                }
+            }
+            _ => found.push(model.var_at(GroupId::ROOT, &wanted).map_err(|error| error.at(flag))?),
+        }
+    }
+    if found.is_empty() {
+        return Err(ErrorKind::NotVar.context(format!("{flag}: no variable is named")));
+    }
+    Ok(found)
+}
+
+/// The groups of a list of paths and names; a name without `/` means every group of that name.
+///
+/// # Errors
+/// `NC_EBADGRPID` for a name without a group; says which flag.
+pub fn groups(model: &Model, flag: &str, list: &str) -> Result<Vec<GroupId>> {
+    let mut found = Vec::new();
+    for wanted in split_list(list) {
+        let before = found.len();
+        let names = model::name::split_path(&wanted);
+        for (id, _) in model.groups() {
+            let path = model.group_names(id)?;
+            let named = match names.as_slice() {
+                [name] if !wanted.starts_with('/') => path.last() == Some(&name.as_str()),
+                names => path.iter().copied().eq(names.iter().map(String::as_str)),
+            };
+            if named {
+                found.push(id);
+            }
+        }
+        if found.len() == before {
+            return Err(ErrorKind::BadGrpId.context(format!("{flag} {wanted}: there is no such group")));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,140 @@
+//! `copy` of a part, and with the flags of nccopy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{failure, out, text};
+
+const CDL: &str = "netcdf a { dimensions: x = 3; t = UNLIMITED; variables: int v(x); short n(t, x); :g = 1; \
+    data: v = 1, 2, 3; n = 1, 2, 3, 4, 5, 6; \
+    group: g { dimensions: y = 2; variables: int v(y); :h = 1; data: v = 7, 8; \
+      group: in { variables: int w(y, x); data: w = 1, 2, 3, 4, 5, 6; } } \
+    group: other { variables: int u(t); data: u = 1, 2; } }";
+
+struct Made {
+    folder: tempfile::TempDir,
+    source: PathBuf,
+}
+
+impl Made {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (cdl, source) = (folder.path().join("a.cdl"), folder.path().join("a.zarr"));
+        fs::write(&cdl, CDL).unwrap();
+        out(&["gen", "-o", text(&source), text(&cdl)]);
+        Self { folder, source }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The dump of a copy.
+    fn copy(&self, flags: &[&str]) -> String {
+        let target = self.path("b.zarr");
+        let told = out(&[&["copy", "--clobber"], flags, &[text(&self.source), text(&target)]].concat());
+        assert_eq!(told, "");
+        out(&["dump", "-n", "b", text(&target)])
+    }
+}
+
+fn has(dump: &str, lines: &[&str]) -> Vec<bool> {
+    lines.iter().map(|line| dump.lines().any(|found| found.trim() == *line)).collect()
+}
+
+#[test]
+fn data_of_some_variables() {
+    let made = Made::new();
+    let dump = made.copy(&["-v", "/v,u"]);
+    let lines = [
+        "v = 1, 2, 3 ;",
+        "u = 1, 2 ;",
+        "short n(t, x) ;",
+        "v = _, _ ;",
+        "int w(y, x) ;",
+        "t = UNLIMITED ; // (2 currently)",
+    ];
+    assert_eq!(has(&dump, &lines), [true; 6], "{dump}");
+    let dump = made.copy(&["-g", "/g"]);
+    assert_eq!(
+        has(&dump, &["v = _, _, _ ;", "v = 7, 8 ;", "u = _, _ ;", "1, 2, 3,"]),
+        [true, true, true, false],
+        "{dump}"
+    );
+    assert!(failure(&["copy", "-v", "nix", text(&made.source), text(&made.path("c"))]).1.contains("-v nix"));
+}
+
+#[test]
+fn some_variables_alone() {
+    let made = Made::new();
+    let dump = made.copy(&["-V", "n"]);
+    assert_eq!(
+        has(&dump, &["short n(t, x) ;", "int v(x) ;", "int v(y) ;", "y = 2 ;"]),
+        [true, false, false, true],
+        "{dump}"
+    );
+}
+
+#[test]
+fn some_groups_alone() {
+    let made = Made::new();
+    let dump = made.copy(&["-G", "in"]);
+    let lines =
+        ["group: g {", "group: in {", "int w(y, x) ;", "group: other {", "int v(x) ;", "int v(y) ;", ":h = 1 ;"];
+    assert_eq!(has(&dump, &lines), [true, true, true, false, false, false, true], "{dump}");
+    // What was not asked for is not told as lost.
+    let target = made.path("c.nc");
+    let told = crate::run(["copy", "-3", "-G", "/", text(&made.source), text(&target)]);
+    assert!(told.status.success());
+    assert_eq!(String::from_utf8_lossy(&told.stderr), "");
+}
+
+#[test]
+fn fixed_dimensions_and_layout() {
+    let made = Made::new();
+    let dump = made.copy(&["-u", "-s", "-d", "4", "-c", "x/2"]);
+    assert_eq!(has(&dump, &["t = 2 ;"]), [true], "{dump}");
+    let special = out(&["dump", "-hs", text(&made.path("b.zarr"))]);
+    for line in ["v:_ChunkSizes = 2 ;", "v:_DeflateLevel = 4 ;", "n:_Shuffle = \"true\" ;"] {
+        assert_eq!(has(&special, &[line]), [true], "{line}\n{special}");
+    }
+    let special = {
+        made.copy(&["-d", "0"]);
+        out(&["dump", "-hs", text(&made.path("b.zarr"))])
+    };
+    assert!(!special.contains("_DeflateLevel"), "{special}");
+}
+
+#[test]
+fn kinds_and_flags_of_old_command_lines() {
+    let made = Made::new();
+    let kind = |path: &Path| out(&["dump", "-k", text(path)]);
+    let plain = made.path("p.nc");
+    out(&[
+        "copy",
+        "-V",
+        "/v",
+        "-G",
+        "/",
+        "-3",
+        "-w",
+        "-r",
+        "-m",
+        "5M",
+        "-h",
+        "1000",
+        "-e",
+        "5",
+        "-M",
+        "10",
+        "-L1",
+        text(&made.source),
+        text(&plain),
+    ]);
+    assert_eq!(kind(&plain), "classic\n");
+    let (code, told) = failure(&["copy", "-4", text(&made.source), text(&made.path("q.nc"))]);
+    assert!(code == 2 && told.contains("#mode=nczarr,file"), "{told}");
+    let url = format!("file://{}#mode=nczarr,file", text(&made.path("q.nc")));
+    out(&["copy", "-4", text(&made.source), &url]);
+    assert_eq!(kind(&made.path("q.nc")), "netCDF-4\n");
+}
