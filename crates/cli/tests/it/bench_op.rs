@@ -52,13 +52,39 @@ fn what_is_written_is_what_is_read() {
 }
 
 #[test]
+fn each_format_holds_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data.raw");
+    let raw: Vec<u8> = (0..4000u32).flat_map(|i| (i as f32 / 8.0).to_le_bytes()).collect();
+    std::fs::write(&data, &raw).unwrap();
+    for codec in ["none", "zlib5", "deflate5s", "zstd3", "zstd3s", "blosclz4", "blosczstdbit"] {
+        let run = |op: &'static str, format: &'static str| {
+            let store = dir.path().join(format);
+            let given =
+                ["--op", op, "--path", text(&store), "--data", text(&data), "--codec", codec, "--format", format];
+            let shape =
+                ["--shape", "12,10,9", "--chunks", "3,4,5", "--shards", "6,8,5", "--box", "3,4,5", "--count", "6"];
+            line(&[&given[..], &shape].concat())
+        };
+        for op in ["write", "read", "elem", "row", "box", "series", "vars", "append"] {
+            let [v2, v3, v3s] = ["v2", "v3", "v3s"].map(|format| run(op, format));
+            assert!(v2["bytes"].as_u64().unwrap() > 0, "{op}: {v2}");
+            assert_eq!((&v2["checksum"], &v2["n"]), (&v3["checksum"], &v3["n"]), "{op}: {v3}");
+            assert_eq!((&v2["checksum"], &v2["n"]), (&v3s["checksum"], &v3s["n"]), "{op}: {v3s}");
+        }
+        // Of six records: chunks, and shards.
+        assert_eq!(["v2", "v3", "v3s"].map(|format| run("list", format)["n"].as_u64().unwrap()), [12, 12, 4]);
+    }
+}
+
+#[test]
 fn metadata_is_written_and_counted() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("m.zarr");
-    for consolidated in [&[][..], &["--consolidated"]] {
+    for more in [&[][..], &["--consolidated"], &["--format", "v3"]] {
         let op = |name: &'static str| {
             let given = ["--op", name, "--path", text(&store), "--nvars", "6"];
-            line(&[&given[..], consolidated].concat())
+            line(&[&given[..], more].concat())
         };
         assert_eq!(op("meta_write")["n"], 6);
         // Six variables of five attributes each, with ten elements; the dimension itself is no variable.

@@ -39,6 +39,11 @@ pub fn open(op: &Op) -> Result<Outcome> {
     Ok(done)
 }
 
+/// Whether a key's last segment is that of metadata.
+fn is_document(name: &str) -> bool {
+    name.starts_with('.') || name == "zarr.json"
+}
+
 pub fn list(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let registry = nczarr::registry()?;
@@ -47,7 +52,7 @@ pub fn list(op: &Op) -> Result<Outcome> {
         OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
     let map = registry.open_map(&request)?;
     let keys = map.list(&Key::new("v")?)?;
-    let chunks = keys.iter().filter(|key| !key.name().starts_with('.') && key.name() != "zarr.json").count() as u64;
+    let chunks = keys.iter().filter(|key| !is_document(key.name())).count() as u64;
     let mut done = clock.stop().times(chunks);
     done.checksum = chunks.to_string();
     Ok(done)

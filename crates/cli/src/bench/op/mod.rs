@@ -21,7 +21,7 @@ pub struct Op {
     /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
     #[arg(long)]
     op: String,
-    /// v2, v3 and v3s (sharded; both are only read), cdf5; other formats print a skip line
+    /// v2, v3, v3s (chunks in shards), cdf5; other formats print a skip line
     #[arg(long, default_value = "v2")]
     format: String,
     /// file, zip, s3 (with the feature); other stores print a skip line
@@ -97,8 +97,7 @@ pub fn run(op: &Op) -> Result<(), Failure> {
 impl Op {
     fn missing(&self) -> Option<String> {
         match self.format.as_str() {
-            "v2" => {}
-            "v3" | "v3s" if !matches!(self.op.as_str(), "write" | "append" | "meta_write") => {}
+            "v2" | "v3" | "v3s" => {}
             "cdf5" if self.codec != "none" => return Some(format!("format cdf5 with codec {}", self.codec)),
             "cdf5" if self.op == "list" => return Some("format cdf5 has no keys".to_owned()),
             "cdf5" => {}
@@ -133,13 +132,15 @@ impl Op {
         if self.is_classic() {
             return format!("file://{}#mode=cdf5", self.path);
         }
+        // The peers are told the version too.
+        let version = &self.format[..2];
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
         if self.store == "s3" {
-            // The bucket every runner uses; the server asks for no signature. The peers are told the version too.
-            let (path, version) = (self.path.trim_start_matches('/'), &self.format[..2]);
+            // The bucket every runner uses; the server asks for no signature.
+            let path = self.path.trim_start_matches('/');
             return format!("{}/bench/{path}#mode=zarr,{version},s3{consolidated}&aws.profile=no", self.url);
         }
-        format!("file://{}#mode=zarr,{}{consolidated}", self.path, self.store)
+        format!("file://{}#mode=zarr,{version},{}{consolidated}", self.path, self.store)
     }
 
     /// Whether elements are asked to be stored with the most significant byte first, where there is a choice.
@@ -172,6 +173,9 @@ impl Op {
         }
         if !self.chunks.is_empty() && !self.is_classic() {
             var.set_chunking(&self.chunks)?;
+        }
+        if self.format == "v3s" {
+            var.set_shards(&self.shards)?;
         }
         match self.codec.as_str() {
             "none" => {}
