@@ -13,9 +13,14 @@ use crate::project::{Dim, Part};
 /// Pieces of one chunk beyond this are not worth the requests.
 const MOST: usize = 1024;
 
-/// Bytes between two pieces that are rather read than asked for twice.
-pub(crate) const fn worth_reading(remote: bool) -> usize {
-    if remote { 512 << 10 } else { 4 << 10 }
+/// Bytes between two pieces that are rather read than asked for twice. In shards, that is also rather than copied once
+/// more: there a chunk's pieces are not read one by one.
+pub(crate) const fn worth_reading(remote: bool, in_shards: bool) -> usize {
+    match (remote, in_shards) {
+        (true, _) => 512 << 10,
+        (false, true) => 64 << 10,
+        (false, false) => 4 << 10,
+    }
 }
 
 /// Decoded bytes between two pieces that are rather decoded than left out.
@@ -155,10 +160,10 @@ mod tests {
     fn near_rows_are_one_piece_and_far_ones_are_many() {
         // 32³ of a 64³ chunk of 4 bytes: rows are 256 bytes apart, planes 16 KiB.
         let part = part(0, &[(32, 1), (32, 64), (32, 4096)]);
-        let found = pieces(&part, 4, 64 * 64 * 64, worth_reading(false)).unwrap();
+        let found = pieces(&part, 4, 64 * 64 * 64, worth_reading(false, false)).unwrap();
         assert!(matches!(found.ranges, Ranges::Every { step: 16384, count: 32, .. }));
         assert_eq!(found.bytes, 32 * (31 * 256 + 128));
-        assert!(pieces(&part, 4, 64 * 64 * 64, worth_reading(true)).is_some());
-        assert!(pieces(&part, 4, 64 * 64 * 33, worth_reading(true)).is_none(), "more than half");
+        assert!(pieces(&part, 4, 64 * 64 * 64, worth_reading(true, false)).is_some());
+        assert!(pieces(&part, 4, 64 * 64 * 33, worth_reading(true, false)).is_none(), "more than half");
     }
 }

@@ -220,6 +220,11 @@ impl Get<'_> {
         ranges::pieces(part, form.item(), form.elems, gap)
     }
 
+    /// Bytes between two pieces that are rather read than asked for twice.
+    fn gap(&self) -> usize {
+        ranges::worth_reading(self.caps.remote, self.keeper.shards.is_some())
+    }
+
     /// The pieces to ask storage for in place of a chunk that need not be kept: which, how many bytes, and whether these
     /// are those of the result.
     fn requests(&self, part: &Part) -> Option<(Ranges, usize, bool)> {
@@ -230,7 +235,7 @@ impl Get<'_> {
         let requests = match ranges::straight(part, form.item(), form.elems) {
             Some((range, bytes)) => (Ranges::One(range), bytes, self.is_direct(part)),
             None => {
-                let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote))?;
+                let pieces = self.pieces(part, self.gap())?;
                 let direct = matches!(pieces.ranges, Ranges::One(_)) && self.is_direct(&pieces.part);
                 (pieces.ranges, pieces.bytes, direct)
             }
@@ -302,7 +307,7 @@ impl Get<'_> {
 
     fn place_pieces(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
         let form = &self.keeper.form;
-        let pieces = self.pieces(part, ranges::worth_reading(self.caps.remote));
+        let pieces = self.pieces(part, self.gap());
         let Some(pieces) = pieces.filter(|pieces| pieces.bytes == stored.len()) else {
             return Err(form.plan.wrong_size(stored.len()).at("a range of the chunk"));
         };

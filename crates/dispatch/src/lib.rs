@@ -40,7 +40,9 @@ pub mod trace;
 mod version;
 mod zmap;
 
-pub use batch::{Fetch, Fetched, InFlight, Reply, coalesce, gather, read_overlapped, read_parallel, write_parallel};
+pub use batch::{
+    Fetch, Fetched, InFlight, Reply, Stretches, coalesce, gather, read_overlapped, read_parallel, write_parallel,
+};
 pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};

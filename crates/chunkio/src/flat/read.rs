@@ -33,7 +33,7 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &
     let get = Get { array, convert };
     let total = out.capacity();
     let outcome = Outcome::new(&array.options, total);
-    let gap = ranges::worth_reading(false) as u64;
+    let gap = ranges::worth_reading(false, false) as u64;
     let cut = Cut::new(lie, gap, if plain { STRAIGHT } else { THROUGH });
     let item = total / lie.elems;
     if cut.total == 1 {

@@ -6,12 +6,14 @@
 //!
 //! Source: the codec `sharding_indexed` of Zarr V3.
 
+mod answer;
 mod cache;
 mod index;
 mod level;
 mod map;
 mod rewrite;
 mod round;
+mod together;
 
 use std::sync::Arc;
 

@@ -154,6 +154,40 @@ fn faults_are_errors_and_lose_nothing() {
     }
 }
 
+/// Over a network: the index of a shard once, by one request, and then what is wanted, all of it at a time.
+#[test]
+fn boxes_from_shards_over_a_network_cost_few_requests() {
+    // 4 shards of 4 × 8 × 8 chunks of 16 KiB.
+    let (chunk, counts, shape) = ([16; 3], [4, 8, 8], [64, 256, 256]);
+    let caps = dispatch::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
+    let mem = Arc::new(crate::map::Mem::new(caps));
+    let open = |map: Arc<dyn ZMap>| {
+        let mut options = Options::default();
+        options.cache_bytes = Some(0);
+        array(map, [&shape, &chunk, &counts], vec![], options)
+    };
+    let values: Vec<i32> = (0..shape.iter().product::<u64>() as i32).collect();
+    put_ints(&open(mem.clone()), &[0; 3], &shape, &values).unwrap();
+    let counting = Arc::new(Counting::new(mem));
+    let array = open(counting.clone());
+    let (mut requests, mut bytes) = (0, 0);
+    for (start, batches) in
+        [([33, 41, 57], 2), ([7, 70, 41], 1), ([33, 134, 115], 2), ([21, 161, 223], 1), ([35, 7, 7], 1)]
+    {
+        counting.take();
+        let found = get_ints(&array, &start, &[16; 3]).unwrap();
+        let at = |i: u64| [start[0] + i / 256, start[1] + i / 16 % 16, start[2] + i % 16];
+        let expected = (0..16 * 16 * 16).map(at).map(|[z, y, x]| values[((z * 256 + y) * 256 + x) as usize]);
+        assert!(found.into_iter().eq(expected));
+        let counts = counting.take();
+        assert_eq!(counts.of(Op::ReadBatch).calls, batches, "{start:?}");
+        requests += counts.read().requests;
+        bytes += counts.read().bytes;
+    }
+    assert!(requests <= 15, "{requests} requests");
+    assert!(bytes < 6 << 20, "{bytes} bytes");
+}
+
 const PROCESSES: usize = 8;
 const PLACE: &str = "NCZ_TEST_SHARD";
 const TURN: &str = "NCZ_TEST_SHARD_TURN";
@@ -208,4 +242,118 @@ fn processes_that_write_parts_of_one_shard_lose_nothing() {
     let expected: Vec<i32> =
         (0..PROCESSES).flat_map(|turn| (0..PART).map(move |at| value(turn, rounds() - 1, at))).collect();
     assert_eq!(get_ints(&open(&place), &[0], &[len]).unwrap(), expected);
+}
+
+/// Chunks of 128 KiB that are rows of the result: they have their place in it.
+const ROW: u64 = 32 << 10;
+
+fn rows(first: i32) -> Vec<i32> {
+    (first..first + 4 * ROW as i32).collect()
+}
+
+fn shard_of_rows(first: i32, junk: usize) -> Vec<u8> {
+    let row = |at: u64| {
+        let first = first + (at * ROW) as i32;
+        (first..first + ROW as i32).flat_map(i32::to_le_bytes).collect()
+    };
+    encode(&plain(&[4, 1], false), &(0..4).map(|at| (vec![at, 0], row(at))).collect(), junk)
+}
+
+#[test]
+fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let counting = Arc::new(Counting::new(Arc::clone(&map)));
+    let mut options = Options::default();
+    options.cache_bytes = Some(0);
+    let array = array(counting.clone(), [&[4, ROW], &[1, ROW], &[4, 1]], vec![], options);
+    let key = Key::new("0.0").unwrap();
+    for (turn, junk) in [0, 9, 100_000, 0].into_iter().enumerate() {
+        // What is known of the one before is of no use.
+        map.write(&key, &shard_of_rows(1000 * turn as i32, junk)).unwrap();
+        assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), rows(1000 * turn as i32), "{turn}");
+        counting.take();
+        assert_eq!(get_ints(&array, &[1, 0], &[2, ROW]).unwrap(), rows(1000 * turn as i32)[ROW as usize..][..65536]);
+        let read = counting.take().read();
+        assert_eq!((read.requests, read.bytes), (2, 8 * ROW));
+        // Part of a row has its place too.
+        assert_eq!(
+            get_ints(&array, &[3, 7], &[1, ROW - 9]).unwrap(),
+            rows(1000 * turn as i32)[3 * ROW as usize + 7..][..ROW as usize - 9]
+        );
+    }
+    map.write(&key, &shard_of_rows(0, 0)[..70_000]).unwrap();
+    assert!(get_ints(&array, &[0, 0], &[4, ROW]).is_err());
+    map.delete(&key).unwrap();
+    assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), vec![0; 4 * ROW as usize]);
+}
+
+#[test]
+fn a_shard_replaced_in_between_is_read_as_it_is_now() {
+    for versioned_parts in [true, false] {
+        for number in 1..4 {
+            let mem = Arc::new(crate::map::Mem::new(dispatch::MapCaps { versioned_parts, ..crate::map::ALL }));
+            mem.set("0.0", &shard_of_rows(0, 0));
+            let mut setup = crate::support::Setup::new(&mem, &[4, ROW], &[1, ROW], NcType::Int);
+            (setup.shards, setup.options.cache_bytes, setup.options.threads) =
+                (vec![plain(&[4, 1], false)], Some(0), 1);
+            let array = setup.open();
+            // As many reads before it as are to come before.
+            for _ in 1..number {
+                assert_eq!(get_ints(&array, &[2, 0], &[1, ROW]).unwrap(), rows(0)[2 * ROW as usize..][..ROW as usize]);
+            }
+            if versioned_parts {
+                let (copy, next) = (mem.clone(), shard_of_rows(77, 3));
+                *mem.meanwhile.lock().unwrap() = Some(Box::new(move || copy.set("0.0", &next)));
+            }
+            let first = if versioned_parts { 77 } else { 0 };
+            let found = get_ints(&array, &[0, 0], &[4, ROW]).unwrap();
+            // The first row may have been read before.
+            let same = found.chunks(ROW as usize).zip(rows(first).chunks(ROW as usize)).filter(|(a, b)| a == b).count();
+            assert!(same >= 3, "{number}: {same} rows of four");
+            assert_eq!(get_ints(&array, &[0, 0], &[4, ROW]).unwrap(), rows(first));
+        }
+    }
+}
+
+#[test]
+fn a_shard_is_stored_part_by_part_and_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let map: Arc<dyn ZMap> = Arc::new(FileMap::open(dir.path(), true, &Options::default()).unwrap());
+    let counting = Arc::new(Counting::new(Arc::clone(&map)));
+    for (chunk, counts, summed, threads) in [
+        ([1, ROW], [4, 1], false, 1),
+        ([1, ROW], [4, 1], true, 3),
+        ([1, 64], [4, ROW / 64], false, 1),
+        ([4, 100], [1, 400], true, 2),
+    ] {
+        let filters: Vec<Box<dyn Filter>> = if summed { vec![Box::new(Sum)] } else { vec![] };
+        let mut options = Options::default();
+        options.threads = threads;
+        let open = |map: Arc<dyn ZMap>| array(map, [&[4, ROW], &chunk, &counts], filters.clone(), options.clone());
+        for first in [0, 5] {
+            counting.take();
+            put_ints(&open(counting.clone()), &[0, 0], &[4, ROW], &rows(first)).unwrap();
+            let written = counting.take().written();
+            let total = counts[0] * counts[1];
+            let padded = total * (chunk[0] * chunk[1] * 4 + if summed { 4 } else { 0 }) + 16 * total + 4;
+            let stored = std::fs::metadata(dir.path().join("0.0")).unwrap().len();
+            assert_eq!(written.requests, 1);
+            assert_eq!(written.bytes, stored);
+            assert!(stored <= padded, "{stored}, {padded}");
+            assert_eq!(get_ints(&open(map.clone()), &[0, 0], &[4, ROW]).unwrap(), rows(first));
+        }
+        // What cannot be stored changes nothing, and leaves nothing.
+        let faults = Faults::new(0).with(Op::WRITES, When::Nth(1), Fault::Fail(ErrorKind::Io));
+        let failing = open(Arc::new(Slow::new(Arc::clone(&map)).faults(faults)));
+        assert!(put_ints(&failing, &[0, 0], &[4, ROW], &rows(9)).is_err());
+        assert_eq!(get_ints(&open(map.clone()), &[0, 0], &[4, ROW]).unwrap(), rows(5));
+        assert_eq!(
+            std::fs::read_dir(dir.path())
+                .unwrap()
+                .filter(|name| !name.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'))
+                .count(),
+            1
+        );
+    }
 }

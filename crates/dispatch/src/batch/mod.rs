@@ -1,7 +1,8 @@
 //! What a map gets for nothing: batches over its single operations, and the operations made of simpler ones.
 //!
 //! [`read_parallel`] and [`write_parallel`] run each object's read or write together with the job's own work
-//! (decoding, encoding) in one task per thread. `overlap` has batches for storage that answers later, `keys` what walks and moves keys, `swap` the loop of a
+//! (decoding, encoding) in one task per thread. `overlap` has batches for storage that answers later, `near` says what is read
+//! as one, `keys` what walks and moves keys, `swap` the loop of a
 //! conditional update.
 //!
 //! It knows no storage: a map with something better (one request for many objects, positioned reads into the
@@ -9,6 +10,7 @@
 
 mod cut;
 mod keys;
+mod near;
 mod overlap;
 mod read;
 mod swap;
@@ -19,7 +21,8 @@ use crate::zmap::{Payload, WriteJob, Written, ZMap};
 use crate::{Key, pull_parallel};
 
 pub(crate) use keys::{copy_then_delete, walk};
-pub use overlap::{Fetch, Fetched, InFlight, Reply, coalesce, gather, read_overlapped};
+pub use near::{Stretches, coalesce};
+pub use overlap::{Fetch, Fetched, InFlight, Reply, gather, read_overlapped};
 pub use read::read_parallel;
 pub(crate) use swap::compare_and_swap;
 

@@ -181,23 +181,7 @@ fn drive<'s>(
     }
 }
 
-/// Ranges that together hold all of `parts`, sorted, those that meet or are less than `gap` bytes apart made one. Parts
-/// have their `len` set.
-pub fn coalesce(parts: &[ByteRange], gap: u64) -> Vec<ByteRange> {
-    let mut parts: Vec<(u64, u64)> =
-        parts.iter().map(|part| (part.offset, part.offset.saturating_add(part.len.unwrap_or(0)))).collect();
-    parts.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::new();
-    for (start, end) in parts {
-        match merged.last_mut() {
-            Some((_, last)) if start <= last.saturating_add(gap) => *last = end.max(*last),
-            _ => merged.push((start, end)),
-        }
-    }
-    merged.into_iter().map(|(start, end)| ByteRange::new(start, end - start)).collect()
-}
-
-/// Lays `parts` one after another, out of `pieces`: the ranges of [`coalesce`] that were read, each with its first byte's
+/// Lays `parts` one after another, out of `pieces`: the ranges of [`coalesce`](super::coalesce) that were read, each with its first byte's
 /// offset.
 ///
 /// # Errors

@@ -77,8 +77,7 @@ pub(super) fn fetch<'s>(
     scratch: &'s mut Scratch,
 ) -> Result<Got<'s>, Fault> {
     let (limit, hint) = (ticket.limit, ticket.hint);
-    // With a version the job wants the bytes to itself.
-    let mut into = ticket.into.as_mut().filter(|into| !ticket.versioned && into.capacity() >= SMALL);
+    let mut into = ticket.into.as_mut().filter(|into| into.capacity() >= SMALL);
     let got = match &ticket.ranges {
         Ranges::All => match &mut into {
             Some(into) => {

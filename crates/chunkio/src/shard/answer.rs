@@ -1,0 +1,224 @@
+//! [`Requests`]: what a [`Round`] asks the storage for, as a batch, and what becomes of the answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version};
+use model::{Error, ErrorKind, Result};
+
+use super::cache::Known;
+use super::index::beyond;
+use super::round::{Request, Round, Shard, State, What, lock};
+
+/// Memory for a whole shard whose length is not known.
+const HINT: usize = 1 << 20;
+
+/// What was found of a part of a shard.
+type Answer<'f> = Result<Option<(Found<'f>, Option<Version>)>>;
+
+/// A batch of requests.
+pub(super) struct Requests<'b, 'r, 'j> {
+    round: &'b Round<'r, 'j>,
+    list: Vec<Request>,
+    next: AtomicUsize,
+}
+
+/// An error for each of several that it happened to.
+fn again(error: &Error) -> Error {
+    error.kind().context(error.what())
+}
+
+fn not_lent() -> Error {
+    ErrorKind::Internal.context("the map filled memory it was not lent")
+}
+
+impl<'b, 'r, 'j> Requests<'b, 'r, 'j> {
+    pub(super) fn new(round: &'b Round<'r, 'j>, list: Vec<Request>) -> Self {
+        Self { round, list, next: AtomicUsize::new(0) }
+    }
+}
+
+impl ReadJob for Requests<'_, '_, '_> {
+    fn threads(&self) -> usize {
+        self.round.job.threads().min(self.list.len())
+    }
+
+    fn next<'n>(&'n self, key: &mut Key) -> Option<ReadTicket<'n>> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let request = self.list.get(index)?;
+        let (round, level) = (self.round, &self.round.map.level);
+        key.set(&round.shards[request.shard].key);
+        let versioned = round.caps.versioned_parts;
+        let ticket = |ranges, bytes| ReadTicket { index, ranges, hint: bytes, limit: bytes, versioned, into: None };
+        Some(match &request.what {
+            What::Index if level.at_start => {
+                ticket(Ranges::One(ByteRange::first(level.index_bytes as u64)), level.index_bytes)
+            }
+            What::Index => ticket(Ranges::Last(level.index_bytes as u64), level.index_bytes),
+            What::Whole => ReadTicket { limit: level.limit, ..ticket(Ranges::All, HINT) },
+            What::Parts(_, stretches) => {
+                let bytes = usize::try_from(stretches.bytes()).unwrap_or(usize::MAX);
+                let range = |&(from, to): &(u64, u64)| ByteRange::new(from, to - from);
+                match stretches.as_slice() {
+                    [one] => ticket(Ranges::One(range(one)), bytes),
+                    list => ticket(Ranges::List(list.iter().map(range).collect()), bytes),
+                }
+            }
+            What::Place(number) => {
+                let item = &round.items[*number];
+                let into = lock(&item.ticket).as_mut().and_then(|ticket| ticket.into.take());
+                // As much as there is memory for.
+                ReadTicket { into, ..ticket(Ranges::One(ByteRange::new(item.from, item.len)), item.len as usize) }
+            }
+        })
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Answer<'_>) {
+        let Some(request) = self.list.get(ticket.index) else { return };
+        let shard = &self.round.shards[request.shard];
+        match &request.what {
+            What::Place(number) => self.placed(shard, *number, ticket.into, found),
+            What::Parts(items, stretches) => self.parts(shard, items, stretches, found),
+            What::Index => self.index(shard, found),
+            What::Whole => self.whole(shard, found),
+        }
+    }
+}
+
+/// Whether bytes are of the state that an index is of.
+#[derive(PartialEq, Eq)]
+enum Age {
+    Same,
+    /// It has to be read again.
+    Other,
+}
+
+impl Requests<'_, '_, '_> {
+    fn index(&self, shard: &Shard, found: Answer<'_>) {
+        let round = self.round;
+        let (bytes, version) = match found {
+            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            other => return self.for_all(shard, other),
+        };
+        match round.map.level.parse(bytes) {
+            Ok(index) => {
+                let known = Arc::new(Known { index, stamp: version.as_ref().map(Version::stamp) });
+                round.map.indexes.keep(shard.key.as_str(), &known);
+                *lock(&shard.state) = State::Known(known, version);
+            }
+            Err(error) => self.for_all(shard, Err(error)),
+        }
+    }
+
+    /// Cuts all chunks out of a whole shard.
+    fn whole(&self, shard: &Shard, found: Answer<'_>) {
+        let (round, level) = (self.round, &self.round.map.level);
+        let (stored, version) = match found {
+            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            other => return self.for_all(shard, other),
+        };
+        let cut = level.unwrap(stored, |bytes| {
+            let index = level.index_of(bytes)?;
+            for &number in &shard.items {
+                match index.cut(round.items[number].number, bytes) {
+                    Ok(Some(chunk)) => round.deliver(number, chunk, true, version.as_ref()),
+                    Ok(None) => round.finish(number, Ok(None)),
+                    Err(error) => round.finish(number, Err(error)),
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = cut {
+            self.for_all(shard, Err(error));
+        }
+    }
+
+    /// An answer that holds no chunks: the same for all of them.
+    fn for_all(&self, shard: &Shard, found: Answer<'_>) {
+        let error = match found {
+            Ok(None) => None,
+            Ok(Some(_)) => Some(not_lent()),
+            Err(error) => Some(error),
+        };
+        for &number in &shard.items {
+            self.round.finish_with(number, || error.as_ref().map_or(Ok(None), |error| Err(again(error))));
+        }
+    }
+
+    /// Whether an answer is of the state that the index is of. An error of storage may come of an old index.
+    fn age(&self, shard: &Shard, found: &Answer<'_>) -> Age {
+        let State::Known(known, read) = lock(&shard.state).clone() else { return Age::Other };
+        let same = match (found, &known.stamp) {
+            (Ok(Some(_)), None) => true,
+            (Ok(Some((_, Some(version)))), Some(stamp)) => {
+                read.as_ref().map_or_else(|| stamp.is(version), |read| read.same(version))
+            }
+            (Ok(_), _) => false,
+            (Err(_), stamp) => read.is_some() || stamp.is_none(),
+        };
+        if same { Age::Same } else { Age::Other }
+    }
+
+    /// Gives chunks their bytes.
+    fn parts(&self, shard: &Shard, items: &[usize], stretches: &Stretches, found: Answer<'_>) {
+        let round = self.round;
+        if self.age(shard, &found) == Age::Other {
+            return;
+        }
+        let (bytes, version) = match found {
+            Ok(Some((Found::Bytes(bytes), version))) => (bytes, version),
+            Ok(_) => return items.iter().for_each(|&number| round.finish_with(number, || Err(not_lent()))),
+            Err(error) => return items.iter().for_each(|&number| round.finish_with(number, || Err(again(&error)))),
+        };
+        let (mut stretches, mut before) = (stretches.as_slice().iter().peekable(), 0);
+        for &number in items {
+            let item = &round.items[number];
+            // Items and stretches are in order, and each item lies in one.
+            while let Some((from, to)) = stretches.next_if(|(_, to)| *to < item.from + item.len) {
+                before += to - from;
+            }
+            // All of it lies in memory.
+            let start = stretches.peek().map(|(from, _)| (before + item.from - from) as usize);
+            match start.and_then(|start| bytes.get(start..start.checked_add(item.len as usize)?)) {
+                Some(chunk) => round.deliver(number, chunk, false, version.as_ref()),
+                None => {
+                    let first = stretches.peek().map_or(0, |(from, _)| *from);
+                    let end = (first + bytes.len() as u64).saturating_sub(before);
+                    round.finish(number, Err(beyond(item.number, item.entry, end)));
+                }
+            }
+        }
+    }
+
+    /// Gives a chunk back that was read into its place, or should have been.
+    fn placed(&self, shard: &Shard, number: usize, into: Option<OutBuf<'_>>, found: Answer<'_>) {
+        let (round, item) = (self.round, &self.round.items[number]);
+        let age = self.age(shard, &found);
+        let Some(ticket) = round.take(number) else { return };
+        let mut ticket = ReadTicket { into, ..ticket };
+        if age == Age::Other {
+            // Its memory goes with the ticket, which is of this call: so it is answered here.
+            let mut round = Round::again(round.map, round.job);
+            round.add(shard.key.as_str(), item.number, ticket);
+            return round.run();
+        }
+        let filled = match &found {
+            Ok(Some((Found::Bytes(bytes), _))) => bytes.len(),
+            Ok(Some((Found::InPlace, _))) => ticket.into.as_ref().map_or(0, |into| into.filled().len()),
+            _ => 0,
+        };
+        let found = match found {
+            Ok(Some((_, _))) if filled as u64 != item.len => {
+                Err(beyond(item.number, item.entry, item.from + filled as u64))
+            }
+            Ok(Some((found, version))) => Ok(Some((found, version.filter(|_| ticket.versioned)))),
+            other => other,
+        };
+        if found.is_err()
+            && let Some(into) = &mut ticket.into
+        {
+            into.clear();
+        }
+        round.job.done(ticket, found);
+    }
+}
