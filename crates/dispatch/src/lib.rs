@@ -72,6 +72,6 @@ pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use version::{Stamp, Version};
 pub use zmap::{
-    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, Ranges, ReadJob, ReadTicket, WriteJob,
+    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, WriteJob,
     WriteTicket, Written, ZMap,
 };

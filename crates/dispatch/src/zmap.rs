@@ -115,8 +115,8 @@ pub struct ReadTicket<'j> {
     pub limit: usize,
     /// Whether [`ReadJob::done`] wants the object's version.
     pub versioned: bool,
-    /// Where the bytes may go straight away, for [`Ranges::All`] and [`Ranges::One`] without a version; the map may
-    /// ignore it.
+    /// Where the bytes may go straight away, for [`Ranges::All`] and [`Ranges::One`]; the map may ignore it. With a version
+    /// it is that of the bytes, as ever.
     ///
     /// A map that reports [`Found::InPlace`] says: `into` holds all that was asked for. So it has seen that the object
     /// (or the part up to its end, when `One` has no length) does not go on beyond the capacity, for instance by
@@ -200,9 +200,28 @@ pub trait WriteJob: Sync {
     /// The map reports them through [`WriteJob::done`] and goes on.
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>>;
 
+    /// Whether the bytes of each piece can be had in parts too, by [`WriteJob::parts`].
+    fn has_parts(&self) -> bool {
+        false
+    }
+
+    /// As [`WriteJob::value`], in parts: `put` is called with one after another, and the whole is never in memory.
+    ///
+    /// For maps that store an object as it comes and show it once it is complete. May be called again for the same piece,
+    /// if the map has to begin anew.
+    ///
+    /// # Errors
+    /// Those of `put`, and of making the parts; then the object is not to be stored.
+    fn parts(&self, _index: usize, _put: &mut PutPart<'_>) -> Result<()> {
+        Err(ErrorKind::Internal.context("the job has no parts"))
+    }
+
     /// Takes a ticket back with what became of it.
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>);
 }
+
+/// Takes the next part of an object.
+pub type PutPart<'p> = dyn FnMut(&[u8]) -> Result<()> + Send + 'p;
 
 /// One dataset's key → bytes store.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dispatch::{
-    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, ReadJob, ReadTicket, Version, WriteJob,
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob,
     WriteTicket, Written, ZMap,
 };
 use model::Result;
@@ -294,6 +294,17 @@ impl WriteJob for CountedWrites<'_> {
         };
         self.cell.bytes.fetch_add(bytes as u64, Relaxed);
         Ok(payload)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.inner.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.inner.parts(index, &mut |part| {
+            self.cell.bytes.fetch_add(part.len() as u64, Relaxed);
+            put(part)
+        })
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {

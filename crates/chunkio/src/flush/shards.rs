@@ -12,7 +12,7 @@ use model::{ErrorKind, Result};
 use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper, Snapshot};
 use crate::outcome::Outcome;
-use crate::shard::{Edits, Shards, rewrite};
+use crate::shard::{Edits, Rewrite, Shards};
 use crate::threads;
 
 /// A changed chunk that departed.
@@ -84,15 +84,15 @@ impl<F: Form> Keeper<F> {
         threads: usize,
     ) -> Result<()> {
         let map = self.store.map();
-        let levels = &shards.levels;
-        let limit = levels.first().map_or(0, |level| level.limit);
+        let limit = shards.levels.first().map_or(0, |level| level.limit);
+        let shard_of = Rewrite { levels: &shards.levels, edits: list, threads };
         let all = list.edits.iter().all(|edit| edit.snapshot.ready);
         if all && self.chunks_of(shards, shard) == Some(list.edits.len() as u64) {
             let mut new = Vec::new();
-            rewrite(levels, None, list, threads, &mut new)?;
+            shard_of.whole(None, &mut new)?;
             return map.write(key, &new);
         }
-        let mut change = |old: Option<&[u8]>, new: &mut Vec<u8>| rewrite(levels, old, list, threads, new);
+        let mut change = |old: Option<&[u8]>, new: &mut Vec<u8>| shard_of.whole(old, new);
         if map.caps().conditional_write {
             return map.update(key, limit, &mut change);
         }

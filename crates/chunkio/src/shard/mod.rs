@@ -21,7 +21,7 @@ use dispatch::{Key, Limits, Small, ZMap};
 use model::{ErrorKind, Result};
 
 pub(crate) use level::Level;
-pub(crate) use rewrite::{Edits, rewrite};
+pub(crate) use rewrite::{Edits, Rewrite, has_parts};
 
 use crate::grid::ChunkIndex;
 use crate::{ChunkStore, ShardSpec};

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Key, Payload, Small, WriteJob, WriteTicket, Written};
+use dispatch::{Key, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
 use model::{ErrorKind, Result};
 
 use super::Put;
 use crate::claims::Claim;
 use crate::grid::ChunkIndex;
 use crate::project::Part;
-use crate::shard::{Edits, Shards, rewrite};
+use crate::shard::{Edits, Rewrite, Shards, has_parts};
 use crate::threads;
 
 /// Writes the shards that are written as a whole, of `chunks` chunks together.
@@ -72,6 +72,23 @@ struct Batch<'a> {
     flying: Mutex<Vec<(usize, Claim<'a>)>>,
 }
 
+impl Batch<'_> {
+    /// The chunks of a shard.
+    fn chunks(&self, index: usize) -> Result<Chunks<'_>> {
+        let Some(shard) = self.list.get(index) else {
+            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+        };
+        let numbers = |number: usize| self.shards.split(&self.put.projection.get(number).index).1;
+        let mut chunks: Vec<_> = (shard.start..shard.end).map(|number| (numbers(number), number)).collect();
+        chunks.sort_unstable();
+        Ok(Chunks { put: self.put, chunks })
+    }
+
+    fn shard_of<'r>(&'r self, chunks: &'r Chunks<'_>) -> Rewrite<'r> {
+        Rewrite { levels: &self.shards.levels, edits: chunks, threads: self.each }
+    }
+}
+
 impl WriteJob for Batch<'_> {
     fn threads(&self) -> usize {
         self.threads
@@ -87,15 +104,17 @@ impl WriteJob for Batch<'_> {
     }
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
-        let Some(shard) = self.list.get(index) else {
-            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
-        };
-        let numbers = |number: usize| self.shards.split(&self.put.projection.get(number).index).1;
-        let mut chunks: Vec<_> = (shard.start..shard.end).map(|number| (numbers(number), number)).collect();
-        chunks.sort_unstable();
-        scratch.clear();
-        rewrite(&self.shards.levels, None, &Chunks { put: self.put, chunks }, self.each, scratch)?;
+        let chunks = self.chunks(index)?;
+        self.shard_of(&chunks).whole(None, scratch)?;
         Ok(Payload::Scratch)
+    }
+
+    fn has_parts(&self) -> bool {
+        has_parts(&self.shards.levels)
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.shard_of(&self.chunks(index)?).parts(put)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use model::Result;
 
 use super::map::tell;
-use crate::{Found, Key, Payload, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use crate::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
 
 /// The tickets that are out: their keys, when they were taken, and how many bytes they move if that is known.
 #[derive(Default)]
@@ -102,6 +102,20 @@ impl WriteJob for TracedWrites<'_> {
             },
         );
         Ok(payload)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.inner.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        let mut sum = 0;
+        let outcome = self.inner.parts(index, &mut |part| {
+            sum += part.len();
+            put(part)
+        });
+        self.out.bytes(index, sum);
+        outcome
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {

@@ -36,6 +36,7 @@ use rustix::io::Errno;
 
 use kept::Kept;
 use lock::Locks;
+use stage::Value;
 use write::Intent;
 
 /// A dataset in a directory.
@@ -255,12 +256,12 @@ impl ZMap for FileMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, value, Intent::Replace, &mut None).map(|_| ())
+        self.put(key, Value::Bytes(value), Intent::Replace, &mut None).map(|_| ())
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
         self.want_versions(key)?;
-        self.put(key, value, self.intent(key, expect)?, &mut None)
+        self.put(key, Value::Bytes(value), self.intent(key, expect)?, &mut None)
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {

@@ -7,7 +7,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use dispatch::{Durability, Key};
+use dispatch::{Durability, Key, WriteJob};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 
@@ -23,6 +23,25 @@ const BY_PROC: u8 = 1;
 const BY_NAME: u8 = 2;
 /// A named file cannot be linked without replacing either: it is renamed, under the key's lock.
 const BY_RENAME: u8 = 3;
+
+/// The bytes of a new object.
+#[derive(Clone, Copy)]
+pub(super) enum Value<'v> {
+    Bytes(&'v [u8]),
+    /// Those of a piece of a job, part by part; made anew each time.
+    Parts(&'v dyn WriteJob, usize),
+}
+
+/// Appends bytes to a file.
+fn put_all(file: &OwnedFd, mut rest: &[u8]) -> Result<(), Errno> {
+    while !rest.is_empty() {
+        match retry_on_intr(|| write(file, rest))? {
+            0 => return Err(Errno::IO),
+            written => rest = &rest[written.min(rest.len())..],
+        }
+    }
+    Ok(())
+}
 
 /// A complete file on its way.
 pub(super) struct Staged<'p> {
@@ -76,7 +95,7 @@ impl FileMap {
         &self,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: &[u8],
+        value: Value<'_>,
         named: bool,
     ) -> Result<Staged<'p>, Stop> {
         let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
@@ -86,13 +105,10 @@ impl FileMap {
             Some(file) => Staged { file, temporary: None },
             None => self.open_named(dir).map_err(|errno| self.stop(dir, errno, fail))?,
         };
-        let mut rest = value;
-        while !rest.is_empty() {
-            match retry_on_intr(|| write(&staged.file, rest)) {
-                Ok(0) => return Err(fail(Errno::IO)),
-                Ok(written) => rest = &rest[written.min(rest.len())..],
-                Err(errno) => return Err(fail(errno)),
-            }
+        let put = |bytes: &[u8]| put_all(&staged.file, bytes).map_err(|errno| self.fail(key.as_str(), "write", errno));
+        match value {
+            Value::Bytes(bytes) => put(bytes)?,
+            Value::Parts(job, index) => job.parts(index, &mut |part| put(part))?,
         }
         if self.durability == Durability::Fsync {
             fsync(&staged.file).map_err(fail)?;
@@ -146,7 +162,7 @@ impl FileMap {
         staged: &mut Staged<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: &[u8],
+        value: Value<'_>,
     ) -> Result<Linked, Stop> {
         let (_, name) = names::split(key);
         let fail = |errno| Stop::Failed(self.fail(key.as_str(), "create", errno));
@@ -217,7 +233,7 @@ impl FileMap {
         staged: &mut Staged<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: &[u8],
+        value: Value<'_>,
     ) -> Result<(), Stop> {
         let fail = |errno| Stop::Failed(self.fail(key.as_str(), "write", errno));
         if staged.temporary.is_none() {

@@ -16,7 +16,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::FileMap;
 use super::lock::Guard;
 use super::place::{Place, Stop, TRIES, is_gone};
-use super::stage::{Linked, Staged};
+use super::stage::{Linked, Staged, Value};
 use super::version::Mark;
 use crate::names;
 
@@ -59,7 +59,13 @@ impl FileMap {
     }
 
     /// Writes an object, as far as `intent` allows.
-    pub(super) fn put(&self, key: &Key, value: &[u8], intent: Intent<'_>, kept: &mut Option<Place>) -> Result<Written> {
+    pub(super) fn put(
+        &self,
+        key: &Key,
+        value: Value<'_>,
+        intent: Intent<'_>,
+        kept: &mut Option<Place>,
+    ) -> Result<Written> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
         for round in 0..TRIES {
@@ -75,7 +81,7 @@ impl FileMap {
     fn try_put(
         &self,
         key: &Key,
-        value: &[u8],
+        value: Value<'_>,
         intent: Intent<'_>,
         kept: &mut Option<Place>,
         round: usize,
@@ -133,7 +139,7 @@ impl FileMap {
         staged: &mut Staged<'p>,
         dir: BorrowedFd<'p>,
         key: &Key,
-        value: &[u8],
+        value: Value<'_>,
         calm: bool,
     ) -> Result<Linked, Stop> {
         for _ in 0..TRIES {
@@ -234,7 +240,7 @@ impl FileMap {
                 Some(_) if guard.is_some() => Intent::ReplaceLocked,
                 Some(mark) => Intent::Swap(mark),
             };
-            if let Written::Done(_) = self.put(key, &new, intent, &mut None)? {
+            if let Written::Done(_) = self.put(key, Value::Bytes(&new), intent, &mut None)? {
                 return Ok(());
             }
         }
@@ -368,20 +374,24 @@ impl FileMap {
 
     /// Runs a batch of writes.
     pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
+        let in_parts = job.has_parts();
         pull_parallel(job.threads(), &|| {
             let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
-                let mut store = |value: &[u8]| match &ticket.expect {
+                let mut store = |value: Value<'_>| match &ticket.expect {
                     None => self.put(&key, value, Intent::Replace, &mut kept),
                     Some(expect) => {
                         self.want_versions(&key)?;
                         self.put(&key, value, self.intent(&key, expect.as_expect())?, &mut kept)
                     }
                 };
-                let outcome = match job.value(ticket.index, &mut scratch) {
-                    Ok(Payload::Scratch) => store(&scratch),
-                    Ok(Payload::Caller(bytes)) => store(bytes),
-                    Err(error) => Err(error),
+                let outcome = match in_parts {
+                    true => store(Value::Parts(job, ticket.index)),
+                    false => match job.value(ticket.index, &mut scratch) {
+                        Ok(Payload::Scratch) => store(Value::Bytes(&scratch)),
+                        Ok(Payload::Caller(bytes)) => store(Value::Bytes(bytes)),
+                        Err(error) => Err(error),
+                    },
                 };
                 job.done(ticket, outcome);
             }

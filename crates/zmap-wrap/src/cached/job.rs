@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
 use model::Result;
 
 use super::gate::{Seen, Writing};
@@ -127,6 +127,14 @@ impl WriteJob for WatchedWrites<'_> {
 
     fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
         self.inner.value(index, scratch)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.inner.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.inner.parts(index, put)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {

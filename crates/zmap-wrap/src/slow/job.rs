@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
 use model::{Error, Result};
 
 use super::{Fault, Slow, injected};
@@ -154,6 +154,17 @@ impl WriteJob for SlowWrites<'_> {
             Payload::Caller(bytes) => bytes.len(),
         });
         Ok(payload)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.inner.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.inner.parts(index, &mut |part| {
+            self.slow.carry(part.len());
+            put(part)
+        })
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
