@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dispatch::{
-    ByteRange, ExpectOwned, Found, Key, OutBuf, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
-    Written, ZMap,
+    ByteRange, ExpectOwned, Found, Key, OutBuf, Payload, PutPart, Ranges, ReadJob, ReadTicket, Version, WriteJob,
+    WriteTicket, Written, ZMap,
 };
 use model::{ErrorKind, Result};
 
@@ -18,7 +18,9 @@ pub(super) fn check(make: Make<'_>) -> Outcome {
     for threads in [1, 4] {
         whole(&*make(), threads)?;
         parts(&*make(), threads)?;
-        writes(&*make(), threads)?;
+        for in_parts in [false, true] {
+            writes(&*make(), threads, in_parts)?;
+        }
     }
     empty(&*make())
 }
@@ -288,6 +290,8 @@ struct Put {
 struct PutJob<'p> {
     puts: &'p [Put],
     threads: usize,
+    /// Whether values can be had in parts.
+    in_parts: bool,
     next: AtomicUsize,
     back: Mutex<HashMap<usize, Vec<Result<Written>>>>,
 }
@@ -320,13 +324,27 @@ impl WriteJob for PutJob<'_> {
         }
     }
 
+    fn has_parts(&self) -> bool {
+        self.in_parts
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        match &self.puts[index].value {
+            None => {
+                put(b"half a value")?;
+                Err(ErrorKind::Filter.context("cannot be made"))
+            }
+            Some(value) => value.chunks(1000).try_for_each(put),
+        }
+    }
+
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
         self.back.lock().expect("nothing panics while it is held").entry(ticket.index).or_default().push(outcome);
     }
 }
 
-fn put_all(map: &dyn ZMap, puts: &[Put], threads: usize) -> Outcome<Vec<Result<Written>>> {
-    let job = PutJob { puts, threads, next: AtomicUsize::new(0), back: Mutex::default() };
+fn put_all(map: &dyn ZMap, puts: &[Put], (threads, in_parts): (usize, bool)) -> Outcome<Vec<Result<Written>>> {
+    let job = PutJob { puts, threads, in_parts, next: AtomicUsize::new(0), back: Mutex::default() };
     map.write_batch(&job);
     let mut back = job.back.into_inner().expect("nothing panics while it is held");
     let mut all = Vec::new();
@@ -338,7 +356,8 @@ fn put_all(map: &dyn ZMap, puts: &[Put], threads: usize) -> Outcome<Vec<Result<W
     Ok(all)
 }
 
-fn writes(map: &dyn ZMap, threads: usize) -> Outcome {
+fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
+    let how = (threads, in_parts);
     let put = |key: Key, len: usize, lent| Put { key, expect: None, value: Some(value(len)), lent };
     let mut puts = Vec::new();
     for i in 0..300_usize {
@@ -348,7 +367,7 @@ fn writes(map: &dyn ZMap, threads: usize) -> Outcome {
             puts.push(put(key(&format!("w{threads}/other/{i}"))?, 0, true));
         }
     }
-    for (put, back) in puts.iter().zip(put_all(map, &puts, threads)?) {
+    for (put, back) in puts.iter().zip(put_all(map, &puts, how)?) {
         match ok(format!("batch write of {}", put.key), back)? {
             Written::Done(_) => same(format!("read of {}", put.key), put.value.as_ref(), get(map, &put.key)?.as_ref())?,
             Written::Lost => return Err(broken(format!("batch write of {}", put.key), "done", "lost")),
@@ -362,7 +381,7 @@ fn writes(map: &dyn ZMap, threads: usize) -> Outcome {
         put(key(&format!("w{threads}/other/0/x"))?, 10, true),
         put(key(&format!("w{threads}/b"))?, 20, false),
     ];
-    let back = put_all(map, &puts, threads)?;
+    let back = put_all(map, &puts, how)?;
     let kinds: Vec<_> = back.iter().map(|back| back.as_ref().err().map(model::Error::kind)).collect();
     let filter = Some(ErrorKind::Filter);
     // Where each operation is a request, nobody asks whether a key is a prefix.
@@ -377,14 +396,14 @@ fn writes(map: &dyn ZMap, threads: usize) -> Outcome {
         let swap = Put { expect: version.map(ExpectOwned::Is), ..put(puts[4].key.clone(), 6, false) };
         let puts = [present, absent, swap];
         let mut lost = Vec::new();
-        for back in put_all(map, &puts, threads)? {
+        for back in put_all(map, &puts, how)? {
             lost.push(matches!(ok("conditional batch write", back)?, Written::Lost));
         }
         same("which conditional writes of a batch are lost", vec![true, false, false], lost)?;
         same("a conditional write of a batch", Some(value(6)), get(map, &puts[2].key)?)?;
     } else {
         let refused = Put { expect: Some(ExpectOwned::Absent), ..put(key(&format!("w{threads}/c"))?, 5, true) };
-        for back in put_all(map, &[refused], threads)? {
+        for back in put_all(map, &[refused], how)? {
             fails("a conditional batch write without the capability", &[ErrorKind::Perm], back)?;
         }
     }
