@@ -88,7 +88,10 @@ pub(super) fn together(wanted: &mut [Wanted], reach: Reach, mut request: impl Fn
 mod tests {
     use super::*;
 
-    fn told(ranges: &[(u64, u64, bool)], reach: Reach) -> Vec<(Vec<usize>, Vec<(u64, u64)>)> {
+    /// The chunks of a request, and its ranges.
+    type Told = (Vec<usize>, Vec<(u64, u64)>);
+
+    fn told(ranges: &[(u64, u64, bool)], reach: Reach) -> Vec<Told> {
         let wanted = |(item, &(from, to, has_place))| Wanted { item, from, to, has_place };
         let mut wanted: Vec<Wanted> = ranges.iter().enumerate().map(wanted).collect();
         let mut list = Vec::new();
