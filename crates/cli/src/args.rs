@@ -53,6 +53,8 @@ pub enum Command {
     Diff(Diff),
     /// Look for what is wrong with a dataset; exit code 0: nothing that keeps it from being read, 1: something
     Validate(Validate),
+    /// Draw a slab of a variable in the terminal, or a whole dataset as an HTML page
+    View(View),
     /// Look at the objects of a store by their keys, and change them
     #[command(subcommand)]
     Map(MapCommand),
@@ -348,6 +350,30 @@ pub struct Diff {
     pub json: bool,
 }
 
+/// Arguments of `view`.
+#[derive(Debug, Args)]
+pub struct View {
+    /// Path or URL
+    pub url: String,
+    /// The variable; if not given, the one with the most dimensions
+    pub var: Option<String>,
+    /// The index along a dimension before the last two, which are shown: `time=3`; 0 if not given
+    #[arg(long, value_name = "DIM=I,…", value_delimiter = ',', value_parser = dim_index)]
+    pub at: Vec<(String, u64)>,
+    /// Columns of characters
+    #[arg(long, value_name = "N", default_value_t = 72)]
+    pub width: usize,
+    /// Lines of characters
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub height: usize,
+    /// Whether in colours; if not given, in a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "BOOL")]
+    pub color: Option<bool>,
+    /// Write a page with the tree and small pictures of everything to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub struct Validate {
@@ -434,6 +460,11 @@ fn digits(text: &str) -> Result<(usize, Option<usize>), String> {
         Some((float, double)) => Ok((one(float)?, Some(one(double)?))),
         None => Ok((one(text)?, None)),
     }
+}
+
+fn dim_index(text: &str) -> Result<(String, u64), String> {
+    let (dim, index) = text.rsplit_once('=').ok_or_else(|| format!("{text:?} is not dimension=index"))?;
+    Ok((dim.to_owned(), index.parse().map_err(|_| format!("{index:?} is no index"))?))
 }
 
 /// The items of a comma-separated list; `\,` is a comma of an item.

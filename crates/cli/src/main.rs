@@ -23,6 +23,7 @@ mod plugins;
 mod source;
 mod trace;
 mod validate;
+mod view;
 
 use std::process::ExitCode;
 
@@ -48,6 +49,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Diff(args) => return diff::run(args),
         Command::Validate(args) => return validate::run(args),
+        Command::View(args) => view::run(args),
         Command::Map(command) => map::run(command),
         Command::Completions { shell } => completions::shell(*shell),
         Command::Man(args) => completions::man(args),

@@ -55,6 +55,7 @@ impl Command {
             Self::Explain { url } | Self::Rm { url } | Self::Repack { url } => vec![url],
             Self::Diff(args) => vec![&args.left, &args.right],
             Self::Validate(args) => vec![&args.url],
+            Self::View(args) => vec![&args.url],
             Self::Map(command) => match command {
                 MapCommand::Ls { url, .. }
                 | MapCommand::Cat { url, .. }

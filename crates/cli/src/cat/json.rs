@@ -136,15 +136,22 @@ pub fn push_text(out: &mut Vec<u8>, text: &str) {
 
 /// Bytes that are no text.
 fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     out.extend_from_slice(b"{\"base64\":\"");
+    out.extend_from_slice(base64(bytes).as_bytes());
+    out.extend_from_slice(b"\"}");
+}
+
+/// Bytes in base64, with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
         let bits = three.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
         let digits = [18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift & 63) as usize]);
-        out.extend_from_slice(&digits[..=three.len()]);
-        out.extend_from_slice(&b"=="[..3 - three.len()]);
+        out.extend(digits[..=three.len()].iter().map(|&digit| char::from(digit)));
+        out.push_str(&"=="[..3 - three.len()]);
     }
-    out.extend_from_slice(b"\"}");
+    out
 }
 
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {

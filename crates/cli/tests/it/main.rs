@@ -13,6 +13,7 @@ mod map;
 mod selected;
 mod store;
 mod validate;
+mod view;
 mod zipped;
 
 use std::fs;

@@ -1,0 +1,62 @@
+//! `ncz view`: data to look at: a slab as a heat map or a line in the terminal, or a whole dataset as a page.
+
+mod colors;
+mod field;
+mod html;
+mod terminal;
+
+use std::io::IsTerminal as _;
+
+use model::{ErrorKind, Result};
+use nczarr::{File, Variable};
+
+use crate::args::View;
+use crate::failure::{Failure, at, place};
+use crate::output::Output;
+use field::Field;
+
+/// Draws.
+///
+/// # Errors
+/// What cannot be read or written, and what is no array of numbers.
+pub fn run(args: &View) -> std::result::Result<(), Failure> {
+    let at = at(&args.url);
+    let file = nczarr::open(&args.url).map_err(&at)?;
+    let (text, target) = match &args.html {
+        Some(path) => (html::page(&file, &place(&args.url)).map_err(&at)?, Some(path.as_path())),
+        None => (drawn(&file, args).map_err(&at)?, None),
+    };
+    let mut out = Output::to(target).map_err(&at)?;
+    out.put(text).and_then(|()| out.finish()).map_err(at)
+}
+
+fn drawn(file: &File, args: &View) -> Result<String> {
+    let var = match &args.var {
+        Some(path) => file.root().variable(path)?,
+        None => most_telling(file)?,
+    };
+    let colored = match args.color {
+        Some(asked) => asked,
+        None => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    let is_line = var.rank() == 1;
+    // Two rows of a map, and two columns of a line, go into one character.
+    let rows = if colored { args.height * 2 } else { args.height };
+    let columns = if is_line { args.width * 2 } else { args.width };
+    let field = Field::of(file, &var, &args.at, [rows.max(1), columns.max(1)])?;
+    Ok(terminal::draw(&field, args.height, colored))
+}
+
+/// The variable with the most dimensions that is no text, the first of several.
+fn most_telling(file: &File) -> Result<Variable> {
+    let model = file.model();
+    let drawable = model.vars().filter(|(id, var)| {
+        var.xtype.is_numeric() && model.shape(*id).is_ok_and(|shape| !shape.is_empty() && !shape.contains(&0))
+    });
+    let best =
+        drawable.map(|(id, var)| (var.dims.len(), id)).reduce(|best, next| if next.0 > best.0 { next } else { best });
+    match best {
+        Some((_, id)) => file.variable_by_id(id),
+        None => Err(ErrorKind::NotVar.context("there is no array of numbers in it")),
+    }
+}
