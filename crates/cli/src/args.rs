@@ -275,6 +275,14 @@ pub struct Copy {
     /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
+    /// About so many bytes of memory for what is moved, as 256M; 128M if not given. Less of it means that chunks of the source
+    /// are read more often, where the copy has others
+    #[arg(long, value_name = "BYTES", value_parser = crate::copy::spec::size)]
+    pub memory: Option<u64>,
+    /// Only say in which blocks each variable would be moved, and how often chunks of the source would be read; nothing is
+    /// copied
+    #[arg(long)]
+    pub dry_run: bool,
     /// Fail if the target cannot keep everything; nothing of the copy stays then
     #[arg(long)]
     pub strict: bool,

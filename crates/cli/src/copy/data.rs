@@ -8,11 +8,12 @@ use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
+use super::moving::Moving;
 use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use crate::source::DatasetSource;
 
-/// About so many bytes are in memory at a time.
+/// About so many bytes are in a block, if nothing else was asked for.
 pub const BUDGET: u64 = 64 << 20;
 /// What a string counts for.
 pub const STRING: u64 = 64;
@@ -21,11 +22,17 @@ pub const STRING: u64 = 64;
 ///
 /// # Errors
 /// What reading and writing say, and on which side.
-pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Selection) -> Result<(), Broken> {
+pub fn all(
+    from: &dyn Dataset,
+    to: &dyn Dataset,
+    copied: &Copied,
+    select: &Selection,
+    moving: &Moving,
+) -> Result<(), Broken> {
     let model = from.model().snapshot();
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
-            var(from, to, &model, copied, id, new)?;
+            var(from, to, (&model, copied), id, new, moving)?;
         }
     }
     // A dimension along which nothing was written has its length all the same.
@@ -43,10 +50,10 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Selec
 fn var(
     from: &dyn Dataset,
     to: &dyn Dataset,
-    model: &Model,
-    copied: &Copied,
+    (model, copied): (&Model, &Copied),
     id: VarId,
     new: &NewVar,
+    moving: &Moving,
 ) -> Result<(), Broken> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
@@ -65,7 +72,8 @@ fn var(
         Form::Numbers(_) | Form::Text { .. } => None,
     };
     let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
-    for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item)) {
+    for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item, moving.budget)) {
+        moving.part(&count, item);
         let slab = Slab::new(&start, &count);
         let elements = match ty {
             NcType::String => source.strings(id, &slab).map(Elements::Strings),
@@ -120,7 +128,12 @@ fn rows(strings: &[NcString], len: u64) -> Result<Vec<u8>> {
 }
 
 /// The shape in which data is moved: whole chunks of the target, and as far as the budget reaches whole chunks of the source.
-fn block(shape: &[u64], (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>), item: u64) -> Vec<u64> {
+pub fn block(
+    shape: &[u64],
+    (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>),
+    item: u64,
+    budget: u64,
+) -> Vec<u64> {
     let fits = |chunks: &Option<Vec<u64>>| chunks.clone().filter(|chunks| chunks.len() == shape.len());
     let bytes = |block: &[u64]| block.iter().fold(item, |product, &len| product.saturating_mul(len));
     let mut block = fits(target).unwrap_or_else(|| vec![1; shape.len()]);
@@ -132,13 +145,13 @@ fn block(shape: &[u64], (target, source): &(Option<Vec<u64>>, Option<Vec<u64>>),
     let goals = [fits(source).unwrap_or_else(|| block.clone()), shape.to_vec()];
     for goal in goals {
         for dim in (0..block.len()).rev() {
-            let times = (BUDGET / bytes(&block).max(1)).min(goal[dim].div_ceil(block[dim])).max(1);
+            let times = (budget / bytes(&block).max(1)).min(goal[dim].div_ceil(block[dim])).max(1);
             block[dim] = block[dim].saturating_mul(times).min(shape[dim]);
         }
     }
     // A single chunk beyond the budget is moved in parts.
     for dim in 0..block.len() {
-        while bytes(&block) > BUDGET && block[dim] > 1 {
+        while bytes(&block) > budget && block[dim] > 1 {
             block[dim] = block[dim].div_ceil(2);
         }
     }
@@ -239,7 +252,11 @@ mod tests {
             (vec![], None, None, 8, vec![]),
             (vec![5], Some(vec![100]), None, 8, vec![5]),
         ] {
-            assert_eq!(block(&shape, &(target.clone(), source.clone()), item), want, "{shape:?} {target:?} {source:?}");
+            assert_eq!(
+                block(&shape, &(target.clone(), source.clone()), item, BUDGET),
+                want,
+                "{shape:?} {target:?} {source:?}"
+            );
         }
     }
 

@@ -12,8 +12,10 @@ mod fit;
 pub mod kind;
 mod leftover;
 mod losses;
+mod moving;
 mod names;
 pub mod place;
+mod plan;
 mod select;
 mod sparse;
 pub mod spec;
@@ -30,9 +32,11 @@ use nczarr::{CreateOptions, File};
 
 use crate::args::Copy;
 use crate::failure::{Failure, at};
+use crate::output::Output;
 
 use data::Text;
 use define::{Copied, Wanted};
+use moving::Moving;
 use place::Place;
 use select::Selection;
 use spec::Layout;
@@ -60,7 +64,9 @@ impl From<Error> for Broken {
 /// What cannot be read or written, flags that fit no variable, and with `--strict` what the target did not keep.
 pub fn run(args: &Copy) -> Result<(), Failure> {
     let lost = make(args)?;
-    tell(&args.target, &lost);
+    if !args.dry_run {
+        tell(&args.target, &lost);
+    }
     Ok(())
 }
 
@@ -81,7 +87,21 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
     // Only what was made here is taken away again.
     let target = options.create(place.url()).map_err(&at_target)?;
-    let making = Making { url: place.url(), options, source: &source, layout: &layout, select: &select, texts: &texts };
+    let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
+    let moving = Moving::new(args.memory, all.fold(0, u64::saturating_add));
+    let making =
+        Making { url: place.url(), options, source: &source, layout: &layout, select: &select, texts: &texts, moving };
+    if args.dry_run {
+        let told = making.told(target);
+        place.discard();
+        let mut out = Output::standard();
+        let told = told.map_err(|broken| match broken {
+            Broken::Source(error) => at_source(error),
+            Broken::Target(error) => at_target(error),
+        })?;
+        out.put(told).and_then(|()| out.finish()).map_err(&at_target)?;
+        return Ok(Vec::new());
+    }
     let copied = making.copy(target).and_then(|copied| {
         let lost = losses(place.url(), &model, &copied, &select)?;
         if args.strict && !lost.is_empty() {
@@ -113,9 +133,25 @@ struct Making<'a> {
     layout: &'a Layout,
     select: &'a Selection,
     texts: &'a HashMap<VarId, Text>,
+    moving: Moving,
 }
 
 impl Making<'_> {
+    /// What would be moved how: everything is defined, and given up.
+    fn told(&self, target: File) -> Result<String, Broken> {
+        let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
+        let (exact, without) = (HashSet::new(), HashSet::new());
+        let copied = define::all(from, to, &self.wanted(&exact, &without))?;
+        let told = plan::told(from, to, &copied, self.select, self.moving.budget).map_err(Broken::Source);
+        target.close()?;
+        told
+    }
+
+    fn wanted<'w>(&'w self, exact: &'w HashSet<VarId>, without: &'w HashSet<VarId>) -> Wanted<'w> {
+        let registry = self.source.registry();
+        Wanted { layout: self.layout, select: self.select, texts: self.texts, exact, registry, without }
+    }
+
     /// Makes the copy. Variables that are too large go, the largest first, until the rest can be laid out; filters that
     /// lose something go where they did.
     fn copy(&self, mut target: File) -> Result<Copied, Broken> {
@@ -125,17 +161,12 @@ impl Making<'_> {
         let (mut without, mut exact) = (HashSet::new(), HashSet::new());
         loop {
             let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
-            let wanted = Wanted {
-                layout: self.layout,
-                select: self.select,
-                texts: self.texts,
-                exact: &exact,
-                registry,
-                without: &without,
-            };
+            let wanted = self.wanted(&exact, &without);
             let rest = || suspects.difference(&exact).copied();
             let made = define::all(from, to, &wanted).and_then(|copied| {
-                data::all(from, to, &copied, self.select)?;
+                let moved = data::all(from, to, &copied, self.select, &self.moving);
+                self.moving.end();
+                moved?;
                 if !suspects.is_empty() {
                     // Whether everything can be encoded is known now.
                     target.sync()?;

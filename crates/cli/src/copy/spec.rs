@@ -208,6 +208,14 @@ pub fn length(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A number of bytes that a flag says, as [`bytes`] reads it.
+///
+/// # Errors
+/// If it is none.
+pub fn size(text: &str) -> Result<u64, String> {
+    bytes(text).filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is no number of bytes, as 256M"))
+}
+
 /// A number of bytes: digits, in units of 1024 if K, M or G stands behind them.
 fn bytes(text: &str) -> Option<u64> {
     let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {

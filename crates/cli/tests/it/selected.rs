@@ -138,3 +138,34 @@ fn kinds_and_flags_of_old_command_lines() {
     out(&["copy", "-4", text(&made.source), &url]);
     assert_eq!(kind(&made.path("q.nc")), "netCDF-4\n");
 }
+
+#[test]
+fn a_plan_is_told_and_nothing_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, source, target) =
+        (folder.path().join("a.cdl"), folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    fs::write(
+        &cdl,
+        "netcdf a { dimensions: t = 64; y = 64; x = 64; variables: float v(t, y, x); v:_ChunkSizes = 64, 8, 8; data: v = 1; }",
+    )
+    .unwrap();
+    out(&["gen", "-o", text(&source), text(&cdl)]);
+    let plan =
+        |memory: &str| out(&["copy", "--dry-run", "--memory", memory, "-c", "v:1,64,64", text(&source), text(&target)]);
+    let start = "/v: 1048576 bytes in ";
+    assert_eq!(
+        plan("128K"),
+        format!("{start}16 blocks of 4x64x64; 64 chunks, each read 16.0 times\n1048576 bytes in all\n")
+    );
+    assert_eq!(
+        plan("2M"),
+        format!("{start}1 blocks of 64x64x64; 64 chunks, each read 1.0 times\n1048576 bytes in all\n")
+    );
+    assert!(!target.exists());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    for memory in ["1", "16K", "1G"] {
+        out(&["copy", "--clobber", "--memory", memory, "-c", "v:1,64,64", text(&source), text(&target)]);
+        assert_eq!(out(&["diff", text(&source), text(&target)]), "");
+    }
+    assert!(failure(&["copy", "--memory", "0", text(&source), text(&target)]).1.contains("--memory"));
+}

@@ -1,0 +1,111 @@
+//! `--dry-run` and `--memory`: in which blocks each variable is moved, and what that costs.
+
+use std::fmt::Write as _;
+
+use model::{Model, NcType, Result, VarId};
+use nczarr::dispatch::Dataset;
+
+use super::data::{STRING, block};
+use super::define::Copied;
+use super::select::Selection;
+use crate::source::DatasetSource;
+
+/// How a variable is moved.
+#[derive(Debug, PartialEq)]
+struct Moves {
+    /// Elements of a block along each dimension.
+    block: Vec<u64>,
+    blocks: u64,
+    /// Chunks of the source, and how many are read in all, each time a block needs one.
+    chunks: u64,
+    reads: u64,
+}
+
+impl Moves {
+    fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
+        let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
+        let block = block(shape, &(target, source.clone()), item, budget);
+        let along = |step: &[u64]| shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)).product();
+        let Some(source) = source else {
+            return Self { blocks: along(&block), block, chunks: 1, reads: 1 };
+        };
+        // Blocks stand at multiples of their length, so dimensions are apart from one another.
+        let touched = |dim: usize| -> u64 {
+            let (len, step, chunk) = (shape[dim], block[dim], source[dim]);
+            (0..len).step_by(step as usize).map(|start| (start + step).min(len).div_ceil(chunk) - start / chunk).sum()
+        };
+        let reads = (0..shape.len()).map(touched).product();
+        Self { blocks: along(&block), chunks: along(&source), reads, block }
+    }
+}
+
+/// What would be moved how, a line for each variable.
+///
+/// # Errors
+/// What the datasets say of themselves.
+pub fn told(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Selection, budget: u64) -> Result<String> {
+    let model = from.model().snapshot();
+    let mut text = String::new();
+    let mut all = 0u64;
+    for (id, var) in model.vars() {
+        let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) else { continue };
+        let shape = model.shape(id)?;
+        let item = match var.xtype {
+            NcType::String => STRING,
+            ty => DatasetSource::new(from).item_size(ty)? as u64,
+        };
+        let bytes = shape.iter().fold(item, |product, &len| product.saturating_mul(len));
+        all = all.saturating_add(bytes);
+        let chunks = (to.data(new.id)?.chunk_shape(), from.data(id)?.chunk_shape());
+        let path = model.var_path(id)?;
+        if shape.contains(&0) {
+            let _ = writeln!(text, "{path}: nothing");
+            continue;
+        }
+        let moves = Moves::of(&shape, chunks.0, chunks.1, item, budget);
+        let times = moves.reads as f64 / moves.chunks as f64;
+        let _ = writeln!(
+            text,
+            "{path}: {bytes} bytes in {} blocks of {}; {} chunks, each read {times:.1} times",
+            moves.blocks,
+            joined(&moves.block),
+            moves.chunks,
+        );
+    }
+    let _ = writeln!(text, "{all} bytes in all");
+    Ok(text)
+}
+
+fn joined(lens: &[u64]) -> String {
+    if lens.is_empty() { "1".to_owned() } else { lens.iter().map(u64::to_string).collect::<Vec<_>>().join("x") }
+}
+
+/// The bytes of a variable's elements in memory.
+pub fn bytes_of(model: &Model, id: VarId) -> u64 {
+    let item =
+        model.var(id).ok().and_then(|var| model.type_size(var.xtype).ok().flatten()).map_or(STRING, |size| size as u64);
+    model.shape(id).unwrap_or_default().iter().fold(item, |product, &len| product.saturating_mul(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From columns of all times to whole maps.
+    #[test]
+    fn more_memory_means_fewer_reads() {
+        let shape = [1024, 1024, 1024];
+        let (target, source) = (Some(vec![1, 1024, 1024]), Some(vec![1024, 32, 32]));
+        let of = |budget| Moves::of(&shape, target.clone(), source.clone(), 4, budget);
+        assert_eq!(of(64 << 20), Moves { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 });
+        assert_eq!(of(256 << 20), Moves { block: vec![64, 1024, 1024], blocks: 16, chunks: 1024, reads: 16 * 1024 });
+        assert_eq!(of(4 << 30).reads, 1024);
+    }
+
+    #[test]
+    fn the_same_chunks_are_read_once() {
+        let chunks = Some(vec![10, 10]);
+        let moves = Moves::of(&[95, 33], chunks.clone(), chunks, 8, 4000);
+        assert_eq!((moves.chunks, moves.reads), (40, 40));
+    }
+}
