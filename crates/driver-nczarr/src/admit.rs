@@ -4,7 +4,7 @@
 //! known beside the model. If another edit came between, the storage is asked again.
 
 use dispatch::{Key, ZarrFormat};
-use model::{DimId, Edit, Endian, Error, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, name};
+use model::{DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dataset::{State, VarState, ZarrDataset};
@@ -221,12 +221,15 @@ impl Look<'_> {
             Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
                 instance(filter, &self.dataset.registry)?;
+                let filters = self.model.var(var)?.filters.iter().filter(|have| have.hdf5_id != filter.hdf5_id);
+                self.check_chain(var, &filters.chain([filter]).cloned().collect::<Vec<_>>())?;
                 self.relayout(var, Late::Layout)
             }
             Edit::DefVarFilters { var, filters } => {
                 for filter in filters {
                     instance(filter, &self.dataset.registry)?;
                 }
+                self.check_chain(var, filters)?;
                 self.relayout(var, Late::Layout)
             }
             // Whether a record can be stored, is known when a variable is one.
@@ -345,6 +348,18 @@ impl Look<'_> {
         match self.state.vars.get(id.index())?.stored.meta.as_ref()?.dtype.kind {
             Kind::Text(width) => Some(width),
             _ => None,
+        }
+    }
+
+    /// Whether a variable can have these filters in V3.
+    fn check_chain(&self, id: VarId, filters: &[FilterSpec]) -> Result<()> {
+        if self.dataset.format != ZarrFormat::V3 {
+            return Ok(());
+        }
+        match self.dataset.planning().check_filters_v3(self.model, id, filters) {
+            Err(error) if error.kind() == ErrorKind::Filter => Err(error),
+            // What else is wrong is said when it is laid out.
+            _ => Ok(()),
         }
     }
 

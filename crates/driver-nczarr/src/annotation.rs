@@ -1,7 +1,8 @@
 //! What netCDF knows of a plain Zarr store and Zarr has no word for, in one attribute, `_netcdf`.
 //!
 //! A group's holds `dimensions` (as NCZarr declares them), the order of `arrays` and `groups`; an array's holds `"type":
-//! "char"`, and `"fill": "unwritten"` where what unwritten elements read as is not the attribute `_FillValue`; either `types` and `nan`, as `_nczarr_attr` has them, for attributes whose JSON alone is read otherwise. Each
+//! "char"`, and `"fill": "unwritten"` where what unwritten elements read as is not the attribute `_FillValue`; either `types` and `nan`, as `_nczarr_attr` has them, for attributes whose JSON alone is read otherwise. In V3 an array's holds what NCZarr's own key does as well: `no_fill`, `filters`
+//! as they were defined, and `"fill": "implied"` where the array's fill value is a `_FillValue` that is not stored. Each
 //! member is there only where something would be lost without it.
 //!
 //! The documents themselves always win: an order is a hint, a length is that of the arrays. [`Structure::of`] says

@@ -39,9 +39,6 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let named_dims = !target.has_mode("noxarray");
     let asked = request.options.annotate || target.has_mode("annotate");
     let annotate = named_dims && flavour == Flavour::Zarr && asked;
-    if format == ZarrFormat::V3 && annotate {
-        return Err(ErrorKind::NotBuilt.context(format!("{target}: Zarr V3 is not annotated by this build")));
-    }
     let mut about = About::new(&mounted, Origin::Created, flavour, named_dims, true);
     about.properties = Some(if format == ZarrFormat::V3 { v3::render::properties() } else { new_properties() });
     about.zarr = format;

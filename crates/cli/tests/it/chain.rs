@@ -1,4 +1,5 @@
-//! Classic → NCZarr → plain Zarr → classic: every classic file of the corpus prints as before at the end.
+//! Classic → NCZarr → plain Zarr → classic, in Zarr V2 and V3: every classic file of the corpus prints as before at the end.
+//! And NCZarr and plain Zarr of V2 → V3 → V2: layout and all.
 //!
 //! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it.
 
@@ -41,21 +42,55 @@ fn dumps(path: &Path) -> [String; 2] {
     })
 }
 
+/// Copies one after another, strictly: from, to, the kind and what the URL says beside; what was told, if anything.
+fn copies(steps: &[(&Path, &Path, &str, &str)]) -> Option<String> {
+    steps.iter().find_map(|(from, to, kind, fragment)| {
+        let to = format!("{}{fragment}", to.display());
+        let output = run(["copy", "--strict", "-k", kind, text(from), &to]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (!output.status.success() || !told.is_empty()).then(|| format!("to {kind}{fragment}: {told}"))
+    })
+}
+
+#[test]
+fn from_version_2_to_3_and_back() {
+    let mut bad = Vec::new();
+    let dump =
+        |path: &Path| String::from_utf8(run(["dump", "-s", "-n", "x", "-p", "9,17", text(path)]).stdout).unwrap();
+    for (name, path) in &classic_files() {
+        for kind in ["nczarr", "zarr"] {
+            let folder = tempfile::tempdir().unwrap();
+            let [two, three, back] = ["2", "3", "back"].map(|name| folder.path().join(name));
+            let filtered =
+                run(["copy", "-k", kind, "--filter", "shuffle|deflate,3|fletcher32", text(path), text(&two)]);
+            assert!(filtered.status.success(), "{name}");
+            let steps = [(&*two, &*three, kind, "#mode=v3"), (&three, &back, kind, "")];
+            if let Some(told) = copies(&steps) {
+                bad.push(format!("{name}: {told}"));
+                continue;
+            }
+            assert!(three.join("zarr.json").exists() && !back.join("zarr.json").exists());
+            let (before, after) = (dump(&two), dump(&back));
+            if before != after {
+                let line = before.lines().zip(after.lines()).find(|(before, after)| before != after);
+                bad.push(format!("{name} {kind}: {line:?}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}:\n{}", bad.len(), bad.join("\n"));
+}
+
 #[test]
 fn every_classic_file_survives_the_chain() {
     let mut bad = Vec::new();
     let files = classic_files();
-    for (name, path) in &files {
+    for ((name, path), format) in files.iter().flat_map(|file| [(file, ""), (file, "#mode=v3")]) {
         let folder = tempfile::tempdir().unwrap();
         let [nczarr, zarr, back] = ["nczarr", "zarr", "back"].map(|name| folder.path().join(name));
-        let steps = [(path, &nczarr, "nczarr"), (&nczarr, &zarr, "zarr"), (&zarr, &back, kind(path))];
-        let failed = steps.iter().find_map(|(from, to, kind)| {
-            let output = run(["copy", "--strict", "-k", kind, text(from), text(to)]);
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            (!output.status.success() || !told.is_empty()).then(|| format!("{name}: to {kind}: {told}"))
-        });
-        if let Some(failed) = failed {
-            bad.push(failed);
+        let steps =
+            [(&**path, &*nczarr, "nczarr", format), (&nczarr, &zarr, "zarr", format), (&zarr, &back, kind(path), "")];
+        if let Some(told) = copies(&steps) {
+            bad.push(format!("{name}: {told}"));
             continue;
         }
         let (before, after) = (dumps(path), dumps(&back));

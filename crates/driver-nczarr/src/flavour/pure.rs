@@ -14,6 +14,7 @@ use crate::annotation::{self, Structure};
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NETCDF};
 use crate::json::Members;
 use crate::tree::{RawArray, RawTree};
+use crate::v3::names;
 use crate::var::{Built, Links, Reading};
 
 /// So many dimensions of names in common are told of one by one.
@@ -61,9 +62,11 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             loaded.named_dims |= named;
             let given: Option<Vec<String>> =
                 if reading.keep { names.clone().and_then(|names| names.into_iter().collect()) } else { None };
-            var.dims = dims(&mut loaded.model, group, &meta.shape, names, declared, &mut others)?;
+            let is_v3 = reading.format == ZarrFormat::V3;
+            var.dims = dims(&mut loaded.model, group, &meta.shape, names, (declared, is_v3), &mut others)?;
             if let Some(given) = given {
-                loaded.stale |= given != dim_names(&loaded.model, var)?;
+                let told = if is_v3 { names::of(&loaded.model, var)? } else { dim_names(&loaded.model, var)? };
+                loaded.stale |= given != told;
             }
             if named && reading.format == ZarrFormat::V2 && !stored.only_unwritten && var.xtype.is_atomic() {
                 stored.implied_fill = imply_fill(var);
@@ -114,19 +117,27 @@ fn is_legal(name: &&str) -> bool {
 
 /// The dimensions of an array of this shape; those that are not there yet are added.
 ///
-/// The first `declared` dimensions are those that groups declare; they are seen from the groups below.
+/// The first `declared` dimensions are those that groups declare; they are seen from the groups below. Of V3 their names may
+/// be those by which arrays tell them apart.
 fn dims(
     model: &mut Model,
     group: GroupId,
     shape: &[u64],
     names: Option<Vec<Option<String>>>,
-    declared: usize,
+    (declared, is_v3): (usize, bool),
     others: &mut Vec<(DimId, String)>,
 ) -> Result<Vec<DimId>> {
     let mut ids = Vec::with_capacity(shape.len());
     let mut names = names.unwrap_or_default().into_iter();
     for &len in shape {
-        let id = match names.next().flatten().filter(|name| is_legal(&name.as_str())) {
+        let name = names.next().flatten();
+        if let Some(name) = name.as_ref().filter(|_| is_v3 && declared > 0)
+            && let Some(id) = names::of_stored(model, group, name).filter(|id| id.index() < declared)
+        {
+            ids.push(id);
+            continue;
+        }
+        let id = match name.filter(|name| is_legal(&name.as_str())) {
             Some(name) => match find_declared(model, group, &name, declared) {
                 Some(id) => id,
                 None => dim(model, group, name, len, others)?,

@@ -10,6 +10,7 @@ use model::{FilterSpec, Group, Model, NcType, Result, Values};
 
 use super::fill;
 use super::types::DataType;
+use crate::annotation;
 use crate::attrs::{FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::base64;
 use crate::dtype::{DType, Kind};
@@ -32,6 +33,8 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 const STRUCTURE: &str = "|J0";
 /// A string of any length, in V2.
 const STRING: &str = "|S1";
+/// What an annotation says of a fill value that is an attribute all the same.
+const IMPLIED: &str = "implied";
 const NO_FILL: &str = "no_fill";
 const TYPES: &str = "attribute_types";
 const FILTERS: &str = "filters";
@@ -82,6 +85,8 @@ pub(crate) struct Extra {
     pub(crate) no_fill: bool,
     /// The filters as they were defined, if they are kept.
     pub(crate) filters: Option<Vec<FilterSpec>>,
+    /// The fill value of the array is the attribute `_FillValue`, which is not stored.
+    pub(crate) implied: bool,
     /// It is in the spelling of the first writer, who gives every string a fill value.
     pub(crate) is_first: bool,
 }
@@ -116,6 +121,39 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
     }
     Ok((today, extra))
+}
+
+/// What the annotation of a plain store says of an array beside what it says in V2.
+pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
+    let Some(members) = annotation::of(attrs) else { return Extra::default() };
+    let says = |name: &str, what: &str| members.get(name).and_then(Value::as_str) == Some(what);
+    Extra {
+        alias: says("type", "char").then(|| "char".to_owned()),
+        no_fill: members.get(NO_FILL).and_then(Value::as_integer).is_some_and(|flag| flag != 0),
+        filters: members.get(FILTERS).and_then(filters),
+        implied: says("fill", IMPLIED),
+        is_first: false,
+    }
+}
+
+/// Appends those members of an array's annotation.
+pub(crate) fn write_annotated(extra: &Extra, out: &mut String) {
+    if extra.implied {
+        write_name("fill", out);
+        write_string(IMPLIED, out);
+    }
+    write_extra(extra, out);
+}
+
+fn write_extra(extra: &Extra, out: &mut String) {
+    if extra.no_fill {
+        write_name(NO_FILL, out);
+        out.push('1');
+    }
+    if let Some(filters) = &extra.filters {
+        write_name(FILTERS, out);
+        write_list(filters, out, write_filter);
+    }
 }
 
 /// The `_FillValue` of a variable in a form that says its type: floats may be in base64, as xarray writes them, and a byte
@@ -285,14 +323,7 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String
         write_name("type_alias", out);
         write_string(alias, out);
     }
-    if extra.no_fill {
-        write_name(NO_FILL, out);
-        out.push('1');
-    }
-    if let Some(filters) = &extra.filters {
-        write_name(FILTERS, out);
-        write_list(filters, out, write_filter);
-    }
+    write_extra(extra, out);
     out.push('}');
 }
 

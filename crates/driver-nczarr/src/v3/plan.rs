@@ -2,7 +2,7 @@
 
 use chunkio::Order;
 use dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
-use model::{Chunking, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
+use model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
 
 use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
@@ -75,6 +75,19 @@ impl Planning<'_> {
             raw: Object::new(),
         });
         Ok(())
+    }
+
+    /// Whether a variable can have these filters, as far as it is defined.
+    ///
+    /// # Errors
+    /// `NC_EFILTER` if not; what else [`Planning::plan_v3`] says.
+    pub(crate) fn check_filters_v3(&self, model: &Model, id: VarId, specs: &[FilterSpec]) -> Result<()> {
+        let data = self.data_type(model, id)?;
+        let chunks = self.chunks(model, id, &data.dtype)?;
+        let asked = specs.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
+        let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
+        let chain = Chain { filters: bound(&filters, &data.dtype, &chunks)?, ..Chain::default() };
+        chain::write(&chain, &data, chunks.len()).map(drop)
     }
 
     /// The index of a shard is read as a whole, so that its size has a limit.

@@ -6,7 +6,8 @@
 use model::{Att, GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{filters, keys, names};
-use crate::attrs::{self, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK};
+use crate::annotation;
+use crate::attrs::{self, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
 use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::flavour::Flavour;
@@ -23,14 +24,17 @@ pub(crate) fn properties() -> String {
 struct Attributes<'o> {
     out: &'o mut String,
     types: Option<String>,
+    /// In an annotated store, types of attributes that would be read otherwise.
+    annotated: Option<String>,
     nans: String,
 }
 
 impl<'o> Attributes<'o> {
-    fn new(flavour: Flavour, out: &'o mut String) -> Self {
+    fn new(dataset: &ZarrDataset, out: &'o mut String) -> Self {
         write_name("attributes", out);
         out.push('{');
-        Self { out, types: (flavour == Flavour::NcZarr).then(|| "[".to_owned()), nans: "{".to_owned() }
+        let types = (dataset.flavour == Flavour::NcZarr).then(|| "[".to_owned());
+        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), nans: "{".to_owned() }
     }
 
     /// The place for the value of the next attribute, whose type is recorded.
@@ -47,8 +51,40 @@ impl<'o> Attributes<'o> {
             write_name(name, &mut self.nans);
             write_strict(&bits, &mut self.nans);
         }
+        let limits = &dataset.options.limits;
         let out = self.next(name, keys::type_name(values.nc_type()));
-        attrs::write(values, &dataset.options.limits, out).map_err(|error| error.at(name))
+        let start = out.len();
+        attrs::write(values, limits, out).map_err(|error| error.at(name))?;
+        let text = self.out.get(start..).unwrap_or_default();
+        if let Some(types) = &mut self.annotated
+            && let Some(recorded) = annotation::needed(values, text, None, limits)
+        {
+            write_name(name, types);
+            write_string(&recorded, types);
+        }
+        Ok(())
+    }
+
+    /// Ends those of a plain store, with what its annotation is to hold beside what is about attributes.
+    fn end_plain(mut self, annotation: impl FnOnce(&mut String) -> Result<()>) -> Result<()> {
+        if let Some(types) = self.annotated.take() {
+            let mut text = "{".to_owned();
+            annotation(&mut text)?;
+            for (member, values) in [("types", &types), ("nan", &self.nans)] {
+                if values.len() > 1 {
+                    write_name(member, &mut text);
+                    text.push_str(values);
+                    text.push('}');
+                }
+            }
+            if text.len() > 1 {
+                write_name(NETCDF, self.out);
+                self.out.push_str(&text);
+                self.out.push('}');
+            }
+        }
+        self.out.push('}');
+        Ok(())
     }
 
     fn end(mut self) {
@@ -78,7 +114,7 @@ impl ZarrDataset {
             Some(raw) => render::overlay(Some(raw), &[], out),
             None => out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\""),
         }
-        let mut attributes = Attributes::new(self.flavour, out);
+        let mut attributes = Attributes::new(self, out);
         for (name, values) in &group.atts {
             attributes.put(self, name, values)?;
         }
@@ -90,8 +126,10 @@ impl ZarrDataset {
                 keys::write_superblock(attributes.next(NCZARR_SUPERBLOCK, "json"));
             }
             keys::write_group(model, group, attributes.next(NCZARR_GROUP, "json"))?;
+            attributes.end();
+        } else {
+            attributes.end_plain(|out| annotation::write_group(model, group, out))?;
         }
-        attributes.end();
         out.push('}');
         Ok(())
     }
@@ -139,13 +177,19 @@ impl ZarrDataset {
                 }
             }
         }
-        let mut attributes = Attributes::new(self.flavour, out);
+        let mut attributes = Attributes::new(self, out);
         for (name, values) in &var.atts {
             if name != FILL_VALUE {
                 attributes.put(self, name, values)?;
             }
         }
         fill_attribute(self, &var.atts, meta, &mut attributes)?;
+        let item = meta.dtype.item_size().unwrap_or(1);
+        let mut extra = keys::Extra {
+            no_fill: var.fill == VarFill::NoFill,
+            filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
+            ..keys::Extra::default()
+        };
         if self.flavour == Flavour::NcZarr {
             let mut references = Vec::with_capacity(var.dims.len());
             for &dim in &var.dims {
@@ -157,16 +201,17 @@ impl ZarrDataset {
                 Kind::Text(_) => Some("string"),
                 _ => None,
             };
-            let item = meta.dtype.item_size().unwrap_or(1);
-            let extra = keys::Extra {
-                alias: alias.map(str::to_owned),
-                no_fill: var.fill == VarFill::NoFill,
-                filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
-                is_first: false,
-            };
+            extra.alias = alias.map(str::to_owned);
             keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
+            attributes.end();
+        } else {
+            extra.implied = is_told_by_array(meta.dtype.kind) && var.atts.contains_key(FILL_VALUE);
+            attributes.end_plain(|out| {
+                annotation::write_var(var, out);
+                keys::write_annotated(&extra, out);
+                Ok(())
+            })?;
         }
-        attributes.end();
         out.push('}');
         Ok(())
     }
@@ -193,12 +238,16 @@ fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// Whether a `_FillValue` of such elements is not written, since xarray understands none: the array's own fill value tells it.
+fn is_told_by_array(kind: Kind) -> bool {
+    matches!(kind, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_))
+}
+
 /// The `_FillValue` of a variable, if it has one, so that xarray understands it.
 fn fill_attribute(dataset: &ZarrDataset, atts: &Att, meta: &ArrayMeta, attributes: &mut Attributes<'_>) -> Result<()> {
     let Some(values) = atts.get(FILL_VALUE) else { return Ok(()) };
     match (values, values.scalar(0), meta.dtype.kind) {
-        // Of these xarray understands none; the array's own fill value tells it.
-        (_, _, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_)) => Ok(()),
+        (_, _, kind) if is_told_by_array(kind) => Ok(()),
         (Values::Float(_) | Values::Double(_), Some(Scalar::Float(value)), _) => {
             let ty = keys::type_name(values.nc_type());
             write_string(&keys::coded(value), attributes.next(FILL_VALUE, ty));

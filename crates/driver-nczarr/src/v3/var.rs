@@ -36,6 +36,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
                     (Members::new(), keys::Extra::default())
                 }
             };
+            let extra = if reading.naming == Naming::References { extra } else { keys::annotated(&attrs) };
             match document::read(found, reading.limits.rank, reading.keep, reading.registry) {
                 Ok(mut document) => {
                     extra.apply(&mut document.data);
@@ -125,14 +126,11 @@ fn fill_in(
             Err(error) => note(var, error.at(place())),
         }
     }
-    if is_nczarr {
+    if is_nczarr && var.xtype.is_atomic() || extra.implied {
         imply_fill(var, stored);
     }
     let item = dtype.item_size().unwrap_or(1);
-    var.filters = match is_nczarr {
-        true => filters::presented(&chain, extra.filters.as_deref(), item, reading.registry),
-        false => chain.all_specs(),
-    };
+    var.filters = filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
     let outermost = meta.chunks.clone();
     let (shards, chain) = unfold(chain, &mut meta.chunks);
     meta.order.clone_from(&chain.order);
@@ -172,7 +170,7 @@ pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>
 /// default is shown.
 fn imply_fill(var: &mut Var, stored: &mut Stored) {
     let VarFill::Value(value) = &var.fill else { return };
-    if var.xtype.is_atomic() && var.atts.get(FILL_VALUE) != Some(value) {
+    if var.atts.get(FILL_VALUE) != Some(value) {
         let told = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
         stored.implied_fill = (!told).then(|| value.clone());
     }
