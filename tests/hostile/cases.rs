@@ -84,7 +84,79 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// All cases.
 pub fn all() -> Vec<Case> {
-    [chunks(), coded(), members(), sizes(), trees(), documents(), places()].into_iter().flatten().collect()
+    [chunks(), coded(), members(), sizes(), trees(), documents(), places(), shards()].into_iter().flatten().collect()
+}
+
+/// A store of Zarr V3 with the variable `v`, an array of this length in shards of that one with chunks of four ints; its codecs
+/// may be replaced. `shard`: the only object of data.
+fn sharded(path: &Path, len: u64, shard_len: u64, codecs: Option<&str>, shard: &[u8]) {
+    const SHARDS: &str = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [4],
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]"#;
+    let codecs = codecs.unwrap_or(SHARDS);
+    put(path, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let document = format!(
+        r#"{{"zarr_format": 3, "node_type": "array", "shape": [{len}], "data_type": "int32", "fill_value": 0,
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [{shard_len}]}}}},
+            "chunk_key_encoding": {{"name": "default"}}, "codecs": {codecs}}}"#
+    );
+    put(path, "v/zarr.json", document);
+    put(path, "v/c/0", shard);
+}
+
+/// Shards whose index lies, and shards of nonsense.
+fn shards() -> Vec<Case> {
+    let entries = |entries: [u64; 4]| entries.iter().flat_map(|entry| entry.to_le_bytes()).collect::<Vec<u8>>();
+    let mut cases = Vec::new();
+    // Behind 32 bytes of two chunks; the whole has 64.
+    for (what, index) in [
+        ("a chunk behind the shard", [0, 16, 64, 16]),
+        ("a chunk that begins in the shard and ends behind it", [0, 16, 56, 16]),
+        ("a chunk at the end of all numbers", [0, 16, u64::MAX - 7, 16]),
+        ("a chunk longer than all numbers", [0, 16, 16, u64::MAX - 1]),
+        ("a chunk of half a shard's length too much", [0, 48, 16, 16]),
+        ("a chunk that is too short", [0, 16, 16, 15]),
+        ("a chunk without bytes", [0, 16, 16, 0]),
+        ("half of an entry that says there is none", [0, 16, u64::MAX, 16]),
+    ] {
+        let shard = [vec![1; 32], entries(index)].concat();
+        cases.push(case(what, &["v/c/0"], move |path| sharded(path, 8, 8, None, &shard)));
+    }
+    for len in [0, 1, 31] {
+        let what = format!("a shard of {len} bytes, less than its index");
+        cases.push(case(what, &["v/c/0"], move |path| sharded(path, 8, 8, None, &vec![0; len])));
+    }
+    let of = |configuration: &str| format!(r#"[{{"name": "sharding_indexed", "configuration": {{{configuration}}}}}]"#);
+    const BYTES: &str = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
+    for (what, configuration) in [
+        ("chunks of no length", format!(r#""chunk_shape": [0], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
+        ("chunks that divide no shard", format!(r#""chunk_shape": [3], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
+        ("chunks of more dimensions", format!(r#""chunk_shape": [4, 1], "codecs": {BYTES}, "index_codecs": {BYTES}"#)),
+        ("no codecs of the index", format!(r#""chunk_shape": [4], "codecs": {BYTES}"#)),
+        (
+            "an index that is compressed",
+            format!(
+                r#""chunk_shape": [4], "codecs": {BYTES}, "index_codecs": [{{"name": "bytes"}}, {{"name": "gzip", "configuration": {{"level": 1}}}}]"#
+            ),
+        ),
+    ] {
+        let codecs = of(&configuration);
+        cases.push(case(what, &["v/zarr.json"], move |path| sharded(path, 8, 8, Some(&codecs), &[0; 64])));
+    }
+    let mut deep = BYTES.to_owned();
+    for _ in 0..2000 {
+        deep = of(&format!(r#""chunk_shape": [4], "codecs": {deep}, "index_codecs": {BYTES}"#));
+    }
+    cases.push(case("shards in shards without end", &["v/zarr.json"], move |path| {
+        sharded(path, 8, 8, Some(&deep), &[0; 64]);
+    }));
+    for (what, len, shard) in [
+        ("a shard of more chunks than its index can have", 8, 1 << 60),
+        ("an array of more bytes than there are", u64::MAX / 2, 8),
+    ] {
+        cases.push(case(what, &["v"], move |path| sharded(path, len, shard, None, &[0; 64])));
+    }
+    cases
 }
 
 /// Chunks without a codec that are not of the declared length.

@@ -4,6 +4,7 @@ mod access;
 mod archived;
 mod choosing;
 mod classic;
+mod codec_chains;
 mod consolidated;
 mod corpus;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -175,8 +175,9 @@ impl Target for Archives {
 
 pub(super) fn entries() -> Vec<Entry> {
     type Stores = fn() -> Vec<Store>;
-    let styles: [(&str, Stores, &[&str]); 4] = [
+    let styles: [(&str, Stores, &[&str]); 5] = [
         ("document", stores::today, &[".zgroup", ".zattrs", ".zarray", ".zmetadata"]),
+        ("v3", stores::v3, &["zarr.json"]),
         ("older-lower", stores::lower, &[".zgroup", ".zattrs", ".zarray"]),
         ("older-upper", stores::upper, &[".zgroup", ".zattrs", ".zarray"]),
         ("older-keys", stores::keys, &[".nczarr", ".nczgroup", ".nczvar", ".nczattr"]),

@@ -9,6 +9,7 @@ mod datasets;
 mod faults;
 mod mutate;
 mod rng;
+mod shards;
 mod stores;
 mod streams;
 mod texts;
@@ -95,6 +96,7 @@ pub fn entries() -> Vec<Entry> {
     let registry = nczarr::registry().expect("the registry of this build");
     let mut all = streams::entries(&registry);
     all.extend(datasets::entries());
+    all.extend(shards::entries());
     all.extend(texts::entries());
     all.extend(faults::entries());
     all

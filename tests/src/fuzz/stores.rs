@@ -3,8 +3,13 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use nczarr::CreateOptions;
 use serde_json::{Map, Value, json};
+use zmap_mem::MemMap;
+
+use crate::samples;
 
 /// The objects of a dataset, by key.
 pub type Store = Vec<(String, Vec<u8>)>;
@@ -58,9 +63,33 @@ fn name(path: &Path) -> String {
 pub fn today() -> Vec<Store> {
     let mut all: Vec<_> =
         archives().iter().map(|(_, bytes)| unpacked(bytes)).filter(|store| !is_lower(store)).collect();
-    let root = corpus().join("zarr/stores");
+    all.extend(folders(&corpus().join("zarr/stores")));
+    all.retain(|store| store.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() <= LARGEST);
+    all
+}
+
+/// Datasets of Zarr V3: of others, and of our own, in shards, annotated and consolidated.
+pub fn v3() -> Vec<Store> {
+    let mut all = folders(&corpus().join("nczarr-v3"));
+    let plans = samples::all().into_iter();
+    for (_, plan) in plans.filter(|(name, _)| ["groups", "unlimited", "scalars", "chars", "strings"].contains(name)) {
+        for modes in ["nczarr,v3", "zarr,v3,annotate", "nczarr,v3,consolidated"] {
+            let map = MemMap::new();
+            let file = CreateOptions::new().map(Arc::new(map.clone())).create(&format!("memory://fuzz#mode={modes}"));
+            let file = file.expect("a dataset in memory");
+            let plan = if modes.contains("consolidated") { plan.sharded() } else { plan.clone() };
+            plan.write(&file.root()).and_then(|()| file.close()).expect("its content");
+            all.push(map.snapshot().into_iter().map(|(key, bytes)| (key, bytes.to_vec())).collect());
+        }
+    }
+    all.retain(|store| store.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() <= LARGEST);
+    all
+}
+
+/// The datasets in folders below one, each of which ends with `.zarr`.
+fn folders(root: &Path) -> Vec<Store> {
     let mut paths = Vec::new();
-    files(&root, &mut paths);
+    files(root, &mut paths);
     let mut stores: Vec<(PathBuf, Store)> = Vec::new();
     for path in paths {
         let Some(store) = path.ancestors().find(|folder| ends_with(folder, "zarr")) else { continue };
@@ -71,9 +100,7 @@ pub fn today() -> Vec<Store> {
             _ => stores.push((store.to_path_buf(), vec![object])),
         }
     }
-    all.extend(stores.into_iter().map(|(_, store)| store));
-    all.retain(|store| store.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() <= LARGEST);
-    all
+    stores.into_iter().map(|(_, store)| store).collect()
 }
 
 /// Datasets whose NCZarr metadata stand in `.zgroup` and `.zarray`, with names in lower case.
@@ -164,22 +191,23 @@ fn unpacked(archive: &[u8]) -> Store {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use nczarr::OpenOptions;
-    use zmap_mem::MemMap;
 
     use super::*;
 
     #[test]
     fn what_is_begun_with_is_a_dataset_of_its_style() {
-        for (style, stores, at_least) in
-            [("today", today(), 50), ("lower", lower(), 1), ("upper", upper(), 1), ("keys", keys(), 1)]
-        {
+        for (style, stores, at_least) in [
+            ("today", today(), 50),
+            ("v3", v3(), 15),
+            ("lower", lower(), 1),
+            ("upper", upper(), 1),
+            ("keys", keys(), 1),
+        ] {
             let opened = stores.iter().filter(|store| {
                 let map = Arc::new(MemMap::from_objects(store.iter().cloned()).expect("keys"));
                 let opened = OpenOptions::new().map(map).open("memory://fuzz");
-                opened.is_ok_and(|file| style == "today" || file.model().vars().len() > 4)
+                opened.is_ok_and(|file| ["today", "v3"].contains(&style) || file.model().vars().len() > 4)
             });
             assert!(opened.count() >= at_least, "{style}: {} stores", stores.len());
         }
