@@ -106,7 +106,7 @@ fn chain(rng: &mut Rng, shape: &[u64], dtype: (&str, usize), depth: usize) -> Ve
                 "index_location": *rng.of_these(&["start", "end"])}),
         ));
         if percent(rng, 20) {
-            codecs.extend(on_bytes(rng, 1, 1));
+            codecs.extend(on_bytes(rng, item, 2));
         }
         return codecs;
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
+use dispatch::{CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
 use model::convert::Half;
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
@@ -111,7 +111,7 @@ impl ChunkedArray {
 
 impl Kind {
     fn new(spec: ArraySpec) -> Result<Self> {
-        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, shards, store, options, writable } =
+        let ArraySpec { name, dims, chunk_shape, element, order, filters, fill, mut shards, store, options, writable } =
             spec;
         let mut stage = None;
         // Bytes of an element as stored, and in memory.
@@ -166,6 +166,20 @@ impl Kind {
             most: usize::try_from(options.limits.chunk).unwrap_or(usize::MAX),
         };
         let plan = Plan::new(&source, filters)?;
+        for filter in shards.iter_mut().flat_map(|shard| &mut shard.filters) {
+            let name = filter.info().name;
+            // A shard is bytes, however many; what its elements are is all that is known.
+            let around = ChunkInfo {
+                item_size: source.item,
+                chunk_bytes: source.item,
+                elements: 1,
+                row: 1,
+                line: None,
+                big_endian,
+                item: ItemType::bytes(1),
+            };
+            filter.bind(&around).map_err(|error| error.at(format_args!("filter {name} around shards")))?;
+        }
         let text = match element {
             Element::Number { ty, .. } | Element::Packed { ty, .. } => {
                 let form = Numbers::new(ty, held, plan, fill.as_ref(), elems)?;

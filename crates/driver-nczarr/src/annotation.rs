@@ -20,7 +20,7 @@ use crate::tree::RawTree;
 use crate::var::Links;
 
 /// What is said of a fill value that is no attribute.
-const UNWRITTEN: &str = "unwritten";
+pub(crate) const UNWRITTEN: &str = "unwritten";
 
 /// The type of text that is stored as an object or list.
 const STRUCTURE: &str = "|J0";

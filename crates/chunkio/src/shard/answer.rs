@@ -178,12 +178,12 @@ impl Requests<'_, '_, '_> {
                 before += to - from;
             }
             // All of it lies in memory.
-            let start = stretches.peek().map(|(from, _)| (before + item.from - from) as usize);
+            let start = stretches.peek().map(|(from, _)| before.saturating_add(item.from - from) as usize);
             match start.and_then(|start| bytes.get(start..start.checked_add(item.len as usize)?)) {
                 Some(chunk) => round.deliver(number, chunk, false, version.as_ref()),
                 None => {
                     let first = stretches.peek().map_or(0, |(from, _)| *from);
-                    let end = (first + bytes.len() as u64).saturating_sub(before);
+                    let end = first.saturating_add(bytes.len() as u64).saturating_sub(before);
                     round.finish(number, Err(beyond(item.number, item.entry, end)));
                 }
             }

@@ -52,6 +52,9 @@ const STORAGE: [&str; 14] = [
 /// Why a source cannot be copied at all: it needs what this build has not.
 const SOURCE: &str = "NC_ENOFILTER: ";
 
+/// Why one cannot be copied to plain Zarr V3: text there is UTF-8, which nobody knows of others' bytes before they are written.
+const NO_TEXT: &str = "is not UTF-8";
+
 /// What plain Zarr cannot hold of plain Zarr: lists, of which there is no type with a name, and attributes without a name.
 const NOT_EVEN_ZARR: [&str; 3] = ["neither vlens nor enums", "its type is not there", "a name is never empty"];
 
@@ -463,6 +466,9 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                 let target = folder.path().join(format!("{short}{ending}"));
                 let made = copy(url, kind, &format!("{}{fragment}", target.display()));
                 if made.as_ref().is_err_and(|why| why.contains(SOURCE)) {
+                    continue;
+                }
+                if (kind, fragment) == ("zarr", "#mode=v3") && made.as_ref().is_err_and(|why| why.contains(NO_TEXT)) {
                     continue;
                 }
                 let found = made.and_then(|told| {

@@ -33,6 +33,8 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 const STRUCTURE: &str = "|J0";
 /// A string of any length, in V2.
 const STRING: &str = "|S1";
+/// What of a fill value does not say itself.
+const FILL: &str = "fill";
 /// What an annotation says of a fill value that is an attribute all the same.
 const IMPLIED: &str = "implied";
 const NO_FILL: &str = "no_fill";
@@ -87,6 +89,8 @@ pub(crate) struct Extra {
     pub(crate) filters: Option<Vec<FilterSpec>>,
     /// The fill value of the array is the attribute `_FillValue`, which is not stored.
     pub(crate) implied: bool,
+    /// The fill value of the array is what unwritten elements read as, and no attribute.
+    pub(crate) unwritten: bool,
     /// It is in the spelling of the first writer, who gives every string a fill value.
     pub(crate) is_first: bool,
 }
@@ -119,6 +123,7 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
             .remove(NO_FILL)
             .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
+        extra.unwritten = members.remove(FILL).as_ref().and_then(Value::as_str) == Some(annotation::UNWRITTEN);
     }
     Ok((today, extra))
 }
@@ -131,7 +136,9 @@ pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
         alias: says("type", "char").then(|| "char".to_owned()),
         no_fill: members.get(NO_FILL).and_then(Value::as_integer).is_some_and(|flag| flag != 0),
         filters: members.get(FILTERS).and_then(filters),
-        implied: says("fill", IMPLIED),
+        implied: says(FILL, IMPLIED),
+        // There no fill value is an attribute unless something says so.
+        unwritten: false,
         is_first: false,
     }
 }
@@ -139,7 +146,7 @@ pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
 /// Appends those members of an array's annotation.
 pub(crate) fn write_annotated(extra: &Extra, out: &mut String) {
     if extra.implied {
-        write_name("fill", out);
+        write_name(FILL, out);
         write_string(IMPLIED, out);
     }
     write_extra(extra, out);
@@ -322,6 +329,10 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String
     if let Some(alias) = &extra.alias {
         write_name("type_alias", out);
         write_string(alias, out);
+    }
+    if extra.unwritten {
+        write_name(FILL, out);
+        write_string(annotation::UNWRITTEN, out);
     }
     write_extra(extra, out);
     out.push('}');

@@ -202,6 +202,7 @@ impl ZarrDataset {
                 _ => None,
             };
             extra.alias = alias.map(str::to_owned);
+            extra.unwritten = matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE);
             keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
             attributes.end();
         } else {

@@ -126,7 +126,7 @@ fn fill_in(
             Err(error) => note(var, error.at(place())),
         }
     }
-    if is_nczarr && var.xtype.is_atomic() || extra.implied {
+    if is_nczarr && var.xtype.is_atomic() && !extra.unwritten || extra.implied {
         imply_fill(var, stored);
     }
     let item = dtype.item_size().unwrap_or(1);
