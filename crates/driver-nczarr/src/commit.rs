@@ -357,24 +357,33 @@ impl ZarrDataset {
             return Ok(());
         }
         let mut inline = v3::consolidated::Inline::new();
+        let mut nodes = Vec::new();
         let state = self.read_state();
         for node in self.nodes(model) {
-            let (key, is_group) = match node {
-                Node::Group(GroupId::ROOT) => continue,
-                Node::Group(id) => (&state.group(id)?.key, true),
-                Node::Var(id) => (&state.var(id)?.key, false),
-            };
-            if let Some(text) = &committed.texts(node)[Part::Marker as usize] {
-                inline.add(key, text, is_group);
-            }
-        }
-        for var in &state.vars {
-            // Damaged arrays stay listed as they are.
-            if let Some(document) = &var.stored.document {
-                inline.add(&var.key, &text(&document.to_strict()), false);
+            match node {
+                Node::Group(GroupId::ROOT) => {}
+                Node::Group(id) => nodes.push((node, state.group(id)?.key.clone())),
+                Node::Var(id) => nodes.push((node, state.var(id)?.key.clone())),
             }
         }
         drop(state);
+        // What is there now may be what others made of it.
+        let stored = match self.created {
+            true => Vec::new(),
+            false => {
+                let keys = nodes.iter().map(|(_, key)| key.join(ZARR_JSON)).collect::<Result<Vec<_>>>()?;
+                crate::fetch::read_here(&*self.map, &keys, &self.options.limits)
+            }
+        };
+        let mut stored = stored.into_iter();
+        for (node, key) in &nodes {
+            let found = stored.next().transpose()?.flatten();
+            let found = found.map(|document| text(&document.to_strict()));
+            let known = if self.created { committed.texts(*node)[Part::Marker as usize].as_deref() } else { None };
+            if let Some(text) = found.as_deref().or(known) {
+                inline.add(key, text, matches!(node, Node::Group(_)));
+            }
+        }
         let limits = &self.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
