@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dispatch::{Dataset, DatasetInfo, NcDispatch, Registry};
 use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, VarId};
@@ -25,11 +25,31 @@ pub(crate) struct Open {
     path: String,
     registry: Arc<Registry>,
     closed: AtomicBool,
+    /// What a variable that was opened for its data alone lacks.
+    rest: Option<Rest>,
 }
+
+/// Opens the variable with all that is said of it, once.
+struct Rest {
+    open: Box<Opener>,
+    variable: OnceLock<Variable>,
+}
+
+/// Opens a variable anew.
+pub(crate) type Opener = dyn Fn() -> Result<Variable> + Send + Sync;
 
 impl File {
     pub(crate) fn new(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>) -> Self {
-        let open = Arc::new(Open { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false) });
+        Self::with(dataset, path, registry, None)
+    }
+
+    /// One of which only a variable's data are to be read; `rest` opens the variable as a whole.
+    pub(crate) fn for_data(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Box<Opener>) -> Self {
+        Self::with(dataset, path, registry, Some(Rest { open: rest, variable: OnceLock::new() }))
+    }
+
+    fn with(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Option<Rest>) -> Self {
+        let open = Arc::new(Open { dataset, path: path.to_owned(), registry, closed: AtomicBool::new(false), rest });
         Self { root: Group::new(open, GroupId::ROOT) }
     }
 
@@ -138,6 +158,17 @@ impl Open {
 
     pub(crate) fn model(&self) -> Arc<Model> {
         self.dataset.model().snapshot()
+    }
+
+    /// The variable as a whole, if this was opened for its data alone.
+    pub(crate) fn whole(&self) -> Result<Option<&Variable>> {
+        let Some(rest) = &self.rest else { return Ok(None) };
+        self.dataset()?;
+        if let Some(variable) = rest.variable.get() {
+            return Ok(Some(variable));
+        }
+        let variable = (rest.open)()?;
+        Ok(Some(rest.variable.get_or_init(|| variable)))
     }
 
     pub(crate) fn registry(&self) -> &Registry {

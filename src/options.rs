@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, Durability, Explanation, Limits, MissingChunks, Options, Progress, Registry, ZMap};
+use dispatch::{Clobber, Durability, Explanation, Limits, MissingChunks, Only, Options, Progress, Registry, ZMap};
 use model::{ErrorKind, Result};
 
 use crate::{File, Variable, builtin};
@@ -257,8 +257,33 @@ impl OpenOptions {
             return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
         }
         let registry = default_or(&self.registry)?;
-        let dataset = registry.open_for(self.map.clone(), path, variable, &self.options)?;
+        let only = Only { path: variable, data: false };
+        let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
         File::new(dataset, path, registry).root().variable(variable)
+    }
+
+    /// Opens one variable for its data alone, by its path from the root: with as few requests, and as little work, as its
+    /// data need.
+    ///
+    /// Of plain Zarr (`#mode=zarr`, best with `v2` or `v3`) that is one document, so that an element of a dataset far away
+    /// costs two requests. What is left out is not there to be asked for: attributes, and the names of dimensions, may be
+    /// missing, and dimensions are as long as the variable itself; groups hold what leads to the variable.
+    /// [`Variable::complete`] reads the rest. [`Variable::get_unpacked`], which needs attributes, does that itself.
+    ///
+    /// Everywhere else, and wherever that document does not tell enough, this is [`OpenOptions::open_variable`].
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open_variable`].
+    pub fn open_data(&self, path: &str, variable: &str) -> Result<Variable> {
+        if self.writable {
+            return Err(ErrorKind::Perm.context(format!("{variable}: a variable alone is opened for reading only")));
+        }
+        let registry = default_or(&self.registry)?;
+        let only = Only { path: variable, data: true };
+        let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
+        let (whole, path_of, name) = (self.clone(), path.to_owned(), variable.to_owned());
+        let rest = Box::new(move || whole.open_variable(&path_of, &name));
+        File::for_data(dataset, path, registry, rest).root().variable(variable)
     }
 }
 

@@ -82,6 +82,16 @@ impl Variable {
         Ok(Access::Later(later))
     }
 
+    /// The variable with all that is said of it, if it was opened for its data alone
+    /// ([`OpenOptions::open_data`](crate::OpenOptions::open_data)): read when this is first called. Any other is the same
+    /// variable again.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open_variable`](crate::OpenOptions::open_variable).
+    pub fn complete(&self) -> Result<Self> {
+        Ok(self.open.whole()?.unwrap_or(self).clone())
+    }
+
     /// Its identifier in the [`Model`](model::Model).
     pub fn id(&self) -> VarId {
         self.id

@@ -62,7 +62,12 @@ impl Variable {
     /// ```
     pub fn get_unpacked<T: Real, E: Extents>(&self, extents: E) -> Result<Array<T>> {
         let part = self.part(extents)?;
-        let packing = self.packing(part.access.xtype()).map_err(|error| part.access.named(error))?;
+        let packing = self
+            .open
+            .whole()?
+            .unwrap_or(self)
+            .packing(part.access.xtype())
+            .map_err(|error| part.access.named(error))?;
         let values = match packing.taken_as {
             None if packing.linear.is_identity() => part.fetch(T::TYPE)?,
             None => part.fetch_linear(&packing.linear)?,

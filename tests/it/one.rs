@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nczarr::model::Slab;
-use nczarr::{Dimension, ErrorKind, MemMut, NcString, NcType, OutBuf, Values, Variable};
+use nczarr::{Dimension, ErrorKind, MemMut, NcString, NcType, OpenOptions, OutBuf, Values, Variable};
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;
 
@@ -42,7 +42,15 @@ fn variables_of_netcdf_c_open_alone() {
 /// In every mode in which the store opens.
 fn same_everywhere(store: &Path) -> Outcome {
     let mut opened = 0;
-    for mode in ["", "#mode=zarr", "#mode=nczarr", "#mode=noxarray", "#mode=zarr,noconsolidated"] {
+    for mode in [
+        "",
+        "#mode=zarr",
+        "#mode=nczarr",
+        "#mode=noxarray",
+        "#mode=zarr,noconsolidated",
+        "#mode=zarr,v2",
+        "#mode=zarr,v3",
+    ] {
         let url = format!("{}{mode}", store.display());
         match same(&url) {
             Ok(true) => opened += 1,
@@ -68,6 +76,18 @@ fn same(url: &str) -> Result<bool, String> {
         let (a, b) = (data(&whole), data(&alone));
         if format!("{a:?}") != format!("{b:?}") {
             return Err(format!("{path}: other data"));
+        }
+        let light =
+            OpenOptions::new().open_data(url, &path).map_err(|error| format!("{path} for its data: {error}"))?;
+        // Where a dimension is longer than the variable, that is known from elsewhere.
+        if (light.shape().ok(), light.nc_type()) != (whole.shape().ok(), whole.nc_type()) {
+            return Err(format!("{path} for its data: {:?} {:?}", light.shape(), light.nc_type()));
+        }
+        if format!("{a:?}") != format!("{:?}", data(&light)) {
+            return Err(format!("{path} for its data: other data"));
+        }
+        if facts(&light.complete().map_err(|error| format!("{path} as a whole: {error}"))?) != facts(&alone) {
+            return Err(format!("{path} as a whole: another variable"));
         }
     }
     let known = nczarr::open_variable(url, "/no/such variable").map(drop).map_err(|error| error.kind());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{ByteSource, Dataset, Options, Part, Registry, ZMap};
+use crate::{ByteSource, Dataset, Options, Part, Registry, Survey, ZMap};
 
 /// `NC_FORMATX_*`: the implementation behind a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,9 +119,18 @@ pub struct OpenRequest<'a> {
     pub registry: &'a Arc<Registry>,
     /// The map, when somebody opened it already (an embedder, or the probe of the content).
     pub map: Option<MountedMap>,
-    /// The path of the one variable that is asked for, when the dataset is opened for nothing else. What lies beside it
-    /// may be left out; a driver that does not care opens everything.
-    pub only: Option<&'a str>,
+    /// The one variable that is asked for, when the dataset is opened for nothing else. What lies beside it may be left
+    /// out; a driver that does not care opens everything.
+    pub only: Option<Only<'a>>,
+}
+
+/// The one variable that a dataset is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Only<'a> {
+    /// Its path from the root.
+    pub path: &'a str,
+    /// Only its data are asked for: attributes, and what groups and dimensions are called, may be left out as well.
+    pub data: bool,
 }
 
 /// A map, and how it was come by.
@@ -133,9 +142,21 @@ pub struct MountedMap {
     pub factory: Option<Arc<dyn MapFactory>>,
     /// Why it is this one, for people.
     pub why: Cow<'static, str>,
+    /// What was seen of it already, if each operation is a request.
+    pub survey: Option<Arc<Survey>>,
 }
 
 impl MountedMap {
+    /// The map of that factory.
+    pub(crate) fn of(map: Arc<dyn ZMap>, factory: &Arc<dyn MapFactory>, why: Cow<'static, str>) -> Self {
+        Self { map, factory: Some(Arc::clone(factory)), why, survey: None }
+    }
+
+    /// The map, for opening what lies in it: it answers from what was seen already, as far as that goes.
+    pub fn seen(&self) -> &dyn ZMap {
+        self.survey.as_deref().map_or(&*self.map, |survey| survey)
+    }
+
     /// The factory's name, if it has one.
     pub fn name(&self) -> Option<&'static str> {
         self.factory.as_ref().map(|factory| factory.info().name)
@@ -145,7 +166,7 @@ impl MountedMap {
 impl From<Arc<dyn ZMap>> for MountedMap {
     /// A map that an embedder hands in.
     fn from(map: Arc<dyn ZMap>) -> Self {
-        Self { map, factory: None, why: "it was handed in".into() }
+        Self { map, factory: None, why: "it was handed in".into(), survey: None }
     }
 }
 

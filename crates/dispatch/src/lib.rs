@@ -36,6 +36,7 @@ pub mod settings;
 mod slab;
 mod small;
 mod source;
+mod survey;
 pub mod trace;
 mod version;
 mod zmap;
@@ -47,7 +48,8 @@ pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};
 pub use driver::{
-    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, OpenRequest,
+    Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, Only,
+    OpenRequest,
 };
 pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
@@ -70,6 +72,7 @@ pub use registry::{
 pub use slab::Piece;
 pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
+pub use survey::Survey;
 pub use version::{Stamp, Version};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, WriteJob,

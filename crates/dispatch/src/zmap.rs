@@ -318,6 +318,23 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         batch::walk(self, prefix)
     }
 
+    /// All keys of objects below `prefix`, sorted bytewise, if a single request brings them; `None` if it takes more
+    /// requests than one, or if a map does not tell.
+    ///
+    /// For who would know everything at once where each step is a wait ([`MapCaps::remote`]). What lies at `prefix` itself
+    /// is not named.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn list_once(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
+        Ok(None)
+    }
+
+    /// The most bytes that a key may have, if there is such a limit: longer ones cannot be written.
+    fn max_key(&self) -> Option<usize> {
+        None
+    }
+
     /// Moves every object at or below `from` to the same place below `to`, where nothing may be.
     ///
     /// The default copies all of them, then deletes; a map that can do better (one rename) does.

@@ -16,7 +16,7 @@ use crate::v3;
 use crate::v3::document::ZARR_JSON;
 use crate::var::Stored;
 
-/// A chunk's key is at most this much longer than its variable's.
+/// What is left for documents and chunks behind the key of a variable or group.
 const CHUNK_NAME: usize = 64;
 
 pub(crate) fn no_var(id: VarId) -> Error {
@@ -81,7 +81,7 @@ impl ZarrDataset {
             let model = self.model.snapshot();
             let mut state = self.write_state();
             state.extend(&model)?;
-            let key = self.node_key(&model, &state, parent, name);
+            let key = self.node_key(&model, &state, parent, name, &[]);
             drop(state);
             // What is wrong with it is said when it is looked at.
             let Ok(Some(key)) = key else { return Ok(Asked::default()) };
@@ -132,7 +132,14 @@ impl ZarrDataset {
     }
 
     /// Where a variable or group of this name is to be; `None` if it is there already, of which the model says what.
-    fn node_key(&self, model: &Model, state: &State, parent: GroupId, name: &str) -> Result<Option<Key>> {
+    fn node_key(
+        &self,
+        model: &Model,
+        state: &State,
+        parent: GroupId,
+        name: &str,
+        dims: &[DimId],
+    ) -> Result<Option<Key>> {
         if self.root_array {
             return Err(ErrorKind::Perm.context("the store is a single array; it holds nothing else"));
         }
@@ -148,13 +155,25 @@ impl ZarrDataset {
             return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
         }
         let key = state.group(parent)?.key.join(&name).map_err(|error| ErrorKind::BadName.context(error.what()))?;
-        let limit = self.options.limits.key.saturating_sub(CHUNK_NAME);
-        if key.as_str().len() > limit {
-            let len = key.as_str().len();
-            return Err(ErrorKind::MaxName.context(format!("{key}: a key of {len} bytes; the limit is {limit}")));
+        let most = self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
+        let (len, below) = (key.as_str().len(), chunk_name(model, dims));
+        if len.saturating_add(below) > most {
+            return Err(ErrorKind::MaxName.context(format!(
+                "{name:?}: key {key}: {len} bytes, and up to {below} more of what is below it; a key has at most {most}"
+            )));
         }
         Ok(Some(key))
     }
+}
+
+/// How many bytes the keys of its documents and chunks are longer at most than the key of a variable with these dimensions.
+fn chunk_name(model: &Model, dims: &[DimId]) -> usize {
+    let digits = |dim: &DimId| match model.dim(*dim) {
+        Ok(dim) if !dim.unlimited => dim.len().max(1).ilog10() as usize + 1,
+        _ => u64::MAX.ilog10() as usize + 1,
+    };
+    // Before each index stands a separator, before all of them, in V3, a letter too.
+    CHUNK_NAME.max(2 + dims.iter().map(|dim| digits(dim) + 1).sum::<usize>())
 }
 
 /// Whether data of a variable were written here, whether or not they are in storage yet.
@@ -170,17 +189,20 @@ impl Look<'_> {
         }
         match *edit {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
-            Edit::DefVar { group, name, xtype, .. } => {
+            Edit::DefVar { group, name, xtype, dims, .. } => {
                 if let NcType::User(ty) = xtype {
                     self.check_user_types()?;
                     types::stored(self.model, ty, Endian::Native)?;
                 }
-                self.check_node(group, name)
+                self.check_node(group, name, dims)
             }
-            Edit::DefGroup { parent, name } => self.check_node(parent, name),
-            Edit::RenameVar { var, name } => self.check_rename(self.model.var(var)?.group, name),
+            Edit::DefGroup { parent, name } => self.check_node(parent, name, &[]),
+            Edit::RenameVar { var, name } => {
+                let var = self.model.var(var)?;
+                self.check_rename(var.group, name, &var.dims)
+            }
             Edit::RenameGroup { group, name } => match self.model.group(group)?.parent {
-                Some(parent) => self.check_rename(parent, name),
+                Some(parent) => self.check_rename(parent, name, &[]),
                 None => Ok(()),
             },
             Edit::PutAtt { group, var, name, values } => self.put_att(group, var, &name::nfc(name), values),
@@ -249,8 +271,8 @@ impl Look<'_> {
     }
 
     /// Whether a variable or group of this name can be made.
-    fn check_node(&self, parent: GroupId, name: &str) -> Result<()> {
-        let Some(key) = self.dataset.node_key(self.model, self.state, parent, name)? else { return Ok(()) };
+    fn check_node(&self, parent: GroupId, name: &str, dims: &[DimId]) -> Result<()> {
+        let Some(key) = self.dataset.node_key(self.model, self.state, parent, name, dims)? else { return Ok(()) };
         match &self.asked.place {
             Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key) => {
                 Err(ErrorKind::Object.context(format!("{key}: there are objects that are not this dataset's")))
@@ -259,11 +281,11 @@ impl Look<'_> {
         }
     }
 
-    fn check_rename(&self, parent: GroupId, name: &str) -> Result<()> {
+    fn check_rename(&self, parent: GroupId, name: &str, dims: &[DimId]) -> Result<()> {
         if !self.dataset.map.caps().delete {
             return Err(ErrorKind::Perm.context("the storage cannot move objects"));
         }
-        self.check_node(parent, name)
+        self.check_node(parent, name, dims)
     }
 
     /// Whether attributes of this place can be changed.

@@ -83,7 +83,7 @@ pub(crate) fn find(
 }
 
 /// Whether a listed child is not there at all. One that cannot be read is.
-fn is_missing(node: &Node) -> bool {
+pub(crate) fn is_missing(node: &Node) -> bool {
     match node {
         Node::Array(built) => built.var.problem.as_ref().is_some_and(|problem| problem.kind() == ErrorKind::NoObject),
         Node::Other { zgroup, attrs } => matches!((zgroup, attrs), (Ok(None), Ok(None))),

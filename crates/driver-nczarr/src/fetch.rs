@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, Limits, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use dispatch::{Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
 use model::{ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
@@ -27,6 +27,8 @@ pub(crate) struct Source<'a> {
     pub(crate) consolidated: Option<Consolidated<'a>>,
     /// Whether the map is asked for what that omits, too: others may have made it since.
     pub(crate) looks_behind: bool,
+    /// The map, if it is one far away of which much is asked at once.
+    pub(crate) survey: Option<&'a Survey>,
 }
 
 impl Source<'_> {
@@ -49,6 +51,13 @@ impl Source<'_> {
         };
         names.retain(|name| !name.starts_with('.') && !name.is_empty());
         Ok(names)
+    }
+
+    /// Asks at once for the names below each of these prefixes, where one after the other would take long.
+    pub(crate) fn look_below(&self, prefixes: &[Key]) {
+        if let (Some(survey), None) = (self.survey, &self.consolidated) {
+            survey.look_below(prefixes);
+        }
     }
 }
 

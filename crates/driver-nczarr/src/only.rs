@@ -6,12 +6,13 @@
 //! taken may differ: of dimensions of several lengths, and of user-defined types.
 //!
 //! What is read: the root's attributes (which NCZarr it is, and by whom), the lists and attributes of the groups on the
-//! way, the array. Never consolidated metadata: it repeats what is read here.
+//! way, the array; from far away all of it at once. Never consolidated metadata: it repeats what is read here.
 
 use std::sync::Arc;
 
 use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
 use model::Result;
+use url_infer::Target;
 
 use crate::annotation;
 use crate::dtype::Kind;
@@ -22,9 +23,9 @@ use crate::lists;
 use crate::nodes::{self, Node, Place, Want};
 use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
-use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZATTRS, ZGROUP};
+use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::{self, NodeType, ZARR_JSON};
-use crate::var::Reading;
+use crate::var::{Links, Reading};
 
 /// Groups nest at most this deep.
 const MAX_DEPTH: usize = 200;
@@ -34,71 +35,107 @@ const MAX_DEPTH: usize = 200;
 /// # Errors
 /// `NC_EINVAL` for a fragment that makes no sense.
 pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) -> Result<Option<Arc<dyn Dataset>>> {
-    if request.writable || mounted.map.caps().remote {
+    let target = request.target;
+    let Some((groups, name)) = names(path) else { return Ok(None) };
+    // Far away one document with all others in it is less than those that are read here.
+    if request.writable || mounted.survey.is_some() && target.has_mode("consolidated") {
         return Ok(None);
     }
-    let source =
-        Source { map: &*mounted.map, limits: &request.options.limits, consolidated: None, looks_behind: false };
-    let Some((groups, name)) = names(path) else { return Ok(None) };
-    match read(&source, &Key::root(), ZARR_JSON) {
-        Some(None) => {}
-        Some(Some(root)) => return open_v3(request, mounted, &source, &root, &groups, name),
-        None => return Ok(None),
+    let limits = &request.options.limits;
+    if let Some(survey) = &mounted.survey {
+        survey.look(&documents(target, &groups, name), limits, false);
     }
-    let Some(attrs) = read(&source, &Key::root(), ZATTRS) else { return Ok(None) };
-    let root = RawRoot { attrs, ..RawRoot::default() };
+    let source = Source {
+        map: mounted.seen(),
+        limits,
+        consolidated: None,
+        looks_behind: false,
+        survey: mounted.survey.as_deref(),
+    };
+    let v3 = match asked(target) {
+        Some(ZarrFormat::V2) => None,
+        _ => match read(&source, &Key::root(), ZARR_JSON) {
+            Some(found) => found,
+            None => return Ok(None),
+        },
+    };
+    let (root, told) = match v3 {
+        Some(document) => {
+            let Some(root) = v3_root(&document) else { return Ok(None) };
+            let told = Generation::of_root(root.attrs.as_ref(), None);
+            if told.is_some_and(|generation| generation != Generation::Today) {
+                return Ok(None);
+            }
+            (root, told.is_some())
+        }
+        None if asked(target) == Some(ZarrFormat::V3) => return Ok(None),
+        None => {
+            let Some(attrs) = read(&source, &Key::root(), ZATTRS) else { return Ok(None) };
+            let root = RawRoot { attrs, ..RawRoot::default() };
+            // Where the attributes do not say that this is NCZarr, it may be of an older style: by a writer of one, or as
+            // the root's `.zgroup` tells. As plain Zarr that matters to text alone.
+            let told = lists::superblock(root.attrs.as_ref()).is_some();
+            let properties = root.attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
+            if !told && Defects::of(properties, None).swapped {
+                return Ok(None);
+            }
+            if !told && !target.has_mode("zarr") && !is_plain(&source) {
+                return Ok(None);
+            }
+            (root, told)
+        }
+    };
     // What an annotation says holds if it fits all arrays.
     if root.attrs.as_ref().and_then(|attrs| attrs.as_object()).is_some_and(annotation::is_there) {
         return Ok(None);
     }
-    // Where the attributes do not say that this is NCZarr, it may be of an older style: by a writer of one, or as the root's
-    // `.zgroup` tells. As plain Zarr that matters to text alone.
-    let told = lists::superblock(root.attrs.as_ref()).is_some();
-    let properties = root.attrs.as_ref().and_then(|attrs| flavour::properties(attrs.as_object()?));
-    if !told && Defects::of(properties, None).swapped {
-        return Ok(None);
-    }
-    if !told && !request.target.has_mode("zarr") && !is_plain(&source) {
-        return Ok(None);
-    }
-    let generation = told.then_some(Generation::Today);
-    let opening = Opening::new(request, mounted, &root, generation)?;
+    let is_v3 = root.format == ZarrFormat::V3;
+    let opening = Opening::new(request, mounted, &root, told.then_some(Generation::Today))?;
     let reading = opening.reading();
     let tree = tree(&source, root, &groups, name, opening.about.flavour, &reading);
-    let tree = tree.filter(|tree| told || !is_text(tree) || is_plain(&source));
+    let tree = tree.filter(|tree| told || is_v3 || !is_text(tree) || is_plain(&source));
     match tree.and_then(|tree| link(tree, opening.about.flavour, &reading)) {
         Some(loaded) => opening.dataset(loaded, false).map(Some),
         None => Ok(None),
     }
 }
 
-/// The same of a dataset of V3, whose root has this document.
-fn open_v3(
-    request: &OpenRequest<'_>,
-    mounted: &MountedMap,
-    source: &Source<'_>,
-    document: &Json,
-    groups: &[&str],
-    name: &str,
-) -> Result<Option<Arc<dyn Dataset>>> {
-    let Some(attrs) = group_attributes(document) else { return Ok(None) };
-    if attrs.as_ref().is_some_and(annotation::is_there) {
-        return Ok(None);
+/// Which Zarr the fragment says it is, if it says one.
+pub(crate) fn asked(target: &Target) -> Option<ZarrFormat> {
+    match (target.has_mode("v2"), target.has_mode("v3")) {
+        (true, false) => Some(ZarrFormat::V2),
+        (false, true) => Some(ZarrFormat::V3),
+        _ => None,
     }
-    let root = RawRoot {
+}
+
+/// All documents that may be asked for on the way to an array.
+fn documents(target: &Target, groups: &[&str], name: &str) -> Vec<Key> {
+    let (root, group, array): (&[&str], &[&str], &[&str]) = match asked(target) {
+        Some(ZarrFormat::V3) => (&[ZARR_JSON], &[ZARR_JSON], &[ZARR_JSON]),
+        Some(ZarrFormat::V2) => (&[ZGROUP, ZATTRS, NCZARR], &[ZATTRS], &[ZARRAY, ZATTRS]),
+        None => (&[ZARR_JSON, ZGROUP, ZATTRS, NCZARR], &[ZARR_JSON, ZATTRS], &[ZARR_JSON, ZARRAY, ZATTRS]),
+    };
+    let (mut keys, mut here) = (Vec::new(), Key::root());
+    let mut add = |here: &Key, names: &[&str]| keys.extend(names.iter().filter_map(|name| here.join(name).ok()));
+    add(&here, root);
+    for (names, segment) in groups.iter().map(|name| (group, name)).chain([(array, &name)]) {
+        if here.push(segment).is_ok() {
+            add(&here, names);
+        }
+    }
+    keys
+}
+
+/// The root of a store of V3; `None` if it is an array, or not all of it is understood.
+fn v3_root(document: &Json) -> Option<RawRoot> {
+    let attrs = group_attributes(document)?;
+    Some(RawRoot {
         format: ZarrFormat::V3,
         zgroup: Some(Json::Object(document::without_attributes(document))),
         attrs: attrs.map(Json::Object),
         ..RawRoot::default()
-    };
-    let generation = Generation::of_root(root.attrs.as_ref(), None);
-    let opening = Opening::new(request, mounted, &root, generation)?;
-    let reading = opening.reading();
-    let tree = tree(source, root, groups, name, opening.about.flavour, &reading);
-    match tree.and_then(|tree| link(tree, opening.about.flavour, &reading)) {
-        Some(loaded) => opening.dataset(loaded, false).map(Some),
-        None => Ok(None),
-    }
+    })
 }
 
 /// The attributes of a group of V3, in V2's form; `None` if it is none, or not all of it is understood.
@@ -109,7 +146,7 @@ fn group_attributes(document: &Json) -> Option<Option<Object>> {
 }
 
 /// The groups on the way and the variable's name, all of them names that a store can have.
-fn names(path: &str) -> Option<(Vec<&str>, &str)> {
+pub(crate) fn names(path: &str) -> Option<(Vec<&str>, &str)> {
     let mut names: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
     let plain = |name: &&str| !name.is_empty() && !name.starts_with('.') && !name.contains('\\');
     if names.len() > MAX_DEPTH || !names.iter().all(plain) {
@@ -157,7 +194,7 @@ fn tree(
         let key = here.key.join(group).ok()?;
         let attrs = match reading.format {
             ZarrFormat::V3 => group_attributes(&read(source, &key, ZARR_JSON)??)?,
-            _ => match read(source, &key, ZATTRS)? {
+            ZarrFormat::V2 => match read(source, &key, ZATTRS)? {
                 Some(document) => Some(document.into_object()?),
                 None => None,
             },
@@ -181,6 +218,8 @@ fn tree(
     }
     let place = Place { key: here.key.join(name).ok()?, name: name.to_owned(), want: Want::Array };
     match source.nodes(std::slice::from_ref(&place), reading).pop()? {
+        // Names that NCZarr V3 leaves to be found may be of dimensions anywhere.
+        Node::Array(built) if flavour == Flavour::NcZarr && matches!(built.links, Links::Names(_)) => None,
         Node::Array(built) if built.stored.meta.is_some() => {
             here.arrays.push(RawArray { key: place.key, name: place.name, built });
             Some(tree)
@@ -194,7 +233,7 @@ fn lists(attrs: &Object) -> Option<lists::Lists> {
 }
 
 /// The model of it, if it is what opening everything makes of this variable.
-fn link(tree: RawTree, flavour: Flavour, reading: &Reading<'_>) -> Option<Loaded> {
+pub(crate) fn link(tree: RawTree, flavour: Flavour, reading: &Reading<'_>) -> Option<Loaded> {
     let loaded = match flavour {
         Flavour::NcZarr => flavour::nczarr(tree, reading),
         Flavour::Zarr => flavour::pure(tree, None, reading),

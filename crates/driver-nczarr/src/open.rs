@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, Limits, MountedMap, OpenRequest, ZMap, ZarrFormat};
+use dispatch::{Dataset, Key, Limits, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
 use crate::consolidated::{Consolidated, ZMETADATA};
+use crate::far;
 use crate::fetch::{Source, read_bytes};
 use crate::flavour::{self, Flavour, Loaded};
 use crate::json::{self, Json, Value};
+use crate::light;
 use crate::nodes;
 use crate::older::{self, Defects, Generation};
 use crate::only;
@@ -25,31 +27,44 @@ use crate::var::Reading;
 /// `NC_ENOTZARR` if there is no Zarr store, `NC_EZARRMETA` for consolidated metadata of
 /// another format, `NC_ENCZARR` naming key and member of what cannot be understood.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
-    let mounted = request.registry.open_map(request)?;
-    if let Some(path) = request.only
-        && let Some(dataset) = only::open(request, &mounted, path)?
-    {
-        return Ok(dataset);
+    let mut mounted = request.registry.open_map(request)?;
+    mounted.survey = far::survey(&mounted);
+    if let Some(wanted) = &request.only {
+        let dataset = match wanted.data {
+            true => light::open(request, &mounted, wanted.path)?,
+            false => None,
+        };
+        let dataset = match dataset {
+            None => only::open(request, &mounted, wanted.path)?,
+            found => found,
+        };
+        if let Some(dataset) = dataset {
+            return Ok(dataset);
+        }
     }
-    let map = Arc::clone(&mounted.map);
     let target = request.target;
     let limits = &request.options.limits;
+    let survey = mounted.survey.as_deref();
+    let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
 
-    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(&*map, target, limits)?;
+    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, target, limits)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
         let document = json::read(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
         let is_v2 = [&zgroup, &zarray].into_iter().any(|found| matches!(found, Ok(Some(_))));
         // A store of both kinds is one of V3.
         if !is_v2 || document::node_type(&document).is_ok() {
-            return open_v3(request, &mounted, document);
+            return open_v3(request, &mounted, survey, document);
         }
     }
     let zmetadata = match target.has_mode("noconsolidated") {
         true => None,
         false => zmetadata.map_err(consolidated_error)?,
     };
-    let mut source = Source { map: &*map, limits, consolidated: None, looks_behind: false };
+    let mut source = Source { map, limits, consolidated: None, looks_behind: false, survey };
+    if let (Some(survey), None) = (survey, &zmetadata) {
+        far::look_at_all(survey, limits);
+    }
     let mut root = match &zmetadata {
         Some(document) => {
             let consolidated =
@@ -93,7 +108,12 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 }
 
 /// Opens a dataset of Zarr V3, whose root has this document.
-fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, mut document: Value<'_>) -> Result<Arc<dyn Dataset>> {
+fn open_v3(
+    request: &OpenRequest<'_>,
+    mounted: &MountedMap,
+    survey: Option<&Survey>,
+    mut document: Value<'_>,
+) -> Result<Arc<dyn Dataset>> {
     let at = |error: model::Error| error.at(ZARR_JSON);
     let (target, limits) = (request.target, &request.options.limits);
     let mut root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
@@ -121,9 +141,13 @@ fn open_v3(request: &OpenRequest<'_>, mounted: &MountedMap, mut document: Value<
     if consolidated.is_some() {
         opening.about.notes.push(format!("metadata from {ZARR_JSON}"));
     }
+    if let (Some(survey), false) = (survey, is_array || consolidated.is_some()) {
+        far::look_at_all(survey, limits);
+    }
     // Looking is cheap where it is no request.
-    let looks_behind = !mounted.map.caps().remote && !target.has_mode("consolidated");
-    let source = Source { map: &*mounted.map, limits, consolidated, looks_behind };
+    let looks_behind = survey.is_none() && !target.has_mode("consolidated");
+    let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
+    let source = Source { map, limits, consolidated, looks_behind, survey };
     let reading = opening.reading();
     let loaded = match is_array {
         true => {
@@ -145,19 +169,24 @@ type RootDocuments = (
     Result<Option<Vec<u8>>>,
 );
 
-/// Reads the root's documents at once. Where consolidated metadata was asked for, that alone is looked for first: it
-/// answers for the others.
-fn root_documents(map: &dyn ZMap, target: &Target, limits: &Limits) -> Result<RootDocuments> {
+/// Reads the root's documents at once. Where the fragment tells which Zarr it is, only that one's are looked for first; where
+/// it asks for consolidated metadata, that alone: it answers for the others.
+fn root_documents(map: &dyn ZMap, survey: Option<&Survey>, target: &Target, limits: &Limits) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
-    let first = match (target.has_mode("v2"), target.has_mode("v3")) {
-        _ if !target.has_mode("consolidated") || target.has_mode("noconsolidated") => ALL,
-        (true, false) => &[ZMETADATA],
-        (false, true) => &[ZARR_JSON],
-        _ => &[ZMETADATA, ZARR_JSON],
+    let consolidated = target.has_mode("consolidated") && !target.has_mode("noconsolidated");
+    let first: &[&str] = match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
+        (true, true, false) => &[ZMETADATA],
+        (_, false, true) => &[ZARR_JSON],
+        (true, ..) => &[ZMETADATA, ZARR_JSON],
+        (false, true, false) => &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY],
+        _ => ALL,
     };
     let mut found = Vec::new();
     for names in [first, ALL] {
         let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
+        if let Some(survey) = survey {
+            survey.look(&keys, limits, !consolidated || names.len() == ALL.len());
+        }
         found = names.iter().zip(read_bytes(map, &keys, limits)).collect();
         if names.len() == ALL.len() || found.iter().any(|(_, found)| !matches!(found, Ok(None))) {
             break;

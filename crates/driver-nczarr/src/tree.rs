@@ -14,6 +14,7 @@ use crate::fetch::Source;
 use crate::json::{Json, Object};
 use crate::lists;
 use crate::nodes::{Node, Place, Want};
+use crate::v3::document::ZARR_JSON;
 use crate::var::{Built, Reading};
 
 pub(crate) const ZGROUP: &str = ".zgroup";
@@ -153,7 +154,8 @@ fn by_lists(
         }
     }
     let (parents, places): (Vec<usize>, Vec<Place>) = arrays.into_iter().chain(groups).unzip();
-    let nodes = source.nodes(&places, reading);
+    let mut nodes = source.nodes(&places, reading);
+    second_look(source, &places, &mut nodes, reading);
     let mut found: Vec<Child> = parents
         .into_iter()
         .zip(places)
@@ -180,6 +182,23 @@ fn by_lists(
     Ok(())
 }
 
+/// Asks once more for what a list names and a survey did not see: whoever wrote it may have come between the list of keys
+/// and the group's document.
+fn second_look(source: &Source<'_>, places: &[Place], nodes: &mut [Node], reading: &Reading<'_>) {
+    let Some(survey) = source.survey else { return };
+    let is_missing: Vec<bool> = nodes.iter().map(displaced::is_missing).collect();
+    if source.consolidated.is_some() || !is_missing.contains(&true) {
+        return;
+    }
+    survey.doubt();
+    let again = |place: &Place| Place { key: place.key.clone(), name: place.name.clone(), want: place.want };
+    let missing = places.iter().zip(&is_missing).filter(|(_, missing)| **missing).map(|(place, _)| again(place));
+    let found = source.nodes(&missing.collect::<Vec<_>>(), reading);
+    for (node, found) in nodes.iter_mut().zip(is_missing).filter(|(_, missing)| *missing).zip(found) {
+        *node.0 = found;
+    }
+}
+
 fn by_search(
     source: &Source<'_>,
     tree: &mut RawTree,
@@ -187,9 +206,15 @@ fn by_search(
     reading: &Reading<'_>,
 ) -> Result<()> {
     let (mut parents, mut places) = (Vec::new(), Vec::new());
+    let keys: Vec<Key> = tree.groups[level.clone()].iter().map(|group| group.key.clone()).collect();
+    source.look_below(&keys);
     for group in level {
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
         for name in source.children(&tree.groups[group].key, known)? {
+            // The group's own document.
+            if reading.format == ZarrFormat::V3 && name == ZARR_JSON {
+                continue;
+            }
             match place_of(tree, group, name, Want::Any) {
                 Ok(place) => {
                     parents.push(group);
@@ -200,6 +225,9 @@ fn by_search(
         }
     }
     let nodes = source.nodes(&places, reading);
+    let folders = nodes.iter().zip(&places).filter(|(node, _)| matches!(node, Node::Other { zgroup: Ok(None), .. }));
+    let folders: Vec<Key> = folders.take(MAX_IMPLICIT).map(|(_, place)| place.key.clone()).collect();
+    source.look_below(&folders);
     for ((node, place), parent) in nodes.into_iter().zip(places).zip(parents) {
         match node {
             Node::Array(built) => {

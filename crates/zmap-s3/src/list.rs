@@ -32,10 +32,22 @@ pub(crate) enum How {
 impl Remote {
     /// What lies below `prefix` (which ends in `/` or is empty), without it, sorted.
     pub(crate) async fn list(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, (Failure, u32)> {
-        patiently!(self, 0, |_| self.list_once(prefix, how).await)
+        patiently!(self, 0, |_| self.every_page(prefix, how).await)
     }
 
-    async fn list_once(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, Failure> {
+    /// All keys below `prefix`, if they stand on one page.
+    pub(crate) async fn list_once(&self, prefix: &str) -> Result<Option<BTreeSet<String>>, (Failure, u32)> {
+        patiently!(self, 0, |_| self.first_page(prefix).await)
+    }
+
+    async fn first_page(&self, prefix: &str) -> Result<Option<BTreeSet<String>>, Failure> {
+        let mut names = BTreeSet::new();
+        let page = self.page(prefix, How::Deep, None).await?;
+        take(prefix, &page, How::Deep, &mut names)?;
+        Ok((!page.is_truncated().unwrap_or(false)).then_some(names))
+    }
+
+    async fn every_page(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, Failure> {
         let mut names = BTreeSet::new();
         let (mut token, mut tokens, mut idle) = (None::<String>, HashSet::new(), 0);
         loop {

@@ -143,9 +143,14 @@ impl S3Map {
         Ok(())
     }
 
-    fn below(&self, prefix: &Key, how: How) -> Result<BTreeSet<String>> {
+    /// What the keys of all objects below a prefix begin with.
+    fn start(&self, prefix: &Key) -> String {
         let object = self.remote.object(prefix);
-        let start = if object.is_empty() { object } else { format!("{object}/") };
+        if object.is_empty() { object } else { format!("{object}/") }
+    }
+
+    fn below(&self, prefix: &Key, how: How) -> Result<BTreeSet<String>> {
+        let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
         self.wait("list", &start, async move { remote.list(&name, how).await })
     }
@@ -313,6 +318,17 @@ impl ZMap for S3Map {
             keys.insert(0, prefix.clone());
         }
         Ok(keys)
+    }
+
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        let start = self.start(prefix);
+        let (remote, name) = (Arc::clone(&self.remote), start.clone());
+        let names = self.wait("list", &start, async move { remote.list_once(&name).await })?;
+        names.map(|names| names.iter().map(|name| below(prefix, name)).collect()).transpose()
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        Some(LONGEST.saturating_sub(self.start(&Key::root()).len()))
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {

@@ -196,6 +196,14 @@ impl ZMap for Counting {
         self.count(Op::List, self.inner.list(prefix), none)
     }
 
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.count(Op::ListOnce, self.inner.list_once(prefix), none)
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.count(Op::Rename, self.inner.rename(from, to), none)
     }

@@ -16,6 +16,7 @@ pub enum Op {
     Search,
     Names,
     List,
+    ListOnce,
     Write,
     WriteIf,
     Update,
@@ -28,7 +29,7 @@ pub enum Op {
 
 impl Op {
     /// All of them, those that read first.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Len,
         Self::Exists,
         Self::Read,
@@ -38,6 +39,7 @@ impl Op {
         Self::Search,
         Self::Names,
         Self::List,
+        Self::ListOnce,
         Self::Write,
         Self::WriteIf,
         Self::Update,
@@ -65,6 +67,7 @@ impl Op {
             Self::Search => "search",
             Self::Names => "names",
             Self::List => "list",
+            Self::ListOnce => "list_once",
             Self::Write => "write",
             Self::WriteIf => "write_if",
             Self::Update => "update",

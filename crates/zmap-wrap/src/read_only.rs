@@ -70,6 +70,14 @@ impl ZMap for ReadOnly {
         self.inner.list(prefix)
     }
 
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.inner.list_once(prefix)
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(refused("rename", from))
     }

@@ -36,7 +36,7 @@ impl Registry {
             return trace::call("open", &target, || {
                 let map = trace::watch(factory.open_bytes(&request, Arc::clone(&bytes))?);
                 let why = "the first bytes in memory".into();
-                let map = Some(MountedMap { map, factory: Some(Arc::clone(factory)), why });
+                let map = Some(MountedMap::of(map, factory, why));
                 self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard())
             });
         }
@@ -103,7 +103,7 @@ impl Registry {
             }
             let (factory, why) = self.map_to_create(request.target)?;
             let map = trace::watch(factory.create_in_memory(request).map_err(|error| error.at(request.target))?);
-            let map = Some(MountedMap { map, factory: Some(Arc::clone(factory)), why: why.into() });
+            let map = Some(MountedMap::of(map, factory, why.into()));
             driver.create(&CreateRequest { map, ..request.clone() })
         })
     }

@@ -21,8 +21,8 @@ use url_infer::Target;
 
 use crate::registry::not_built;
 use crate::{
-    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, OpenRequest, Options,
-    PluginKind, Registry, ZMap,
+    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, Only, OpenRequest,
+    Options, PluginKind, Registry, Survey, ZMap,
 };
 use crate::{settings, trace};
 use site::{Content, Site};
@@ -98,8 +98,7 @@ impl Registry {
         trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
 
-    /// Opens the dataset for reading the one variable at `variable`, a path from the root: the rest of it may be left out
-    /// ([`OpenRequest::only`]).
+    /// Opens the dataset for reading one variable: the rest of it may be left out ([`OpenRequest::only`]).
     ///
     /// # Errors
     /// As [`Registry::open_in`]. Whether there is such a variable, the dataset's model tells.
@@ -107,11 +106,11 @@ impl Registry {
         self: &Arc<Self>,
         map: Option<Arc<dyn ZMap>>,
         path: &str,
-        variable: &str,
+        only: Only<'_>,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
-        let (map, only) = (map.map(MountedMap::from), Some(variable));
+        let (map, only) = (map.map(MountedMap::from), Some(only));
         let request = OpenRequest { target: &target, writable: false, options, registry: self, map, only };
         trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
@@ -218,7 +217,7 @@ impl Registry {
             ..request.clone()
         };
         let map = trace::watch(factory.create(&request)?);
-        Ok(MountedMap { map, factory: Some(Arc::clone(factory)), why: why.into() })
+        Ok(MountedMap::of(map, factory, why.into()))
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
@@ -237,7 +236,7 @@ impl Registry {
         {
             return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: request.map.clone() });
         }
-        let map = match &request.map {
+        let mut map = match &request.map {
             Some(map) => map.clone(),
             None => match self.site(request, false, looks)? {
                 Site::Map(factory, why) => self.open_with(factory, why, request)?,
@@ -253,16 +252,31 @@ impl Registry {
                 }
             },
         };
-        if let Some((driver, why)) = self.driver_by_markers(&*map, looks).map_err(|error| error.at(target))? {
+        self.survey(&mut map, request.options);
+        if let Some((driver, why)) = self.driver_by_markers(map.seen(), looks).map_err(|error| error.at(target))? {
             return Ok(Choice { driver, why, map: Some(map) });
         }
         if let Some((driver, mode)) = named {
             return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map) });
         }
-        if let Some((driver, why)) = self.driver_by_children(&*map, looks).map_err(|error| error.at(target))? {
+        if let Some((driver, why)) =
+            self.driver_by_children(&map, request.options, looks).map_err(|error| error.at(target))?
+        {
             return Ok(Choice { driver, why, map: Some(map) });
         }
         Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map)))
+    }
+
+    /// Looks for the markers of all drivers at once where each look is a request, and for all keys beside.
+    fn survey(&self, map: &mut MountedMap, options: &Options) {
+        if map.survey.is_some() || !map.caps().remote {
+            return;
+        }
+        // A marker that is no key is told of where it is looked for.
+        let markers: Vec<Key> = self.markers().iter().filter_map(|marker| Key::new(marker).ok()).collect();
+        let survey = Survey::new(Arc::clone(&map.map));
+        survey.look(&markers, &options.limits, true);
+        map.survey = Some(Arc::new(survey));
     }
 
     /// The first driver that a value of `mode=` names.
@@ -289,13 +303,25 @@ impl Registry {
     /// The driver one of whose markers a child of the root holds: a store whose root has no document of its own.
     ///
     /// Enough for opening. Deleting and replacing go by the root alone: a folder with datasets in it is none itself.
-    fn driver_by_children(&self, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+    fn driver_by_children(
+        &self,
+        mounted: &MountedMap,
+        options: &Options,
+        looks: &mut Looks,
+    ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+        let map = mounted.seen();
         if !map.caps().list {
             return Ok(None);
         }
-        for name in map.search(&Key::root())?.iter().take(MOST_CHILDREN) {
-            // A name that is no key is no child of a dataset.
-            let Ok(child) = Key::new(name) else { continue };
+        let names = map.search(&Key::root())?;
+        // A name that is no key is no child of a dataset.
+        let children: Vec<Key> = names.iter().take(MOST_CHILDREN).filter_map(|name| Key::new(name).ok()).collect();
+        if let Some(survey) = &mounted.survey {
+            let markers = self.markers();
+            let keys = children.iter().flat_map(|child| markers.iter().filter_map(|marker| child.join(marker).ok()));
+            survey.look(&keys.collect::<Vec<_>>(), &options.limits, false);
+        }
+        for child in children {
             match self.driver_by_markers_in(&child, map, looks) {
                 Ok(None) => {}
                 // A link that leads elsewhere says nothing about what is here.
@@ -411,7 +437,7 @@ impl Registry {
         request: &OpenRequest<'_>,
     ) -> Result<MountedMap> {
         match factory.open(request) {
-            Ok(map) => Ok(MountedMap { map: trace::watch(map), factory: Some(Arc::clone(factory)), why }),
+            Ok(map) => Ok(MountedMap::of(trace::watch(map), factory, why)),
             Err(error) => {
                 if request.target.scheme.is_local() && site::is_local(factory) {
                     // What is there says more, if it was not looked at before.

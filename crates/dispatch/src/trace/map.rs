@@ -98,6 +98,14 @@ impl ZMap for TracedMap {
         self.tell("list", prefix, || self.inner.list(prefix), none)
     }
 
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.tell("list_once", prefix, || self.inner.list_once(prefix), none)
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.tell("rename", from, || self.inner.rename(from, to), none)
     }

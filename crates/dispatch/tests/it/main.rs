@@ -8,5 +8,6 @@ mod dispatch_table;
 mod entries;
 mod moving;
 mod registry;
+mod survey;
 mod traced;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Driver, NcDispatch, OpenRequest, Options, ZMap};
+use dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
 use driver_nczarr::NcZarrDriver;
 use model::{GroupId, Model, NcType, Values};
 
@@ -299,7 +299,7 @@ fn one_variable_opened_alone_is_the_same() {
             options: &Options::default(),
             registry: &registry(),
             map: Some((Arc::clone(&map) as Arc<dyn ZMap>).into()),
-            only: Some(path),
+            only: Some(Only { path, data: false }),
         });
         let model = opened.unwrap().model().snapshot();
         // The lengths of an unlimited dimension are the business of all arrays.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nczarr::{CreateOptions, ErrorKind};
-use s3_server::{Config, Op, Server};
+use s3_server::{Config, Fault, Op, Rule, Server};
 
 use crate::common::url;
 
@@ -15,7 +15,8 @@ fn write(at: &str, chunks: u64) -> Vec<f32> {
     file.add_dimension("x", chunks * 100).unwrap();
     let v = file.add_variable::<f32>("v", &["x"]).unwrap();
     v.set_chunking(&[100]).unwrap();
-    v.set_deflate(1, true).unwrap();
+    v.set_deflate(1, !at.contains("v3")).unwrap();
+    v.put_attribute("scale_factor", 2.0).unwrap();
     v.put(&values, ..).unwrap();
     file.close().unwrap();
     values
@@ -77,25 +78,214 @@ fn one_element_of_a_dataset_nobody_has_open() {
     assert_eq!((counts.total(), counts.of(Op::Get)), (1, 1));
 }
 
+/// Puts a dataset of `count` variables in ten groups, and a few in the root, into the bucket.
+fn write_many(at: &str, count: usize) {
+    let file = nczarr::create(at).unwrap();
+    file.add_dimension("x", 4).unwrap();
+    for number in 0..count {
+        let group = format!("g{}", number % 10);
+        let group = file.group(&group).or_else(|_| file.add_group(&group)).unwrap();
+        let v = group.add_variable::<f32>(&format!("v{number}"), &["x"]).unwrap();
+        v.put_attribute("number", number as i32).unwrap();
+        v.put(&[number as f32; 4], ..).unwrap();
+    }
+    file.close().unwrap();
+}
+
+fn is_document(key: &str) -> bool {
+    [".zarray", ".zattrs", ".zgroup", "zarr.json"].contains(&key.rsplit('/').next().unwrap())
+}
+
+/// Every variable has the attribute it was given.
+fn check_many(file: &nczarr::File, count: usize) {
+    let model = file.model();
+    assert_eq!(model.vars().count(), count);
+    for (id, _) in model.vars() {
+        let v = file.variable_by_id(id).unwrap();
+        let number: f64 = v.name()[1..].parse().unwrap();
+        assert_eq!(v.attribute("number").unwrap().number(), Some(number));
+        assert_eq!(v.group().name(), format!("g{}", number % 10.0));
+    }
+}
+
 #[test]
 fn opening_asks_in_as_few_requests_as_it_can() {
     let server = Server::start(Config::default());
-    // A dataset's documents: of the root all at once, then two of each variable.
-    for (written, opened, requests) in [
-        ("zarr,consolidated", "zarr,v2,consolidated", 1),
-        ("zarr,consolidated", "zarr,consolidated", 2),
-        ("zarr,consolidated", "zarr", 5),
-        ("zarr,v3,consolidated", "zarr,v3,consolidated", 1),
-        ("zarr,v3,consolidated", "zarr,consolidated", 2),
-        ("nczarr,v3,consolidated", "nczarr,v3,consolidated", 1),
-        ("zarr,v3,consolidated", "zarr", 5),
-        ("nczarr", "nczarr", 5 + 2),
+    const MANY: usize = 200;
+    // Of the root five documents (all markers, where no mode tells the format) and the list; then all other documents there
+    // are, at once. A dataset with consolidated metadata is opened with what was asked of the root, or with that alone.
+    for (written, opened, root, others, lists) in [
+        ("zarr,consolidated", "zarr,v2,consolidated", 1, false, 0),
+        ("zarr,consolidated", "zarr,consolidated", 2, false, 0),
+        ("zarr,consolidated", "zarr", 5, false, 1),
+        ("zarr,consolidated", "", 6, false, 1),
+        ("zarr", "zarr", 5, true, 1),
+        ("zarr", "zarr,v2", 4, true, 1),
+        ("zarr", "", 6, true, 1),
+        ("nczarr", "nczarr", 5, true, 1),
+        ("nczarr", "zarr", 5, true, 1),
+        ("nczarr", "", 6, true, 1),
+        ("zarr,v3,consolidated", "zarr,v3,consolidated", 1, false, 0),
+        ("nczarr,v3,consolidated", "nczarr,v3,consolidated", 1, false, 0),
+        ("zarr,v3,consolidated", "zarr,consolidated", 2, false, 0),
+        ("zarr,v3,consolidated", "zarr", 5, false, 1),
+        ("zarr,v3", "zarr", 5, true, 1),
+        ("zarr,v3", "zarr,v3", 1, true, 1),
+        ("zarr,v3", "", 6, true, 1),
+        ("nczarr,v3", "nczarr", 5, true, 1),
+        ("nczarr,v3", "nczarr,v3", 1, true, 1),
     ] {
-        write(&url(&server, written, written), 2);
+        let at = url(&server, "many", written);
+        write_many(&at, MANY);
+        let documents =
+            server.keys("bucket").iter().filter(|key| is_document(key) && key.contains("/g")).count() as u64;
         server.clear_log();
-        let file = nczarr::open(&url(&server, written, opened)).unwrap();
-        assert_eq!(file.variables().len(), 1);
-        assert_eq!(server.counts().total(), requests, "{written} opened as {opened}");
-        nczarr::delete(&url(&server, written, written)).unwrap();
+        let file = nczarr::open(&url(&server, "many", opened)).unwrap();
+        let counts = server.counts();
+        check_many(&file, MANY);
+        println!("{written} opened as {opened:?}: {} GET, {} LIST", counts.of(Op::Get), counts.of(Op::List));
+        let gets = if others { root + documents } else { root };
+        let found = (counts.of(Op::Get), counts.of(Op::List), counts.total());
+        assert_eq!(found, (gets, lists, gets + lists), "{written} opened as {opened:?}");
+        drop(file);
+        nczarr::delete(&at).unwrap();
     }
+}
+
+/// A dataset of more objects than a page of a listing holds is not listed to its end.
+#[test]
+fn many_chunks_are_not_listed() {
+    let server = Server::start(Config::default().page(30));
+    for (mode, gets, lists) in [("zarr", 5 + 3, 2), ("zarr,v3", 5 + 1, 2), ("nczarr", 5 + 2, 1)] {
+        let at = url(&server, "long", mode);
+        write(&at, 40);
+        server.clear_log();
+        let file = nczarr::open(&url(&server, "long", &mode.replace(",v3", ""))).unwrap();
+        assert_eq!(file.variables().len(), 1);
+        let counts = server.counts();
+        println!("{mode}: {} GET, {} LIST", counts.of(Op::Get), counts.of(Op::List));
+        assert_eq!((counts.of(Op::List), counts.of(Op::Get)), (lists, gets), "{mode}: {counts:?}");
+        drop(file);
+        nczarr::delete(&at).unwrap();
+    }
+}
+
+/// Who may read and not list opens what needs no list.
+#[test]
+fn without_the_right_to_list() {
+    let server = Server::start(Config::default());
+    for (written, opened, works) in
+        [("nczarr", "nczarr", true), ("zarr,consolidated", "zarr", true), ("zarr", "zarr", false)]
+    {
+        let at = url(&server, "shut", written);
+        write(&at, 2);
+        server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::List));
+        match nczarr::open(&url(&server, "shut", opened)) {
+            Ok(file) => assert!(works && file.variables().len() == 1, "{written}"),
+            Err(error) => assert!(!works && error.to_string().contains("403"), "{written}: {error}"),
+        }
+        server.no_faults();
+        nczarr::delete(&at).unwrap();
+    }
+}
+
+/// An element of a dataset that nobody has open: the array's document and the chunk, and nothing else, where the fragment
+/// tells which Zarr it is.
+#[test]
+fn one_element_cold() {
+    let server = Server::start(Config::default());
+    for (written, opened, requests) in [
+        ("zarr", "zarr,v2", 2),
+        ("zarr,v3", "zarr,v3", 2),
+        ("zarr,consolidated", "zarr,v2,consolidated", 2),
+        ("nczarr", "zarr,v2", 2),
+        ("nczarr,v3", "zarr,v3", 2),
+        ("zarr", "zarr", 3),
+        ("zarr,v3", "zarr", 3),
+        ("nczarr", "nczarr,v2", 5 + 1),
+        ("nczarr,v3", "nczarr,v3", 2 + 1),
+    ] {
+        let at = url(&server, "cold", written);
+        let values = write(&at, 8);
+        let opened_at = url(&server, "cold", opened);
+        server.clear_log();
+        let v = nczarr::OpenOptions::new().open_data(&opened_at, "v").unwrap();
+        assert_eq!(v.get::<f32, _>(333).unwrap()[0], values[333], "{written} opened as {opened}");
+        let counts = server.counts();
+        println!("{written} opened as {opened}: {} requests", counts.total());
+        assert_eq!((counts.total(), counts.of(Op::Get)), (requests, requests), "{written} opened as {opened}");
+        // What was left out is there when it is asked for.
+        assert_eq!(v.get_unpacked::<f64, _>(333).unwrap()[0], 2.0 * f64::from(values[333]));
+        let whole = v.complete().unwrap();
+        assert_eq!(whole.attribute("scale_factor").unwrap().number(), Some(2.0));
+        assert_eq!(whole.dimensions()[0].name(), "x");
+        assert_eq!(whole.shape().unwrap(), v.shape().unwrap());
+        // What is not there is told as what it is, and what cannot be asked too.
+        let error = nczarr::OpenOptions::new().open_data(&opened_at, "w").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotVar, "{error}");
+        server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::Get).key("v/.zarray"));
+        server.fault(Rule::new(Fault::Status(403, "AccessDenied")).on(Op::Get).key("v/zarr.json"));
+        if !opened.contains("consolidated") {
+            let v = nczarr::OpenOptions::new().open_data(&opened_at, "v").and_then(|v| v.get::<f32, _>(333));
+            let error = v.expect_err("an error");
+            assert!(error.to_string().contains("403"), "{error}");
+        }
+        server.no_faults();
+        nczarr::delete(&at).unwrap();
+    }
+}
+
+/// A variable alone is opened with what is read of the way to it, all at once.
+#[test]
+fn one_variable_far_away() {
+    let server = Server::start(Config::default());
+    for (written, requests) in [("zarr", 7), ("zarr,v3", 7), ("nczarr", 7), ("nczarr,v3", 7)] {
+        let at = url(&server, "one", written);
+        write_many(&at, 30);
+        let all = nczarr::open(&at).unwrap();
+        for path in ["/g3/v3", "/g9/v29"] {
+            server.clear_log();
+            let alone = nczarr::open_variable(&at.replace(",v3", ""), path).unwrap();
+            let counts = server.counts();
+            assert!(counts.total() <= requests + 4 && counts.of(Op::List) == 0, "{written}: {counts:?}");
+            let whole = all.variable(path).unwrap();
+            assert_eq!(alone.attributes().len(), whole.attributes().len());
+            assert_eq!(alone.attribute("number").unwrap().number(), whole.attribute("number").unwrap().number());
+            assert_eq!(alone.full_name(), whole.full_name());
+            assert_eq!(&alone.get::<f32, _>(..).unwrap()[..], &whole.get::<f32, _>(..).unwrap()[..]);
+        }
+        drop(all);
+        nczarr::delete(&at).unwrap();
+    }
+}
+
+/// What S3 has no keys for is refused before anything of it is written.
+#[test]
+fn names_too_long_for_a_key_are_refused_when_they_are_defined() {
+    let server = Server::start(Config::default());
+    let at = url(&server, "dir/x", "nczarr");
+    let file = nczarr::create(&at).unwrap();
+    file.add_dimension("x", 4).unwrap();
+    let outer = file.add_group(&"o".repeat(250)).unwrap();
+    let middle = outer.add_group(&"m".repeat(250)).unwrap();
+    let inner = middle.add_group(&"i".repeat(250)).unwrap();
+    // In all 1024 bytes: those of `dir/x/` and of the groups above are 759, and 64 are kept for what is below.
+    inner.add_variable::<f32>(&"v".repeat(201), &["x"]).unwrap().put(&[1.5f32; 4], ..).unwrap();
+    for refused in [
+        inner.add_variable::<f32>(&"w".repeat(202), &["x"]).err(),
+        inner.add_group(&"g".repeat(202)).err(),
+        inner.variables()[0].rename(&"u".repeat(202)).err(),
+    ] {
+        let error = refused.expect("an error");
+        assert_eq!(error.kind(), ErrorKind::MaxName, "{error}");
+        let text = error.to_string();
+        for part in [&"o".repeat(250), "955 bytes", "at most 1018"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    file.close().unwrap();
+    let file = nczarr::open(&at).unwrap();
+    let inner = file.group("oo".repeat(125).as_str()).unwrap().groups()[0].groups()[0].clone();
+    assert_eq!(&inner.variables()[0].get::<f32, _>(..).unwrap()[..], [1.5; 4]);
+    assert!(server.keys("bucket").iter().all(|key| key.len() <= 1024));
 }

@@ -91,6 +91,14 @@ impl ZMap for Cached {
         self.inner.list(prefix)
     }
 
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.inner.list_once(prefix)
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         let _writing = self.begin_every()?;
         self.inner.rename(from, to)

@@ -196,6 +196,14 @@ impl ZMap for Slow {
         self.run(Op::List, prefix, || self.inner.list(prefix))
     }
 
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.run(Op::ListOnce, prefix, || self.inner.list_once(prefix))
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.run(Op::Rename, from, || self.inner.rename(from, to))
     }

@@ -8,7 +8,7 @@ use dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
 use model::ErrorKind;
 use zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 
-use crate::recorder::{CAPS, Recorder};
+use crate::recorder::{CAPS, MAX_KEY, Recorder};
 use crate::{Batch, World, key};
 
 /// Calls one method and checks that the answer is that of the recorder, or the error.
@@ -41,6 +41,7 @@ fn call(map: &dyn ZMap, op: Op) -> model::Result<()> {
         Op::Search => assert_eq!(map.search(&at)?, ["search"]),
         Op::Names => assert_eq!(map.names(&at)?, ["names"]),
         Op::List => assert_eq!(map.list(&at)?, [key("list")]),
+        Op::ListOnce => assert_eq!(map.list_once(&at)?, Some(vec![key("once")])),
         Op::Write => map.write(&at, b"x")?,
         Op::WriteIf => assert!(matches!(map.write_if(&at, b"x", Expect::Absent)?, Written::Lost)),
         Op::Update => {
@@ -79,6 +80,7 @@ fn every_method_reaches_its_like() {
         let recorder = Arc::new(Recorder::default());
         let map = wrap(recorder.clone());
         assert_eq!((map.caps(), map.image().unwrap()), (CAPS, b"image".to_vec()), "{name}");
+        assert_eq!(map.max_key(), Some(MAX_KEY), "{name}");
         for op in Op::ALL {
             call(&*map, op).unwrap();
             assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{name}: {op}");
@@ -101,6 +103,7 @@ fn a_view_for_reading_hands_on_what_changes_nothing() {
         }
     }
     assert_eq!(map.image().unwrap(), b"image");
+    assert_eq!(map.max_key(), Some(MAX_KEY));
     assert!(map.caps().range_read && map.caps().remote && !map.caps().write);
 }
 
@@ -109,6 +112,6 @@ fn methods_have_their_places() {
     for (i, op) in Op::ALL.into_iter().enumerate() {
         assert_eq!(op as usize, i, "{op}");
     }
-    assert_eq!((Op::READS.len(), Op::WRITES.len()), (9, 6));
+    assert_eq!((Op::READS.len(), Op::WRITES.len()), (10, 6));
     assert_eq!((Op::WRITES[0], Op::WRITES[5]), (Op::Write, Op::Rename));
 }

@@ -32,6 +32,8 @@ pub const CAPS: MapCaps = MapCaps {
     remote: true,
 };
 
+pub const MAX_KEY: usize = 333;
+
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for Recorder {
     fn caps(&self) -> MapCaps {
@@ -88,6 +90,15 @@ impl ZMap for Recorder {
     fn list(&self, _: &Key) -> Result<Vec<Key>> {
         self.note(Op::List);
         Ok(vec![Key::new("list")?])
+    }
+
+    fn list_once(&self, _: &Key) -> Result<Option<Vec<Key>>> {
+        self.note(Op::ListOnce);
+        Ok(Some(vec![Key::new("once")?]))
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        Some(MAX_KEY)
     }
 
     fn rename(&self, _: &Key, _: &Key) -> Result<()> {

@@ -101,7 +101,7 @@ fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> 
     if op.mode == "cold" {
         let clock = Clock::start();
         for place in &places {
-            parts.push(read(&variable(op, 0)?, place)?);
+            parts.push(read(&opener(op, 0).open_data(&op.url(), "v")?, place)?);
         }
         return Ok((clock.stop().times(op.count), parts));
     }
@@ -151,7 +151,11 @@ fn options(op: &Op) -> CreateOptions {
 
 /// Opens the array; `cache` bytes of decoded chunks are kept.
 fn variable(op: &Op, cache: usize) -> Result<Variable> {
-    OpenOptions::new().threads(op.threads).cache_bytes(cache).open_variable(&op.url(), "v")
+    opener(op, cache).open_variable(&op.url(), "v")
+}
+
+fn opener(op: &Op, cache: usize) -> OpenOptions {
+    OpenOptions::new().threads(op.threads).cache_bytes(cache)
 }
 
 /// The shape of the parts to read.

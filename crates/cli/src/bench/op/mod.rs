@@ -132,9 +132,9 @@ impl Op {
         if self.is_classic() {
             return format!("file://{}#mode=cdf5", self.path);
         }
+        let consolidated = if self.consolidated { ",consolidated" } else { "" };
         // The peers are told the version too.
         let version = &self.format[..2];
-        let consolidated = if self.consolidated { ",consolidated" } else { "" };
         if self.store == "s3" {
             // The bucket every runner uses; the server asks for no signature.
             let path = self.path.trim_start_matches('/');

@@ -1,0 +1,191 @@
+//! A survey answers as the map it is of, and asks it for nothing twice.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use dispatch::{ByteRange, Found, Key, Limits, MapCaps, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use model::{ErrorKind, Result};
+use proptest::prelude::*;
+
+/// Objects somewhere else: what is asked for is noted. One called `broken` cannot be read.
+#[derive(Debug, Default)]
+struct Far {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// The longest list that comes at once.
+    page: usize,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Far {
+    fn new(keys: &[&str], page: usize) -> Arc<Self> {
+        let objects = keys.iter().map(|&key| (key.to_owned(), key.as_bytes().to_vec())).collect();
+        Arc::new(Self { objects: Mutex::new(objects), page, asked: Mutex::default() })
+    }
+
+    fn asked(&self) -> Vec<String> {
+        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        asked.sort_unstable();
+        asked
+    }
+
+    fn note(&self, what: impl Into<String>) {
+        self.asked.lock().unwrap().push(what.into());
+    }
+}
+
+impl ZMap for Far {
+    fn caps(&self) -> MapCaps {
+        MapCaps { list: true, remote: true, ..MapCaps::default() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.note(key.as_str());
+        match self.objects.lock().unwrap().get(key.as_str()) {
+            Some(_) if key.name() == "broken" => Err(ErrorKind::Io.context("it breaks").at(key)),
+            found => Ok(found.map(|bytes| bytes.len() as u64)),
+        }
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        if self.len(key)?.is_none() {
+            return Ok(false);
+        }
+        out.extend_from_slice(range.cut(&self.objects.lock().unwrap()[key.as_str()]));
+        Ok(true)
+    }
+
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.note(format!("{prefix}/"));
+        let start = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
+        let objects = self.objects.lock().unwrap();
+        let rest = objects.keys().filter_map(|key| key.strip_prefix(&start)?.split('/').next());
+        let mut names: Vec<String> = rest.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn list_once(&self, _: &Key) -> Result<Option<Vec<Key>>> {
+        self.note("*");
+        let objects = self.objects.lock().unwrap();
+        let keys: Result<Vec<Key>> = objects.keys().map(|key| Key::new(key)).collect();
+        Ok(Some(keys?).filter(|keys| keys.len() <= self.page))
+    }
+}
+
+/// What a batch brings, by key.
+#[derive(Default)]
+struct Batch {
+    left: Mutex<Vec<Key>>,
+    found: Mutex<BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>>>,
+    keys: Vec<Key>,
+}
+
+impl Batch {
+    fn of(map: &dyn ZMap, keys: &[Key]) -> BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>> {
+        let job = Self { left: Mutex::new(keys.to_vec()), keys: keys.to_vec(), ..Self::default() };
+        map.read_batch(&job);
+        job.found.into_inner().unwrap()
+    }
+}
+
+impl ReadJob for Batch {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let mut left = self.left.lock().unwrap();
+        key.set(&left.pop()?);
+        Some(ReadTicket { index: left.len(), ranges: Ranges::All, hint: 1, limit: 100, versioned: false, into: None })
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        let found = found.map_err(|error| error.kind()).map(|found| {
+            found.map(|(found, _)| match found {
+                Found::Bytes(bytes) => bytes.to_vec(),
+                Found::InPlace => panic!("no place was given"),
+            })
+        });
+        self.found.lock().unwrap().insert(self.keys[ticket.index].to_string(), found);
+    }
+}
+
+fn keys(names: &[&str]) -> Vec<Key> {
+    names.iter().map(|name| Key::new(name).unwrap()).collect()
+}
+
+proptest! {
+    #[test]
+    fn it_answers_as_the_map_does(
+        objects in prop::collection::btree_set("[ab](/[ab.]x?){0,2}|broken", 0..8),
+        looked in prop::collection::vec("[ab](/[ab.]x?){0,2}|broken", 0..6),
+        wanted in prop::collection::vec("[ab](/[ab.]x?){0,2}|broken", 1..8),
+        page in 0usize..10,
+        list in any::<bool>(),
+        doubt in any::<bool>(),
+    ) {
+        let legal = |names: &[String]| -> Vec<Key> { names.iter().filter_map(|name| Key::new(name).ok()).collect() };
+        let objects: Vec<&str> = objects.iter().map(String::as_str).filter(|name| Key::new(name).is_ok()).collect();
+        let map = Far::new(&objects, page);
+        let survey = Survey::new(map.clone());
+        let (looked, mut wanted) = (legal(&looked), legal(&wanted));
+        wanted.sort_unstable();
+        wanted.dedup();
+        survey.look(&looked, &Limits::default(), list);
+        survey.look_below(&looked);
+        if doubt {
+            survey.doubt();
+        }
+        map.asked();
+        let seen = Batch::of(&survey, &wanted);
+        let asked = map.asked();
+        prop_assert_eq!(&seen, &Batch::of(&*map, &wanted));
+        for key in &looked {
+            prop_assert!(doubt || !asked.contains(&key.to_string()), "{} again", key);
+        }
+        for key in wanted.iter().chain([&Key::root()]) {
+            prop_assert_eq!(survey.names(key).unwrap(), map.names(key).unwrap());
+            prop_assert_eq!(survey.search(key).unwrap(), map.search(key).unwrap());
+            prop_assert_eq!(survey.exists(key).ok(), map.exists(key).ok());
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            let range = ByteRange::new(1, 2);
+            prop_assert_eq!(survey.read(key, range, &mut a).ok(), map.read(key, range, &mut b).ok());
+            prop_assert_eq!(a, b);
+        }
+    }
+}
+
+#[test]
+fn what_is_known_is_not_asked_for() {
+    let map = Far::new(&["a/x", "a/y", "b/x", "c"], 4);
+    let survey = Survey::new(map.clone());
+    survey.look(&keys(&["c", "d"]), &Limits::default(), true);
+    assert_eq!(map.asked(), ["*", "c", "d"]);
+    survey.look(&keys(&["a/x", "c"]), &Limits::default(), true);
+    assert_eq!(map.asked(), ["a/x"]);
+    let found = Batch::of(&survey, &keys(&["a/x", "a/y", "a/z", "c", "d"]));
+    assert_eq!(map.asked(), ["a/y"]);
+    assert_eq!((&found["a/x"], &found["a/z"]), (&Ok(Some(b"a/x".to_vec())), &Ok(None)));
+    assert_eq!(survey.names(&Key::root()).unwrap(), ["a", "b", "c"]);
+    assert_eq!(map.asked(), [""; 0]);
+    // Somebody wrote since: in doubt what was not there is asked for again.
+    map.objects.lock().unwrap().insert("a/z".to_owned(), b"new".to_vec());
+    survey.doubt();
+    assert!(survey.exists(&Key::new("a/z").unwrap()).unwrap() && survey.exists(&Key::new("c").unwrap()).unwrap());
+    assert_eq!(map.asked(), ["a/z"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_each_time() {
+    let map = Far::new(&["x/broken"], 9);
+    let survey = Survey::new(map.clone());
+    let key = Key::new("x/broken").unwrap();
+    survey.look(std::slice::from_ref(&key), &Limits::default(), false);
+    map.asked();
+    assert_eq!(survey.read(&key, ByteRange::ALL, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(Batch::of(&survey, std::slice::from_ref(&key))["x/broken"], Err(ErrorKind::Io));
+    assert_eq!(map.asked(), [""; 0]);
+    assert!(survey.exists(&key).is_err());
+}

@@ -1,0 +1,96 @@
+//! Opening for the data of one variable: its own document, and no other.
+//!
+//! For stores that are opened as plain Zarr (`mode=zarr`): what a number is stored as and where, the array's document says
+//! alone. What is left out: attributes that stand apart (V2), the groups and what they say of dimensions. Who wants those
+//! opens the variable (`only`).
+//!
+//! Answers `None` wherever the data may depend on more: text, whose attributes may make char of it; numbers of V2 with the
+//! most significant byte first, which some writer stored otherwise, as the root tells; types of several parts; documents
+//! that are not there, cannot be understood or are of both formats.
+
+use std::sync::Arc;
+
+use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use model::{Endian, Result};
+
+use crate::dtype::Kind;
+use crate::fetch::read_here;
+use crate::flavour::Flavour;
+use crate::nodes;
+use crate::only::{asked, link, names};
+use crate::opening::Opening;
+use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY};
+use crate::v3;
+use crate::v3::document::{NodeType, ZARR_JSON, node_type};
+use crate::var::Built;
+
+/// The dataset with the variable at `path` and nothing else of it than its data need; `None`: more is to be read.
+///
+/// # Errors
+/// `NC_EINVAL` for a fragment that makes no sense.
+pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) -> Result<Option<Arc<dyn Dataset>>> {
+    let target = request.target;
+    if request.writable || !target.has_mode("zarr") {
+        return Ok(None);
+    }
+    let Some((groups, name)) = names(path) else { return Ok(None) };
+    let mut key = Key::root();
+    for segment in groups.iter().chain([&name]) {
+        if key.push(segment).is_err() {
+            return Ok(None);
+        }
+    }
+    let formats: &[(ZarrFormat, &str)] = match asked(target) {
+        Some(ZarrFormat::V2) => &[(ZarrFormat::V2, ZARRAY)],
+        Some(ZarrFormat::V3) => &[(ZarrFormat::V3, ZARR_JSON)],
+        None => &[(ZarrFormat::V3, ZARR_JSON), (ZarrFormat::V2, ZARRAY)],
+    };
+    let keys: Vec<Key> = formats.iter().map(|(_, document)| key.join(document)).collect::<Result<_>>()?;
+    let mut found = None;
+    for (document, &(format, _)) in read_here(mounted.seen(), &keys, &request.options.limits).into_iter().zip(formats) {
+        match document {
+            Ok(None) => {}
+            Ok(Some(document)) if found.is_none() => found = Some((format, document)),
+            // Of both formats, or not to be had: the whole store tells what it is.
+            _ => return Ok(None),
+        }
+    }
+    let Some((format, document)) = found else { return Ok(None) };
+    let opening = Opening::new(request, mounted, &RawRoot { format, ..RawRoot::default() }, None)?;
+    let reading = opening.reading();
+    let built = match format {
+        ZarrFormat::V2 => nodes::array(&key, Ok(&document), Ok(None), &reading),
+        ZarrFormat::V3 if !node_type(&document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
+        ZarrFormat::V3 => v3::var::build(&key, Ok(&document), &reading),
+    };
+    if !is_told(&built, format) {
+        return Ok(None);
+    }
+    let Ok(mut tree) = RawTree::of_root(RawRoot { format, ..RawRoot::default() }) else { return Ok(None) };
+    for (parent, group) in groups.iter().enumerate() {
+        let key = tree.groups[parent].key.join(group)?;
+        tree.groups.push(RawGroup {
+            key,
+            name: (*group).to_owned(),
+            parent: Some(parent),
+            zgroup: None,
+            attrs: Default::default(),
+            has_attrs: false,
+            arrays: Vec::new(),
+        });
+    }
+    if let Some(group) = tree.groups.last_mut() {
+        group.arrays.push(RawArray { key, name: name.to_owned(), built });
+    }
+    match link(tree, Flavour::Zarr, &reading) {
+        Some(loaded) => opening.dataset(loaded, false).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether the array's document tells all that its data are.
+fn is_told(built: &Built, format: ZarrFormat) -> bool {
+    let Some(meta) = &built.stored.meta else { return false };
+    let one_way = format == ZarrFormat::V3 || meta.dtype.endian() != Endian::Big || meta.dtype.item_size() == Some(1);
+    built.var.problem.is_none() && matches!(meta.dtype.kind, Kind::Number(_) | Kind::Bool) && one_way
+}
