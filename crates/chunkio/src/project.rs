@@ -6,6 +6,8 @@
 //!
 //! Rules: netCDF User's Guide, "Specify a Hyperslab"; memory is dense, in C order of the slab.
 
+use std::ops::Range;
+
 use dispatch::Small;
 use model::{ErrorKind, Result, Slab};
 
@@ -52,6 +54,18 @@ impl Part {
     /// Whether the elements lie one after another on both sides.
     pub(crate) fn is_contiguous(&self) -> bool {
         matches!(*self.dims, [dim] if dim.n == 1 || (dim.chunk == 1 && dim.mem == 1))
+    }
+
+    /// Some iterations of one of its runs.
+    pub(crate) fn some(&self, run: usize, some: Range<usize>) -> Self {
+        let mut part = self.clone();
+        let dim = &mut part.dims[run];
+        assert!(some.start < some.end && some.end <= dim.n, "iterations {some:?} of {}", dim.n);
+        part.elems = part.elems / dim.n * some.len();
+        part.chunk_start += some.start * dim.chunk;
+        part.mem_start += some.start * dim.mem;
+        dim.n = some.len();
+        part
     }
 
     /// All of a chunk of `elems` elements, one after another on both sides.

@@ -4,10 +4,13 @@
 //! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
 //! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
 
+mod pour;
+mod straight;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Version};
+use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
 use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
@@ -21,6 +24,8 @@ use crate::project::{Cover, Part, Projection};
 use crate::ranges::{self, Pieces};
 use crate::scatter::{Board, Slot, scatter};
 use crate::threads;
+use pour::Pour;
+use straight::Straight;
 
 /// Results smaller than this are stored through the caches: whoever asked will read them next.
 const STREAM: usize = 16 << 20;
@@ -43,6 +48,8 @@ struct Get<'a> {
     caps: MapCaps,
     /// Whether chunks used in part are kept.
     keep: bool,
+    /// Whether it was asked already, and the one chunk is to be kept.
+    wanted: bool,
     /// When the read began.
     since: u64,
     outcome: Outcome<'a>,
@@ -89,7 +96,13 @@ pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [
 
 /// Reads a slab that was checked and is not empty.
 pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
-    get_with(keeper, slab, Convert::reading(keeper.form.ty, ty)?, out)
+    let convert = Convert::reading(keeper.form.ty, ty)?;
+    let wanted = match convert.is_none().then(|| straight::read(keeper, slab, out)) {
+        Some(Straight::Done(result)) => return result,
+        Some(Straight::Other { keep }) => keep,
+        None => false,
+    };
+    run(keeper, slab, convert, wanted, out)
 }
 
 /// As [`get`], with elements converted in a way of the caller's.
@@ -97,6 +110,17 @@ pub(crate) fn get_with(
     keeper: &Keeper<Numbers>,
     slab: &Slab<'_>,
     convert: Option<Convert>,
+    out: &mut OutBuf<'_>,
+) -> Result<()> {
+    run(keeper, slab, convert, false, out)
+}
+
+/// `wanted`: it was asked already, and the chunk is to be kept.
+fn run(
+    keeper: &Keeper<Numbers>,
+    slab: &Slab<'_>,
+    convert: Option<Convert>,
+    wanted: bool,
     out: &mut OutBuf<'_>,
 ) -> Result<()> {
     let form = &keeper.form;
@@ -117,6 +141,7 @@ pub(crate) fn get_with(
             total,
             caps: keeper.map().caps(),
             keep: false,
+            wanted,
             since: keeper.cache.now(),
             outcome: Outcome::new(&keeper.options, total),
         };
@@ -144,7 +169,7 @@ impl Get<'_> {
         if chunks > 0 {
             let keeper = self.keeper;
             let decoded = chunks.saturating_mul(keeper.form.bytes());
-            self.keep = decoded <= keeper.cache.budget() / 2;
+            self.keep = keeper.may_keep(chunks);
             let list = misses.as_ref().map(|(list, _)| &**list);
             // What must be decoded, or at least copied.
             let work = if keeper.form.plan.is_plain() { bytes } else { decoded };
@@ -240,13 +265,7 @@ impl Get<'_> {
                 (pieces.ranges, pieces.bytes, direct)
             }
         };
-        (!self.keep || !self.wants(part)).then_some(requests)
-    }
-
-    /// Whether all of the part's chunk should be read, and kept.
-    fn wants(&self, part: &Part) -> bool {
-        let keeper = self.keeper;
-        keeper.cache.wants(&part.index, keeper.grid.all_elems().saturating_mul(keeper.form.item()))
+        (!self.keep || !(self.wanted || self.keeper.wants(part))).then_some(requests)
     }
 
     fn ticket(&self, number: usize, part: &Part) -> ReadTicket<'_> {
@@ -273,6 +292,10 @@ impl Get<'_> {
     ) -> Result<()> {
         let number = ticket.index;
         let found = found?;
+        if ticket.into.is_none() && matches!(found, Some((Found::InPlace, _))) && self.pours(&ticket, part) {
+            // It came piece by piece; what did not come is missed in the end.
+            return Ok(());
+        }
         let (slot, lent) = match ticket.into.take() {
             None => (self.board.slot(number)?, None),
             Some(lent) => {
@@ -294,6 +317,14 @@ impl Get<'_> {
                 _ => self.place_pieces(slot, stored, part),
             },
         }
+    }
+
+    /// Whether a chunk is taken piece by piece: a large one that nothing has to be undone of, and that is not kept.
+    fn pours(&self, ticket: &ReadTicket<'_>, part: &Part) -> bool {
+        let form = &self.keeper.form;
+        let kept = self.keep && part.cover == Cover::Some;
+        let all = matches!(ticket.ranges, Ranges::All) && ticket.into.is_none();
+        all && !kept && form.plan.has_ranges() && form.bytes() >= pour::LARGE
     }
 
     fn missing(&self, slot: Slot<'_>, part: &Part) -> Result<()> {
@@ -376,6 +407,18 @@ impl Get<'_> {
     }
 }
 
+impl Keeper<Numbers> {
+    /// Whether so many chunks, if they are used in part, may be kept.
+    fn may_keep(&self, chunks: usize) -> bool {
+        chunks.saturating_mul(self.form.bytes()) <= self.cache.budget() / 2
+    }
+
+    /// Whether all of the part's chunk should be read, and kept.
+    fn wants(&self, part: &Part) -> bool {
+        self.cache.wants(&part.index, self.grid.all_elems().saturating_mul(self.form.item()))
+    }
+}
+
 impl<F: Form> Keeper<F> {
     /// What an absent chunk means: fill values, if there is no error.
     pub(crate) fn missing(&self, index: &ChunkIndex) -> Result<()> {
@@ -428,6 +471,17 @@ impl ReadJob for Batch<'_> {
         self.with_part(number, |part| {
             self.get.keeper.locate(&part.index, key);
             Some(self.get.ticket(number, part))
+        })
+    }
+
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        let get = self.get;
+        if ticket.index >= get.projection.total {
+            return None;
+        }
+        self.with_part(ticket.index, |part| {
+            let pour = get.pours(ticket, part).then(|| Pour::new(get, ticket.index, part)).flatten()?;
+            Some(Box::new(pour) as Box<dyn Sink + 'j>)
         })
     }
 

@@ -9,6 +9,7 @@
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -126,6 +127,26 @@ impl Slot<'_> {
         range
     }
 
+    /// As [`Slot::load`], for some iterations of one of the part's runs, out of a piece of the chunk that begins with its
+    /// element number `from`. The right to the part stays; [`Slot::complete`] ends it.
+    pub(crate) fn load_some(
+        &self,
+        piece: &[u8],
+        from: usize,
+        layout: &Layout,
+        part: &Part,
+        (run, some): (usize, Range<usize>),
+        convert: Option<&Convert>,
+    ) -> bool {
+        let board = self.board;
+        assert_eq!(board.item, convert.map_or(layout.item, |convert| convert.mem_item));
+        let stream = board.stream && !part.is_contiguous();
+        let mut some = part.some(run, some);
+        some.chunk_start = some.chunk_start.checked_sub(from).expect("a piece that holds the iterations");
+        // SAFETY: as in `load`; some iterations lie in memory where all of them do.
+        unsafe { kernel::load(piece, layout, &some, convert, board.memory, board.len, stream) }
+    }
+
     /// Sets all elements of the part to one value.
     pub(crate) fn fill(self, value: &[u8], part: &Part) {
         assert_eq!(value.len(), self.board.item);
@@ -153,7 +174,7 @@ impl Slot<'_> {
         Ok(filled)
     }
 
-    /// Whoever was lent the part's memory filled all of it.
+    /// All of the part was written: by who was lent its memory, or piece by piece.
     pub(crate) fn complete(self) {
         self.written();
     }

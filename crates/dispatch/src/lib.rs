@@ -75,6 +75,6 @@ pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use survey::Survey;
 pub use version::{Stamp, Version};
 pub use zmap::{
-    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, WriteJob,
-    WriteTicket, Written, ZMap,
+    ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, Sink,
+    WriteJob, WriteTicket, Written, ZMap,
 };

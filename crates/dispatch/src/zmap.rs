@@ -143,10 +143,31 @@ pub trait ReadJob: Sync {
     /// The next ticket and, in `key`, its object. `None`: no more, or cancelled. Each ticket is handed out once.
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>>;
 
+    /// What would rather have the object of a ticket piece by piece than all at once. A map may ignore it.
+    ///
+    /// For tickets that want all of an object, without a version, and that were lent no memory. A map that uses it asks once
+    /// there is something to read, hands over pieces until none is wanted or the object ended, all of them of one
+    /// state of the object, and reports [`Found::InPlace`]; or the error that taking a piece was.
+    fn sink<'j>(&'j self, _ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        None
+    }
+
     /// Takes a ticket back with what was found; `Ok(None)`: no such object.
     ///
     /// Called once per ticket, from any thread, in any order.
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>);
+}
+
+/// Takes an object from its start to its end, each piece while it is still near the processor.
+pub trait Sink {
+    /// How many bytes the next piece is to have; 0: no more are wanted.
+    fn wants(&self) -> usize;
+
+    /// Takes the next piece: as many bytes as were wanted, or fewer, where the object ends.
+    ///
+    /// # Errors
+    /// What is wrong with the object.
+    fn take(&mut self, piece: &[u8]) -> Result<()>;
 }
 
 /// One object to write.

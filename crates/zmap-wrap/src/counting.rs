@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dispatch::{
-    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob,
-    WriteTicket, Written, ZMap,
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Sink, Version,
+    WriteJob, WriteTicket, Written, ZMap,
 };
 use model::Result;
 
@@ -266,6 +266,11 @@ impl ReadJob for CountedReads<'_> {
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         self.inner.next(key)
+    }
+
+    /// What is counted are whole objects.
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        None
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {

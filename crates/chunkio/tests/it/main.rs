@@ -6,6 +6,7 @@ mod direct;
 mod faults;
 mod filters;
 mod flat;
+mod large;
 mod map;
 mod oracle;
 mod packed;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use model::Result;
 
 use super::map::tell;
-use crate::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use crate::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
 
 /// The tickets that are out: their keys, when they were taken, and how many bytes they move if that is known.
 #[derive(Default)]
@@ -54,6 +54,11 @@ impl ReadJob for TracedReads<'_> {
         let ticket = self.inner.next(key)?;
         self.out.take(ticket.index, key);
         Some(ticket)
+    }
+
+    /// What is told is told of whole objects.
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        None
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {

@@ -6,7 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket};
+use dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket, Sink};
 use model::ErrorKind;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
@@ -106,6 +106,32 @@ pub(super) fn fetch<'s>(
         }
     };
     Ok(got)
+}
+
+/// Reads an object piece by piece, as `sink` wants them, and hands them over; what it says of them.
+pub(super) fn pour(
+    file: BorrowedFd<'_>,
+    sink: &mut dyn Sink,
+    scratch: &mut Scratch,
+) -> Result<model::Result<()>, Fault> {
+    let mut at = 0;
+    loop {
+        let want = sink.wants();
+        if want == 0 {
+            return Ok(Ok(()));
+        }
+        let mut out = scratch.bytes.room(want)?;
+        // The last piece is one byte less than is asked for.
+        let ended = fill(file, &mut out, want, at, Some(at.saturating_add(want as u64 - 1)))?;
+        if at == 0 && ended {
+            want_file(file, &out)?;
+        }
+        let taken = sink.take(out.filled());
+        if ended || taken.is_err() {
+            return Ok(taken);
+        }
+        at += want as u64;
+    }
 }
 
 /// Reads a whole object straight into its place.

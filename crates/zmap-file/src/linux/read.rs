@@ -10,7 +10,7 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{Fault, Got, Scratch, fetch, fill, size, vec_from, want_file, want_regular};
+use super::fetch::{Fault, Got, Scratch, fetch, fill, pour, size, vec_from, want_file, want_regular};
 use super::kept::Object;
 use super::memory::Memory;
 use super::version::Mark;
@@ -181,6 +181,17 @@ impl FileMap {
                 return None;
             }
         };
+        let whole = matches!(ticket.ranges, Ranges::All) && !ticket.versioned && ticket.into.is_none();
+        if whole && let Some(mut sink) = job.sink(&ticket) {
+            let poured = pour(source.fd(), &mut *sink, scratch);
+            drop(sink);
+            let found = match poured {
+                Ok(taken) => taken.map(|()| Some((Found::InPlace, None))),
+                Err(fault) => self.explain(key, fault),
+            };
+            job.done(ticket, found);
+            return None;
+        }
         match fetch(source.fd(), &mut ticket, scratch) {
             Ok(got) => {
                 let version = source.leave(self, key);

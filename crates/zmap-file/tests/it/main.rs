@@ -4,6 +4,7 @@
 mod odd;
 mod oracle;
 mod parts;
+mod pieces;
 mod processes;
 
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
 use model::Result;
 
 use super::gate::{Seen, Writing};
@@ -76,6 +76,11 @@ impl ReadJob for CachedReads<'_> {
                 return Some(ticket);
             }
         }
+    }
+
+    /// What is kept is kept whole.
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        None
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written};
+use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
 use model::{Error, Result};
 
 use super::{Fault, Slow, injected};
@@ -65,6 +65,11 @@ impl ReadJob for SlowReads<'_> {
             }
             return Some(ticket);
         }
+    }
+
+    /// What takes its time, or is torn, is a whole object.
+    fn sink<'j>(&'j self, _: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        None
     }
 
     fn done(&self, mut ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {

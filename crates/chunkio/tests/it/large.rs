@@ -1,0 +1,151 @@
+//! Chunks of several MiB without filters, in files: they are taken piece by piece.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use dispatch::{Key, Options, ZMap};
+use model::{ErrorKind, NcType, Slab, Values};
+use zmap_file::FileMap;
+
+use crate::support::{get, put};
+
+const SHAPE: [u64; 3] = [45, 160, 110];
+/// 2.3 MiB of int; none of the lengths divides the shape.
+const CHUNK: [u64; 3] = [40, 150, 100];
+
+#[derive(Debug)]
+struct Files(FileMap);
+
+impl ChunkStore for Files {
+    fn map(&self) -> &dyn ZMap {
+        &self.0
+    }
+
+    fn locate(&self, index: &[u64], key: &mut Key) {
+        key.set(&Key::root());
+        key.push_index(index, '.');
+    }
+}
+
+fn open(path: &Path, order: Order, big_endian: bool) -> ChunkedArray {
+    let mut options = Options::default();
+    options.cache_bytes = Some(0);
+    ChunkedArray::new(ArraySpec {
+        name: "/v".to_owned(),
+        dims: SHAPE.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false }).collect(),
+        chunk_shape: CHUNK.to_vec(),
+        element: Element::Number { ty: NcType::Int, big_endian },
+        order,
+        filters: Vec::new(),
+        fill: Some(Values::Int(vec![-7])),
+        shards: Vec::new(),
+        store: Arc::new(Files(FileMap::open(path, true, &Options::default()).unwrap())),
+        options,
+        writable: true,
+    })
+    .unwrap()
+}
+
+/// The elements of a slab of the array whose elements are their own numbers, and of which chunk each is.
+fn numbers(slab: &Slab<'_>) -> Vec<(i32, [u64; 3])> {
+    let at = |dim: usize, i: u64| slab.start[dim] + i * slab.stride.map_or(1, |stride| stride[dim]);
+    let mut found = Vec::new();
+    for i in 0..slab.count[0] {
+        for j in 0..slab.count[1] {
+            for k in 0..slab.count[2] {
+                let at = [at(0, i), at(1, j), at(2, k)];
+                let number = (at[0] * SHAPE[1] + at[1]) * SHAPE[2] + at[2];
+                found.push((number as i32, std::array::from_fn(|dim| at[dim] / CHUNK[dim])));
+            }
+        }
+    }
+    found
+}
+
+fn ints(bytes: &[u8]) -> Vec<i32> {
+    bytes.as_chunks().0.iter().map(|&bytes| i32::from_ne_bytes(bytes)).collect()
+}
+
+#[test]
+fn pieces_are_put_where_they_belong() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = Slab::new(&[0; 3], &SHAPE);
+    let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
+    let mixed = Order::of(&[1, 0, 2]).unwrap();
+    for (name, order, big_endian) in
+        [("c", Order::C, false), ("f", Order::F, false), ("big", Order::C, true), ("mixed", mixed, true)]
+    {
+        let path = scratch.path().join(name);
+        FileMap::create(&path, None, &Options::default()).unwrap();
+        put(&open(&path, order.clone(), big_endian), &whole, NcType::Int, &values).unwrap();
+        let array = open(&path, order, big_endian);
+        for slab in [
+            whole,
+            Slab::new(&[1, 2, 3], &[43, 150, 100]),
+            Slab { start: &[3, 0, 1], count: &[21, 53, 36], stride: Some(&[2, 3, 3]) },
+            Slab { start: &[0, 159, 0], count: &[45, 1, 110], stride: None },
+        ] {
+            let expected: Vec<i32> = numbers(&slab).iter().map(|(value, _)| *value).collect();
+            let (found, result) = get(&array, &slab, NcType::Int);
+            result.unwrap();
+            assert!(ints(&found) == expected, "{name} {slab:?}");
+            let (found, result) = get(&array, &slab, NcType::Double);
+            result.unwrap();
+            let doubles = found.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
+            assert!(doubles.eq(expected.iter().map(|&value| f64::from(value))), "{name} {slab:?} as double");
+            // A value out of range is told after all of them are there.
+            let (found, result) = get(&array, &slab, NcType::Short);
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Range);
+            assert_eq!(found.len(), expected.len() * 2);
+        }
+    }
+}
+
+#[test]
+fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("x");
+    FileMap::create(&path, None, &Options::default()).unwrap();
+    let whole = Slab::new(&[0; 3], &SHAPE);
+    let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
+    put(&open(&path, Order::C, false), &whole, NcType::Int, &values).unwrap();
+    let array = open(&path, Order::C, false);
+    let object = path.join("1.1.1");
+    let stored = fs::read(&object).unwrap();
+    assert_eq!(stored.len() as u64, CHUNK.iter().product::<u64>() * 4);
+    let len = stored.len();
+    for (found, kind) in [
+        (0, ErrorKind::Trunc),
+        (1, ErrorKind::Trunc),
+        (300_000, ErrorKind::Trunc),
+        (len - 1, ErrorKind::Trunc),
+        (len / 512 * 512, ErrorKind::Trunc),
+        (len + 1, ErrorKind::Io),
+        (2 * len, ErrorKind::Io),
+    ] {
+        let mut other = stored.clone();
+        other.resize(found, 0);
+        fs::write(&object, other).unwrap();
+        let error = get(&array, &whole, NcType::Int).1.unwrap_err();
+        assert_eq!(error.kind(), kind, "{found}: {error}");
+        assert!(error.to_string().contains("1.1.1") && error.to_string().contains("expected"), "{error}");
+    }
+    fs::remove_file(&object).unwrap();
+    let absent = |found: Vec<u8>| {
+        let expected = numbers(&whole);
+        ints(&found)
+            .iter()
+            .zip(expected)
+            .all(|(found, (value, chunk))| *found == if chunk == [1; 3] { -7 } else { value })
+    };
+    let (found, result) = get(&array, &whole, NcType::Int);
+    result.unwrap();
+    assert!(absent(found));
+    fs::create_dir(&object).unwrap();
+    let (found, result) = get(&array, &whole, NcType::Int);
+    result.unwrap();
+    assert!(absent(found), "a directory is no object");
+}
