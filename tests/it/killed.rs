@@ -13,6 +13,8 @@ use nczarr::{File, OpenOptions, Variable};
 
 const WIDTH: usize = 37;
 const ROUNDS: usize = 6;
+/// How the names of datasets of Zarr V3 end.
+const VERSION_3: &str = "v3.zarr";
 const PLACE: &str = "NCZ_TEST_KILLED";
 
 fn moments() -> u64 {
@@ -29,7 +31,10 @@ fn child(path: &str) -> nczarr::Result<()> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "\n@{what}").and_then(|()| out.flush()).expect("a parent that reads");
     };
-    let file = nczarr::create(path)?;
+    let file = nczarr::create(&match path.ends_with(VERSION_3) {
+        true => format!("file://{path}#mode=nczarr,v3"),
+        false => path.to_owned(),
+    })?;
     file.add_unlimited_dimension("t")?;
     file.add_dimension("x", WIDTH as u64)?;
     let fixed = file.add_variable::<f64>("fixed", &["x"])?;
@@ -175,6 +180,11 @@ fn of_a_classic_file_all_that_was_synced_is_there() {
 #[test]
 fn of_a_directory_all_that_was_synced_is_there() {
     what_was_synced_is_there("of_a_directory_all_that_was_synced_is_there", "x.zarr");
+}
+
+#[test]
+fn of_a_directory_of_version_3_all_that_was_synced_is_there() {
+    what_was_synced_is_there("of_a_directory_of_version_3_all_that_was_synced_is_there", "x.v3.zarr");
 }
 
 #[test]

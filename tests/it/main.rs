@@ -7,6 +7,7 @@ mod classic;
 mod codec_chains;
 mod consolidated;
 mod corpus;
+mod edits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;

@@ -12,6 +12,7 @@ const PROCESSES: usize = 8;
 const PART: usize = 5;
 /// Records that a process appends in each round.
 const RECORDS: usize = 2;
+const VERSION_3: &str = "#mode=nczarr,v3";
 const PLACE: &str = "NCZ_TEST_PROCESSES";
 const TURN: &str = "NCZ_TEST_PROCESS";
 const ROUNDS: &str = "NCZ_TEST_ROUNDS";
@@ -71,9 +72,9 @@ fn parts_of_a_chunk_are_not_lost() {
         return file.close().unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
-    for (name, filter) in [("plain", None), ("packed", Some(1))] {
+    for (name, filter, mode) in [("plain", None, ""), ("packed", Some(1), ""), ("version3", Some(1), VERSION_3)] {
         let place = dir.path().join(name).with_extension("zarr").display().to_string();
-        let file = nczarr::create(&place).unwrap();
+        let file = nczarr::create(&format!("{place}{mode}")).unwrap();
         file.add_dimension("row", 2).unwrap();
         file.add_dimension("x", (PROCESSES * PART) as u64).unwrap();
         let v = file.add_variable::<i32>("v", &["row", "x"]).unwrap();
@@ -108,16 +109,53 @@ fn records_that_are_appended_are_not_lost() {
         }
         return file.close().unwrap();
     }
+    records_are_appended("records_that_are_appended_are_not_lost", "");
+}
+
+/// All of a node is one document: neither lengths nor attributes are lost.
+#[test]
+fn records_and_attributes_of_version_3_are_not_lost() {
+    if let Some((place, turn)) = task() {
+        let file = append(&place).unwrap();
+        let v = file.variable("v").unwrap();
+        for round in 0..rounds() {
+            for record in (0..RECORDS).map(|record| (round * RECORDS + record) * PROCESSES + turn) {
+                v.put(&[value(turn, record, 0), value(turn, record, 1)], (record as u64, ..)).unwrap();
+            }
+            v.put_attribute(&format!("of{turn}"), round as i32).unwrap();
+            file.put_attribute(&format!("of{turn}"), round as i32).unwrap();
+            if round == turn {
+                file.add_variable::<i8>(&format!("by{turn}"), &["t"]).unwrap();
+            }
+            file.sync().unwrap();
+        }
+        return file.close().unwrap();
+    }
+    let (_dir, place) = records_are_appended("records_and_attributes_of_version_3_are_not_lost", VERSION_3);
+    let file = nczarr::open(&place).unwrap();
+    let v = file.variable("v").unwrap();
+    for turn in 0..PROCESSES {
+        let last = rounds() as i32 - 1;
+        for found in [v.attribute(&format!("of{turn}")), file.attribute(&format!("of{turn}"))] {
+            assert_eq!(found.expect("it was written").into_values(), nczarr::Values::Int(vec![last]), "of {turn}");
+        }
+        if turn < rounds() {
+            assert_eq!(file.variable(&format!("by{turn}")).unwrap().shape().unwrap(), v.shape().unwrap()[..1]);
+        }
+    }
+}
+
+fn records_are_appended(test: &str, mode: &str) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("x.zarr").display().to_string();
-    let file = nczarr::create(&place).unwrap();
+    let file = nczarr::create(&format!("{place}{mode}")).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     file.add_dimension("x", 2).unwrap();
     let v = file.add_variable::<i32>("v", &["t", "x"]).unwrap();
     // Records of several processes share each chunk.
     v.set_chunking(&[5, 2]).unwrap();
     file.close().unwrap();
-    run("records_that_are_appended_are_not_lost", &place);
+    run(test, &place);
     let v = nczarr::open(&place).unwrap().variable("v").unwrap();
     let records = rounds() * RECORDS * PROCESSES;
     assert_eq!(v.shape().unwrap(), [records as u64, 2]);
@@ -125,4 +163,5 @@ fn records_that_are_appended_are_not_lost() {
         .flat_map(|record| [value(record % PROCESSES, record, 0), value(record % PROCESSES, record, 1)])
         .collect();
     assert_eq!(v.get_values::<i32, _>(..).unwrap(), expected);
+    (dir, place)
 }

@@ -18,6 +18,7 @@ fn every_sample_is_read_as_it_was_written() {
             ("consolidated", format!("file://{}/{name}-c#mode=nczarr,consolidated", folder.path().display())),
             ("annotated", format!("file://{}/{name}-a#mode=zarr,annotate", folder.path().display())),
             ("version 3", format!("file://{}/{name}-3#mode=nczarr,v3", folder.path().display())),
+            ("version 3, annotated", format!("file://{}/{name}-3a#mode=zarr,v3,annotate", folder.path().display())),
             ("memory", format!("memory://round-trip-{name}#mode=nczarr")),
         ] {
             plan.create(&url).unwrap_or_else(|error| panic!("{name}, {kind}: {error}"));
@@ -52,6 +53,8 @@ fn written_read_and_written_again_nothing_has_changed() {
     for (name, plan) in samples::all() {
         written_again(name, &plan, "nczarr");
         written_again(name, &plan, "zarr,annotate");
+        written_again(name, &plan, "nczarr,v3");
+        written_again(name, &plan, "zarr,v3,annotate");
     }
 }
 
@@ -61,6 +64,16 @@ fn the_same_in_pure_zarr() {
     for (name, plan) in samples::all() {
         if !["chars", "unlimited"].contains(&name) {
             written_again(name, &plan, "zarr");
+        }
+    }
+}
+
+/// Nor, of V3, which filters the codecs are that others know.
+#[test]
+fn the_same_in_pure_zarr_of_version_3() {
+    for (name, plan) in samples::all() {
+        if !["chars", "unlimited", "filters", "chains", "codecs"].contains(&name) {
+            written_again(name, &plan, "zarr,v3");
         }
     }
 }
@@ -78,7 +91,8 @@ fn written_again(name: &str, plan: &Plan, mode: &str) {
         let Some(other) = second.get(key) else { panic!("{name}: {key} is gone") };
         assert!(other == bytes, "{name}: {key}:\n{}\n{}", text(bytes), text(other));
     }
-    let is_chunk = |key: &String| key.rsplit('/').next().is_some_and(|last| !last.starts_with('.'));
+    let is_chunk =
+        |key: &String| key.rsplit('/').next().is_some_and(|last| !last.starts_with('.') && last != "zarr.json");
     for key in second.keys() {
         assert!(first.contains_key(key) || is_chunk(key), "{name}: {key} is new");
     }

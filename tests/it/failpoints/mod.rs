@@ -171,6 +171,12 @@ fn of_a_directory_nothing_is_lost() {
 }
 
 #[test]
+fn of_a_directory_of_version_3_nothing_is_lost() {
+    let calls = ["openat", "openat2", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "lock", "pread"];
+    everywhere("of_a_directory_of_version_3_nothing_is_lost", "x.v3.zarr", &calls);
+}
+
+#[test]
 fn of_an_archive_nothing_is_lost() {
     let calls =
         ["openat", "pwrite", "fdatasync", "fsync", "flock", "renameat", "renameat2", "unlink", "pread", "statx"];

@@ -55,7 +55,11 @@ fn open(path: &str) -> Result<File> {
 }
 
 fn create(path: &str, clobber: bool) -> Result<File> {
-    CreateOptions::new().clobber(clobber).threads(1).durability(Durability::Fsync).create(path)
+    let url = match path.ends_with("v3.zarr") {
+        true => format!("file://{path}#mode=nczarr,v3"),
+        false => path.to_owned(),
+    };
+    CreateOptions::new().clobber(clobber).threads(1).durability(Durability::Fsync).create(&url)
 }
 
 /// Does the steps from `from` to `to`, and says so. A step that fails is told, and tried again if it may be.
