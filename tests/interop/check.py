@@ -90,7 +90,8 @@ class Report:
             self.passed += 1
             return
         # To others an annotated store is any store of plain Zarr.
-        plain = dataset.replace(".annotated.", ".zarr.")
+        plain = dataset.replace(".annotated.", ".zarr.").replace(".annotated3.", ".zarr3.")
+        plain = plain.replace(".edited3.", ".nczarr3.")
         for pattern, why in self.known.items():
             if all(fnmatch.fnmatchcase(a, b) for a, b in zip((reader, plain, what, str(found)), pattern)):
                 self.used.setdefault((pattern, why), 0)
@@ -170,7 +171,7 @@ def walk(content, scalar_as_vector, path="", lengths=None):
 
 
 def is_plain(dataset):
-    return dataset["flavour"] in ("zarr", "annotated", "zip", "zarr3", "sharded_zarr3")
+    return dataset["flavour"] in ("zarr", "annotated", "zip", "zarr3", "sharded_zarr3", "annotated3")
 
 
 def zarr_format(dataset):

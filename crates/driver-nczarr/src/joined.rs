@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use dispatch::Limits;
 use model::{ErrorKind, Result};
 
-use crate::attrs::{ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_GROUP, NETCDF};
+use crate::attrs::{self, ARRAY_DIMENSIONS, NCZARR_ARRAY, NCZARR_GROUP, NETCDF};
 use crate::json::{self, Json, Object};
 use crate::merge::{self, Merge, Merged};
 use crate::v3::document::CONSOLIDATED;
@@ -21,7 +21,9 @@ pub(crate) const NOTHING: &str = "{}";
 const ATTRIBUTES: &str = "attributes";
 const DIMENSION_NAMES: &str = "dimension_names";
 const NODE_TYPE: &str = "node_type";
+const NAN: &str = "nan";
 const SHAPE: &str = "shape";
+const TYPES: &str = "types";
 
 /// What to store where `old` stands: that with what `ours` says otherwise than `base`, which is `ours` as it was when it
 /// was stored last. Names in `gone` are not listed.
@@ -116,25 +118,29 @@ fn attributes(
     missing: &mut Vec<String>,
 ) -> Result<Object> {
     let mut all = Object::new();
-    for (name, value) in ours.iter() {
+    for (name, value) in ours.iter().filter(|(name, _)| *name != NETCDF) {
         let (was, found) = (base.get(name), other.get(name));
         let stored = match (name, found) {
             (NCZARR_GROUP, Some(found)) => {
                 Some(lists(merge, [value, was.unwrap_or(&Json::Null), found], gone, missing)?)
             }
+            (NCZARR_ATTRS, found) => Some(recorded([ours, base], value, was, found)),
             _ if was == Some(value) => found.cloned(),
-            (NCZARR_ATTRS, found) => Some(recorded(value, was, found)),
-            (NCZARR_ARRAY | NETCDF, found) => changed(value, was, found),
+            (NCZARR_ARRAY, found) => changed(value, was, found),
             _ => Some(value.clone()),
         };
         if let Some(stored) = stored {
             all.insert(name.to_owned(), stored);
         }
     }
-    for (name, value) in other.iter() {
+    let is_annotated = ours.contains_key(NETCDF) || base.contains_key(NETCDF);
+    for (name, value) in other.iter().filter(|(name, _)| !(is_annotated && *name == NETCDF)) {
         if !ours.contains_key(name) && !base.contains_key(name) {
             all.insert(name.to_owned(), value.clone());
         }
+    }
+    if is_annotated && let Some(said) = annotation([ours, base], [ours, base, other].map(|attrs| attrs.get(NETCDF))) {
+        all.insert(NETCDF, said);
     }
     Ok(all)
 }
@@ -155,27 +161,86 @@ fn lists(merge: &Merge, [ours, base, found]: [&Json; 3], gone: &[String], missin
     Ok(merged.map_or_else(|| found.clone(), |merged| keys::stored_group(merged, found)))
 }
 
-/// The recorded types and bits of attributes, in the spelling of those that are there.
-fn recorded(ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Json {
-    let types = |value: Option<&Json>| value.map(keys::types).unwrap_or_default();
-    let (our_types, base_types) = (types(Some(ours)), types(base));
-    let mut now = types(found);
-    let told: HashSet<&str> = our_types.iter().map(|(name, _)| name.as_str()).collect();
-    now.retain(|(name, _)| told.contains(name.as_str()) || !base_types.iter().any(|(was, _)| was == name));
-    for (name, ty) in our_types.iter().filter(|entry| !base_types.contains(entry)) {
-        match now.iter_mut().find(|(known, _)| known == name) {
-            Some(known) => known.1.clone_from(ty),
-            None => now.push((name.clone(), ty.clone())),
+/// What is recorded of attributes beside them, `[ours, base]`.
+struct Touched<'a> {
+    attrs: [&'a Object; 2],
+    types: [Vec<(String, String)>; 2],
+    nans: [Option<&'a Object>; 2],
+}
+
+impl<'a> Touched<'a> {
+    fn new(attrs: [&'a Object; 2], recorded: [Option<&'a Json>; 2], types: fn(&Json) -> Vec<(String, String)>) -> Self {
+        Self {
+            attrs,
+            types: recorded.map(|recorded| recorded.map(types).unwrap_or_default()),
+            nans: recorded.map(|recorded| recorded?.as_object()?.get(NAN)?.as_object()),
         }
     }
-    let nans = |value: Option<&Json>| value?.as_object()?.get("nan").cloned();
-    let empty = || Some(Json::Object(Object::new()));
-    let nans = changed(
-        &nans(Some(ours)).or_else(empty).unwrap_or(Json::Null),
-        nans(base).or_else(empty).as_ref(),
-        nans(found).or_else(empty).as_ref(),
-    );
-    keys::stored_types(&now, nans.as_ref(), found)
+
+    /// Whether we changed an attribute: then what is recorded of it is ours, too.
+    fn is_changed(&self, name: &str) -> bool {
+        let [ours, base] = &self.attrs;
+        let [our_types, base_types] = self.types.each_ref().map(|types| types.iter().find(|(of, _)| of == name));
+        let [our_nans, base_nans] = self.nans.map(|nans| nans.and_then(|nans| nans.get(name)));
+        // What a key holds is no value of that type.
+        let is_key = attrs::is_reserved(name) || keys::is_reserved(name);
+        !is_key && ours.get(name) != base.get(name) || our_types != base_types || our_nans != base_nans
+    }
+
+    fn types(&self, found: Vec<(String, String)>) -> Vec<(String, String)> {
+        self.merged(&self.types[0], found)
+    }
+
+    fn nans(&self, found: Option<&Json>) -> Json {
+        let list = |nans: &Object| nans.iter().map(|(name, bits)| (name.to_owned(), bits.clone())).collect();
+        let found =
+            found.and_then(Json::as_object).and_then(|found| found.get(NAN)?.as_object()).map_or_else(Vec::new, list);
+        Json::Object(self.merged(&self.nans[0].map_or_else(Vec::new, list), found).into_iter().collect())
+    }
+
+    fn merged<T: Clone>(&self, ours: &[(String, T)], found: Vec<(String, T)>) -> Vec<(String, T)> {
+        let our = |name: &str| ours.iter().find(|(of, _)| of == name);
+        let known: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
+        let kept = found.into_iter().filter_map(|(name, value)| match self.is_changed(&name) {
+            true => our(&name).cloned(),
+            false => Some((name, value)),
+        });
+        let mut all: Vec<(String, T)> = kept.collect();
+        all.extend(ours.iter().filter(|(name, _)| !known.contains(name) && self.is_changed(name)).cloned());
+        all
+    }
+}
+
+/// NCZarr's types and bits of attributes, in the spelling of those that are there.
+fn recorded(attrs: [&Object; 2], ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Json {
+    let touched = Touched::new(attrs, [Some(ours), base], keys::types);
+    let types = touched.types(found.map(keys::types).unwrap_or_default());
+    keys::stored_types(&types, Some(&touched.nans(found)), found)
+}
+
+/// An annotation: `None` if nothing is left to say.
+fn annotation(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -> Option<Json> {
+    let types = |annotation: &Json| {
+        let types = annotation.as_object().and_then(|annotation| annotation.get(TYPES)?.as_object());
+        let text = |(name, ty): (&str, &Json)| Some((name.to_owned(), ty.as_str()?.to_owned()));
+        types.into_iter().flat_map(Object::iter).filter_map(text).collect()
+    };
+    let touched = Touched::new(attrs, [ours, base], types);
+    let merged = match ours {
+        Some(ours) => changed(ours, base, found),
+        // What we had to say we have no longer.
+        None => found.map(|found| changed(&Json::Object(Object::new()), base, Some(found)).unwrap_or(Json::Null)),
+    };
+    let mut merged = merged?.into_object()?;
+    let types = touched.types(found.map(types).unwrap_or_default());
+    let types = types.into_iter().map(|(name, ty)| (name, Json::string(ty))).collect();
+    for (name, values) in [(TYPES, Json::Object(types)), (NAN, touched.nans(found))] {
+        match values.as_object().is_some_and(|values| !values.is_empty()) {
+            true => merged.insert(name, values),
+            false => drop(merged.remove(name)),
+        }
+    }
+    (!merged.is_empty()).then_some(Json::Object(merged))
 }
 
 /// What of an object we changed, in what is found there; `None` if nothing is there and nothing was changed.
@@ -200,4 +265,97 @@ fn changed(ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Option<Jso
         }
     }
     Some(Json::Object(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn merge_all(ours: &Value, base: &Value, old: &str, gone: &[String]) -> (Value, Vec<String>) {
+        let [ours, base] = [ours, base].map(Value::to_string);
+        let merged = merged(&Merge::None, &ours, &base, old.as_bytes(), gone, &Limits::default()).unwrap();
+        (serde_json::from_str(&merged.text).unwrap(), merged.missing)
+    }
+
+    fn node(attributes: &BTreeMap<String, u8>, by_name: bool) -> Value {
+        let types = attributes.iter().map(|(name, value)| (name.clone(), if value % 2 == 0 { "int8" } else { "char" }));
+        let types = match by_name {
+            true => types.map(|(name, ty)| (name, json!(ty))).collect::<serde_json::Map<_, _>>().into(),
+            false => types.map(|(name, ty)| json!({"name": name, "configuration": {"type": ty}})).collect::<Value>(),
+        };
+        let mut attributes = json!(attributes);
+        attributes[NCZARR_ATTRS] = json!({"attribute_types": types});
+        json!({"zarr_format": 3, "node_type": "group", "attributes": attributes})
+    }
+
+    proptest! {
+        /// Each attribute and its type for itself: what we changed is ours, what we did not change is theirs.
+        #[test]
+        fn attributes_of_two_writers(
+            [ours, base, other] in prop::array::uniform3(prop::collection::btree_map("[a-d]", 0u8..3, 0..4)),
+            by_name: bool,
+        ) {
+            let mut old = node(&other, by_name);
+            old["foreign"] = json!({"must_understand": false});
+            let (found, _) = merge_all(&node(&ours, false), &node(&base, false), &old.to_string(), &[]);
+            let mut expected = BTreeMap::new();
+            for name in ["a", "b", "c", "d"] {
+                let of = if ours.get(name) == base.get(name) { &other } else { &ours };
+                expected.extend(of.get(name).map(|value| (name.to_owned(), *value)));
+            }
+            prop_assert_eq!(&found["foreign"], &old["foreign"]);
+            let mut attributes = found["attributes"].clone();
+            let types = attributes.as_object_mut().unwrap().remove(NCZARR_ATTRS);
+            prop_assert_eq!(attributes, json!(expected));
+            let types = json::parse(types.unwrap().to_string().as_bytes(), &Limits::default()).unwrap();
+            let types: BTreeMap<String, String> = keys::types(&types).into_iter().collect();
+            for (name, value) in &expected {
+                prop_assert_eq!(&types[name], if value % 2 == 0 { "int8" } else { "char" });
+            }
+            prop_assert!(types.keys().all(|name| expected.contains_key(name)), "{types:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_two_writers_in_either_spelling() {
+        let group = |dims: Value, arrays: Value, groups: &str, list: Value| json!({"node_type": "group", "attributes": {NCZARR_GROUP: {"dimensions": dims, "arrays": arrays, groups: list}}});
+        let base = group(json!([{"name": "x", "size": 2, "unlimited": 0}]), json!(["a"]), "subgroups", json!([]));
+        let ours = group(
+            json!([{"name": "x", "size": 2, "unlimited": 0}, {"name": "y", "size": 3, "unlimited": 1}]),
+            json!(["b"]),
+            "subgroups",
+            json!(["g"]),
+        );
+        let theirs =
+            group(json!({"x": 2, "z": {"size": 4, "unlimited": 0}}), json!(["a", "c"]), "groups", json!(["h"]));
+        let (found, missing) = merge_all(&ours, &base, &theirs.to_string(), &[]);
+        let dims = json!({
+            "x": {"size": 2, "unlimited": 0}, "y": {"size": 3, "unlimited": 1}, "z": {"size": 4, "unlimited": 0}
+        });
+        assert_eq!(found, group(dims, json!(["b", "c"]), "groups", json!(["g", "h"])));
+        assert_eq!(missing, ["c", "h"]);
+        let (found, _) = merge_all(&ours, &base, &theirs.to_string(), &["c".to_owned(), "h".to_owned()]);
+        let lists = &found["attributes"][NCZARR_GROUP];
+        assert_eq!((&lists["arrays"], &lists["groups"]), (&json!(["b"]), &json!(["g"])));
+    }
+
+    #[test]
+    fn another_node_in_the_place_is_an_error() {
+        let array = json!({"node_type": "array", "shape": [2], "attributes": {"a": 1}});
+        let (base, limits) = (array.to_string().replace('1', "2"), Limits::default());
+        for other in ["{}", "{\"node_type\": \"group\"}", "{\"node_type\": \"array\", \"shape\": [2,2]}"] {
+            let outcome = merged(&Merge::None, &array.to_string(), &base, other.as_bytes(), &[], &limits);
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::NcZarr, "{other}");
+        }
+        // What is no document is replaced.
+        for other in ["", "[]", "{"] {
+            let found = merged(&Merge::None, &array.to_string(), &base, other.as_bytes(), &[], &limits).unwrap();
+            assert_eq!(found.text, array.to_string());
+        }
+    }
 }

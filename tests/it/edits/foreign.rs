@@ -179,6 +179,8 @@ fn edit(place: &Path) -> Result<(), String> {
             return Err(format!("{key}:\n      is  {now}\n      was {was}"));
         }
     }
+    // Of documents that were no strict JSON before.
+    added += after.values_mut().map(|document| usize::from(forget(document))).sum::<usize>();
     if let Some(key) = after.keys().find(|key| !there.contains(*key)) {
         return Err(format!("{key} is new"));
     }

@@ -121,7 +121,7 @@ fn apply(file: &File, edit: &Edit) -> Result<()> {
                 NcType::Float => variable.set_fill(f32::from(value) / 2.0),
                 NcType::Double => variable.set_fill(if value == 0 { f64::NAN } else { f64::from(value) / 4.0 }),
                 NcType::UInt64 => variable.set_fill(u64::from(value.unsigned_abs())),
-                NcType::Char => variable.set_fill(&Values::Char(vec![b'a' + value.unsigned_abs() % 20])),
+                NcType::Char => variable.set_fill(Values::Char(vec![b'a' + value.unsigned_abs() % 20])),
                 _ => Ok(()),
             }
         }

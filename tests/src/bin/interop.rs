@@ -1,13 +1,16 @@
 //! Our side of the interoperability test.
 //!
 //! `interop write DIR` writes datasets and, as `DIR/expected.json`, what is in them, for other programs to check.
+//! `interop edit` edits the stores that standard input names, for other programs to read again.
 //! `interop read DIR` checks datasets that other programs wrote against their `DIR/expected.json`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use nczarr_tests::plan::Plan;
+use nczarr::model::{Slab, name};
+use nczarr::{MemRef, NcType};
+use nczarr_tests::plan::{Plan, get, put};
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::samples;
 use serde_json::{Value, json};
@@ -17,7 +20,8 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", folder] => write(Path::new(folder)),
         ["read", folder] => read(Path::new(folder)),
-        _ => Err("usage: interop write|read DIR".to_owned()),
+        ["edit"] => edit(),
+        _ => Err("usage: interop write|read DIR, interop edit".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -29,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 10] = [
+const FLAVOURS: [(&str, &str); 12] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
@@ -40,7 +44,14 @@ const FLAVOURS: [(&str, &str); 10] = [
     ("consolidated_nczarr3", "mode=nczarr,v3,file,consolidated"),
     ("sharded_nczarr3", "mode=nczarr,v3,file"),
     ("sharded_zarr3", "mode=zarr,v3,file"),
+    ("annotated3", "mode=zarr,v3,annotate,file"),
+    (EDITED, "mode=nczarr,v3,file"),
 ];
+
+/// The flavour that is opened again and written to.
+const EDITED: &str = "edited3";
+/// The attribute that it has more.
+const ADDED: &str = "added_here";
 
 fn write(folder: &Path) -> Result<(), String> {
     let mut list = Vec::new();
@@ -51,11 +62,81 @@ fn write(folder: &Path) -> Result<(), String> {
             let path = folder.join(&file).display().to_string();
             let plan = if flavour.starts_with("sharded") { &plan.sharded() } else { &plan };
             plan.create(&format!("file://{path}#{fragment}")).map_err(|error| format!("{file}: {error}"))?;
+            let plan = match flavour {
+                EDITED => written_again(plan, &path).map_err(|error| format!("{file}: {error}"))?,
+                _ => plan.clone(),
+            };
             list.push(json!({"name": name, "flavour": flavour, "path": file, "content": plan.to_json()}));
         }
     }
     println!("{} datasets written", list.len());
     std::fs::write(folder.join("expected.json"), Value::Array(list).to_string()).map_err(|error| error.to_string())
+}
+
+/// Puts all values of a dataset once more, and attributes; answers what it is then.
+fn written_again(plan: &Plan, path: &str) -> nczarr::Result<Plan> {
+    fn group(plan: &Plan, here: &nczarr::Group) -> nczarr::Result<Plan> {
+        let mut all = plan.clone();
+        here.put_attribute(ADDED, 7)?;
+        all.att(ADDED, 7);
+        for var in &mut all.vars {
+            let variable = here.variable(&name::escape(&var.name))?;
+            variable.put_attribute(ADDED, 7)?;
+            var.atts.push((ADDED.to_owned(), nczarr::Values::Int(vec![7])));
+            put(&variable, &variable.shape()?, &var.data)?;
+        }
+        for (name, below) in &mut all.groups {
+            *below = group(below, &here.group(&name::escape(name))?)?;
+        }
+        Ok(all)
+    }
+    let file = nczarr::append(path)?;
+    let all = group(plan, &file.root())?;
+    file.close()?;
+    Ok(all)
+}
+
+/// Puts another last element into each variable of numbers of the stores that standard input names, and an attribute;
+/// prints of each store what was put, by variable.
+fn edit() -> Result<(), String> {
+    let mut all = serde_json::Map::new();
+    for path in std::io::stdin().lines() {
+        let path = path.map_err(|error| error.to_string())?;
+        let mut put = serde_json::Map::new();
+        if let Err(error) = edit_one(&path, &mut put) {
+            put.insert(String::new(), json!(error.to_string()));
+        }
+        all.insert(path, Value::Object(put));
+    }
+    println!("{}", Value::Object(all));
+    Ok(())
+}
+
+fn edit_one(path: &str, put: &mut serde_json::Map<String, Value>) -> nczarr::Result<()> {
+    let file = nczarr::append(path)?;
+    let mut groups = vec![file.root()];
+    while let Some(group) = groups.pop() {
+        groups.extend(group.groups());
+        for variable in group.variables() {
+            let Ok(values) = get(&variable) else { continue };
+            variable.put_attribute(ADDED, 7)?;
+            let last: Vec<u64> = variable.shape()?.iter().map(|len| len.saturating_sub(1)).collect();
+            // As others have it: without what escapes a character.
+            let path = variable.full_name().replace('\\', "");
+            let is_number = !matches!(values.nc_type(), NcType::Char | NcType::String | NcType::User(_));
+            if is_number && !values.is_empty() {
+                // Whatever the type is, it holds one of these.
+                let one = if variable.get_values::<f64, _>(..)?.last() == Some(&1.0) { 0.0 } else { 1.0 };
+                let ones = vec![1; last.len()];
+                let bytes = f64::to_ne_bytes(one);
+                variable.write(&Slab::new(&last, &ones), MemRef::Fixed { ty: NcType::Double, bytes: &bytes })?;
+                put.insert(path, json!(one));
+            } else {
+                put.insert(path, Value::Null);
+            }
+        }
+    }
+    file.close()
 }
 
 fn read(folder: &Path) -> Result<(), String> {

@@ -197,11 +197,19 @@ impl FileMap {
         let Some(markers) = replace else {
             return Err(ErrorKind::Object.context(format!("{place} exists and is not empty")));
         };
-        let is_file = |marker: &str| {
-            statat(&self.root, marker, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
-        };
-        if !markers.iter().copied().any(is_file) {
+        // Whether one is there, as far as it can be known.
+        let mut known = Ok(false);
+        for marker in markers {
+            match statat(&self.root, *marker, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
+                    known = Ok(true);
+                    break;
+                }
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => known = Err(self.fail(marker, "look at", errno)),
+            }
+        }
+        if !known? {
             return Err(ErrorKind::Object.context(format!(
                 "{place} is not empty and not recognisably a dataset: it holds none of {}",
                 markers.join(", ")
