@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::corpus;
 
 const ADDED: &str = "added_here";
+const CONSOLIDATED: &str = "consolidated_metadata";
 
 #[test]
 fn stores_of_other_writers_are_edited_and_else_unchanged() {
@@ -164,13 +165,16 @@ fn edit(place: &Path) -> Result<(), String> {
         }
     }
     let mut after = documents(place);
+    consolidated_is_right(&after)?;
     let mut added = 0;
     for (key, was) in before {
         let Some(mut now) = after.remove(&key) else { return Err(format!("{key} is gone, or no JSON")) };
         added += usize::from(forget(&mut now));
         let mut was = was;
-        // What was consolidated would be wrong.
-        was.as_object_mut().map(|was| was.remove("consolidated_metadata"));
+        // That was looked at.
+        for document in [&mut was, &mut now] {
+            document.as_object_mut().map(|document| document.remove(CONSOLIDATED));
+        }
         if now.get("attributes").is_some_and(|attrs| *attrs == serde_json::json!({})) && was.get("attributes").is_none()
         {
             now.as_object_mut().map(|now| now.remove("attributes"));
@@ -188,6 +192,25 @@ fn edit(place: &Path) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{added} attributes were written of {}; not: {read_only:?}", touched.len())),
     }
+}
+
+/// Consolidated metadata, if there is some, says what the documents say.
+fn consolidated_is_right(documents: &BTreeMap<String, Value>) -> Result<(), String> {
+    let root = documents
+        .get("zarr.json")
+        .and_then(|root| root.get(CONSOLIDATED))
+        .and_then(|found| found["metadata"].as_object());
+    for (path, said) in root.into_iter().flatten() {
+        let [mut said, mut is] = [Some(said), documents.get(&format!("{path}/zarr.json"))]
+            .map(|document| document.cloned().unwrap_or_default());
+        for document in [&mut said, &mut is] {
+            document.as_object_mut().map(|document| document.remove(CONSOLIDATED));
+        }
+        if said != is {
+            return Err(format!("{path}: consolidated as\n      {said}\n      it is\n      {is}"));
+        }
+    }
+    Ok(())
 }
 
 /// Takes the attribute that was added out of a document, and what is recorded of it.
