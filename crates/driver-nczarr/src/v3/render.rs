@@ -3,7 +3,7 @@
 //! NCZarr's keys and recorded types are written as NCZarr V3 is defined; plain stores get attributes alone, and a
 //! `_FillValue` as xarray wants it in both. Names of dimensions are told by `names`.
 
-use model::{Att, GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
+use model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{filters, keys, names};
 use crate::annotation;
@@ -179,11 +179,11 @@ impl ZarrDataset {
         }
         let mut attributes = Attributes::new(self, out);
         for (name, values) in &var.atts {
-            if name != FILL_VALUE {
-                attributes.put(self, name, values)?;
+            match name.as_str() {
+                FILL_VALUE => fill_attribute(self, values, meta, &mut attributes)?,
+                _ => attributes.put(self, name, values)?,
             }
         }
-        fill_attribute(self, &var.atts, meta, &mut attributes)?;
         let item = meta.dtype.item_size().unwrap_or(1);
         let mut extra = keys::Extra {
             no_fill: var.fill == VarFill::NoFill,
@@ -244,9 +244,13 @@ fn is_told_by_array(kind: Kind) -> bool {
     matches!(kind, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_))
 }
 
-/// The `_FillValue` of a variable, if it has one, so that xarray understands it.
-fn fill_attribute(dataset: &ZarrDataset, atts: &Att, meta: &ArrayMeta, attributes: &mut Attributes<'_>) -> Result<()> {
-    let Some(values) = atts.get(FILL_VALUE) else { return Ok(()) };
+/// The `_FillValue` of a variable, so that xarray understands it.
+fn fill_attribute(
+    dataset: &ZarrDataset,
+    values: &Values,
+    meta: &ArrayMeta,
+    attributes: &mut Attributes<'_>,
+) -> Result<()> {
     match (values, values.scalar(0), meta.dtype.kind) {
         (_, _, kind) if is_told_by_array(kind) => Ok(()),
         (Values::Float(_) | Values::Double(_), Some(Scalar::Float(value)), _) => {
