@@ -66,6 +66,7 @@ KNOWN = {
 
 STRING = "row 7 of the table in the notes on format 3: it has not the type `string`"
 NUMCODECS = "rows 15, 16 and 19 of that table: it has no codec of numcodecs"
+RAW = "raw bytes in shards cannot be opened by it, whoever wrote them"
 NO_STRING = "*string data type is not one of the supported data types*"
 NOT_REGISTERED = "*\"numcodecs.*\" is not registered*"
 
@@ -73,9 +74,11 @@ NOT_REGISTERED = "*\"numcodecs.*\" is not registered*"
 KNOWN_V3 = {
     ("tensorstore", "strings.*nczarr3.*", "/default values", NO_STRING): STRING,
     ("tensorstore", "strings.*nczarr3.*", "/deflated values", NO_STRING): STRING,
-    ("tensorstore", "strings.*[._]zarr3.*", "/* values", NO_STRING): STRING,
-    ("tensorstore", "scalars.*[._]zarr3.*", "/string values", NO_STRING): STRING,
+    ("tensorstore", "strings*[._]zarr3.*", "/* values", NO_STRING): STRING,
+    ("tensorstore", "scalars*[._]zarr3.*", "/string values", NO_STRING): STRING,
     ("tensorstore", "chains.*", "/*_text values", NO_STRING): STRING,
+    ("zarr-python", "strings.sharded_nczarr3.*", "open", "*writeable void-scalar*"): RAW,
+    ("xarray", "strings.sharded_nczarr3.*", "open", "*writeable void-scalar*"): RAW,
     ("tensorstore", "filters.*", "/bzip2_* values", NOT_REGISTERED): NUMCODECS,
     ("tensorstore", "codecs.*", "/* values", NOT_REGISTERED): NUMCODECS,
 }

@@ -124,7 +124,13 @@ fn what_is_written_is_read() {
         FilterSpec { codec: Some(r#"{"id": "gzip", "level": 5}"#.to_owned()), ..FilterSpec::default() },
         FilterSpec { name: "lzma".to_owned(), ..FilterSpec::default() },
     ];
-    let extra = Extra { alias: Some("char".to_owned()), no_fill: true, filters: Some(filters), is_first: false };
+    let extra = Extra {
+        alias: Some("char".to_owned()),
+        no_fill: true,
+        filters: Some(filters),
+        is_first: false,
+        ..Extra::default()
+    };
     let mut out = r#"{"_nczarr_array": "#.to_owned();
     write_array(&["/g/x".to_owned(), "/y".to_owned()], &extra, &mut out);
     out.push('}');
