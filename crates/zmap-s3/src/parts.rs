@@ -10,8 +10,8 @@ use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use bytes::Bytes;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
-use tracing::subscriber::NoSubscriber;
 
 use crate::failure::Failure;
 use crate::list::OWN;
@@ -89,7 +89,7 @@ impl Remote {
                 let (remote, object, upload, index) = (Arc::clone(self), object.to_owned(), upload.to_owned(), next);
                 let sent =
                     async move { remote.send_part(&object, &upload, index, bytes).await.map(|part| (index, part)) };
-                under.spawn(sent.with_subscriber(NoSubscriber::new()));
+                under.spawn(sent.with_subscriber(Dispatch::none()));
                 next += 1;
             }
             let Some(sent) = under.join_next().await else { break };

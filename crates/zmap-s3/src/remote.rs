@@ -48,7 +48,10 @@ impl Remote {
     /// `NC_ES3` if the system gives no threads.
     pub(crate) fn new(access: Access) -> Result<Arc<Self>> {
         let handle = runtime::handle(access.runtime.as_ref())?;
-        let http = runtime::http(access.runtime.as_ref());
+        // Who hands out credentials is asked by https.
+        let known = matches!(access.credentials, Credentials::Anonymous | Credentials::Keys { .. });
+        let plain = known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let http = runtime::http(access.runtime.as_ref(), !plain);
         let connect = access.connect.unwrap_or(access.patience.stall);
         let mut config = Builder::new()
             .behavior_version(BehaviorVersion::latest())

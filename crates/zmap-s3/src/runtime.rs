@@ -11,8 +11,8 @@ use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use model::{ErrorKind, Result};
 use tokio::runtime::{Handle, Runtime};
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
-use tracing::subscriber::NoSubscriber;
 
 /// Threads that move bytes; each is enough for a fast network.
 const THREADS: usize = 2;
@@ -32,7 +32,7 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
             .thread_name("nczarr-s3")
             .on_thread_start(|| {
                 // For as long as the thread lives.
-                std::mem::forget(tracing::subscriber::set_default(NoSubscriber::new()));
+                std::mem::forget(tracing::dispatcher::set_default(&Dispatch::none()));
             })
             .enable_all()
             .build()
@@ -43,14 +43,18 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
     }
 }
 
-/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept.
-pub(crate) fn http(of: Option<&Handle>) -> SharedHttpClient {
-    static OWN: OnceLock<SharedHttpClient> = OnceLock::new();
-    let new = || Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
+/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept. Where nothing is
+/// `encrypted`, the system's certificates are not read.
+pub(crate) fn http(of: Option<&Handle>, encrypted: bool) -> SharedHttpClient {
+    static OWN: [OnceLock<SharedHttpClient>; 2] = [OnceLock::new(), OnceLock::new()];
+    let new = || match encrypted {
+        true => Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https(),
+        false => Builder::new().build_http(),
+    };
     match of {
         // Connections end with the runtime they were made in.
         Some(_) => new(),
-        None => OWN.get_or_init(new).clone(),
+        None => OWN[usize::from(encrypted)].get_or_init(new).clone(),
     }
 }
 
@@ -79,7 +83,7 @@ pub(crate) fn spawn<T: Send + 'static>(
                 answer.sent = true;
                 answer.queue.push(Some(done));
             }
-            .with_subscriber(NoSubscriber::new()),
+            .with_subscriber(Dispatch::none()),
         ),
     );
 }

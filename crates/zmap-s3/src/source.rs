@@ -10,8 +10,8 @@ use dispatch::{ByteRange, ByteSource, Part, WhenRead};
 use model::{ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
-use tracing::subscriber::NoSubscriber;
 
 use crate::access::Access;
 use crate::get::{Found, Missed, Want};
@@ -81,7 +81,7 @@ impl S3Source {
         for at in (from..to).step_by(PIECE as usize) {
             let source = self.clone();
             let piece = async move { source.piece(at, to.min(at + PIECE)).await.map(|piece| (at, piece)) };
-            asked.spawn(piece.with_subscriber(NoSubscriber::new()));
+            asked.spawn(piece.with_subscriber(Dispatch::none()));
         }
         out.resize((to - from) as usize, 0);
         while let Some(one) = asked.join_next().await {
@@ -142,6 +142,6 @@ impl ByteSource for S3Source {
         }
         let source = self.clone();
         let handle = self.remote.handle.clone();
-        drop(handle.spawn(async move { then(source.get(from, to).await) }.with_subscriber(NoSubscriber::new())));
+        drop(handle.spawn(async move { then(source.get(from, to).await) }.with_subscriber(Dispatch::none())));
     }
 }
