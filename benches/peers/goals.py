@@ -34,6 +34,14 @@ GOALS = [
     (r"conv-i2-f64/v[23]", 3.2), (r"read-bigendian/v2", 2.5),
     (r"zip-read/v2/\w+", 1.5), (r"zip-write/v2/\w+", 3.0), (r"zip-elem/v2/\w+", 4.0),
     (r"read/cdf5", 1.8), (r"write/cdf5", 1.4), (r"vars2/cdf5", 3.0), (r"row/cdf5", 1.5),
+    (r"s3-read/\w+/zstd3", 1.5), (r"s3-box-open/v3s/zstd3", 1.5),
+    (r"s3-meta-open/v\d", 1.6), (r"s3-meta-open-consolidated/v\d", 2.0),
+]
+#: Requests that a case may make: one for each of 128 chunks and one to open; two for each of five elements; three for
+#: each of five boxes in shards; one for all metadata.
+REQUESTS = [
+    (r"s3-read/v[23]/zstd3", 129), (r"s3-elem-cold/v[23]/zstd3", 10), (r"s3-box-open/v3s/zstd3", 15),
+    (r"s3-meta-open-consolidated/v\d", 1),
 ]
 #: Cases on another file system have other goals.
 ON_DISK = [(r"write/v2/none/64", 1.4)]
@@ -70,7 +78,7 @@ def time(seconds, n):
 def excess(case):
     """MiB a whole read took above its result, and how much it may."""
     ours, args = duel(case)[0], case["args"]
-    if args["op"] != "read" or args["format"] not in ("v2", "v3") or ours is None:
+    if args["op"] != "read" or args["format"] not in ("v2", "v3") or args.get("store") == "s3" or ours is None:
         return None
     item = int(args["dtype"][-1])
     chunk = item
@@ -108,6 +116,14 @@ def main():
         if over and over[0] > over[1]:
             missed += 1
             print(f"| {name}: memory above the result | | {over[0]:.1f} MiB | | | {over[1]:.1f} MiB | missed |")
+    for name, case in runs[0][0].items():
+        most = next((most for pattern, most in REQUESTS if re.fullmatch(pattern, name)), None)
+        ours, peer = duel(case)
+        if most and ours:
+            met = ours["requests"] <= most
+            missed += not met
+            theirs = f"{peer['peer']} {peer['requests']}" if peer else ""
+            print(f"| {name}: requests | {theirs} | {ours['requests']} | | {most} | {'' if met else 'missed'} |")
     print(f"\n{missed} missed", file=sys.stderr)
 
 

@@ -32,6 +32,8 @@ STORES = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gett
 #: Seconds for a run that is not timed: writing an input, reading a result back.
 PATIENCE = 600
 SINGLE_FILE = ("h5", "cdf5")
+#: The S3 server of the tests, which takes folders and waits before each answer.
+SERVER = os.environ.get("PEER_SERVER", os.path.join(ROOT, "target", "release", "s3-folder"))
 
 
 def runners():
@@ -72,12 +74,30 @@ def stored(path):
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
+class Server:
+    """The S3 server of the tests: a line to it is a command, a line from it what came of it."""
+
+    def __init__(self, latency):
+        self.process = subprocess.Popen([SERVER, str(latency)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 class Driver:
-    """Runs cases and keeps what they need: commands, raw data, at most one input store."""
+    """Runs cases and keeps what they need: commands, raw data, at most one input store, and a server if it lies there."""
 
     def __init__(self, args, commands):
         self.args, self.commands, self.env = args, commands, environment()
         self.input = None, None
+        self.server = None
         for folder in (args.root, args.data):
             os.makedirs(folder, exist_ok=True)
 
@@ -115,7 +135,10 @@ class Driver:
         """The store a case reads, written once for all peers; and why there is none."""
         if case.input is None:
             return None, None
-        if case.input == self.input[0]:
+        away = case.args.get("store") == "s3"
+        if away and shutil.which(SERVER) is None:
+            return None, f"{SERVER} is not built (setup.sh does)"
+        if (case.input, away) == self.input[0]:
             return self.input[1], None
         self.forget()
         path = os.path.join(self.args.root, "input")
@@ -127,7 +150,10 @@ class Driver:
         if "skip" in said:
             remove(path)
             return None, "no input: " + said["skip"]
-        self.input = case.input, path
+        self.input = (case.input, away), path
+        if away:
+            self.server = self.server or Server(self.args.latency)
+            self.server.ask("load " + path)
         return path, None
 
     def forget(self):
@@ -163,11 +189,17 @@ class Driver:
                 args = dict(case.args, path=path or os.path.join(self.args.root, "output_" + peer))
                 if self.args.seed != 1 and "count" in args:
                     args["seed"] = self.args.seed
+                away = args.get("store") == "s3"
+                if away:
+                    args.update(url=self.server.url, path=os.path.basename(path))
+                    self.server.ask("counts")
                 if path is None:
                     remove(args["path"])
                     if args["op"] in ("write", "append"):
                         args["data"] = self.raw(args)
                 said = self.run(peer, args, self.args.timeout)
+                if away:
+                    said.update(self.server.ask("counts"))
                 if "skip" in said:
                     notes[peer] = said["skip"]
                 elif turn == 0 and args["op"] in ("write", "append"):
@@ -204,7 +236,9 @@ def rows(lines, notes):
         found.append({
             "peer": peer, "wall": middle("seconds"), "min": min(line["seconds"] for line in said), "cpu": middle("cpu"),
             "rss_mib": middle("rss_kb") / 1024, "rss_delta_mib": (middle("rss_kb") - middle("base_rss_kb")) / 1024,
-            "bytes": said[0]["bytes"], "n": said[0].get("n", 1), "stored": said[0].get("stored"), "note": notes[peer]})
+            "bytes": said[0]["bytes"], "n": said[0].get("n", 1), "stored": said[0].get("stored"), "note": notes[peer],
+            "requests": max(line["requests"] for line in said) if "requests" in said[0] else None,
+            "at_once": max(line["at_once"] for line in said) if "at_once" in said[0] else None})
     timed = [row for row in found if "wall" in row]
     real = [row for row in timed if row["peer"] != "floor"] or timed
     if timed:
@@ -228,6 +262,8 @@ def show(name, found, baseline):
             print(f"| {row['peer']} | - | | | | | | | | skip: {row['note']} |")
             continue
         size = f" stored {row['stored'] / 1e6:.1f} MB" if row["stored"] else ""
+        if row["requests"] is not None:
+            size += f" {row['requests']} requests, {row['at_once']} at once"
         print(f"| {row['peer']} | {row['wall']:.4f} | {row['min']:.4f} | {row['cpu']:.4f} | {row['ratio']:.2f} "
               f"| {row['paired']:.2f} | {row['cpu_ratio']:.2f} | {row['bytes'] / row['wall'] / 1e9:.2f} "
               f"| {row['rss_mib']:.0f} ({row['rss_delta_mib']:.0f}) | {row['note']}{size} |")
@@ -263,6 +299,7 @@ def arguments():
     parser.add_argument("--data", default=os.path.join(ROOT, "data"), help="where generated raw data is kept")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one run")
     parser.add_argument("--budget", type=float, default=0, help="begin no case after so many seconds")
+    parser.add_argument("--latency", type=int, default=20, help="milliseconds before each answer of the S3 server")
     parser.add_argument("--out", default="", help="write all results to this file as JSON, for summary.py")
     return parser.parse_args()
 
@@ -284,7 +321,10 @@ def main():
             if args.budget and time.time() - start > args.budget:
                 print("the time is up before", case.name, file=sys.stderr)
                 break
-            found = driver.case(case, chosen(case, args, list(added)))
+            peers = chosen(case, args, list(added))
+            if not peers:
+                continue
+            found = driver.case(case, peers)
             results.append({"case": case.name, "group": case.group, "args": case.args, "rows": found})
             show(case.name, found, args.baseline)
             if args.out:
@@ -293,6 +333,8 @@ def main():
                               indent=1)
     finally:
         driver.forget()
+        if driver.server:
+            driver.server.stop()
 
 
 if __name__ == "__main__":

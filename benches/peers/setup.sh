@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds every runner into $PEERS (default ~/.cache/nczarr-peers): a Python environment with the libraries, the Rust
-# runners and the floor, and the C runner against the libnetcdf of the netCDF4 wheel (its header: libnetcdf-dev, or the
-# directory in NETCDF_INCLUDE).
+# runners, the floor and the S3 server of the tests, and the C runner against the libnetcdf of the netCDF4 wheel (its
+# header: libnetcdf-dev, or the directory in NETCDF_INCLUDE).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PEERS=${PEERS:-$HOME/.cache/nczarr-peers}
@@ -18,6 +18,7 @@ fi
 for crate in runners/zarrs floor; do
   CARGO_TARGET_DIR="$PEERS/target" cargo build -q --release --locked --manifest-path "$here/$crate/Cargo.toml"
 done
+CARGO_TARGET_DIR="$PEERS/target" cargo build -q --release --locked --manifest-path "$here/../../tests/s3-server/Cargo.toml"
 libs=$(echo "$PEERS"/py/lib/python3*/site-packages/netcdf4.libs)
 cc -O2 -o "$PEERS/bin/netcdf_c" "$here/runners/netcdf_c.c" ${NETCDF_INCLUDE:+-I"$NETCDF_INCLUDE"} \
   "$libs"/libnetcdf-*.so.* -Wl,-rpath,"$libs" -Wl,--allow-shlib-undefined ||

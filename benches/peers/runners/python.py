@@ -205,7 +205,8 @@ def do(job, library):
 def main():
     job = arguments()
     try:
-        if job.store not in ("file", "zip") or (job.store == "zip" and job.format in ("h5", "cdf5")):
+        stores = ("file", "s3") if job.peer == "tensorstore" else ("file",)
+        if job.store not in stores + (("zip",) if job.format not in ("h5", "cdf5") else ()):
             raise Skip(f"store {job.store} for format {job.format}")
         line = do(job, ADAPTERS[job.peer](job))
     except Skip as why:

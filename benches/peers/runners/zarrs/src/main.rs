@@ -1,6 +1,7 @@
 //! Runner for the Rust library zarrs. One process does one operation; see `../../README.md`.
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod job;
 mod measure;
 
@@ -37,8 +38,8 @@ fn main() {
 
 fn run(job: &Job) -> Result<Value, Failure> {
     match (job.text("store", "file"), job.text("op", "")) {
-        ("file", _) | ("zip", "read" | "conv" | "vars" | "elem" | "row" | "box" | "series" | "open" | "list" | "meta_open") => {}
-        ("zip", _) => return Err("archives are only read".into()),
+        ("file", _) | ("zip" | "s3", "read" | "conv" | "vars" | "elem" | "row" | "box" | "series" | "open" | "list" | "meta_open") => {}
+        ("zip" | "s3", _) => return Err("archives and buckets are only read".into()),
         (store, _) => return Err(format!("store {store}").into()),
     }
     let threads = usize::try_from(job.number("threads", 0)?)?;
@@ -69,8 +70,10 @@ fn store(job: &Job) -> Result<Arc<FilesystemStore>, Failure> {
 
 /// What is there, for reading.
 fn source(job: &Job) -> Result<Arc<dyn ReadableListableStorageTraits>, Failure> {
-    if job.text("store", "file") != "zip" {
-        return Ok(store(job)?);
+    match job.text("store", "file") {
+        "zip" => {}
+        "s3" => return bucket::open(job),
+        _ => return Ok(store(job)?),
     }
     let path = Path::new(job.text("path", ""));
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
