@@ -75,15 +75,18 @@ impl ZMap for Far {
 }
 
 /// What a batch brings, by key.
+type Brought = BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>>;
+
+/// A batch of whole objects.
 #[derive(Default)]
 struct Batch {
     left: Mutex<Vec<Key>>,
-    found: Mutex<BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>>>,
+    found: Mutex<Brought>,
     keys: Vec<Key>,
 }
 
 impl Batch {
-    fn of(map: &dyn ZMap, keys: &[Key]) -> BTreeMap<String, std::result::Result<Option<Vec<u8>>, ErrorKind>> {
+    fn of(map: &dyn ZMap, keys: &[Key]) -> Brought {
         let job = Self { left: Mutex::new(keys.to_vec()), keys: keys.to_vec(), ..Self::default() };
         map.read_batch(&job);
         job.found.into_inner().unwrap()
