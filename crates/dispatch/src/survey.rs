@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use model::{ErrorKind, Result};
 
-use crate::zmap::{ByteRange, Change, Expect, Found, MapCaps, Ranges, ReadJob, ReadTicket, WriteJob, Written, ZMap};
+use crate::zmap::{
+    ByteRange, Change, Expect, Found, MapCaps, Ranges, ReadJob, ReadTicket, Sink, WriteJob, Written, ZMap,
+};
 use crate::{Key, Limits, OutBuf, Version};
 
 /// Documents are read with a first guess of this size.
@@ -347,6 +349,10 @@ impl ReadJob for Rest<'_> {
                 Some(Err(error)) => self.job.done(ticket, Err(error)),
             }
         }
+    }
+
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        self.job.sink(ticket)
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
