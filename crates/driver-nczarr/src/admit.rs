@@ -192,7 +192,10 @@ impl Look<'_> {
             Edit::DefVar { group, name, xtype, dims, .. } => {
                 if let NcType::User(ty) = xtype {
                     self.check_user_types()?;
-                    types::stored(self.model, ty, Endian::Native)?;
+                    let stored = types::stored(self.model, ty, Endian::Native)?;
+                    if self.dataset.format == ZarrFormat::V3 && matches!(stored.kind, Kind::Record) {
+                        v3::types::write(&stored, None).map_err(|error| error.at(name))?;
+                    }
                 }
                 self.check_node(group, name, dims)
             }

@@ -37,6 +37,7 @@ pub fn between(source: &Model, copy: &Model, copied: &Copied, select: &Selection
     let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
     compared.types();
     compared.dims();
+    compared.dims_added();
     for (id, _) in source.groups().filter(|(id, _)| select.has_group(*id)) {
         compared.group(id);
     }
@@ -130,6 +131,20 @@ impl Compared<'_> {
             if dim.len() != there.len() {
                 self.lost.add("length of dimensions", &path);
             }
+        }
+    }
+
+    /// Dimensions of the copy that stand for none of the source, but for those that were added on purpose and told.
+    fn dims_added(&mut self) {
+        let kept: HashSet<_> = self.source.dims().filter_map(|(id, _)| self.dim_there(id)).collect();
+        let made: HashSet<_> = (self.copied.made.dims())
+            .filter_map(|(_, dim)| {
+                let group = self.group_there(dim.group)?;
+                self.copy.group(group).ok()?.dims.get(&dim.name).copied()
+            })
+            .collect();
+        for (_, dim) in self.copy.dims().filter(|(id, _)| !kept.contains(id) && !made.contains(id)) {
+            self.lost.add("dimensions added", path(self.copy, dim.group, &dim.name));
         }
     }
 

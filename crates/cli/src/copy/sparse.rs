@@ -10,6 +10,15 @@ use nczarr::dispatch::{MemRef, VarData};
 
 use super::data::Tiles;
 
+/// Whether it is a NaN other than the usual one.
+fn is_odd_nan(fill: &Values) -> bool {
+    match fill {
+        Values::Float(v) => v.iter().any(|v| v.is_nan() && v.to_bits() != f32::NAN.to_bits()),
+        Values::Double(v) => v.iter().any(|v| v.is_nan() && v.to_bits() != f64::NAN.to_bits()),
+        _ => false,
+    }
+}
+
 /// Start and count.
 pub type Place = (Vec<u64>, Vec<u64>);
 
@@ -70,6 +79,10 @@ impl Sparse {
             let var = model.var(id)?;
             Ok::<_, model::Error>(one(var.xtype, var.fill_value()))
         };
+        if from.0.var(from.1)?.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
+            // Not every format can say which NaN it is; as an element it stays what it is.
+            return Ok(None);
+        }
         Ok(match (fill(from)?, fill(to)?) {
             (Some(fill), Some(same)) if fill.are(0..1, &same) => Some(Self { chunk, fill }),
             _ => None,

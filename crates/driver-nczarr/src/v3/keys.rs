@@ -426,6 +426,10 @@ fn write_filter(filter: &FilterSpec, out: &mut String) {
         (None, Some(codec)) => {
             write_name("codec", out);
             write_string(codec, out);
+            if !filter.name.is_empty() {
+                write_name("name", out);
+                write_string(&filter.name, out);
+            }
         }
         (None, None) => {
             write_name("name", out);
