@@ -23,8 +23,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs" "$work/copies"
 
-cargo build --quiet -p nczarr-tests --bin interop
-cargo build --quiet -p nczarr-cli
+# All of the workspace, as its tests: dependencies with other features would be built once more.
+cargo build --quiet --workspace --bin interop --bin ncz
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1

@@ -210,7 +210,7 @@ fn holds(sample: &Sample) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::with_cases(160) })]
 
     #[test]
     fn what_is_written_is_read(seed in any::<u64>()) {

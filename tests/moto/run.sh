@@ -22,4 +22,5 @@ until grep -q '^http' "$log"; do
   kill -0 "$server" || { echo "moto did not start"; cat "$log.err"; exit 1; }
   sleep 0.2
 done
-NCZ_S3_ENDPOINT=$(grep -m 1 '^http' "$log") cargo test --quiet -p nczarr-zmap-s3 --test it endpoint
+# All of the workspace, as before: dependencies with other features would be built once more.
+NCZ_S3_ENDPOINT=$(grep -m 1 '^http' "$log") cargo test --quiet --workspace --test it endpoint::

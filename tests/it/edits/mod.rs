@@ -229,7 +229,7 @@ fn same(edits: &[Edit], urls: [String; 2]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn edits_of_version_3_are_those_of_version_2(edits in edits()) {
