@@ -103,7 +103,8 @@ fn times(shape: &[u64]) -> String {
     shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
 
-fn type_name(model: &Model, ty: NcType) -> String {
+/// What a type is called.
+pub fn type_name(model: &Model, ty: NcType) -> String {
     match ty {
         NcType::User(id) => model.user_type(id).map_or_else(|_| "?".to_owned(), |ty| ty.name.clone()),
         atomic => atomic.name().to_owned(),

@@ -8,13 +8,14 @@ mod data;
 
 use std::process::ExitCode;
 
-use model::{Att, GroupId, Model, NcType, Result, Values, VarId};
+use model::{Att, GroupId, Model, Result, Values, VarId};
 use nczarr::File;
 use serde_json::{Value, json};
 
 use crate::args::{Diff, split_list};
 use crate::cat::json::each;
 use crate::failure::{Failure, at};
+use crate::info::type_name;
 use crate::output::Output;
 
 /// Prints what differs.
@@ -130,7 +131,7 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
 
 fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
     let vars = [models[0].var(ids[0])?, models[1].var(ids[1])?];
-    let types = [type_name(models[0], vars[0].xtype)?, type_name(models[1], vars[1].xtype)?];
+    let types = [type_name(models[0], vars[0].xtype), type_name(models[1], vars[1].xtype)];
     found.check("type of", path, types.map(Some));
     let dims = |at: usize| -> Result<String> {
         let dims: Result<Vec<_>> = vars[at].dims.iter().map(|&dim| Ok(models[at].dim(dim)?.name.clone())).collect();
@@ -178,7 +179,7 @@ fn att_text(model: &Model, values: &Values) -> Result<String> {
         all.push(String::from_utf8_lossy(text).into_owned());
         Ok(())
     })?;
-    Ok(format!("{} {}", type_name(model, values.nc_type())?, all.join(", ")))
+    Ok(format!("{} {}", type_name(model, values.nc_type()), all.join(", ")))
 }
 
 /// Named things of one group, as text.
@@ -237,11 +238,4 @@ impl Named for (String, GroupId) {
 
 fn join(group: &str, name: &str) -> String {
     format!("{}/{}", if group == "/" { "" } else { group }, model::name::escape(name))
-}
-
-fn type_name(model: &Model, ty: NcType) -> Result<String> {
-    match ty {
-        NcType::User(id) => Ok(model.user_type(id)?.name.clone()),
-        atomic => Ok(atomic.name().to_owned()),
-    }
 }

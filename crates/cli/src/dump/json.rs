@@ -11,6 +11,7 @@ use model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId
 use serde_json::{Map, Value, json};
 
 use crate::cat::json::{each, push_text};
+use crate::info::type_name;
 use crate::output::Output;
 use crate::source::DatasetSource;
 
@@ -93,28 +94,21 @@ impl Printer<'_, '_> {
         self.out.put(quoted)
     }
 
-    fn type_name(&self, ty: NcType) -> Result<String> {
-        match ty {
-            NcType::User(id) => Ok(self.model.user_type(id)?.name.clone()),
-            atomic => Ok(atomic.name().to_owned()),
-        }
-    }
-
     fn type_json(&self, class: &TypeClass) -> Result<Value> {
         Ok(match class {
             TypeClass::Opaque { size } => json!({"class": "opaque", "size": size}),
-            TypeClass::Vlen { base } => json!({"class": "vlen", "base": self.type_name(*base)?}),
+            TypeClass::Vlen { base } => json!({"class": "vlen", "base": type_name(self.model, *base)}),
             TypeClass::Enum { base, members } => {
                 let members = members.iter().map(|member| (member.name.clone(), member.value.to_string()));
                 let members: Map<String, Value> = members
                     .map(|(name, value)| (name, value.parse::<i64>().map_or_else(|_| Value::from(value), Value::from)))
                     .collect();
-                json!({"class": "enum", "base": self.type_name(*base)?, "members": members})
+                json!({"class": "enum", "base": type_name(self.model, *base), "members": members})
             }
             TypeClass::Compound { fields, .. } => {
                 let fields: Result<Vec<_>> = (fields.iter())
                     .map(|field| {
-                        Ok(json!({"name": field.name, "type": self.type_name(field.ty)?, "shape": field.shape}))
+                        Ok(json!({"name": field.name, "type": type_name(self.model, field.ty), "shape": field.shape}))
                     })
                     .collect();
                 json!({"class": "compound", "fields": fields?})
@@ -126,7 +120,7 @@ impl Printer<'_, '_> {
         let mut object = Map::new();
         for (name, values) in atts {
             let mut att = Map::new();
-            att.insert("type".to_owned(), self.type_name(values.nc_type())?.into());
+            att.insert("type".to_owned(), type_name(self.model, values.nc_type()).into());
             att.insert("value".to_owned(), self.att_value(values)?);
             if let Some(axis) = times.filter(|_| values.nc_type().is_numeric()) {
                 att.insert("times".to_owned(), (0..values.len()).map(|at| moment(axis, values, at)).collect());
@@ -165,7 +159,7 @@ impl Printer<'_, '_> {
         self.text(&var.name)?;
         self.out.put(format!(
             ":{{\"type\":{},\"dimensions\":{}",
-            Value::from(self.type_name(var.xtype)?),
+            Value::from(type_name(self.model, var.xtype)),
             Value::from(dims)
         ))?;
         self.object("attributes", self.atts(&var.atts, times.as_ref())?)?;
