@@ -13,6 +13,8 @@ static DRIVERS: &[&dyn Driver] = &[
     &driver_nczarr::NcZarrDriver,
     #[cfg(feature = "classic")]
     &driver_classic::ClassicDriver,
+    #[cfg(feature = "hdf5")]
+    &driver_hdf5::Hdf5Driver,
 ];
 
 static MAPS: &[&dyn MapFactory] = &[
@@ -60,9 +62,9 @@ static KNOWN: &[Known] = &[
         ..Known::new(PluginKind::Driver, "classic", "classic")
     },
     Known {
-        aliases: &["netcdf-4", "enhanced"],
+        aliases: &["netcdf-4", "netcdf4", "nc4", "enhanced"],
         magic: first_bytes::HDF5,
-        ..Known::later(PluginKind::Driver, "hdf5", "hdf5")
+        ..Known::new(PluginKind::Driver, "hdf5", "hdf5")
     },
     Known { magic: first_bytes::HDF4, ..Known::later(PluginKind::Driver, "hdf4", "hdf4") },
     Known::later(PluginKind::Driver, "cdl", "cdl"),
@@ -133,6 +135,7 @@ mod tests {
             let built = match known.feature {
                 "nczarr" => cfg!(feature = "nczarr"),
                 "classic" => cfg!(feature = "classic"),
+                "hdf5" => cfg!(feature = "hdf5"),
                 "file" => cfg!(feature = "file"),
                 "mem" => cfg!(feature = "mem"),
                 "zip" => cfg!(feature = "zip"),

@@ -34,6 +34,8 @@ const DRIVERS: &[(&str, &str)] = &[
     ("cdf2", "classic"),
     ("cdf5", "classic"),
     ("netcdf-4", "hdf5"),
+    ("netcdf4", "hdf5"),
+    ("nc4", "hdf5"),
     ("enhanced", "hdf5"),
     ("hdf5", "hdf5"),
     ("hdf4", "hdf4"),

@@ -38,6 +38,8 @@ const WORDS: &[&str] = &[
     "cdf2",
     "cdf5",
     "netcdf-4",
+    "netcdf4",
+    "nc4",
     "enhanced",
     "hdf5",
     "hdf4",

@@ -1,0 +1,48 @@
+//! [`Hdf5Driver`]: the driver's face.
+
+use std::sync::Arc;
+
+use dispatch::{Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use model::Result;
+
+use crate::read;
+
+/// What the driver is called and how its datasets are recognised.
+pub static INFO: DriverInfo = DriverInfo {
+    name: "hdf5",
+    formatx: FormatX::Hdf5,
+    modes: &["hdf5", "netcdf-4", "netcdf4", "nc4", "enhanced"],
+    magic: MAGIC,
+    markers: &[],
+    about: "netCDF-4 files and other HDF5 files",
+};
+
+/// A file may begin with a block of the user's, whose size is a power of two from 512 on.
+static MAGIC: &[Magic] = &{
+    let mut places = [Magic { offset: 0, bytes: b"\x89HDF\r\n\x1a\n" }; 16];
+    let mut i = 1;
+    while i < places.len() {
+        places[i].offset = 256 << i;
+        i += 1;
+    }
+    places
+};
+
+/// The driver of netCDF-4 files.
+pub struct Hdf5Driver;
+
+impl Driver for Hdf5Driver {
+    fn info(&self) -> &DriverInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        read::open(request)
+    }
+
+    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+        read::open_bytes(request, bytes)
+    }
+}
+
+inventory::submit! { DriverPlugin(&Hdf5Driver) }

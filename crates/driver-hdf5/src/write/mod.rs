@@ -1,0 +1,1 @@
+//! Writing: the structures of a new file.
