@@ -30,6 +30,8 @@ pub(crate) struct Committed {
     /// found; one that is not here was never written. Others may have changed them since.
     pub(crate) groups: Vec<Texts>,
     pub(crate) vars: Vec<Texts>,
+    /// The dimensions that those of groups declare, by group.
+    pub(crate) dims: Vec<Vec<(DimId, String)>>,
     /// Whether there is, or is to be, consolidated metadata.
     pub(crate) consolidate: bool,
     /// Whether the consolidated metadata says the same as the documents.
@@ -53,8 +55,26 @@ impl Committed {
         found.unwrap_or(const { &[None, None] })
     }
 
+    /// The name of a dimension of a group in what was stored last; its own where nothing else is known, and none if that
+    /// was another's.
+    pub(crate) fn stored_name<'a>(&'a self, group: GroupId, dim: DimId, name: &'a str) -> Option<&'a str> {
+        let Some(dims) = self.dims.get(group.index()) else { return Some(name) };
+        match dims.iter().find(|(id, _)| *id == dim) {
+            Some((_, stored)) => Some(stored),
+            None => dims.iter().all(|(_, stored)| stored != name).then_some(name),
+        }
+    }
+
     /// Takes notice of what was stored of a node.
-    pub(crate) fn know(&mut self, node: Node, texts: Texts) {
+    pub(crate) fn know(&mut self, node: Node, texts: Texts, model: &Model) {
+        if let (Node::Group(id), true) = (node, texts.iter().any(Option::is_some))
+            && let Ok(group) = model.group(id)
+        {
+            if self.dims.len() <= id.index() {
+                self.dims.resize_with(id.index() + 1, Vec::new);
+            }
+            self.dims[id.index()] = group.dims.iter().map(|(name, &dim)| (dim, name.clone())).collect();
+        }
         let (nodes, index) = match node {
             Node::Group(id) => (&mut self.groups, id.index()),
             Node::Var(id) => (&mut self.vars, id.index()),
@@ -84,6 +104,7 @@ impl Committed {
     /// Forgets all but the first groups and variables.
     fn forget(&mut self, groups: usize, vars: usize) {
         self.groups.truncate(groups);
+        self.dims.truncate(groups);
         self.vars.truncate(vars);
     }
 }
@@ -188,7 +209,7 @@ impl ZarrDataset {
         let state = self.read_state();
         let model = self.model.snapshot();
         for node in self.nodes(&model) {
-            committed.know(node, self.texts(&model, &state, node)?);
+            committed.know(node, self.texts(&model, &state, node)?, &model);
         }
         let lens = lens(&model);
         committed.last = Some((model, lens));
@@ -243,21 +264,22 @@ impl ZarrDataset {
 
     /// Lets unlimited dimensions grow to what is stored now.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
+        let committed = self.lock_committed();
         let model = self.model.snapshot();
         match self.flavour {
-            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| Node::Group(id))),
+            Flavour::NcZarr => self.grow(&model, model.groups().map(|(id, _)| Node::Group(id)), &committed),
             // What an annotation says of lengths, the arrays know better.
-            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| Node::Var(id))),
+            Flavour::Zarr => self.grow(&model, model.vars().map(|(id, _)| Node::Var(id)), &committed),
         }
         .map(drop)
     }
 
     /// Lets unlimited dimensions grow to what the documents of `nodes` say; answers whether one did.
-    fn grow(&self, model: &Model, nodes: impl Iterator<Item = Node>) -> Result<bool> {
+    fn grow(&self, model: &Model, nodes: impl Iterator<Item = Node>, committed: &Committed) -> Result<bool> {
         let (mut keys, mut merges): (Vec<Key>, Vec<Merge>) = (Vec::new(), Vec::new());
         let state = self.read_state();
         for node in nodes {
-            let (part, merge) = self.merge(model, node)?;
+            let (part, merge) = self.merge(model, node, committed)?;
             if merge.has_lengths() {
                 let mut key = Key::root();
                 node.key(&state, part, &mut key)?;
@@ -286,7 +308,7 @@ impl ZarrDataset {
         let mut stale = Vec::new();
         let state = self.read_state();
         for &node in nodes {
-            let (part, merge) = self.merge(model, node)?;
+            let (part, merge) = self.merge(model, node, committed)?;
             if let Some(known) = committed.texts(node)[part as usize].as_ref().filter(|_| merge.has_lengths())
                 && self.texts(model, &state, node)?[part as usize].as_ref() != Some(known)
             {
@@ -294,7 +316,7 @@ impl ZarrDataset {
             }
         }
         drop(state);
-        self.grow(model, stale.into_iter())
+        self.grow(model, stale.into_iter(), committed)
     }
 
     /// Takes consolidated metadata away: it would say something else than the documents.

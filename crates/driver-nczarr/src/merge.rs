@@ -20,8 +20,18 @@ pub(crate) enum Merge {
     None,
     /// In `shape`, at the places of these dimensions.
     Shape(Vec<Option<DimId>>),
-    /// In the group's `dimensions`, under these names. Others may have put dimensions, variables and groups there, too.
-    Group(Vec<(String, DimId)>),
+    /// In the group's `dimensions`. Others may have put dimensions, variables and groups there, too.
+    Group(Vec<Unlimited>),
+}
+
+/// An unlimited dimension of a group.
+#[derive(Debug)]
+pub(crate) struct Unlimited {
+    pub(crate) id: DimId,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its name in what was stored before; none of a new one where that name was another's.
+    pub(crate) stored: Option<String>,
 }
 
 impl Merge {
@@ -59,7 +69,7 @@ impl Merge {
         Ok(grown)
     }
 
-    /// The lengths of unlimited dimensions in a document.
+    /// The lengths of unlimited dimensions in a stored document.
     fn lengths(&self, document: &Json) -> Vec<(DimId, u64)> {
         match self {
             Self::None => Vec::new(),
@@ -75,16 +85,16 @@ impl Merge {
             Self::Group(dims) => {
                 let declared = group(document).and_then(declared);
                 dims.iter()
-                    .filter_map(|(name, dim)| {
-                        let size = declared?.get(name)?.as_object()?.get("size")?;
-                        Some((*dim, size.as_u64()?))
+                    .filter_map(|dim| {
+                        let size = declared?.get(dim.stored.as_ref()?)?.as_object()?.get("size")?;
+                        Some((dim.id, size.as_u64()?))
                     })
                     .collect()
             }
         }
     }
 
-    /// Raises lengths in `document` to those in `other`.
+    /// Raises lengths in `document`, which is to be stored, to those in `other`, which is.
     pub(crate) fn raise(&self, document: &mut Json, other: &Json) {
         let lengths = self.lengths(other);
         let greater = |dim: DimId, len: &Json| {
@@ -110,10 +120,10 @@ impl Merge {
                     _ => None,
                 });
                 let Some(Json::Object(declared)) = declared else { return };
-                for (name, dim) in dims {
-                    if let Some(Json::Object(declared)) = declared.get_mut(name)
+                for dim in dims {
+                    if let Some(Json::Object(declared)) = declared.get_mut(&dim.name)
                         && let Some(size) = declared.get_mut("size")
-                        && let Some(more) = greater(*dim, size)
+                        && let Some(more) = greater(dim.id, size)
                     {
                         *size = more;
                     }

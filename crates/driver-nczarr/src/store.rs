@@ -14,7 +14,7 @@ use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::joined;
-use crate::merge::{self, Merge};
+use crate::merge::{self, Merge, Unlimited};
 use crate::render;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::ZARR_JSON;
@@ -109,14 +109,18 @@ impl ZarrDataset {
     }
 
     /// Which document of a node others may have changed, and how that is merged.
-    pub(crate) fn merge(&self, model: &Model, node: Node) -> Result<(Part, Merge)> {
+    pub(crate) fn merge(&self, model: &Model, node: Node, committed: &Committed) -> Result<(Part, Merge)> {
         let lists = if self.format == ZarrFormat::V3 { Part::Marker } else { Part::Attrs };
         match node {
             Node::Group(id) if self.flavour == Flavour::NcZarr => {
                 let dims = model.group(id)?.dims.iter();
                 let unlimited = dims.filter(|(_, dim)| model.dim(**dim).is_ok_and(|dim| dim.unlimited));
-                let merge = Merge::Group(unlimited.map(|(name, &dim)| (name.clone(), dim)).collect());
-                Ok((lists, merge))
+                let named = unlimited.map(|(name, &dim)| Unlimited {
+                    id: dim,
+                    name: name.clone(),
+                    stored: committed.stored_name(id, dim, name).map(str::to_owned),
+                });
+                Ok((lists, Merge::Group(named.collect())))
             }
             Node::Group(_) => Ok((lists, Merge::None)),
             Node::Var(id) => {
@@ -170,7 +174,7 @@ impl ZarrDataset {
         for (&node, slot) in nodes.iter().zip(slots) {
             let stored = slot.into_stored();
             committed.consolidated &= !stored.touched;
-            committed.know(node, stored.texts);
+            committed.know(node, stored.texts, model);
             outcome = outcome.and(stored.outcome);
         }
         outcome
@@ -274,7 +278,7 @@ impl Batch<'_> {
             text.take_if(|text| known.as_ref() == Some(text));
         }
         let changed = |part: Part| texts[part as usize].is_some();
-        let (part, merge) = self.dataset.merge(self.model, node)?;
+        let (part, merge) = self.dataset.merge(self.model, node, self.committed)?;
         let is_shared = self.joined || self.merges && !matches!(merge, Merge::None);
         let merges = changed(part) && is_shared && known[part as usize].is_some();
         let first = [Part::Attrs, Part::Marker].into_iter().find(|&part| changed(part));
@@ -312,7 +316,7 @@ impl Batch<'_> {
 
     fn try_merge(&self, index: usize) -> Result<()> {
         let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else { return Ok(()) };
-        let (merged_part, merge) = self.dataset.merge(self.model, node)?;
+        let (merged_part, merge) = self.dataset.merge(self.model, node, self.committed)?;
         let mut key = Key::root();
         for part in [Part::Attrs, Part::Marker] {
             let Some(text) = slot.text(part) else { continue };
