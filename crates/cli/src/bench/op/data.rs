@@ -123,7 +123,7 @@ fn each<R>(op: &Op, mut read: impl FnMut(&Variable, &[Extent]) -> Result<R>) -> 
 pub fn open(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     for _ in 0..op.count {
-        variable(op, 0)?;
+        opener(op, 0).open_variable(&op.url(), "v")?;
     }
     Ok(clock.stop().times(op.count))
 }
@@ -149,9 +149,9 @@ fn options(op: &Op) -> CreateOptions {
     CreateOptions::new().clobber(true).threads(op.threads)
 }
 
-/// Opens the array; `cache` bytes of decoded chunks are kept.
+/// Opens the array for its data, as the runners of arrays do; `cache` bytes of decoded chunks are kept.
 fn variable(op: &Op, cache: usize) -> Result<Variable> {
-    opener(op, cache).open_variable(&op.url(), "v")
+    opener(op, cache).open_data(&op.url(), "v")
 }
 
 fn opener(op: &Op, cache: usize) -> OpenOptions {
