@@ -229,12 +229,13 @@ impl OpenOptions {
         Ok(File::new(dataset, name, registry))
     }
 
-    /// Opens a dataset that is one file and reads it into memory. With `persist`, and if it is opened for writing, what is
+    /// Opens a dataset that is one file (a classic file, an archive) and reads it into memory. With `persist`, and if it is opened for writing, what is
     /// written goes back to the file when it is closed, in one step, and nobody else can write the file meanwhile; without,
     /// the file stays as it is. [`File::close_to_bytes`] answers the bytes.
     ///
     /// # Errors
-    /// As [`open`]; `NC_EDISKLESS` if the format cannot do it, `NC_EACCESS` if somebody else writes the file.
+    /// As [`open`]; `NC_EDISKLESS` if the format cannot do it, `NC_EACCESS` if somebody else writes the file (`NC_EPERM` for
+    /// an archive).
     pub fn open_in_memory(&self, path: &str, persist: bool) -> Result<File> {
         let registry = default_or(&self.registry)?;
         let dataset = registry.open_in_memory(path, self.writable, &self.options, persist)?;
@@ -349,8 +350,7 @@ impl CreateOptions {
     }
 
     /// Creates a dataset that is one file, in memory: a classic file, or an archive (`x.zip`, `x#mode=nczarr,zip`). With
-    /// `persist` the file is written to `path` when it is closed, which archives cannot; [`File::close_to_bytes`] answers its
-    /// bytes.
+    /// `persist` the file is written to `path` when it is closed, in one step; [`File::close_to_bytes`] answers its bytes.
     ///
     /// # Errors
     /// As [`create`]; `NC_EDISKLESS` if the format cannot do it.

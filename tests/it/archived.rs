@@ -64,6 +64,102 @@ fn what_is_written_to_bytes_is_in_a_copy() {
     assert_eq!(values(&nczarr::open_bytes(first).unwrap()), [7; 1000]);
 }
 
+fn names(dir: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// With `persist` nothing is on disk until it is closed, and then all of it.
+#[test]
+fn an_archive_in_memory_is_put_in_its_place_when_it_is_closed() {
+    for (durability, fragment) in
+        [(nczarr::Durability::Rename, ""), (nczarr::Durability::Fsync, "#mode=nczarr,v3,zip&zipdir=inside")]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let path = format!("{}{fragment}", dir.path().join("x.zip").display());
+        let options = |clobber| CreateOptions::new().durability(durability).clobber(clobber);
+        let file = options(false).create_in_memory(&path, true).unwrap();
+        file.add_unlimited_dimension("t").unwrap();
+        file.add_variable::<i32>("v", &["t"]).unwrap().put(&[1, 2, 3], ..3).unwrap();
+        file.sync().unwrap();
+        assert!(names(dir.path()).is_empty(), "nothing is put anywhere before");
+        file.close().unwrap();
+        assert_eq!(names(dir.path()), ["x.zip"]);
+        assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3]);
+
+        // What is there already.
+        assert_eq!(options(false).create_in_memory(&path, true).unwrap_err().kind(), ErrorKind::Exist);
+        let before = fs::read(dir.path().join("x.zip")).unwrap();
+        let open = |persist| OpenOptions::new().writable(true).durability(durability).open_in_memory(&path, persist);
+        let file = open(false).unwrap();
+        file.variable("v").unwrap().put(&[7], 3..4).unwrap();
+        assert!(file.close_to_bytes().unwrap().starts_with(b"PK"));
+        let file = open(true).unwrap();
+        file.variable("v").unwrap().put(&[4, 5], 3..5).unwrap();
+        file.sync().unwrap();
+        for other in
+            [open(true), OpenOptions::new().writable(true).open(&path), options(true).create_in_memory(&path, true)]
+        {
+            assert_eq!(other.unwrap_err().kind(), ErrorKind::Perm, "somebody writes it");
+        }
+        assert_eq!(fs::read(dir.path().join("x.zip")).unwrap(), before);
+        file.close().unwrap();
+        assert_eq!(names(dir.path()), ["x.zip"]);
+        let file = OpenOptions::new().open_in_memory(&path, true).unwrap();
+        assert_eq!(values(&file), [1, 2, 3, 4, 5]);
+        assert_eq!(file.variable("v").unwrap().put(&[7], ..1).unwrap_err().kind(), ErrorKind::Perm);
+        assert_eq!(file.close_to_bytes().unwrap(), fs::read(dir.path().join("x.zip")).unwrap());
+
+        // In the place of another dataset; and given up, which leaves that one.
+        options(true).create_in_memory(&path, true).unwrap().dataset().abort().unwrap();
+        assert_eq!(values(&nczarr::open(&path).unwrap()), [1, 2, 3, 4, 5]);
+        let file = options(true).create_in_memory(&path, true).unwrap();
+        file.put_attribute("a", 1i32).unwrap();
+        let bytes = file.close_to_bytes().unwrap();
+        assert_eq!(bytes, fs::read(dir.path().join("x.zip")).unwrap());
+        assert!(nczarr::open(&path).unwrap().variable("v").is_err());
+        assert_eq!(names(dir.path()), ["x.zip"]);
+        // The lock is gone.
+        OpenOptions::new().writable(true).open(&path).unwrap().close().unwrap();
+    }
+}
+
+#[test]
+fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.zip");
+    let name = path.display().to_string();
+    let make = || {
+        let file = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap();
+        file.put_attribute("a", 1i32).unwrap();
+        file
+    };
+    let (given_up, late) = (CreateOptions::new().create_in_memory(&name, true).unwrap(), make());
+    given_up.dataset().abort().unwrap();
+    assert!(!path.exists());
+    fs::write(&path, "a text").unwrap();
+    assert_eq!(late.close().unwrap_err().kind(), ErrorKind::Exist);
+    assert_eq!(fs::read(&path).unwrap(), b"a text");
+    // What is no dataset is not replaced, and nothing but an archive is read as one.
+    let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotNc);
+    assert_eq!(OpenOptions::new().open_in_memory(&name, true).unwrap_err().kind(), ErrorKind::NotNc);
+    let objects = [(nczarr::dispatch::Key::new("other").unwrap(), b"x")];
+    fs::write(&path, zmap_zip::archive(objects).unwrap()).unwrap();
+    let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Object);
+    fs::remove_file(&path).unwrap();
+    make().close().unwrap();
+    // Removed by somebody who takes no notice of locks.
+    let late = make();
+    fs::remove_file(&path).unwrap();
+    late.close().unwrap();
+    nczarr::open(&name).unwrap();
+    assert_eq!(names(dir.path()), ["x.zip"]);
+}
+
 /// A map in memory becomes an archive, and the objects of an archive a map in memory.
 #[test]
 fn a_map_in_memory_is_packed_and_unpacked() {
@@ -106,10 +202,13 @@ fn zmap_objects(map: &dyn nczarr::dispatch::ZMap) -> Vec<(String, Vec<u8>)> {
 fn what_cannot_lie_in_memory_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("x.zarr").display().to_string();
+    let there = dir.path().join("there.zarr").display().to_string();
+    nczarr::create(&there).unwrap().close().unwrap();
     let create = |path: &str, persist| CreateOptions::new().create_in_memory(path, persist).map(drop).unwrap_err();
     for (error, kind) in [
         (create(&store, false), ErrorKind::Diskless),
-        (create("x.zip", true), ErrorKind::Diskless),
+        (create(&store, true), ErrorKind::Diskless),
+        (OpenOptions::new().open_in_memory(&there, true).map(drop).unwrap_err(), ErrorKind::Diskless),
         (nczarr::open_bytes(*b"PK\x05\x06 and no archive").map(drop).unwrap_err(), ErrorKind::NotNc),
         (nczarr::open_bytes(*b"").map(drop).unwrap_err(), ErrorKind::NotNc),
     ] {

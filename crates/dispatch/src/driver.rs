@@ -305,11 +305,22 @@ pub trait MapFactory: Send + Sync + 'static {
         Err(ErrorKind::InMemory.context(format!("map {} opens nothing in memory", self.info().name)))
     }
 
-    /// Makes a new, empty map that is one file, in memory ([`ZMap::image`]).
+    /// Opens a map that is one file and reads it into memory ([`ZMap::image`]). `persist`: what is written there goes back
+    /// to the file when the map is closed, in one step; nothing does if it is opened for reading only, or dropped without
+    /// being closed.
     ///
     /// # Errors
-    /// `NC_EDISKLESS` if such a map is no single file.
-    fn create_in_memory(&self, _request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    /// As [`MapFactory::open`]; `NC_EDISKLESS` if such a map is no single file.
+    fn open_in_memory(&self, _request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
+        Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
+    }
+
+    /// Makes a new, empty map that is one file, in memory ([`ZMap::image`]). `persist`: when it is closed the file is put
+    /// where the target says, unless nothing was written.
+    ///
+    /// # Errors
+    /// As [`MapFactory::create`]; `NC_EDISKLESS` if such a map is no single file.
+    fn create_in_memory(&self, _request: &CreateRequest<'_>, _persist: bool) -> Result<Arc<dyn ZMap>> {
         Err(ErrorKind::Diskless.context(format!("map {} is not one file that could lie in memory", self.info().name)))
     }
 

@@ -7,7 +7,9 @@ use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugi
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{ZipMap, archive, place};
+use crate::ZipMap;
+use crate::persist::Persist;
+use crate::place::{self, Held};
 
 /// What the factory is called, and what an archive begins with: a member, or its end.
 pub static INFO: MapInfo = MapInfo {
@@ -44,20 +46,7 @@ impl MapFactory for ZipMaps {
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
         let path = path_of(request.target)?;
-        // Nobody else writes or replaces the old one from here on.
-        let old = if request.clobber == Clobber::Replace { place::claim_old(path)? } else { None };
-        if let Some(held) = &old {
-            // What is no dataset is left alone.
-            let old = ZipMap::look(held, request.markers, request.options)?;
-            let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
-            if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
-                let markers = request.markers.join(", ");
-                return Err(ErrorKind::Object.context(format!(
-                    "{}: an archive that is not recognisably a dataset: it holds none of {markers}",
-                    path.display()
-                )));
-            }
-        }
+        let old = replaced(request, path)?;
         let folder = folder_of(request.target)?.unwrap_or_default();
         Ok(Arc::new(ZipMap::create_over(path, folder, old, request.options)?))
     }
@@ -67,10 +56,22 @@ impl MapFactory for ZipMaps {
         Ok(Arc::new(ZipMap::in_memory(bytes, folder, &markers, request.writable, request.options)?))
     }
 
-    fn create_in_memory(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
+    fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
+        let (path, folder) = (path_of(request.target)?, folder_of(request.target)?);
+        let markers = request.registry.markers();
+        Ok(Arc::new(ZipMap::open_in_memory(path, folder, &markers, request.writable, persist, request.options)?))
+    }
+
+    fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
         let folder = folder_of(request.target)?.unwrap_or_default();
-        let nothing: [(Key, &[u8]); 0] = [];
-        Ok(Arc::new(ZipMap::in_memory(archive(nothing)?, Some(folder), &[], true, request.options)?))
+        let persist = match persist {
+            true => {
+                let path = path_of(request.target)?;
+                Some(Persist::to_new(path, replaced(request, path)?, request.options)?)
+            }
+            false => None,
+        };
+        Ok(Arc::new(ZipMap::create_in_memory(folder, persist, request.options)?))
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
@@ -79,6 +80,26 @@ impl MapFactory for ZipMaps {
 }
 
 dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
+
+/// The archive that a new one is to take the place of: nobody else writes or replaces it from here on.
+///
+/// # Errors
+/// `NC_EOBJECT` if it is no dataset: it is left alone.
+fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<Held>> {
+    let old = if request.clobber == Clobber::Replace { place::claim_old(path)? } else { None };
+    if let Some(held) = &old {
+        let old = ZipMap::look(held, request.markers, request.options)?;
+        let is_dataset = |marker: &&str| Key::new(marker).and_then(|key| old.exists(&key)).unwrap_or(false);
+        if !old.list(&Key::root())?.is_empty() && !request.markers.iter().any(is_dataset) {
+            let markers = request.markers.join(", ");
+            return Err(ErrorKind::Object.context(format!(
+                "{}: an archive that is not recognisably a dataset: it holds none of {markers}",
+                path.display()
+            )));
+        }
+    }
+    Ok(old)
+}
 
 /// Bytes from the end of an archive elsewhere that are read first: of most, all of the directory.
 const TAIL: u64 = 128 << 10;

@@ -22,6 +22,7 @@ mod index;
 mod listing;
 mod map;
 mod member;
+mod persist;
 mod place;
 mod records;
 mod repack;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use dispatch::{ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
 use model::{Error, ErrorKind, Result};
@@ -16,6 +17,7 @@ use crate::elsewhere;
 use crate::index::{Before, Changed, Found, Index};
 use crate::listing::{Entry, Form};
 use crate::member::Members;
+use crate::persist::Persist;
 use crate::place::{self, Held};
 use crate::records::{MAX_NAME, Member};
 use crate::repack;
@@ -32,6 +34,8 @@ pub struct ZipMap {
     appender: Option<Appender>,
     /// Whether it is nobody's file.
     in_memory: bool,
+    /// Where it goes when it is closed.
+    persist: Mutex<Option<Persist>>,
     /// A number no other archive of the process has: versions are of one archive.
     id: u64,
 }
@@ -108,6 +112,49 @@ impl ZipMap {
         Ok(map)
     }
 
+    /// Reads an archive into memory, as [`ZipMap::open`] opens it. With `persist`, if it is writable, an archive of all
+    /// objects takes its place when the map is closed; nobody else can write it until then.
+    ///
+    /// # Errors
+    /// As [`ZipMap::open`]; what the system says if there is no memory for it.
+    pub fn open_in_memory(
+        path: &Path,
+        folder: Option<&str>,
+        markers: &[&str],
+        writable: bool,
+        persist: bool,
+        options: &Options,
+    ) -> Result<Self> {
+        let held = if writable && persist { Some(place::claim(path)?) } else { None };
+        let file = match &held {
+            Some(held) => Arc::clone(&held.file),
+            None => Arc::new(place::open(path, false)?),
+        };
+        let name = path.display().to_string();
+        let fail = |error| Error::io(&name, error);
+        let mut map = if writable {
+            let copy = Arc::new(source::copy_in_memory(&file).map_err(fail)?);
+            let folder = folder.map_or(Folder::With(markers), Folder::Named);
+            Self::over(name, Source::File(Arc::clone(&copy)), &folder, Some(copy), options)?
+        } else {
+            let mut bytes = Vec::new();
+            (&*file).read_to_end(&mut bytes).map_err(fail)?;
+            Self::in_memory(bytes, folder, markers, false, options)?
+        };
+        drop(file);
+        map.in_memory = true;
+        map.persist = Mutex::new(held.map(|held| Persist::to_opened(held, options)));
+        Ok(map)
+    }
+
+    /// Makes an empty archive in memory.
+    pub(crate) fn create_in_memory(folder: &str, persist: Option<Persist>, options: &Options) -> Result<Self> {
+        let nothing: [(Key, &[u8]); 0] = [];
+        let mut map = Self::in_memory(repack::archive(nothing)?, Some(folder), &[], true, options)?;
+        map.persist = Mutex::new(persist);
+        Ok(map)
+    }
+
     /// Opens an archive that lies somewhere else, for reading; `folder` and `markers` as in [`ZipMap::open`]. `name` is what
     /// messages call it.
     ///
@@ -158,6 +205,7 @@ impl ZipMap {
             members: Members::new(source, directory.end, directory.archive),
             appender,
             in_memory: false,
+            persist: Mutex::new(None),
             id: ARCHIVES.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -268,6 +316,23 @@ impl ZipMap {
             Changed::Lost => Ok(Written::Lost),
             Changed::Collision => Err(collides()),
         }
+    }
+
+    /// Writes the last directory.
+    fn end(&self) -> Result<()> {
+        match &self.appender {
+            Some(appender) => appender.close(|| self.save(appender)).map_err(|error| error.at(&self.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn lock_persist(&self) -> MutexGuard<'_, Option<Persist>> {
+        self.persist.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it holds no objects.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.index.search("").is_empty()
     }
 
     /// Writes a directory of what there is now, if anything changed since the last one.
@@ -388,16 +453,21 @@ impl ZMap for ZipMap {
     }
 
     fn close(&self) -> Result<()> {
-        match &self.appender {
-            Some(appender) => appender.close(|| self.save(appender)).map_err(|error| error.at(&self.name)),
-            None => Ok(()),
+        self.end()?;
+        // Whoever cannot put it in its place may try again.
+        let mut persist = self.lock_persist();
+        if let Some(place) = &mut *persist {
+            place.put(self)?;
+            *persist = None;
         }
+        Ok(())
     }
 }
 
 impl Drop for ZipMap {
     fn drop(&mut self) {
-        let Err(error) = self.close() else { return };
+        // What was not closed is not put in its place.
+        let Err(error) = self.end() else { return };
         tracing::error!(archive = %self.name, %error, "closing failed: what was written since the last sync is lost");
         // Nobody can try again. What was synced is to be found by everybody.
         if let Some(Err(error)) = self.appender.as_ref().map(Appender::release) {

@@ -86,18 +86,25 @@ pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Resul
     made.write_all(&empty).map_err(fail)?;
     match old {
         Some(old) => put(made, &path, old, options).map_err(fail),
-        None => {
-            sync(&made, options).map_err(fail)?;
-            let file = made.persist_noclobber(&path).map_err(|error| match error.error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    ErrorKind::Exist.context(format!("{}: something is there already", path.display()))
-                }
-                _ => fail(error.error),
-            })?;
-            sync_folder(&path, options).map_err(fail)?;
-            Ok(file)
-        }
+        None => put_new(made, &path, options),
     }
+}
+
+/// Puts a file that was made where nothing is.
+///
+/// # Errors
+/// `NC_EEXIST` if something is; what the system says.
+pub(crate) fn put_new(made: NamedTempFile, path: &Path, options: &Options) -> Result<File> {
+    let fail = |error| Error::io(path.display().to_string(), error);
+    sync(&made, options).map_err(fail)?;
+    let file = made.persist_noclobber(path).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            ErrorKind::Exist.context(format!("{}: something is there already", path.display()))
+        }
+        _ => fail(error.error),
+    })?;
+    sync_folder(path, options).map_err(fail)?;
+    Ok(file)
 }
 
 /// Makes a file beside `path`, with the rights of `old` or those a new file has. It is locked, so that nobody takes it for
@@ -194,7 +201,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 }
 
 /// Whether an open file is the one at a place, as far as the system tells files apart.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(here), Ok(there)) => identity(&here) == identity(&there),
         _ => false,

@@ -36,9 +36,7 @@ pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repack
     let before = file.metadata().map_err(fail)?.len();
     let mut made = place::beside(&path, Some(&file)).map_err(fail)?;
     drop(file);
-    let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, made.as_file_mut()), old.folder());
-    old.each(|key, bytes| writer.add(key, &bytes))?;
-    let after = writer.finish()?;
+    let after = write(&old, made.as_file_mut())?;
     let made = place::put(made, &path, old, options).map_err(fail)?;
     let _ = made.unlock();
     Ok(Repacked { before, after })
@@ -65,6 +63,16 @@ pub(crate) fn image(map: &ZipMap) -> Result<Vec<u8>> {
     map.each(|key, value| writer.add(key, &value))?;
     writer.finish()?;
     Ok(bytes)
+}
+
+/// Makes an archive of all objects of a map in a new file; answers how long it is. All of it is on the device then: it is
+/// to take the place of another one, which must not depend on what storage has not written yet.
+pub(crate) fn write(map: &ZipMap, file: &mut File) -> Result<u64> {
+    let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, &mut *file), map.folder());
+    map.each(|key, bytes| writer.add(key, &bytes))?;
+    let len = writer.finish()?;
+    file.sync_data().map_err(|error| Error::io("writing", error))?;
+    Ok(len)
 }
 
 /// Writes an archive from one end to the other.

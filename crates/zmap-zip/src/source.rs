@@ -127,6 +127,13 @@ pub(crate) fn file_in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
+/// The same with what a file holds that nobody has read from yet.
+pub(crate) fn copy_in_memory(mut file: &File) -> io::Result<File> {
+    let mut copy = nameless()?;
+    io::copy(&mut file, &mut copy)?;
+    Ok(copy)
+}
+
 #[cfg(target_os = "linux")]
 fn nameless() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use model::{ErrorKind, Result};
 
+use super::site::Site;
 use super::{Looks, target_of};
 use crate::registry::not_built;
 use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
@@ -72,13 +73,21 @@ impl Registry {
         let target = target_of(path)?;
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open", &target, || {
+            if target.scheme.is_local()
+                && let Site::Map(factory, why) = self.site(&request, false, &mut Looks::unheard())?
+                && !factory.info().magic.is_empty()
+            {
+                let map = trace::watch(factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?);
+                let map = Some(MountedMap::of(map, factory, why));
+                return self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard());
+            }
             let choice = self.choose(&request, &mut Looks::unheard())?;
             choice.driver.open_in_memory(&OpenRequest { map: choice.map, ..request.clone() }, persist)
         })
     }
 
     /// Creates a dataset that is one file, in memory; it starts in define mode. `persist`: when it is closed the file is
-    /// put where `path` says. Where the file is a map (an archive), `persist` is not to be had.
+    /// put where `path` says.
     ///
     /// # Errors
     /// As [`Registry::create`]; `NC_EDISKLESS` if the format is no single file.
@@ -90,19 +99,14 @@ impl Registry {
         options: &Options,
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
-        self.create_by(path, clobber, classic_model, options, (None, &[]), |driver, request| {
+        let markers = self.markers();
+        self.create_by(path, clobber, classic_model, options, (None, &markers), |driver, request| {
             if driver.info().markers.is_empty() {
                 return driver.create_in_memory(request, persist);
             }
-            if persist {
-                return Err(ErrorKind::Diskless.context(format!(
-                    "{}: driver {} puts no file in its place when a dataset in memory is closed",
-                    request.target,
-                    driver.info().name
-                )));
-            }
             let (factory, why) = self.map_to_create(request.target)?;
-            let map = trace::watch(factory.create_in_memory(request).map_err(|error| error.at(request.target))?);
+            let map = factory.create_in_memory(request, persist).map_err(|error| error.at(request.target))?;
+            let map = trace::watch(map);
             let map = Some(MountedMap::of(map, factory, why.into()));
             driver.create(&CreateRequest { map, ..request.clone() })
         })

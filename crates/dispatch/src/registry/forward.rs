@@ -71,8 +71,12 @@ macro_rules! forward {
                 self.deref().open_bytes(request, bytes)
             }
 
-            fn create_in_memory(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
-                self.deref().create_in_memory(request)
+            fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
+                self.deref().open_in_memory(request, persist)
+            }
+
+            fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn ZMap>> {
+                self.deref().create_in_memory(request, persist)
             }
 
             fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
