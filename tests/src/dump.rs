@@ -1,6 +1,6 @@
 //! The CDL text of an open dataset.
 
-use cdl::{Block, DataSource, Facts, Options};
+use cdl::{DataSource, Facts, Options};
 use nczarr::dispatch::Format;
 use nczarr::model::Slab;
 use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
@@ -8,22 +8,25 @@ use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
 struct Source<'f>(&'f File);
 
 impl DataSource for Source<'_> {
-    fn read(&mut self, var: nczarr::model::VarId, start: &[u64], count: &[u64]) -> Result<Block> {
+    fn read(&mut self, var: nczarr::model::VarId, start: &[u64], count: &[u64]) -> Result<Values> {
         let variable = self.0.variable_by_id(var)?;
         let slab = Slab::new(start, count);
-        let (ty, len) = (variable.nc_type(), slab.len() as usize);
-        if ty == NcType::String {
+        let (ty, len, model) = (variable.nc_type(), slab.len() as usize, self.0.model());
+        if !model.is_fixed(ty)? {
             let mut strings = vec![NcString::new(); len];
             variable.read(&slab, MemMut::Strings(&mut strings))?;
-            return Ok(Block::Values(Values::String(strings)));
+            return Ok(match ty {
+                NcType::User(id) => Values::Packed(id, strings),
+                _ => Values::String(strings),
+            });
         }
-        let size = self.0.model().type_size(ty)?.unwrap_or(1);
+        let size = model.type_size(ty)?.unwrap_or(1);
         let mut bytes = vec![0; len * size];
         variable.read(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) })?;
-        Ok(Block::Values(match ty {
+        Ok(match ty {
             NcType::User(id) => Values::User(id, bytes),
             _ => Values::from_native_bytes(ty, &bytes).expect("whole elements"),
-        }))
+        })
     }
 
     fn chunk_shape(&mut self, var: nczarr::model::VarId) -> Option<Vec<u64>> {

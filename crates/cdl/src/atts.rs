@@ -3,7 +3,6 @@
 use model::{Att, GroupId, NcType, Result, Values, VarId};
 
 use crate::header::Printer;
-use crate::item;
 use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};
 use crate::time::TimeAxis;
 use crate::value::{push_att_value, push_item};
@@ -66,9 +65,9 @@ impl Printer<'_> {
                 let feed = if self.facts.classic { Feed::Break("\t\t\t") } else { Feed::Escape };
                 push_quoted(line, without_nuls(text), feed);
             }
-            Values::User(id, bytes) => {
-                let ty = NcType::User(*id);
-                for (i, item) in item::from_bytes(self.model, ty, bytes)?.iter().enumerate() {
+            Values::User(..) | Values::Packed(..) => {
+                let ty = values.nc_type();
+                for (i, item) in self.model.items(values)?.iter().enumerate() {
                     line.extend_from_slice(if i == 0 { b"" } else { b", " });
                     push_item(line, self.model, ty, item, self.digits);
                 }

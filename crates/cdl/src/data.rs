@@ -3,15 +3,14 @@
 //! The last dimension is a row. Rows stand on lines of their own if there is more than one dimension; an unlimited
 //! dimension that is not the first is put in braces, since its length stands nowhere else in CDL.
 
-use model::{NcType, Result, Values, Var, VarId};
+use model::{Item, NcType, Result, Values, Var, VarId};
 
 use crate::cformat::{CFormat, Number};
 use crate::header::Printer;
-use crate::item::{self, same};
 use crate::text::{Feed, push_char, push_name};
 use crate::time::TimeAxis;
 use crate::value::{push_item, push_value};
-use crate::{Block, Blocks, Indices, Item, Notes, Part};
+use crate::{Blocks, Indices, Notes, Part};
 
 /// About so many bytes are asked of the source at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -119,16 +118,9 @@ impl Rows {
         Ok(())
     }
 
-    fn block(&mut self, printer: &mut Printer<'_>, block: Block, count: &[u64]) -> Result<()> {
+    fn block(&mut self, printer: &mut Printer<'_>, block: Values, count: &[u64]) -> Result<()> {
         let expected: u64 = count.iter().product();
-        let (found, ty) = match &block {
-            Block::Values(Values::User(ty, bytes)) => {
-                let items = item::from_bytes(printer.model, NcType::User(*ty), bytes)?;
-                return self.block(printer, Block::Items(items), count);
-            }
-            Block::Values(values) => (values.len() as u64, values.nc_type()),
-            Block::Items(items) => (items.len() as u64, self.ty),
-        };
+        let (found, ty) = (printer.model.count(&block)? as u64, block.nc_type());
         if found != expected || ty != self.ty {
             return Err(model::ErrorKind::Internal.context(format!(
                 "the data source answered {found} elements of {ty:?} in place of {expected} of {:?}",
@@ -136,21 +128,21 @@ impl Rows {
             )));
         }
         match &block {
-            Block::Values(Values::Char(text)) => text.iter().try_for_each(|&byte| self.char(printer, byte)),
-            Block::Values(values) => (0..values.len()).try_for_each(|at| {
+            Values::Char(text) => text.iter().try_for_each(|&byte| self.char(printer, byte)),
+            Values::User(..) | Values::Packed(..) => printer.model.items(&block)?.iter().try_for_each(|item| {
+                self.piece.clear();
+                match &self.fill {
+                    Fill::Item(fill) if fill.same(item) => self.piece.push(b'_'),
+                    _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
+                }
+                self.element(printer)
+            }),
+            values => (0..values.len()).try_for_each(|at| {
                 self.piece.clear();
                 if self.is_fill(values, at) {
                     self.piece.push(b'_');
                 } else {
                     self.value(printer, values, at);
-                }
-                self.element(printer)
-            }),
-            Block::Items(items) => items.iter().try_for_each(|item| {
-                self.piece.clear();
-                match &self.fill {
-                    Fill::Item(fill) if same(fill, item) => self.piece.push(b'_'),
-                    _ => push_item(&mut self.piece, printer.model, self.ty, item, printer.digits),
                 }
                 self.element(printer)
             }),
@@ -290,8 +282,8 @@ impl Rows {
 /// every value of theirs may be meant.
 fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
     if let Some(values) = var.atts.get("_FillValue").filter(|values| values.nc_type() == var.xtype) {
-        if let Values::User(ty, bytes) = values {
-            let mut items = item::from_bytes(printer.model, NcType::User(*ty), bytes)?;
+        if !values.nc_type().is_atomic() {
+            let mut items = printer.model.items(values)?;
             if items.len() == 1 {
                 return Ok(items.pop().map_or(Fill::None, Fill::Item));
             }

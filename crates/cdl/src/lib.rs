@@ -14,7 +14,6 @@ mod blocks;
 mod cformat;
 mod data;
 mod header;
-mod item;
 mod ncml;
 mod notes;
 mod number;
@@ -28,9 +27,8 @@ mod value;
 
 pub use blocks::Blocks;
 pub use header::print;
-pub use item::Item;
 pub use ncml::ncml;
-pub use options::{Block, DataSource, Facts, Indices, NoData, Notes, Options, Part};
+pub use options::{DataSource, Facts, Indices, NoData, Notes, Options, Part};
 pub use parse::{Cdl, Layout, Mistake, Target};
 pub use text::dataset_name;
 pub use time::{Moment, TimeAxis};

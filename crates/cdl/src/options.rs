@@ -3,8 +3,6 @@
 
 use model::{ErrorKind, GroupId, Result, Values, VarId};
 
-use crate::Item;
-
 /// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
@@ -78,22 +76,13 @@ pub struct Facts {
     pub superblock: Option<i32>,
 }
 
-/// Elements of a variable, in C order.
-#[derive(Debug, Clone)]
-pub enum Block {
-    /// Elements of an atomic type, or of a user-defined type whose memory form is fixed.
-    Values(Values),
-    /// Elements of any type, taken apart.
-    Items(Vec<Item>),
-}
-
 /// Where the data comes from.
 pub trait DataSource {
-    /// The elements of a hyperslab, in the variable's own type. The printer asks in C order and for a few MiB at a time.
+    /// The elements of a hyperslab in C order, in the variable's own type. The printer asks in C order and for a few MiB at a time.
     ///
     /// # Errors
     /// Whatever keeps the data from being read; it names the variable.
-    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block>;
+    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Values>;
 
     /// The shape of the stored chunks, where the model leaves it to the format's default; `None`: stored in one piece.
     fn chunk_shape(&mut self, _var: VarId) -> Option<Vec<u64>> {
@@ -106,7 +95,7 @@ pub trait DataSource {
 pub struct NoData;
 
 impl DataSource for NoData {
-    fn read(&mut self, var: VarId, _start: &[u64], _count: &[u64]) -> Result<Block> {
+    fn read(&mut self, var: VarId, _start: &[u64], _count: &[u64]) -> Result<Values> {
         Err(ErrorKind::NoData.context(format!("{var:?}: no data was given to print")))
     }
 }

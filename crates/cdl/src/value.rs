@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use model::{Model, NcType, TypeClass, Values};
+use model::{Item, Model, NcType, TypeClass, Values};
 
-use crate::Item;
 use crate::number::{general, with_point};
 use crate::options::Options;
 use crate::text::{Feed, push_chars, push_quoted};

@@ -132,7 +132,7 @@ impl Target for Made<'_> {
 
     fn put(&mut self, var: VarId, start: &[u64], count: &[u64], values: Values) -> Result<()> {
         let ty = values.nc_type();
-        if let Values::String(strings) = &values {
+        if let Values::String(strings) | Values::Packed(_, strings) = &values {
             return self.file.dataset().put_vara(var, start, count, MemRef::Strings(strings));
         }
         let none = || ErrorKind::BadType.context(format!("values of type {}", NcType::name(ty)));

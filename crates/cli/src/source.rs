@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cdl::{Block, DataSource, Item};
-use model::{ErrorKind, Model, NcString, NcType, Result, Scalar, Slab, TypeClass, Values, VarId};
+use cdl::DataSource;
+use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
 
 /// The data of a dataset, in the variables' own types.
@@ -21,11 +21,15 @@ impl<'a> DatasetSource<'a> {
     /// Elements of a hyperslab, in the variable's own type.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` if they have no fixed size in memory; what reading says.
+    /// What reading says.
     pub fn values(&self, var: VarId, slab: &Slab<'_>) -> Result<Values> {
         let ty = self.model.var(var)?.xtype;
-        if ty == NcType::String {
-            return self.strings(var, slab).map(Values::String);
+        match ty {
+            NcType::String => return self.strings(var, slab).map(Values::String),
+            NcType::User(id) if !self.model.is_fixed(ty)? => {
+                return self.strings(var, slab).map(|list| Values::Packed(id, list));
+            }
+            _ => {}
         }
         let bytes = self.bytes(var, slab)?;
         Values::from_native_bytes(ty, &bytes)
@@ -43,10 +47,10 @@ impl<'a> DatasetSource<'a> {
         Ok(bytes)
     }
 
-    /// Elements of a string variable.
+    /// Elements of a string variable, or packed ones.
     ///
     /// # Errors
-    /// `NC_ECHAR` if it is of another type; what reading says.
+    /// `NC_ECHAR`, `NC_EBADTYPE` if it is of another type; what reading says.
     pub fn strings(&self, var: VarId, slab: &Slab<'_>) -> Result<Vec<NcString>> {
         let mut strings = memory(byte_len(slab.len(), size_of::<NcString>())? / size_of::<NcString>())?;
         self.read(var, slab, MemMut::Strings(&mut strings))?;
@@ -58,17 +62,9 @@ impl<'a> DatasetSource<'a> {
     /// # Errors
     /// `NC_EBADTYPE` if the type has no fixed size.
     pub fn item_size(&self, ty: NcType) -> Result<usize> {
-        self.model.type_size(ty)?.ok_or_else(|| {
+        let size = if self.model.is_fixed(ty)? { self.model.type_size(ty)? } else { None };
+        size.ok_or_else(|| {
             ErrorKind::BadType.context(format!("elements of type {} have no fixed size in memory", ty.name()))
-        })
-    }
-
-    /// What elements are lists of, if they are lists.
-    fn list_base(&self, var: VarId) -> Result<Option<NcType>> {
-        let NcType::User(id) = self.model.var(var)?.xtype else { return Ok(None) };
-        Ok(match self.model.user_type(id)?.class {
-            TypeClass::Vlen { base } => Some(base),
-            _ => None,
         })
     }
 
@@ -78,19 +74,6 @@ impl<'a> DatasetSource<'a> {
             None => self.dataset.get_vara(var, slab.start, slab.count, out),
         }
     }
-}
-
-/// A list taken apart.
-fn items(base: NcType, bytes: &[u8]) -> Result<Item> {
-    let wrong = || ErrorKind::BadType.context(format!("a list of {} bytes of type {}", bytes.len(), base.name()));
-    let values = Values::from_native_bytes(base, bytes).ok_or_else(wrong)?;
-    let item = |index| match (&values, values.scalar(index)) {
-        (Values::Float(v), _) => v.get(index).map(|value| Item::Float(*value)),
-        (_, Some(Scalar::Int(value))) => Some(Item::Int(value)),
-        (_, Some(Scalar::Float(value))) => Some(Item::Double(value)),
-        _ => None,
-    };
-    (0..values.len()).map(|index| item(index).ok_or_else(wrong)).collect::<Result<_>>().map(Item::Vlen)
 }
 
 /// So many default values, or `NC_ENOMEM`: how many is what a file says.
@@ -104,15 +87,8 @@ fn memory<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
 }
 
 impl DataSource for DatasetSource<'_> {
-    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block> {
-        let slab = Slab::new(start, count);
-        match self.list_base(var)? {
-            None => self.values(var, &slab).map(Block::Values),
-            Some(base) => {
-                let lists = self.strings(var, &slab)?.into_iter().map(|list| items(base, list.as_bytes()));
-                lists.collect::<Result<_>>().map(Block::Items)
-            }
-        }
+    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Values> {
+        self.values(var, &Slab::new(start, count))
     }
 
     fn chunk_shape(&mut self, var: VarId) -> Option<Vec<u64>> {

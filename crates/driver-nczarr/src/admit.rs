@@ -315,7 +315,7 @@ impl Look<'_> {
     fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<()> {
         self.check_att_name(group, var, name)?;
         let is_fill = var.is_some() && name == FILL_VALUE;
-        if !(is_fill && matches!(values, Values::User(..))) {
+        if !is_fill || values.nc_type().is_atomic() {
             attrs::check(values).map_err(|error| error.at(name))?;
         }
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT

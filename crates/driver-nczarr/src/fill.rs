@@ -101,6 +101,7 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
     let json = match (value, dtype.kind) {
         (Values::UByte(v), Kind::Bool) => v.first().map(|&byte| Json::Bool(byte != 0)),
         (Values::User(_, bytes), _) => print_element(bytes, dtype),
+        (Values::Packed(_, list), Kind::Object) => list.first().map(|element| standard_text(element.as_bytes())),
         (Values::Float(v), Kind::Half(half)) => match v.first() {
             Some(&value) => {
                 let near = half.nearest(value.into());
@@ -185,9 +186,6 @@ pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
 
 /// One element of a user-defined type as it is written down.
 fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
-    if dtype.kind == Kind::Object {
-        return Some(standard_text(bytes));
-    }
     if let Kind::Complex(part) = dtype.kind {
         return match Values::from_native_bytes(part, bytes)? {
             Values::Float(v) if v.len() == 2 => Some(Json::Array(v.into_iter().map(json::json_single).collect())),

@@ -129,7 +129,7 @@ impl ZarrDataset {
         let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &var.atts {
             // A fill value with fields stands in the other document only.
-            let elsewhere = implied == Some(values) || matches!(values, Values::User(..));
+            let elsewhere = implied == Some(values) || !values.nc_type().is_atomic();
             if name != FILL_VALUE || !elsewhere {
                 let fill = (name == FILL_VALUE).then_some(var.xtype);
                 self.attribute(&mut out, &stored.attrs, name, values, dtype, fill)?;

@@ -34,7 +34,7 @@ pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<N
     };
     let var = model.var_mut(id)?;
     var.xtype = ty;
-    if let (VarFill::Value(Values::User(of, _)), NcType::User(id)) = (&mut var.fill, ty) {
+    if let (VarFill::Value(Values::User(of, _) | Values::Packed(of, _)), NcType::User(id)) = (&mut var.fill, ty) {
         *of = id;
     }
     Ok(())

@@ -207,7 +207,7 @@ fn fill_in(
         match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
             _ if fill::is_large_zero(fill, dtype) => var.fill = VarFill::Default,
             Ok(fill) if stored.list.is_some() => match list_fill(fill, stored.list) {
-                Some(bytes) => var.fill = VarFill::Value(Values::User(types::NO_TYPE, bytes)),
+                Some(bytes) => var.fill = VarFill::Value(Values::Packed(types::NO_TYPE, vec![bytes.into()])),
                 None => note(var, at(ErrorKind::NcZarr.context("member \"fill_value\": a list was expected"))),
             },
             Ok(None) => var.fill = VarFill::NoFill,

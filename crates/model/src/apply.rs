@@ -255,29 +255,36 @@ impl Model {
             let (found, wanted) = (value.nc_type().name(), var.xtype.name());
             return bad(ErrorKind::BadType, format!("its type is {found}, the variable's is {wanted}"));
         }
-        // A user-defined value's length is in bytes; that of a vlen nobody can tell.
-        let (len, one) = match value {
-            Values::User(_, bytes) => (bytes.len(), self.type_size(var.xtype)?),
-            _ => (value.len(), Some(1)),
-        };
-        match one {
-            Some(one) if len != one => bad(ErrorKind::Inval, format!("{len} long, one value is {one}")),
-            _ => Ok(()),
+        self.check_values(value).map_err(|error| error.at("fill value").at(self.var_path(id).unwrap_or_default()))?;
+        match self.count(value)? {
+            1 => Ok(()),
+            count => bad(ErrorKind::Inval, format!("{count} values")),
         }
     }
 
-    /// Values of a user-defined type are whole elements of a type that exists.
+    /// Values of a user-defined type are whole elements of a type that exists, in the form that it has.
     fn check_values(&self, values: &Values) -> Result<()> {
-        if let Values::User(_, bytes) = values {
-            self.check_type(values.nc_type())?;
-            if let Some(size) = self.type_size(values.nc_type())?
-                && !bytes.len().is_multiple_of(size)
-            {
-                let what = format!("{} bytes are no whole number of elements of {size}", bytes.len());
-                return Err(ErrorKind::Inval.context(what));
-            }
+        let ty = values.nc_type();
+        if ty.is_atomic() {
+            return Ok(());
         }
-        Ok(())
+        self.check_type(ty)?;
+        match values {
+            Values::User(_, bytes) if self.is_fixed(ty)? => {
+                let size = self.fixed_size(ty)?;
+                match bytes.len().is_multiple_of(size) {
+                    true => Ok(()),
+                    false => {
+                        let what = format!("{} bytes are no whole number of elements of {size}", bytes.len());
+                        Err(ErrorKind::Inval.context(what))
+                    }
+                }
+            }
+            Values::Packed(_, list) if !self.is_fixed(ty)? => {
+                list.iter().try_for_each(|element| self.check_packed(ty, element.as_bytes()))
+            }
+            _ => Err(ErrorKind::BadType.context(format!("{}: values in a form it does not have", self.type_name(ty)))),
+        }
     }
 
     /// An error about a variable.

@@ -5,6 +5,7 @@
 
 use crate::apply::MAX_VAR_DIMS;
 use crate::name::normalize;
+use crate::packed::MAX_DEPTH;
 use crate::{
     Defined, EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
 };
@@ -54,6 +55,26 @@ impl Model {
     /// Bytes one value takes as part of a compound.
     fn field_size(&self, ty: NcType) -> Result<usize> {
         Ok(self.type_size(ty)?.unwrap_or(if ty == NcType::String { STRING_HANDLE } else { VLEN_HANDLE }))
+    }
+
+    /// Size and alignment of a field of a type, in bytes, as C lays out a struct: for compounds that nobody gave offsets.
+    ///
+    /// # Errors
+    /// As [`Model::type_size`]; [`ErrorKind::BadType`] for types nested too deeply.
+    pub fn extent(&self, ty: NcType) -> Result<(usize, usize)> {
+        fn align(model: &Model, ty: NcType, depth: usize) -> Result<usize> {
+            let NcType::User(id) = ty else { return Ok(ty.size().unwrap_or(STRING_HANDLE)) };
+            match &model.user_type(id)?.class {
+                _ if depth > MAX_DEPTH => Err(ErrorKind::BadType.context("types nested too deeply")),
+                TypeClass::Compound { fields, .. } => {
+                    fields.iter().try_fold(1, |widest, field| Ok(align(model, field.ty, depth + 1)?.max(widest)))
+                }
+                TypeClass::Enum { base, .. } => align(model, *base, depth + 1),
+                TypeClass::Opaque { .. } => Ok(1),
+                TypeClass::Vlen { .. } => Ok(STRING_HANDLE),
+            }
+        }
+        Ok((self.field_size(ty)?, align(self, ty, 0)?))
     }
 
     pub(crate) fn insert_field(

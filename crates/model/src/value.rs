@@ -30,8 +30,10 @@ pub enum Values {
     UInt64(Vec<u64>),
     /// Strings.
     String(Vec<NcString>),
-    /// Elements of a user-defined type, in its memory form, native byte order, one after another.
+    /// Elements of a user-defined type of fixed size, in its memory form, native byte order, one after another.
     User(TypeId, Vec<u8>),
+    /// Elements of a user-defined type that has a string or a vlen anywhere in it, each in its packed form ([`Packer`](crate::Packer)).
+    Packed(TypeId, Vec<NcString>),
 }
 
 /// Runs `$body` with `$v` bound to the vector of whichever variant of [`Values`] it is, except `User`.
@@ -50,7 +52,7 @@ macro_rules! each_values {
             $crate::Values::UInt($v) => $body,
             $crate::Values::Int64($v) => $body,
             $crate::Values::UInt64($v) => $body,
-            $crate::Values::String($v) => $body,
+            $crate::Values::String($v) | $crate::Values::Packed(_, $v) => $body,
             $crate::Values::User($ty, $bytes) => $user,
             #[allow(unreachable_patterns)]
             _ => unreachable!("every variant is listed"),
@@ -83,11 +85,11 @@ impl Values {
             Self::Int64(_) => NcType::Int64,
             Self::UInt64(_) => NcType::UInt64,
             Self::String(_) => NcType::String,
-            Self::User(ty, _) => NcType::User(*ty),
+            Self::User(ty, _) | Self::Packed(ty, _) => NcType::User(*ty),
         }
     }
 
-    /// How many values. For a user-defined type: how many bytes; divide by the type's size.
+    /// How many values. For a user-defined type of fixed size: how many bytes; [`Model::count`](crate::Model::count) knows.
     pub fn len(&self) -> usize {
         each_values!(self, v => v.len(), user _ty, bytes => bytes.len())
     }
@@ -134,7 +136,7 @@ impl Values {
             Self::UInt64(v) => Scalar::Int((*v.get(index)?).into()),
             Self::Float(v) => Scalar::Float((*v.get(index)?).into()),
             Self::Double(v) => Scalar::Float(*v.get(index)?),
-            Self::Char(_) | Self::String(_) | Self::User(..) => return None,
+            Self::Char(_) | Self::String(_) | Self::User(..) | Self::Packed(..) => return None,
         })
     }
 
@@ -147,7 +149,7 @@ impl Values {
         }
     }
 
-    /// The values in native byte order, one after another; `None` for strings.
+    /// The values in native byte order, one after another; `None` for strings and packed elements.
     pub fn to_native_bytes(&self) -> Option<Vec<u8>> {
         macro_rules! bytes {
             ($v:expr) => {
@@ -166,7 +168,7 @@ impl Values {
             Self::Int64(v) => bytes!(v),
             Self::UInt64(v) => bytes!(v),
             Self::User(_, bytes) => bytes.clone(),
-            Self::String(_) => return None,
+            Self::String(_) | Self::Packed(..) => return None,
         })
     }
 
@@ -215,6 +217,7 @@ impl PartialEq for Values {
             (Self::UInt64(a), Self::UInt64(b)) => a == b,
             (Self::String(a), Self::String(b)) => a == b,
             (Self::User(this, a), Self::User(that, b)) => this == that && a == b,
+            (Self::Packed(this, a), Self::Packed(that, b)) => this == that && a == b,
             _ => false,
         }
     }

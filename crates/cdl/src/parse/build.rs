@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeClass, TypeId, Values, VarId};
+use model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId};
 
 use super::layout::{Layout, is_special_of_dataset};
 use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
@@ -144,7 +144,7 @@ impl Builder<'_, '_> {
                 for field in fields {
                     let ty = self.type_of(&model, group, &field.ty)?;
                     let here = |error: Error| (field.ty.at, error.at(&field.name));
-                    let (size, align) = extent(&model, ty).map_err(here)?;
+                    let (size, align) = model.extent(ty).map_err(here)?;
                     let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
                     let offset = end.checked_next_multiple_of(align);
                     let next = count.and_then(|count| count.checked_mul(size)).and_then(|n| offset?.checked_add(n));
@@ -152,7 +152,8 @@ impl Builder<'_, '_> {
                     (end, widest) = (next.ok_or_else(too_large)?, widest.max(align));
                     placed.push((field, ty, offset.unwrap_or(0)));
                 }
-                let size = end.next_multiple_of(widest);
+                let too_large = || (at, ErrorKind::BadType.context(format!("{name}: a type too large for memory")));
+                let size = end.checked_next_multiple_of(widest).ok_or_else(too_large)?;
                 let compound = self.define(at, &Edit::DefCompound { group, name, size })?;
                 for (field, ty, offset) in placed {
                     let edit =
@@ -174,26 +175,4 @@ impl Builder<'_, '_> {
 
 fn unexpected(at: usize, defined: Defined) -> (usize, Error) {
     (at, ErrorKind::Internal.context(format!("the driver answered {defined:?}")))
-}
-
-/// Size and alignment of an element in memory, as C lays it out.
-fn extent(model: &Model, ty: NcType) -> Result<(usize, usize)> {
-    let no_size = || ErrorKind::BadType.context("a field of variable length cannot be held");
-    let NcType::User(id) = ty else {
-        let size = ty.size().ok_or_else(no_size)?;
-        return Ok((size, size));
-    };
-    let size = model.type_size(ty)?.ok_or_else(no_size)?;
-    let align = match &model.user_type(id)?.class {
-        TypeClass::Compound { fields, .. } => {
-            let mut widest = 1;
-            for field in fields {
-                widest = widest.max(extent(model, field.ty)?.1);
-            }
-            widest
-        }
-        TypeClass::Enum { base, .. } => extent(model, *base)?.1,
-        TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => 1,
-    };
-    Ok((size, align))
 }

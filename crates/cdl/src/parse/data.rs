@@ -87,21 +87,23 @@ fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: Var
                 |_, value| {
                     values::string(&value.constant).map(|string| vec![string]).map_err(|error| (value.at, error))
                 },
-                Values::String,
+                |_, list| Ok(Values::String(list)),
             )
         }),
-        NcType::User(id) => run.all(cursor, &mut |run, cursor, place| {
-            run.others(
-                cursor,
-                place,
-                |run, value| {
-                    let mut bytes = Vec::new();
-                    values::encode(run.model, run.text, run.ty, value, &mut bytes)?;
-                    Ok(bytes)
-                },
-                |bytes| Values::User(id, bytes),
-            )
-        }),
+        NcType::User(_) => {
+            let fill = fill.map_or(Ok(Vec::new()), |fill| model.items(&fill)).map_err(here)?;
+            run.all(cursor, &mut |run, cursor, place| {
+                run.others(
+                    cursor,
+                    place,
+                    |run, value| match &fill[..] {
+                        [fill] if value.constant == Constant::Fill => Ok(vec![fill.clone()]),
+                        _ => values::item(run.model, run.text, run.ty, value).map(|item| vec![item]),
+                    },
+                    |run, items| run.model.values(run.ty, &items),
+                )
+            })
+        }
     }
 }
 
@@ -256,7 +258,7 @@ impl<'r, 't> Run<'r, 't> {
         cursor: &mut Cursor<'t>,
         place: &Place<'_>,
         each: impl Fn(&Self, &Placed) -> At<Vec<T>>,
-        values: impl Fn(Vec<T>) -> Values,
+        values: impl Fn(&Self, Vec<T>) -> model::Result<Values>,
     ) -> At<()> {
         let start = cursor.at();
         let mut all = Vec::new();
@@ -264,19 +266,17 @@ impl<'r, 't> Run<'r, 't> {
         for value in &list {
             all.extend(each(self, value)?);
         }
-        self.put(place, 0, values(all), start)
+        let values = values(self, all).map_err(|error| (start, error))?;
+        self.put(place, 0, values, start)
     }
 
     /// Writes values that start at element `done` of a place.
     fn put(&mut self, place: &Place<'_>, done: u64, values: Values, at: usize) -> At<()> {
-        let size = match self.ty {
-            NcType::User(_) => self.model.type_size(self.ty).map_err(|error| (at, error))?.unwrap_or(1).max(1),
-            _ => 1,
-        };
-        let count = (values.len() / size) as u64;
+        let count = self.model.count(&values).map_err(|error| (at, error))?;
         if count == 0 {
             return Ok(());
         }
+        let (size, count) = (values.len() / count, count as u64);
         if place.capacity().is_some_and(|capacity| done.checked_add(count).is_none_or(|end| end > capacity)) {
             let what = format!("more than {} values", place.capacity().unwrap_or(0));
             return Err((at, ErrorKind::Edge.context(what)));
@@ -336,7 +336,7 @@ impl<'r, 't> Run<'r, 't> {
 
 /// Values that are written piece by piece.
 struct Parts<'p> {
-    /// Entries of the vector per element: bytes of a user-defined type, else 1.
+    /// Entries of the vector per element: bytes of a user-defined type of fixed size, else 1.
     size: usize,
     values: &'p Values,
     used: usize,
@@ -359,6 +359,7 @@ fn cut(values: &Values, range: std::ops::Range<usize>) -> Values {
             match values {
                 $(Values::$variant(list) => Values::$variant(list[range].to_vec()),)*
                 Values::User(id, bytes) => Values::User(*id, bytes[range].to_vec()),
+                Values::Packed(id, list) => Values::Packed(*id, list[range].to_vec()),
                 other => other.clone(),
             }
         };

@@ -3,7 +3,7 @@
 //! A number becomes a value of another type only if that type holds it, or if it has as many bits: then its bits count, as
 //! they always did in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
 
-use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Values, fill};
+use model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
 
 use super::constant::{Constant, Placed};
 use super::cursor::Cursor;
@@ -178,7 +178,7 @@ fn wider(a: NcType, b: NcType) -> NcType {
 /// The values of an attribute.
 ///
 /// # Errors
-/// As [`number`] and [`encode`]; those of a single value are told with its place by the caller.
+/// As [`number`] and [`item`]; those of a single value are told with its place by the caller.
 pub(crate) fn attribute(
     model: &Model,
     text: &[u8],
@@ -211,12 +211,9 @@ pub(crate) fn attribute(
             let each = |value: &Placed| string(&value.constant).map_err(|error| (value.at, error));
             Values::String(values.iter().map(each).collect::<Result<_, _>>()?)
         }
-        NcType::User(id) => {
-            let mut bytes = Vec::new();
-            for value in values {
-                encode(model, text, ty, value, &mut bytes)?;
-            }
-            Values::User(id, bytes)
+        NcType::User(_) => {
+            let items: Vec<Item> = values.iter().map(|value| item(model, text, ty, value)).collect::<Result<_, _>>()?;
+            model.values(ty, &items).map_err(|error| (values.first().map_or(0, |value| value.at), error))?
         }
     })
 }
@@ -247,31 +244,28 @@ pub(crate) fn string(constant: &Constant) -> Result<NcString> {
     }
 }
 
-/// Appends the memory form of one element of a type of fixed size, in native byte order.
+/// One element of a type.
 ///
 /// # Errors
-/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a type without a fixed size, or a list of another length.
-pub(crate) fn encode(
-    model: &Model,
-    text: &[u8],
-    ty: NcType,
-    value: &Placed,
-    out: &mut Vec<u8>,
-) -> Result<(), (usize, model::Error)> {
+/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a constant that is none of the type's.
+pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Result<Item, (usize, model::Error)> {
     let here = |error: model::Error| (value.at, error);
     let NcType::User(id) = ty else {
+        if ty == NcType::Char {
+            let mut bytes = Vec::new();
+            chars(&value.constant, fill::CHAR, &mut bytes).map_err(here)?;
+            // A char is one byte, whatever the text.
+            return Ok(Item::Char(padded(bytes, 1).map_err(here)?[0]));
+        }
         let one = attribute(model, text, std::slice::from_ref(value), ty)?;
-        let bytes = one.to_native_bytes();
-        let bytes = bytes.ok_or_else(|| here(ErrorKind::BadType.context("text of any length inside another type")))?;
-        let size = ty.size().unwrap_or(0);
-        // A char is one byte, whatever the text.
-        let bytes = if ty == NcType::Char { padded(bytes, 1).map_err(here)? } else { bytes };
-        debug_assert_eq!(bytes.len(), size);
-        out.extend_from_slice(&bytes);
-        return Ok(());
+        return Item::atomic(&one, 0).ok_or_else(|| here(wrong(ty.name(), &value.constant)));
     };
     let user = model.user_type(id).map_err(here)?;
     let wrong_here = || here(wrong(&user.name, &value.constant));
+    if value.constant == Constant::Fill {
+        let blank = model.blank(ty).and_then(|blank| model.items(&blank)).map_err(here)?;
+        return blank.into_iter().next().ok_or_else(wrong_here);
+    }
     match &user.class {
         TypeClass::Enum { base, members } => {
             let number = match &value.constant {
@@ -280,76 +274,67 @@ pub(crate) fn encode(
                     member.ok_or_else(wrong_here)?.value
                 }
                 Constant::Int { value, .. } => *value,
-                Constant::Fill => 0,
                 _ => return Err(wrong_here()),
             };
             let placed = Placed { constant: Constant::Int { value: number, ty: None }, at: value.at };
-            encode(model, text, *base, &placed, out)
+            item(model, text, *base, &placed)
         }
         TypeClass::Opaque { size } => {
             let bytes = match &value.constant {
                 Constant::Opaque(bytes) => bytes.clone(),
-                Constant::Fill => Vec::new(),
                 // Up to 16 digits look like an integer: they are taken from the text.
                 Constant::Int { .. } => hexadecimal(text, value.at).ok_or_else(wrong_here)?,
                 _ => return Err(wrong_here()),
             };
-            out.extend_from_slice(&padded(bytes, *size).map_err(here)?);
-            Ok(())
+            Ok(Item::Opaque(padded(bytes, *size).map_err(here)?))
         }
-        TypeClass::Compound { size, fields } => {
-            let start = out.len();
-            let end = start.checked_add(*size).ok_or_else(wrong_here)?;
-            match &value.constant {
-                Constant::Fill => {}
-                Constant::List(list) => {
-                    let mut items = flat(list, fields);
-                    for field in fields {
-                        let count: u64 = field.shape.iter().map(|&len| u64::from(len)).product();
-                        // Fields may stand anywhere, gaps are zeros.
-                        out.resize(out.len().max(start + field.offset), 0);
-                        let mut bytes = Vec::new();
-                        // A text is a whole row of characters.
-                        let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
-                        let mut left = count;
-                        while left > 0 {
-                            let item = items.next().ok_or_else(|| {
-                                let what = format!("{}: no value for field {:?}", user.name, field.name);
-                                here(ErrorKind::BadType.context(what))
-                            })?;
-                            if let (Some(row), Constant::Text(text)) = (row, &item.constant) {
-                                let text = padded(text.clone(), row as usize).map_err(here)?;
-                                left = left.saturating_sub(text.len().max(1) as u64);
-                                bytes.extend_from_slice(&text);
-                            } else {
-                                left -= 1;
-                                encode(model, text, field.ty, item, &mut bytes)?;
-                            }
+        TypeClass::Compound { fields, .. } => {
+            let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
+            let mut items = flat(list, fields);
+            let mut parts = Vec::with_capacity(fields.len());
+            for field in fields {
+                let count = field.count().map_err(here)?;
+                let mut part = Vec::new();
+                // A text is a whole row of characters.
+                let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
+                while part.len() < count {
+                    let next = items.next().ok_or_else(|| {
+                        let what = format!("{}: no value for field {:?}", user.name, field.name);
+                        here(ErrorKind::BadType.context(what))
+                    })?;
+                    match (row, &next.constant) {
+                        (Some(row), Constant::Text(text)) => {
+                            let text = padded(text.clone(), row as usize).map_err(here)?;
+                            part.extend(text.into_iter().map(Item::Char));
                         }
-                        bytes.truncate(
-                            usize::try_from(count)
-                                .unwrap_or(usize::MAX)
-                                .saturating_mul(model.type_size(field.ty).map_err(here)?.unwrap_or(0)),
-                        );
-                        out.truncate(start + field.offset);
-                        out.extend_from_slice(&bytes);
-                    }
-                    if let Some(more) = items.next() {
-                        let error = ErrorKind::BadType.context(format!("{}: more values than fields", user.name));
-                        return Err((more.at, error));
+                        _ => part.push(item(model, text, field.ty, next)?),
                     }
                 }
-                _ => return Err(wrong_here()),
+                part.truncate(count);
+                parts.push(part);
             }
-            if out.len() > end {
-                return Err(here(ErrorKind::BadType.context(format!("{}: fields beyond its size", user.name))));
+            match items.next() {
+                None => Ok(Item::Compound(parts)),
+                Some(more) => {
+                    Err((more.at, ErrorKind::BadType.context(format!("{}: more values than fields", user.name))))
+                }
             }
-            out.resize(end, 0);
-            Ok(())
         }
-        TypeClass::Vlen { .. } => Err(here(
-            ErrorKind::BadType.context(format!("{}: elements of variable length cannot be written", user.name)),
-        )),
+        TypeClass::Vlen { base: NcType::Char } => {
+            let mut bytes = Vec::new();
+            let list = match &value.constant {
+                Constant::List(list) => &list[..],
+                _ => std::slice::from_ref(value),
+            };
+            for value in list {
+                chars(&value.constant, fill::CHAR, &mut bytes).map_err(|error| (value.at, error))?;
+            }
+            Ok(Item::Vlen(bytes.into_iter().map(Item::Char).collect()))
+        }
+        TypeClass::Vlen { base } => {
+            let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
+            list.iter().map(|value| item(model, text, *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
+        }
     }
 }
 
@@ -371,6 +356,8 @@ fn padded(mut bytes: Vec<u8>, size: usize) -> Result<Vec<u8>> {
     if bytes.len() > size {
         return Err(ErrorKind::Range.context(format!("{} bytes for a value of {size}", bytes.len())));
     }
+    let short = |error| ErrorKind::NoMem.context(format!("a value of {size} bytes")).caused_by(error);
+    bytes.try_reserve_exact(size - bytes.len()).map_err(short)?;
     bytes.resize(size, 0);
     Ok(bytes)
 }

@@ -1,14 +1,14 @@
 //! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset, and sources that
 //! fail or lie.
 
-use cdl::{Block, DataSource, Facts, NoData, Options, Part};
+use cdl::{DataSource, Facts, NoData, Options, Part};
 use model::{ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId};
 
 /// The same answer for each variable, whatever is asked.
-struct Answers(Vec<Result<Block>>);
+struct Answers(Vec<Result<Values>>);
 
 impl DataSource for Answers {
-    fn read(&mut self, var: VarId, _: &[u64], _: &[u64]) -> Result<Block> {
+    fn read(&mut self, var: VarId, _: &[u64], _: &[u64]) -> Result<Values> {
         self.0[var.index()].clone()
     }
 }
@@ -33,7 +33,7 @@ fn data(vars: &[Given<'_>], options: &Options) -> (String, Result<()>) {
         }
         var.atts = atts.iter().map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
         model.add_var(var).unwrap();
-        answers.push(Ok(Block::Values(values.clone())));
+        answers.push(Ok(values.clone()));
     }
     let (text, outcome) = printed(&model, options, &mut Answers(answers));
     let (_, data) = text.split_once("data:\n").unwrap_or_default();
@@ -110,7 +110,7 @@ fn two() -> Model {
 #[test]
 fn parts_of_a_dataset() {
     let model = two();
-    let values = || Ok(Block::Values(Values::Int(vec![1, 2])));
+    let values = || Ok(Values::Int(vec![1, 2]));
     let header = "netcdf  {\ndimensions:\n\tx = 2 ;\nvariables:\n\tint x(x) ;\n\tint y(x) ;\n";
     for (options, want) in [
         (Options { part: Part::Header, ..Options::default() }, ""),
@@ -129,7 +129,7 @@ fn parts_of_a_dataset() {
 #[test]
 fn a_variable_that_cannot_be_read_is_left_out_and_told() {
     let broken = Err(ErrorKind::NoFilter.context("/x: no filter"));
-    let values = Ok(Block::Values(Values::Int(vec![1, 2])));
+    let values = Ok(Values::Int(vec![1, 2]));
     let (text, outcome) = printed(&two(), &Options::default(), &mut Answers(vec![broken, values]));
     assert!(text.ends_with("data:\n\n y = 1, 2 ;\n}\n"), "{text}");
     assert_eq!(outcome.unwrap_err().to_string(), "NC_ENOFILTER: /x: no filter");
@@ -138,7 +138,7 @@ fn a_variable_that_cannot_be_read_is_left_out_and_told() {
 #[test]
 fn a_source_that_answers_something_else_is_found_out() {
     for values in [Values::Int(vec![1]), Values::Int(vec![1, 2, 3]), Values::Short(vec![1, 2])] {
-        let answers = vec![Ok(Block::Values(values)), Ok(Block::Values(Values::Int(vec![1, 2])))];
+        let answers = vec![Ok(values), Ok(Values::Int(vec![1, 2]))];
         let (_, outcome) = printed(&two(), &Options::default(), &mut Answers(answers));
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Internal);
     }

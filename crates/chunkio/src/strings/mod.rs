@@ -55,9 +55,8 @@ pub(crate) enum Held {
 pub(crate) fn fill_string(fill: Option<&Values>) -> Result<NcString> {
     match fill {
         None => Ok(NcString::new()),
-        Some(Values::String(list)) if list.len() == 1 => Ok(list[0].clone()),
-        // The bytes of a list, too.
-        Some(Values::Char(bytes) | Values::User(_, bytes)) => Ok(NcString::from(&**bytes)),
+        Some(Values::String(list) | Values::Packed(_, list)) if list.len() == 1 => Ok(list[0].clone()),
+        Some(Values::Char(bytes)) => Ok(NcString::from(&**bytes)),
         Some(other) => Err(ErrorKind::Inval.context(format!(
             "one fill value of type string expected, {} of type {} found",
             other.len(),

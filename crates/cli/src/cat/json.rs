@@ -1,17 +1,14 @@
 //! One JSON document: `{"shape":[…],"values":[…]}`, the values flat, in C order.
 //!
 //! Numbers are written with the fewest digits that read back the same; what JSON has no number for is text (`"NaN"`,
-//! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text, compounds
-//! objects. A string that is not UTF-8 is `{"base64":"…"}`.
+//! `"Infinity"`, `"-Infinity"`). Text elements are strings of one character, opaque ones hexadecimal text, vlens
+//! arrays, compounds objects. A string that is not UTF-8 is `{"base64":"…"}`.
 
 use std::io::Write as _;
 
-use model::{ErrorKind, Model, NcType, Result, Scalar, TypeClass, Values};
+use model::{Item, Model, NcType, Result, Scalar, TypeClass, Values};
 
 use crate::output::Output;
-
-/// Types nested more deeply than this are taken for a circle.
-const MAX_DEPTH: usize = 64;
 
 /// What stands before the values.
 pub fn head(shape: &[u64]) -> Vec<u8> {
@@ -39,13 +36,10 @@ pub fn values(model: &Model, values: &Values, first: &mut bool, out: &mut Output
 pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut text = Vec::new();
     match values {
-        Values::User(id, bytes) => {
-            let ty = NcType::User(*id);
-            let size = model.type_size(ty)?.filter(|&size| size > 0);
-            let size = size.ok_or_else(|| ErrorKind::BadType.context("elements of varying length"))?;
-            for bytes in bytes.chunks_exact(size) {
+        Values::User(..) | Values::Packed(..) => {
+            for item in model.items(values)? {
                 text.clear();
-                push_bytes(&mut text, model, ty, bytes, 0)?;
+                push_item(&mut text, model, values.nc_type(), &item)?;
                 element(&text)?;
             }
         }
@@ -87,45 +81,50 @@ fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
     }
 }
 
-fn push_bytes(out: &mut Vec<u8>, model: &Model, ty: NcType, bytes: &[u8], depth: usize) -> Result<()> {
-    let broken = || ErrorKind::BadType.context(format!("an element of {} bytes", bytes.len()));
-    let NcType::User(id) = ty else {
-        push(out, &Values::from_native_bytes(ty, bytes).filter(|values| values.len() == 1).ok_or_else(broken)?, 0);
-        return Ok(());
-    };
-    match &model.user_type(id)?.class {
-        TypeClass::Enum { base, .. } if base.is_atomic() => push_bytes(out, model, *base, bytes, depth + 1)?,
-        TypeClass::Enum { .. } | TypeClass::Vlen { .. } => return Err(broken()),
-        TypeClass::Opaque { .. } => {
+fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item) -> Result<()> {
+    match item {
+        Item::Int(value) => put(out, format_args!("{value}")),
+        Item::Float(value) => push(out, &Values::Float(vec![*value]), 0),
+        Item::Double(value) => push(out, &Values::Double(vec![*value]), 0),
+        Item::Char(byte) => push(out, &Values::Char(vec![*byte]), 0),
+        Item::String(text) => push(out, &Values::String(vec![text.clone()]), 0),
+        Item::Opaque(bytes) => {
             out.push(b'"');
             bytes.iter().for_each(|byte| put(out, format_args!("{byte:02x}")));
             out.push(b'"');
         }
-        TypeClass::Compound { .. } if depth > MAX_DEPTH => return Err(broken()),
-        TypeClass::Compound { fields, .. } => {
+        Item::Vlen(items) => push_list(out, model, model.vlen_base(ty)?.unwrap_or(ty), items)?,
+        Item::Compound(parts) => {
+            let fields = match ty {
+                NcType::User(id) => match &model.user_type(id)?.class {
+                    TypeClass::Compound { fields, .. } => &fields[..],
+                    _ => &[],
+                },
+                _ => &[],
+            };
             out.push(b'{');
-            for (i, field) in fields.iter().enumerate() {
+            for (i, (field, part)) in fields.iter().zip(parts).enumerate() {
                 out.extend_from_slice(if i == 0 { b"" } else { b"," });
                 push_text(out, &field.name);
                 out.push(b':');
-                let size = model.type_size(field.ty)?.filter(|&size| size > 0).ok_or_else(broken)?;
-                let count = field.shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len as usize));
-                let end = count.and_then(|count| count.checked_mul(size)).and_then(|len| len.checked_add(field.offset));
-                let part = end.and_then(|end| bytes.get(field.offset..end)).ok_or_else(broken)?;
-                if field.shape.is_empty() {
-                    push_bytes(out, model, field.ty, part, depth + 1)?;
-                } else {
-                    out.push(b'[');
-                    for (i, item) in part.chunks_exact(size).enumerate() {
-                        out.extend_from_slice(if i == 0 { b"" } else { b"," });
-                        push_bytes(out, model, field.ty, item, depth + 1)?;
-                    }
-                    out.push(b']');
+                match &part[..] {
+                    [item] if field.shape.is_empty() => push_item(out, model, field.ty, item)?,
+                    items => push_list(out, model, field.ty, items)?,
                 }
             }
             out.push(b'}');
         }
     }
+    Ok(())
+}
+
+fn push_list(out: &mut Vec<u8>, model: &Model, ty: NcType, items: &[Item]) -> Result<()> {
+    out.push(b'[');
+    for (i, item) in items.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b"," });
+        push_item(out, model, ty, item)?;
+    }
+    out.push(b']');
     Ok(())
 }
 

@@ -29,7 +29,7 @@ impl Rows {
         if let Values::Char(text) = values {
             return text.iter().try_for_each(|&byte| self.char(byte, out));
         }
-        let quoted = matches!(values, Values::String(_) | Values::User(..));
+        let quoted = matches!(values, Values::String(_) | Values::User(..) | Values::Packed(..));
         json::each(model, values, |text| {
             let text = match text {
                 [b'"', bare @ .., b'"'] if !quoted => bare,

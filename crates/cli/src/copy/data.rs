@@ -61,10 +61,8 @@ fn var(
     }
     let ty = model.var(id)?.xtype;
     let source = DatasetSource::new(from);
-    let item = match ty {
-        NcType::String => STRING,
-        ty => source.item_size(ty)? as u64,
-    };
+    let fixed = model.is_fixed(ty)?;
+    let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
     let data = from.data(id)?;
     let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
     let sparse = match &new.form {
@@ -75,9 +73,9 @@ fn var(
     for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item, moving.budget)) {
         moving.part(&count, item);
         let slab = Slab::new(&start, &count);
-        let elements = match ty {
-            NcType::String => source.strings(id, &slab).map(Elements::Strings),
-            _ => source.bytes(id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
+        let elements = match fixed {
+            false => source.strings(id, &slab).map(Elements::Strings),
+            true => source.bytes(id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
         };
         let elements = elements.map_err(Broken::Source)?;
         match (&new.form, elements) {

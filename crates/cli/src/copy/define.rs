@@ -73,6 +73,7 @@ impl Copied {
     pub fn values(&self, values: &Values) -> Option<Values> {
         Some(match (values, self.ty(values.nc_type())?) {
             (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes.clone()),
+            (Values::Packed(_, list), NcType::User(id)) => Values::Packed(id, list.clone()),
             (values, _) => values.clone(),
         })
     }

@@ -293,6 +293,7 @@ fn same(source: &Values, copy: &Values) -> bool {
     match (source, copy) {
         _ if source == copy => true,
         (Values::User(_, a), Values::User(_, b)) => a == b,
+        (Values::Packed(_, a), Values::Packed(_, b)) => a == b,
         (Values::String(list), Values::Char(text)) => fit::lines(list) == *text,
         (Values::Char(text), Values::String(list)) => matches!(list.as_slice(), [one] if one.as_bytes() == text),
         _ => source.len() == copy.len() && (0..source.len()).all(|at| equal(number(source, at), number(copy, at))),

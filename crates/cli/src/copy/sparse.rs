@@ -26,6 +26,7 @@ pub type Place = (Vec<u64>, Vec<u64>);
 pub enum Elements {
     /// Of so many bytes each.
     Bytes(usize, Vec<u8>),
+    /// Strings, or packed ones.
     Strings(Vec<NcString>),
 }
 
@@ -123,7 +124,7 @@ impl Sparse {
 fn one(ty: NcType, fill: Option<Values>) -> Option<Elements> {
     match (ty, fill) {
         (NcType::String, None) => Some(Elements::Strings(vec![NcString::new()])),
-        (NcType::String, Some(Values::String(list))) if list.len() == 1 => Some(Elements::Strings(list)),
+        (_, Some(Values::String(list) | Values::Packed(_, list))) if list.len() == 1 => Some(Elements::Strings(list)),
         (ty, None) => ty.size().map(|size| Elements::Bytes(size, vec![0; size])),
         (ty, Some(value)) => {
             let size = ty.size()?;

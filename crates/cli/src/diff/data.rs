@@ -1,6 +1,6 @@
 //! The values of one variable in two datasets, block by block.
 
-use cdl::{Block, Blocks, DataSource as _};
+use cdl::{Blocks, DataSource as _};
 use model::{Model, Result, Scalar, Values, VarId};
 use nczarr::File;
 
@@ -30,7 +30,7 @@ pub(super) fn compare(
         let blocks = match (one.read(ids[0], &start, &count), other.read(ids[1], &start, &count)) {
             (Ok(one), Ok(other)) => [one, other],
             (one, other) => {
-                let told = |block: Result<Block>| {
+                let told = |block: Result<Values>| {
                     Some(block.map_or_else(|error| error.to_string(), |_| "readable".to_owned()))
                 };
                 found.check("data of", path, [told(one), told(other)]);
@@ -71,26 +71,16 @@ pub(super) fn compare(
 }
 
 /// Whether two blocks are the same bit by bit; if not they may still be equal.
-fn same_bytes(blocks: &[Block; 2]) -> bool {
-    match blocks {
-        [Block::Values(left), Block::Values(right)] => {
-            left.nc_type() == right.nc_type()
-                && match (left, right) {
-                    (Values::String(left), Values::String(right)) => left == right,
-                    _ => left.to_native_bytes().is_some_and(|bytes| Some(bytes) == right.to_native_bytes()),
-                }
-        }
-        [Block::Items(left), Block::Items(right)] => left == right,
-        _ => false,
+fn same_bytes([left, right]: &[Values; 2]) -> bool {
+    match (left, right) {
+        // Types of two datasets are not numbered alike; elements are compared by what is in them.
+        (Values::User(..) | Values::Packed(..), _) => false,
+        (left, right) => left == right,
     }
 }
 
 /// Each element as text, and as a number if it is one.
-fn elements(model: &Model, block: &Block) -> Result<Vec<(String, Option<Scalar>)>> {
-    let values = match block {
-        Block::Items(items) => return Ok(items.iter().map(|item| (format!("{item:?}"), None)).collect()),
-        Block::Values(values) => values,
-    };
+fn elements(model: &Model, values: &Values) -> Result<Vec<(String, Option<Scalar>)>> {
     let (mut all, mut at) = (Vec::with_capacity(values.len()), 0);
     let numeric = values.nc_type().is_numeric();
     each(model, values, |text| {

@@ -6,7 +6,7 @@
 //! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
 //! be read is `{"error":"…"}` in its place.
 
-use cdl::{Block, Blocks, DataSource as _, Item, Options, Part, TimeAxis};
+use cdl::{Blocks, DataSource as _, Options, Part, TimeAxis};
 use model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use serde_json::{Map, Value, json};
 
@@ -213,7 +213,7 @@ impl Printer<'_, '_> {
                 }
             };
             match block {
-                Block::Values(Values::Char(bytes)) if is_text => {
+                Values::Char(bytes) if is_text => {
                     text.extend_from_slice(&bytes);
                     let length = *shape.last().unwrap_or(&1) as usize;
                     let whole = text.len() - text.len() % length;
@@ -225,14 +225,7 @@ impl Printer<'_, '_> {
                     }
                     text.drain(..whole);
                 }
-                Block::Items(items) => {
-                    for item in &items {
-                        rows.open(&mut line);
-                        line.extend_from_slice(item_json(item).to_string().as_bytes());
-                        rows.close(&mut line);
-                    }
-                }
-                Block::Values(values) => {
+                values => {
                     let mut at = 0;
                     each(self.model, &values, |element| {
                         rows.open(&mut line);
@@ -250,31 +243,6 @@ impl Printer<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// An element that was taken apart.
-fn item_json(item: &Item) -> Value {
-    match item {
-        Item::Int(value) => i64::try_from(*value).map_or_else(|_| Value::from(*value as u64), Value::from),
-        Item::Float(value) => value_of(Values::Float(vec![*value])),
-        Item::Double(value) => value_of(Values::Double(vec![*value])),
-        Item::Char(byte) => char::from(*byte).to_string().into(),
-        Item::String(text) => value_of(Values::String(vec![text.clone()])),
-        Item::Opaque(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
-        Item::Vlen(items) => items.iter().map(item_json).collect(),
-        Item::Compound(fields) => fields.iter().map(|field| field.iter().map(item_json).collect::<Value>()).collect(),
-    }
-}
-
-/// One value, as it is written elsewhere.
-fn value_of(values: Values) -> Value {
-    let mut value = Value::Null;
-    // Values of atomic types have no types to look up.
-    let _ = each(&Model::new(), &values, |element| {
-        value = serde_json::from_slice(element).unwrap_or(Value::Null);
-        Ok(())
-    });
-    value
 }
 
 /// A moment as text; the number where it is none.

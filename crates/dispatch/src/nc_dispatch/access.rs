@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, TypeClass, VarId, convert};
+use model::{Dim, Error, ErrorKind, Model, NcString, NcType, Result, Slab, VarId, convert};
 
 use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 
@@ -13,21 +13,22 @@ use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 pub(super) struct VarShape {
     path: Arc<str>,
     xtype: NcType,
-    /// Whether elements are lists, whose memory is that of strings: the bytes of each.
-    list: bool,
-    /// Bytes of one element of the variable's own type.
+    /// Of a user-defined type without a fixed size, whose elements are packed in the memory of strings: the types.
+    packed: Option<Arc<Model>>,
+    /// Bytes of one element of the variable's own type, if they are always as many.
     own: Option<usize>,
     dims: Vec<Dim>,
 }
 
 impl VarShape {
-    pub fn new(model: &Model, id: VarId) -> Result<Self> {
+    pub fn new(model: &Arc<Model>, id: VarId) -> Result<Self> {
         let var = model.var(id)?;
+        let fixed = model.is_fixed(var.xtype)?;
         Ok(Self {
             path: model.var_path(id)?.into(),
             xtype: var.xtype,
-            list: is_list(model, var.xtype)?,
-            own: model.type_size(var.xtype)?,
+            packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::clone(model)),
+            own: model.type_size(var.xtype)?.filter(|_| fixed),
             dims: var.dims.iter().map(|&dim| model.dim(dim).cloned()).collect::<Result<_>>()?,
         })
     }
@@ -58,9 +59,10 @@ impl VarShape {
     pub fn check_slab(&self, slab: &Slab<'_>, memtype: NcType, write: bool) -> Result<usize> {
         let may_grow = |dim: usize| write && self.dims[dim].unlimited;
         slab.check(&self.shape(), may_grow)
-            .and_then(
-                |()| if self.list && memtype == NcType::String { Ok(()) } else { convert::check(self.xtype, memtype) },
-            )
+            .and_then(|()| match self.packed.is_some() && memtype == NcType::String {
+                true => Ok(()),
+                false => convert::check(self.xtype, memtype),
+            })
             .map_err(|error| self.at(error))?;
         match memtype {
             NcType::String => Ok(1),
@@ -87,14 +89,12 @@ impl VarShape {
     }
 
     pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
+        if let (Some(types), MemRef::Strings(elements)) = (&self.packed, &values) {
+            let check = |element: &NcString| types.check_packed(self.xtype, element.as_bytes());
+            elements.iter().try_for_each(check).map_err(|error| self.at(error))?;
+        }
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
     }
-}
-
-/// Whether elements of a type are lists.
-fn is_list(model: &Model, ty: NcType) -> Result<bool> {
-    let NcType::User(id) = ty else { return Ok(false) };
-    Ok(matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }))
 }
 
 /// Bytes, or strings, that a read has room for.

@@ -46,14 +46,7 @@ pub(super) fn inquire<D: Dataset + ?Sized>(
 ) -> Result<AttInquiry> {
     let values = find(dataset, group, var, name)?;
     let ty = values.nc_type();
-    let len = match &values {
-        // A vlen's bytes are handles of no fixed size: they count as one value each byte.
-        Values::User(..) => match dataset.model().snapshot().type_size(ty)? {
-            Some(size) if size > 0 => values.len() / size,
-            _ => values.len(),
-        },
-        _ => values.len(),
-    };
+    let len = dataset.model().snapshot().count(&values)?;
     Ok(AttInquiry { ty, len })
 }
 

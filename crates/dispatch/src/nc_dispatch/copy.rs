@@ -140,6 +140,7 @@ fn carry(source: &Model, values: Values, target: &Model, group: GroupId) -> Resu
     let ty = carry_type(source, values.nc_type(), target, group)?;
     Ok(match (values, ty) {
         (Values::User(_, bytes), NcType::User(id)) => Values::User(id, bytes),
+        (Values::Packed(_, list), NcType::User(id)) => Values::Packed(id, list),
         (values, _) => values,
     })
 }
@@ -150,13 +151,10 @@ fn copy_data(from: &dyn Dataset, source: &Model, var: VarId, to: &dyn Dataset, n
         return Ok(());
     }
     let (ty, new_ty) = (source.var(var)?.xtype, to.model().snapshot().var(new)?.xtype);
-    let item = match ty {
-        NcType::String => None,
-        ty => Some(
-            source
-                .type_size(ty)?
-                .ok_or_else(|| ErrorKind::BadType.context(format!("data of type {} cannot be copied", ty.name())))?,
-        ),
+    let item = match source.is_fixed(ty)? {
+        true => source.type_size(ty)?,
+        // Strings, and packed elements.
+        false => None,
     };
     let chunk = from.data(var)?.chunk_shape().filter(|chunk| chunk.len() == shape.len());
     let block = block_shape(&shape, chunk, item.map_or(STRING, |item| item as u64));

@@ -28,7 +28,7 @@ pub(crate) fn check(values: &Values) -> Result<()> {
     match values {
         Values::Char(bytes) => text_of(bytes).map(drop),
         Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
-        Values::User(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
+        Values::User(..) | Values::Packed(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
         known if known.nc_type().size().is_some() => Ok(()),
         _ => Err(ErrorKind::BadType.context("an attribute of an unknown type")),
     }

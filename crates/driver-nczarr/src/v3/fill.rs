@@ -56,7 +56,9 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
             bytes.truncate(bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
             Values::String(vec![bytes.into()])
         }
-        (Kind::Object, Some(Variable::Bytes)) => Values::User(types::NO_TYPE, bytes(value).ok_or_else(wrong)?),
+        (Kind::Object, Some(Variable::Bytes)) => {
+            Values::Packed(types::NO_TYPE, vec![bytes(value).ok_or_else(wrong)?.into()])
+        }
         (Kind::Utf32(_) | Kind::Object, _) => match value {
             Value::String(text) => Values::String(vec![(&**text).into()]),
             other if other.as_integer() == Some(0) => Values::String(vec![NcString::new()]),
@@ -100,7 +102,10 @@ pub(crate) fn write(value: &Values, ty: &DataType) -> Result<Json> {
             Ok(Json::string(base64::encode(&bytes)))
         }
         (Values::String(v), Kind::Object | Kind::Utf32(_)) => Ok(Json::string(v.first().ok_or_else(wrong)?.to_str()?)),
-        (Values::User(_, bytes), Kind::Object) => Ok(Json::string(base64::encode(bytes))),
+        (Values::Packed(_, list), Kind::Object) => match &list[..] {
+            [element] => Ok(Json::string(base64::encode(element.as_bytes()))),
+            _ => Err(wrong()),
+        },
         (Values::Float(v), Kind::Half(half)) => {
             let &value = v.first().ok_or_else(wrong)?;
             if value.is_finite() && half.nearest(value.into()).is_infinite() {

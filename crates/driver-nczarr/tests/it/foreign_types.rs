@@ -302,7 +302,7 @@ fn new_variables_of_user_defined_types() {
     }
     d.def_var_endian(var(&*d, "z"), model::Endian::Big).unwrap();
     let blobs = d.model().snapshot();
-    d.def_var_fill(var(&*d, "b"), false, Some(&Values::User(blob, b"hello".to_vec()))).unwrap();
+    d.def_var_fill(var(&*d, "b"), false, Some(&Values::Packed(blob, vec![b"hello".to_vec().into()]))).unwrap();
     drop(blobs);
     for (edit, what) in [
         (Edit::DefVlen { group: ROOT, name: "l", base: NcType::Int }, "vlens"),

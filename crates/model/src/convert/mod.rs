@@ -205,7 +205,9 @@ pub fn convert_values(values: &Values, to: NcType) -> Result<(Values, bool)> {
         Values::UInt64(v) => values_from(v, to)?,
         Values::Float(v) => values_from(v, to)?,
         Values::Double(v) => values_from(v, to)?,
-        Values::Char(_) | Values::String(_) | Values::User(..) => return Err(no_row(values.nc_type())),
+        Values::Char(_) | Values::String(_) | Values::User(..) | Values::Packed(..) => {
+            return Err(no_row(values.nc_type()));
+        }
     })
 }
 

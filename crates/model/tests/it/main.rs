@@ -6,6 +6,7 @@ mod convert;
 mod lookup;
 mod mapped;
 mod names;
+mod packed;
 mod renames;
 mod sample;
 mod slab;

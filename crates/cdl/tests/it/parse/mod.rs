@@ -5,13 +5,13 @@ mod values;
 
 use std::collections::HashMap;
 
-use cdl::{Block, DataSource, Facts, Item};
+use cdl::{DataSource, Facts};
 use model::{
-    Att, Chunking, DimId, Endian, EnumMember, Field, FilterSpec, GroupId, Model, NcType, Result, TypeClass, UserType,
-    Var, VarFill, VarId,
+    Att, Chunking, DimId, Endian, EnumMember, Field, FilterSpec, GroupId, Item, Model, NcType, Result, TypeClass,
+    UserType, Values, Var, VarFill, VarId,
 };
 
-use values::{atomic_values, untyped};
+use values::untyped;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
@@ -44,13 +44,15 @@ pub struct Parsed {
 /// Data of variables, all of it, as items in C order.
 #[derive(Default)]
 pub struct Memory {
+    /// The types.
+    model: Model,
     items: HashMap<VarId, Vec<Item>>,
     shapes: HashMap<VarId, Vec<u64>>,
     types: HashMap<VarId, NcType>,
 }
 
 impl DataSource for Memory {
-    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Block> {
+    fn read(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<Values> {
         let shape = &self.shapes[&var];
         let items = &self.items[&var];
         let mut out = Vec::new();
@@ -63,10 +65,7 @@ impl DataSource for Memory {
             }
             out.push(items[flat as usize].clone());
         }
-        Ok(match atomic_values(self.types[&var], &out) {
-            Some(values) => Block::Values(values),
-            None => Block::Items(out),
-        })
+        self.model.values(self.types[&var], &out)
     }
 }
 
@@ -106,6 +105,7 @@ pub fn parse(text: &[u8]) -> Parsed {
             None => filters,
         };
     }
+    parser.data.model = parser.model.clone();
     Parsed { name, model: parser.model, facts: parser.facts, data: parser.data }
 }
 

@@ -1,7 +1,6 @@
 //! Values: what stands in braces and lists, and what it is in the type it is for.
 
-use cdl::Item;
-use model::{GroupId, NcString, NcType, TypeClass, Values};
+use model::{GroupId, Item, NcString, NcType, TypeClass, Values};
 
 use super::{Parser, Token, Tree};
 
@@ -39,32 +38,7 @@ impl Parser<'_> {
 
     pub(super) fn typed(&self, ty: NcType, trees: &[Tree]) -> Values {
         let items: Vec<Item> = trees.iter().map(|tree| self.item(ty, tree)).collect();
-        match ty {
-            NcType::User(id) => {
-                let mut bytes = Vec::new();
-                items.iter().for_each(|item| self.push_bytes(ty, item, &mut bytes));
-                Values::User(id, bytes)
-            }
-            ty => atomic_values(ty, &items).unwrap(),
-        }
-    }
-
-    pub(super) fn push_bytes(&self, ty: NcType, item: &Item, out: &mut Vec<u8>) {
-        match (ty, item) {
-            (NcType::User(id), item) => match (&self.model.user_type(id).unwrap().class, item) {
-                (TypeClass::Enum { base, .. }, item) => self.push_bytes(*base, item, out),
-                (TypeClass::Opaque { .. }, Item::Opaque(bytes)) => out.extend_from_slice(bytes),
-                (TypeClass::Compound { fields, .. }, Item::Compound(parts)) => {
-                    for (field, part) in fields.iter().zip(parts) {
-                        part.iter().for_each(|item| self.push_bytes(field.ty, item, out));
-                    }
-                }
-                other => panic!("{other:?}"),
-            },
-            (ty, item) => {
-                out.extend(atomic_values(ty, std::slice::from_ref(item)).unwrap().to_native_bytes().unwrap());
-            }
-        }
+        self.model.values(ty, &items).unwrap()
     }
 
     pub(super) fn item(&self, ty: NcType, tree: &Tree) -> Item {
@@ -146,7 +120,9 @@ impl Parser<'_> {
             for tree in &trees {
                 items.push(match (tree, &fill) {
                     (Tree::Name(name), Some(Values::String(fill))) if name == "_" => Item::String(fill[0].clone()),
-                    (Tree::Name(name), Some(Values::User(_, bytes))) if name == "_" => self.fill_item(var.xtype, bytes),
+                    (Tree::Name(name), Some(fill)) if name == "_" && !fill.nc_type().is_atomic() => {
+                        self.model.items(fill).unwrap().remove(0)
+                    }
                     (Tree::Name(name), Some(fill)) if name == "_" => match fill.scalar(0).unwrap() {
                         model::Scalar::Int(value) => Item::Int(value),
                         model::Scalar::Float(value) if var.xtype == NcType::Float => Item::Float(value as f32),
@@ -161,39 +137,6 @@ impl Parser<'_> {
         self.data.items.insert(id, items);
         self.data.shapes.insert(id, shape);
         self.data.types.insert(id, ty);
-    }
-
-    /// Only enums and compounds of numbers are filled in the reference data.
-    pub(super) fn fill_item(&self, ty: NcType, bytes: &[u8]) -> Item {
-        let NcType::User(id) = ty else {
-            let values = Values::from_native_bytes(ty, bytes).unwrap();
-            return match (&values, values.scalar(0)) {
-                (Values::Float(v), _) => Item::Float(v[0]),
-                (Values::Double(v), _) => Item::Double(v[0]),
-                (Values::Char(v), _) => Item::Char(v[0]),
-                (_, Some(model::Scalar::Int(value))) => Item::Int(value),
-                other => panic!("{other:?}"),
-            };
-        };
-        match &self.model.user_type(id).unwrap().class {
-            TypeClass::Enum { base, .. } => self.fill_item(*base, bytes),
-            TypeClass::Opaque { .. } => Item::Opaque(bytes.to_vec()),
-            TypeClass::Compound { fields, .. } => Item::Compound(
-                fields
-                    .iter()
-                    .map(|field| {
-                        let size = self.model.type_size(field.ty).unwrap().unwrap();
-                        let len = field.shape.iter().product::<u32>() as usize;
-                        (0..len)
-                            .map(|i| {
-                                self.fill_item(field.ty, &bytes[field.offset + i * size..field.offset + (i + 1) * size])
-                            })
-                            .collect()
-                    })
-                    .collect(),
-            ),
-            TypeClass::Vlen { .. } => panic!("a vlen has no memory form"),
-        }
     }
 }
 

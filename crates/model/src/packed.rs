@@ -1,0 +1,425 @@
+//! The packed form: one element of a type that has a string or a vlen anywhere in it, as bytes without pointers.
+//!
+//! An element of a type of fixed size ([`Model::is_fixed`]) is its memory form: native byte order, a compound with its own
+//! offsets and size. Of every other type it is, without anything between the parts:
+//!
+//! * a compound: its fields in the order of insertion, each the elements of its shape in C order. Those of a type of fixed
+//!   size are their memory forms, one after another;
+//! * a string in it: a `u64` length in bytes, and the bytes;
+//! * a vlen in it: a `u64` length in bytes, and its elements, each in the form it has as part of a compound.
+//!
+//! What is no part of anything has no length before it: a string is its bytes, a vlen its elements. Lengths are in native
+//! byte order. Packed elements are [`Values::Packed`](crate::Values::Packed), and the strings of a data call.
+//!
+//! [`Packer`] writes them, [`Unpacker`] reads them part by part, [`Model::parts`] does so along a type and trusts no
+//! length; [`Item`](crate::Item) is an element taken apart.
+
+use crate::{ErrorKind, Field, Model, NcString, NcType, Result, TypeClass, Values};
+
+/// Types nested more deeply than this are taken for a circle.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// An element that was never written has at most so many bytes.
+const MAX_BLANK: usize = 16 << 20;
+
+/// Bytes of a length.
+const LENGTH: usize = size_of::<u64>();
+
+/// Writes one packed element, part by part in the order of its type.
+///
+/// # Examples
+/// ```
+/// use model::{Packer, Unpacker};
+///
+/// // A compound of an int, a string and a vlen of shorts.
+/// let mut packer = Packer::default();
+/// packer.fixed(&7i32.to_ne_bytes());
+/// packer.string(b"ab");
+/// packer.open();
+/// packer.fixed(&1i16.to_ne_bytes());
+/// packer.close();
+/// let element = packer.finish();
+/// assert_eq!(element.as_bytes().len(), 4 + (8 + 2) + (8 + 2));
+///
+/// let mut parts = Unpacker::new(element.as_bytes());
+/// assert_eq!(parts.fixed(4)?, 7i32.to_ne_bytes());
+/// assert_eq!(parts.string()?, b"ab");
+/// assert_eq!(parts.vlen()?.fixed(2)?, 1i16.to_ne_bytes());
+/// parts.end()?;
+/// # Ok::<(), model::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Packer {
+    out: Vec<u8>,
+    /// Where the elements of the open vlens begin.
+    open: Vec<usize>,
+}
+
+impl Packer {
+    /// Elements of types of fixed size, in their memory form.
+    pub fn fixed(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// A string in a compound or vlen.
+    pub fn string(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(&(text.len() as u64).to_ne_bytes());
+        self.out.extend_from_slice(text);
+    }
+
+    /// Begins a vlen in a compound or vlen; what follows are its elements, up to [`Packer::close`].
+    pub fn open(&mut self) {
+        self.out.extend_from_slice(&[0; LENGTH]);
+        self.open.push(self.out.len());
+    }
+
+    /// Ends the vlen that was opened last. Nothing, if none is open.
+    pub fn close(&mut self) {
+        if let Some(start) = self.open.pop() {
+            let len = (self.out.len() - start) as u64;
+            self.out[start - LENGTH..start].copy_from_slice(&len.to_ne_bytes());
+        }
+    }
+
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// The element.
+    pub fn finish(mut self) -> NcString {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        self.out.into()
+    }
+}
+
+/// Reads one packed element, part by part in the order of its type. Lengths are checked against the bytes there are.
+#[derive(Debug, Clone)]
+pub struct Unpacker<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Unpacker<'a> {
+    /// The parts of an element.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next `len` bytes: elements of types of fixed size, in their memory form.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] if there are fewer.
+    pub fn fixed(&mut self, len: usize) -> Result<&'a [u8]> {
+        let Some((bytes, rest)) = self.rest.split_at_checked(len) else { return Err(self.short(len as u64)) };
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// A string in a compound or vlen.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] if the element ends before it does.
+    pub fn string(&mut self) -> Result<&'a [u8]> {
+        let Some((length, rest)) = self.rest.split_first_chunk::<LENGTH>() else { return Err(self.short(8)) };
+        let len = u64::from_ne_bytes(*length);
+        self.rest = rest;
+        match usize::try_from(len) {
+            Ok(len) => self.fixed(len),
+            Err(_) => Err(self.short(len)),
+        }
+    }
+
+    /// A vlen in a compound or vlen: the cursor over its elements.
+    ///
+    /// # Errors
+    /// As [`Unpacker::string`].
+    pub fn vlen(&mut self) -> Result<Self> {
+        self.string().map(Self::new)
+    }
+
+    /// Bytes left.
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Nothing may be left.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] if something is.
+    pub fn end(&self) -> Result<()> {
+        match self.len() {
+            0 => Ok(()),
+            more => Err(ErrorKind::BadType.context(format!("{more} bytes more than the element has parts"))),
+        }
+    }
+
+    fn short(&self, wanted: u64) -> crate::Error {
+        ErrorKind::BadType.context(format!("a packed element has {} bytes left, {wanted} are needed", self.len()))
+    }
+}
+
+/// A part of a packed element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Elements of a type of fixed size, in their memory form; none, for an empty vlen.
+    Fixed {
+        /// Their type.
+        ty: NcType,
+        /// A whole number of them.
+        bytes: &'a [u8],
+    },
+    /// A string.
+    String(&'a [u8]),
+    /// A vlen begins.
+    Open,
+    /// The vlen that began last ends.
+    Close,
+}
+
+impl Model {
+    /// Whether all elements of a type take the same bytes: neither string nor vlen is anywhere in it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadTypId`] if it refers to a type that does not exist.
+    pub fn is_fixed(&self, ty: NcType) -> Result<bool> {
+        let NcType::User(id) = ty else { return Ok(ty != NcType::String) };
+        match self.user_type(id)?.class {
+            TypeClass::Vlen { .. } => return Ok(false),
+            TypeClass::Enum { .. } | TypeClass::Opaque { .. } => return Ok(true),
+            TypeClass::Compound { .. } => {}
+        }
+        // Each type is looked at once, however often and deeply it is used.
+        let mut seen = vec![false; self.user_types().len()];
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let class = &self.user_type(id)?.class;
+            if std::mem::replace(&mut seen[id.index()], true) {
+                continue;
+            }
+            match class {
+                TypeClass::Vlen { .. } => return Ok(false),
+                TypeClass::Enum { .. } | TypeClass::Opaque { .. } => {}
+                TypeClass::Compound { fields, .. } => {
+                    for field in fields {
+                        match field.ty {
+                            NcType::String => return Ok(false),
+                            NcType::User(inner) => open.push(inner),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands over the parts of one packed element: those of its fields, one after another, or of its elements.
+    ///
+    /// An element of a type of fixed size is one part. Nothing is opened for a vlen that is no part of anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] if the bytes are no element of the type; what `each` answers.
+    pub fn parts<'a>(&self, ty: NcType, bytes: &'a [u8], each: &mut dyn FnMut(Part<'a>) -> Result<()>) -> Result<()> {
+        let named = |error: crate::Error| error.at(self.type_name(ty));
+        let mut cursor = Unpacker::new(bytes);
+        match self.vlen_base(ty)? {
+            Some(base) => self.elements_of(base, cursor, each, 0).map_err(named),
+            None if ty == NcType::String => each(Part::String(bytes)),
+            None => self.part(ty, 1, &mut cursor, each, 0).and_then(|()| cursor.end()).map_err(named),
+        }
+    }
+
+    /// Checks that bytes are one element of a type in its packed form.
+    ///
+    /// # Errors
+    /// As [`Model::parts`].
+    pub fn check_packed(&self, ty: NcType, bytes: &[u8]) -> Result<()> {
+        self.parts(ty, bytes, &mut |_| Ok(()))
+    }
+
+    /// The elements of a vlen, which are all that is left.
+    fn elements_of<'a>(
+        &self,
+        base: NcType,
+        mut cursor: Unpacker<'a>,
+        each: &mut dyn FnMut(Part<'a>) -> Result<()>,
+        depth: usize,
+    ) -> Result<()> {
+        if self.is_fixed(base)? {
+            let size = self.fixed_size(base)?;
+            if !cursor.len().is_multiple_of(size) {
+                let (len, name) = (cursor.len(), self.type_name(base));
+                return Err(
+                    ErrorKind::BadType.context(format!("{len} bytes are no elements of {name}, of {size} each"))
+                );
+            }
+            let bytes = cursor.fixed(cursor.len())?;
+            return each(Part::Fixed { ty: base, bytes });
+        }
+        while !cursor.is_empty() {
+            let before = cursor.len();
+            self.part(base, 1, &mut cursor, each, depth)?;
+            if cursor.len() == before {
+                return Err(ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(base))));
+            }
+        }
+        Ok(())
+    }
+
+    /// `count` elements as a part of something.
+    fn part<'a>(
+        &self,
+        ty: NcType,
+        count: usize,
+        cursor: &mut Unpacker<'a>,
+        each: &mut dyn FnMut(Part<'a>) -> Result<()>,
+        depth: usize,
+    ) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(ErrorKind::BadType.context(format!("{} is nested too deeply", self.type_name(ty))));
+        }
+        if self.is_fixed(ty)? {
+            let len = self.fixed_size(ty)?.checked_mul(count);
+            let len =
+                len.ok_or_else(|| ErrorKind::BadType.context(format!("{count} elements of {}", self.type_name(ty))))?;
+            return each(Part::Fixed { ty, bytes: cursor.fixed(len)? });
+        }
+        if let Some(base) = self.vlen_base(ty)? {
+            for _ in 0..count {
+                let inner = cursor.vlen()?;
+                each(Part::Open)?;
+                self.elements_of(base, inner, each, depth + 1)?;
+                each(Part::Close)?;
+            }
+            return Ok(());
+        }
+        for _ in 0..count {
+            match ty {
+                NcType::User(id) => {
+                    let TypeClass::Compound { fields, .. } = &self.user_type(id)?.class else { continue };
+                    for field in fields {
+                        self.part(field.ty, field.count()?, cursor, each, depth + 1)?;
+                    }
+                }
+                _ => each(Part::String(cursor.string()?))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The element of a user-defined type that reads where nothing was written and no fill value says what: zeros, empty
+    /// strings, empty vlens.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadType`] for an atomic type, a type without bytes, or one of more than 16 MiB.
+    pub fn blank(&self, ty: NcType) -> Result<Values> {
+        let NcType::User(id) = ty else {
+            return Err(ErrorKind::BadType.context(format!("{} is no user-defined type", ty.name())));
+        };
+        if self.is_fixed(ty)? {
+            let size = self.fixed_size(ty)?;
+            if size > MAX_BLANK {
+                return Err(self.too_large(ty));
+            }
+            return Ok(Values::User(id, vec![0; size]));
+        }
+        let mut packer = Packer::default();
+        if self.vlen_base(ty)?.is_none() {
+            self.blank_part(ty, 1, &mut packer, 0)?;
+        }
+        Ok(Values::Packed(id, vec![packer.finish()]))
+    }
+
+    fn blank_part(&self, ty: NcType, count: usize, packer: &mut Packer, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH || count > MAX_BLANK || packer.len() > MAX_BLANK {
+            return Err(self.too_large(ty));
+        }
+        if self.is_fixed(ty)? {
+            let bytes = self.fixed_size(ty)?.checked_mul(count).filter(|&bytes| bytes <= MAX_BLANK);
+            packer.fixed(&vec![0; bytes.ok_or_else(|| self.too_large(ty))?]);
+            return Ok(());
+        }
+        for _ in 0..count {
+            match ty {
+                NcType::User(id) => match &self.user_type(id)?.class {
+                    TypeClass::Compound { fields, .. } => {
+                        for field in fields {
+                            self.blank_part(field.ty, field.count()?, packer, depth + 1)?;
+                        }
+                    }
+                    _ => packer.string(b""),
+                },
+                _ => packer.string(b""),
+            }
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, ty: NcType) -> crate::Error {
+        ErrorKind::BadType.context(format!("{}: an element has too many bytes", self.type_name(ty)))
+    }
+
+    /// What a vlen type is a vlen of; `None` for other types.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadTypId`] if there is no such type.
+    pub fn vlen_base(&self, ty: NcType) -> Result<Option<NcType>> {
+        let NcType::User(id) = ty else { return Ok(None) };
+        Ok(match self.user_type(id)?.class {
+            TypeClass::Vlen { base } => Some(base),
+            _ => None,
+        })
+    }
+
+    /// Bytes of an element of a type of fixed size: at least one.
+    pub(crate) fn fixed_size(&self, ty: NcType) -> Result<usize> {
+        self.type_size(ty)?
+            .filter(|&size| size > 0)
+            .ok_or_else(|| ErrorKind::BadType.context(format!("elements of {} have no bytes", self.type_name(ty))))
+    }
+
+    /// The name of a type as errors tell it.
+    pub(crate) fn type_name(&self, ty: NcType) -> String {
+        match ty {
+            NcType::User(id) => match self.user_type(id) {
+                Ok(ty) => format!("type {:?}", ty.name),
+                Err(_) => format!("{id:?}"),
+            },
+            atomic => atomic.name().to_owned(),
+        }
+    }
+
+    /// How many values: elements, whatever their type.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadTypId`], [`ErrorKind::BadType`] for a type that does not exist or has no size.
+    pub fn count(&self, values: &Values) -> Result<usize> {
+        match values {
+            Values::User(..) => Ok(values.len() / self.fixed_size(values.nc_type())?),
+            _ => Ok(values.len()),
+        }
+    }
+}
+
+impl Field {
+    /// How many elements it has: the product of its shape.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadField`] if they cannot be counted.
+    pub fn count(&self) -> Result<usize> {
+        let count = self.shape.iter().try_fold(1usize, |count, &len| count.checked_mul(usize::try_from(len).ok()?));
+        count.ok_or_else(|| ErrorKind::BadField.context(format!("field {:?} of shape {:?}", self.name, self.shape)))
+    }
+}
