@@ -62,7 +62,7 @@ static KNOWN: &[Known] = &[
         ..Known::new(PluginKind::Driver, "classic", "classic")
     },
     Known {
-        aliases: &["netcdf-4", "netcdf4", "nc4", "enhanced"],
+        aliases: &["netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"],
         magic: first_bytes::HDF5,
         ..Known::new(PluginKind::Driver, "hdf5", "hdf5")
     },

@@ -10,6 +10,7 @@ mod array;
 #[allow(unsafe_code)]
 mod cache;
 mod claims;
+mod default_shape;
 mod elements;
 mod flat;
 mod flush;
@@ -25,6 +26,7 @@ mod odometer;
 mod outcome;
 mod plan;
 mod project;
+mod quantize;
 mod ranges;
 mod read;
 #[allow(unsafe_code)]
@@ -36,6 +38,10 @@ mod threads;
 mod write;
 
 pub use array::ChunkedArray;
+pub use default_shape::default_shape;
 pub use elements::{pack, unpack};
 pub use flat::{ByteStore, FlatArray, FlatSpec, Short};
+pub use quantize::{
+    ATTRIBUTES as QUANTIZE_ATTRIBUTES, Rounded, Way as QuantizeWay, attribute as quantize_attribute, rounding,
+};
 pub use spec::{ArrayDim, ArraySpec, ChunkStore, Element, Order, Piece, ShardIndex, ShardSpec};

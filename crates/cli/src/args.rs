@@ -172,8 +172,8 @@ pub struct Generate {
     /// Path or URL of the dataset; if not given, the name in the text with `.nc` behind it
     #[arg(short = 'o', value_name = "URL")]
     pub output: Option<String>,
-    /// The kind of the dataset: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the
-    /// target's URL or ending says it, or the text's _Format
+    /// The kind of the dataset: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
+    /// zarr; if not given, the target's URL or ending says it, or the text's _Format
     #[arg(short = 'k', value_name = "KIND")]
     pub kind: Option<Kind>,
     /// As -k classic
@@ -185,9 +185,12 @@ pub struct Generate {
     /// As -k cdf5
     #[arg(short = '5', conflicts_with = "kind")]
     pub cdf5: bool,
-    /// The netCDF-4 model, in the format that the target's URL says
-    #[arg(short = '4', visible_short_alias = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5"])]
+    /// The netCDF-4 model: in the format that the target's URL says, and as -k nc4 for `.nc`
+    #[arg(short = '4', conflicts_with_all = ["kind", "classic", "offset64", "cdf5"])]
     pub netcdf4: bool,
+    /// As -k nc4-classic
+    #[arg(short = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5", "netcdf4"])]
+    pub netcdf4_classic: bool,
     /// Make the dataset, which is what is done anyway; as ncgen, the text is only checked unless an output is asked for
     #[arg(short = 'b')]
     pub binary: bool,
@@ -257,9 +260,12 @@ pub struct Copy {
     /// As -k cdf5
     #[arg(short = '5', conflicts_with_all = ["kind", "netcdf4"])]
     pub cdf5: bool,
-    /// The netCDF-4 model, in the format that the target's URL says
-    #[arg(short = '4', visible_short_alias = '7', conflicts_with = "kind")]
+    /// The netCDF-4 model: in the format that the target's URL says, and as -k nc4 for `.nc`
+    #[arg(short = '4', conflicts_with = "kind")]
     pub netcdf4: bool,
+    /// As -k nc4-classic
+    #[arg(short = '7', conflicts_with_all = ["kind", "classic", "offset64", "cdf5", "netcdf4"])]
+    pub netcdf4_classic: bool,
     /// For the sake of old command lines: sizes of caches and buffers that nothing here depends on
     #[arg(short = 'm', visible_short_aliases = ['h', 'e', 'M', 'L'], value_name = "N")]
     pub sizes: Vec<String>,
@@ -270,8 +276,8 @@ pub struct Copy {
     /// one stays
     #[arg(long)]
     pub clobber: bool,
-    /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nczarr, zarr; if not given, the
-    /// target's URL or ending says it. What it lacks is held otherwise where nothing of a value is lost (wider numbers, text
+    /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
+    /// zarr; if not given, the target's URL or ending says it. What it lacks is held otherwise where nothing of a value is lost (wider numbers, text
     /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,

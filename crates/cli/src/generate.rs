@@ -59,8 +59,8 @@ fn read(name: &str) -> Result<Vec<u8>> {
 /// Where the dataset is to be, and of what kind: as the command line says, else as the text says.
 fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let url = args.output.clone().unwrap_or_else(|| format!("{}.nc", cdl.name()));
-    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4];
-    if let Some(kind) = Kind::asked(args.kind, flags, &url)? {
+    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
+    if let Some(kind) = Kind::asked(args.kind, flags, &url) {
         return kind.url(&url);
     }
     let says_itself = url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());

@@ -28,6 +28,8 @@ mod nc_dispatch;
 mod options;
 #[allow(unsafe_code)]
 mod outbuf;
+mod persist;
+pub mod place;
 mod pool;
 mod rc;
 mod registry;
@@ -64,6 +66,7 @@ pub use nc_dispatch::{
 };
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
+pub use persist::Persist;
 pub use pool::{Hands, hand_over, is_pooled, pull_apart, pull_parallel};
 pub use rc::Rc;
 pub use registry::{

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use chunkio::ByteStore as _;
+use dispatch::place::{self, Unfinished};
 use dispatch::{Durability, Spacing};
 use model::{Error, ErrorKind, Model, Result};
 
@@ -16,7 +17,6 @@ use crate::copy;
 use crate::current::{Current, Ready};
 use crate::dataset::ClassicDataset;
 use crate::layout::{self, Layout};
-use crate::place::{self, Unfinished};
 use crate::store::Store;
 use crate::var::is_filling;
 use crate::write::{self, RECORDS_AT};

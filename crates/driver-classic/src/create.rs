@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{CreateRequest, Dataset, settings};
+use dispatch::place::{self, Unfinished};
+use dispatch::{CreateRequest, Dataset, Persist, settings};
 use model::{ErrorKind, Model, ModelCell, Result};
 
+use crate::INFO;
 use crate::commit::Committed;
 use crate::current::{Current, Ready};
 use crate::dataset::{ClassicDataset, Shared};
 use crate::kind::Kind;
 use crate::layout::Layout;
 use crate::open::info;
-use crate::persist::Persist;
-use crate::place::{self, Unfinished};
 use crate::store::Store;
 
 /// Creates a file.
@@ -23,7 +23,7 @@ use crate::store::Store;
 /// system says.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
-    let (opened, unfinished) = place::create(&request.target.path, request.clobber, request.registry)?;
+    let (opened, unfinished) = place::create(&request.target.path, request.clobber, request.registry, INFO.magic)?;
     start(request, Store::file(opened.file, opened.path), Some(unfinished), None)
 }
 
@@ -36,7 +36,8 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
     if persist {
         check_place(request)?;
         let path = Path::new(&request.target.path);
-        target = Some(Persist::to_new(path, request.clobber, request.registry, request.options.durability)?);
+        target =
+            Some(Persist::to_new(path, request.clobber, request.registry, request.options.durability, INFO.magic)?);
     }
     start(request, Store::memory(Vec::new()), None, target)
 }

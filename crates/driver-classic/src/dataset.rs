@@ -7,15 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, Options, Registry, Spacing, VarData};
+use dispatch::{Dataset, DatasetInfo, Options, Persist, Registry, Spacing, VarData, place};
 use model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
 use crate::current::Current;
 use crate::gate::Gate;
 use crate::kind::Kind;
-use crate::persist::Persist;
-use crate::place;
 use crate::var::ClassicVar;
 
 /// An open dataset.

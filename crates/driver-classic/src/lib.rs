@@ -31,8 +31,6 @@ mod load;
 mod mapped;
 mod open;
 mod parse;
-mod persist;
-mod place;
 mod refresh;
 mod store;
 mod var;

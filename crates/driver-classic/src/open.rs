@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, OpenRequest, Part};
+use dispatch::{Dataset, DatasetInfo, OpenRequest, Part, Persist, place};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -11,9 +11,8 @@ use crate::current::{Current, Ready};
 use crate::dataset::{ClassicDataset, Shared};
 use crate::kind::Kind;
 use crate::load::{self, Loaded};
-use crate::persist::Persist;
 use crate::store::Store;
-use crate::{INFO, parse, place};
+use crate::{INFO, parse};
 
 /// Opens a file.
 ///
@@ -56,7 +55,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     let persist = persist && request.writable;
     let opened = place::open(&request.target.path, persist)?;
     let bytes = opened.read()?;
-    let persist = persist.then(|| Persist::to_opened(opened, request.options.durability));
+    let persist = persist.then(|| Persist::to_opened(opened, request.options.durability, INFO.magic));
     open_store(request, if request.writable { Store::memory(bytes) } else { Store::own(bytes) }, persist)
 }
 

@@ -9,13 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chunkio::ByteStore as _;
+use dispatch::place;
 use model::{Error, ErrorKind, Model, Result};
 
 use crate::current::{Current, Ready};
 use crate::dataset::ClassicDataset;
 use crate::load::{self, Loaded};
+use crate::parse;
 use crate::store::Store;
-use crate::{parse, place};
 
 /// Padding at the end of a file, which some writers leave out.
 const PADDING: u64 = 3;

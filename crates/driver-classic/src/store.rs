@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chunkio::ByteStore;
+use dispatch::place::{Opened, identity};
 use dispatch::{ByteSource, OutBuf, ReadAhead};
 use model::{Error, ErrorKind, Result};
-
-use crate::place::{Opened, identity};
 
 /// The bytes of one file.
 #[derive(Debug)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
 use model::Result;
 
-use crate::read;
+use crate::{read, write};
 
 /// What the driver is called and how its datasets are recognised.
 pub static INFO: DriverInfo = DriverInfo {
     name: "hdf5",
     formatx: FormatX::Hdf5,
-    modes: &["hdf5", "netcdf-4", "netcdf4", "nc4", "enhanced"],
+    modes: &["hdf5", "netcdf-4", "netcdf4", "nc4", "nc4-classic", "enhanced"],
     magic: MAGIC,
     markers: &[],
     about: "netCDF-4 files and other HDF5 files",
@@ -38,6 +38,14 @@ impl Driver for Hdf5Driver {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         read::open(request)
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        write::create(request)
+    }
+
+    fn create_in_memory(&self, request: &CreateRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+        write::create_in_memory(request, persist)
     }
 
     fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {

@@ -17,7 +17,6 @@ use crate::json::text;
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
 use crate::older::Generation;
-use crate::quantize;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
 use crate::v3;
@@ -488,7 +487,7 @@ fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
 
 /// The attribute that tells how values are rounded, if it is not there.
 fn rounding(var: &Var) -> Option<(&'static str, model::Values)> {
-    var.quantize.map(quantize::attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
+    var.quantize.map(chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
 }
 
 /// Lets a variable say what its layout decided.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, ShardSpec};
+use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
@@ -18,7 +18,6 @@ use crate::gate::Gate;
 use crate::json::Object;
 use crate::layout::Chunks;
 use crate::plan::Planning;
-use crate::quantize::Rounded;
 use crate::var::Stored;
 
 /// An open dataset.

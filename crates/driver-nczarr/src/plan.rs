@@ -3,14 +3,13 @@
 //! Decided once, when the metadata is written or data first moves, and kept. What a stored variable has and the model
 //! does not know (separator, order, foreign types) survives a new plan.
 
-use chunkio::Order;
+use chunkio::{Order, default_shape};
 use dispatch::{Filter, Options, Registry, ZarrFormat};
 use model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarFill, VarId,
 };
 
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::chunks::default_shape;
 use crate::dtype::{DType, Kind};
 use crate::fill::{self, TextFill};
 use crate::flavour::Flavour;

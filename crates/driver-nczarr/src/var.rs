@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
-use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Quantize, Result, Scalar, Values, Var, VarFill};
+use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
 
 use crate::annotation;
 use crate::attrs::{self, FILL_VALUE};
@@ -20,7 +20,6 @@ use crate::json::{Json, Members, Object, Value, text};
 use crate::lists::{self, References};
 use crate::meta::{self, ArrayMeta, codec_id};
 use crate::older::{Defects, Generation};
-use crate::quantize;
 use crate::types;
 
 /// The size of a string to netCDF-C: that of a pointer.
@@ -191,7 +190,7 @@ fn fill_in(
     if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
         *fill = annotation::char_fill(fill.clone());
     }
-    var.quantize = rounding(&var.atts);
+    var.quantize = chunkio::rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(var, at(ErrorKind::BadType.context(format!("member \"dtype\": type {} cannot be read", dtype.text))));
     }
@@ -300,14 +299,6 @@ impl<'a, 't> Recorded<'a, 't> {
         let values = fill.unwrap_or_else(|| attrs::read(value, ty()));
         attrs::nan::restore(values, self.nans.and_then(|nans| nans.get(name)))
     }
-}
-
-/// How the values of a variable were rounded, as its attributes tell.
-pub(crate) fn rounding(atts: &Att) -> Option<Quantize> {
-    quantize::ATTRIBUTES.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
-        Scalar::Int(kept) => Some(kind(kept.try_into().ok()?)),
-        Scalar::Float(_) => None,
-    })
 }
 
 /// The filter of a codec description.

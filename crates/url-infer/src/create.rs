@@ -36,6 +36,7 @@ const DRIVERS: &[(&str, &str)] = &[
     ("netcdf-4", "hdf5"),
     ("netcdf4", "hdf5"),
     ("nc4", "hdf5"),
+    ("nc4-classic", "hdf5"),
     ("enhanced", "hdf5"),
     ("hdf5", "hdf5"),
     ("hdf4", "hdf4"),

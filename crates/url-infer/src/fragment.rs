@@ -40,6 +40,7 @@ const WORDS: &[&str] = &[
     "netcdf-4",
     "netcdf4",
     "nc4",
+    "nc4-classic",
     "enhanced",
     "hdf5",
     "hdf4",

@@ -17,6 +17,10 @@ pub enum Kind {
     Offset64,
     /// CDF-5.
     Cdf5,
+    /// netCDF-4, an HDF5 file.
+    NetCdf4,
+    /// The same with the classic model.
+    NetCdf4Classic,
     /// NCZarr.
     NcZarr,
     /// Zarr without NCZarr's metadata.
@@ -28,6 +32,8 @@ const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Classic, &["classic", "nc3", "1", "cdf1", "netcdf-3"]),
     (Kind::Offset64, &["64bitoffset", "64-bit offset", "64-bit-offset", "nc6", "2", "cdf2"]),
     (Kind::Cdf5, &["cdf5", "64-bit data", "64-bit-data", "nc5", "5", "64bitdata"]),
+    (Kind::NetCdf4, &["nc4", "netcdf-4", "3", "hdf5", "netcdf4", "enhanced", "enhanced-nc3"]),
+    (Kind::NetCdf4Classic, &["nc4-classic", "netcdf-4 classic model", "netcdf-4-classic", "nc7", "4"]),
     (Kind::NcZarr, &["nczarr", "noxarray"]),
     (Kind::Zarr, &["zarr", "xarray"]),
 ];
@@ -45,27 +51,22 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// The kind that -k or one of the flags for it says; -4 says only which kinds it is not.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for -4 where the target would be a netCDF-4 file.
+    /// The kind that -k or one of the flags for it says; -4 says only which kinds it is not, where the target says what it is
+    /// by a mode or an ending other than `.nc`.
     pub fn asked(
         kind: Option<Self>,
-        [classic, offset64, cdf5, netcdf4]: [bool; 4],
+        [classic, offset64, cdf5, netcdf4, netcdf7]: [bool; 5],
         url: &str,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Option<Self> {
         let says_itself = url_infer::parse(url).is_ok_and(|target| !target.modes.is_empty());
-        if netcdf4 && !says_itself && url.ends_with(".nc") {
-            return Err(Failure::Usage(format!(
-                "-4: {url}: netCDF-4 files are not written; another format holds the same: {url}#mode=nczarr,file"
-            )));
-        }
-        Ok(kind.or(match (classic, offset64, cdf5) {
+        kind.or(match (classic, offset64, cdf5) {
             (true, ..) => Some(Self::Classic),
             (_, true, _) => Some(Self::Offset64),
             (.., true) => Some(Self::Cdf5),
+            _ if netcdf7 => Some(Self::NetCdf4Classic),
+            _ if netcdf4 && !says_itself && url.ends_with(".nc") => Some(Self::NetCdf4),
             _ => None,
-        }))
+        })
     }
 
     /// The URL of a target that is to be of this kind.
@@ -108,6 +109,8 @@ mod tests {
             ("nczarr", "file:///a#log", Ok("file:///a#log&mode=nczarr")),
             ("zarr", "a#mode=zarr", Ok("a#mode=zarr&mode=zarr")),
             ("nczarr", "a#mode=zarr", Err("-k nczarr: the target says mode=zarr")),
+            ("nc4", "a.nc", Ok("a.nc#mode=nc4")),
+            ("nc7", "a.nc", Ok("a.nc#mode=nc4-classic")),
             ("1", "a#mode=nczarr,file", Err("-k classic: the target says mode=nczarr")),
         ] {
             let found = kind.parse::<Kind>().unwrap().url(url);
@@ -117,6 +120,6 @@ mod tests {
             });
             assert_eq!(found.as_deref().map_err(String::as_str), want, "{kind} {url}");
         }
-        assert!("hdf5".parse::<Kind>().is_err());
+        assert!("hdf4".parse::<Kind>().is_err());
     }
 }

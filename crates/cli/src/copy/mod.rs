@@ -72,8 +72,8 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
 
 /// Copies the dataset; answers what is to be told.
 fn make(args: &Copy) -> Result<Vec<String>, Failure> {
-    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4];
-    let kind = kind::Kind::asked(args.kind, flags, &args.target)?;
+    let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
+    let kind = kind::Kind::asked(args.kind, flags, &args.target);
     let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     let source = nczarr::open(&args.source).map_err(&at_source)?;

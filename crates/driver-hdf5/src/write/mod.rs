@@ -1,1 +1,28 @@
-//! Writing: the structures of a new file.
+//! Writing: new files.
+//!
+//! Metadata are a tree of small structures, each made by a module of its own (`header`, `datatype`, `dense`, `heap`,
+//! `chunk_index`, `superblock`), by the conventions in `netcdf`, into one `image`. Data are written as they come, by the
+//! chunk engine, to where nothing is (`file`, `chunks`, `extent`, `strings`); `commit` writes the metadata that lead there.
+
+mod admit;
+mod bytes;
+mod chunk_index;
+mod chunks;
+mod commit;
+mod create;
+mod dataset;
+mod datatype;
+mod dense;
+mod element;
+mod extent;
+mod file;
+mod header;
+mod heap;
+mod image;
+mod netcdf;
+mod plan;
+mod strings;
+mod superblock;
+mod var;
+
+pub(crate) use create::{create, create_in_memory};

@@ -16,7 +16,7 @@ use crate::flavour::Naming;
 use crate::json::{Members, Value};
 use crate::lists;
 use crate::types;
-use crate::var::{Built, Links, Reading, Stored, note, present, rounding, times};
+use crate::var::{Built, Links, Reading, Stored, note, present, times};
 
 /// The variable of the array at `key`, from its document.
 pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>) -> Built {
@@ -108,7 +108,7 @@ fn fill_in(
             *fill = annotation::char_fill(fill.clone());
         }
     }
-    var.quantize = rounding(&var.atts);
+    var.quantize = chunkio::rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(
             var,

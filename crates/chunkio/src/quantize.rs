@@ -1,4 +1,4 @@
-//! Rounding of floats on the way to the engine: BitGroom, granular BitRound and BitRound.
+//! Rounding of floats on the way to an array: BitGroom, granular BitRound and BitRound.
 //!
 //! Only writes are changed; zero, the fill value and what is not finite pass as they are. All else has the bits that
 //! netCDF-C gives it, a greatest finite value that is rounded up to infinity included. How values were rounded is told by
@@ -10,22 +10,20 @@
 use std::sync::Arc;
 
 use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
-use model::{ErrorKind, NcType, Quantize, Result, Slab, Values, convert};
-
-use crate::gate::Gate;
+use model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
 
 /// How far a way of rounding goes, given its number of digits or bits.
-type Way = fn(u32) -> Quantize;
+pub type Way = fn(u32) -> Quantize;
 
 /// The attributes that tell how values were rounded.
-pub(crate) const ATTRIBUTES: [(&str, Way); 3] = [
+pub const ATTRIBUTES: [(&str, Way); 3] = [
     ("_QuantizeBitGroomNumberOfSignificantDigits", Quantize::BitGroom),
     ("_QuantizeGranularBitRoundNumberOfSignificantDigits", Quantize::GranularBitRound),
     ("_QuantizeBitRoundNumberOfSignificantBits", Quantize::BitRound),
 ];
 
 /// The attribute of a way of rounding.
-pub(crate) fn attribute(quantize: Quantize) -> (&'static str, Values) {
+pub fn attribute(quantize: Quantize) -> (&'static str, Values) {
     let (index, kept) = match quantize {
         Quantize::BitGroom(kept) => (0, kept),
         Quantize::GranularBitRound(kept) => (1, kept),
@@ -34,10 +32,18 @@ pub(crate) fn attribute(quantize: Quantize) -> (&'static str, Values) {
     (ATTRIBUTES[index].0, Values::Int(vec![i32::try_from(kept).unwrap_or(i32::MAX)]))
 }
 
+/// How the values of a variable were rounded, as its attributes tell.
+pub fn rounding(atts: &Att) -> Option<Quantize> {
+    ATTRIBUTES.iter().find_map(|(name, kind)| match atts.get(*name)?.scalar(0)? {
+        Scalar::Int(kept) => Some(kind(kept.try_into().ok()?)),
+        Scalar::Float(_) => None,
+    })
+}
+
 /// An array whose writes are rounded.
 #[derive(Debug)]
-pub(crate) struct Rounded {
-    array: Arc<Gate>,
+pub struct Rounded {
+    array: Arc<dyn VarData>,
     xtype: NcType,
     quantize: Quantize,
     fill: Option<Values>,
@@ -45,7 +51,7 @@ pub(crate) struct Rounded {
 
 impl Rounded {
     /// `xtype` is float or double.
-    pub(crate) fn new(array: Arc<Gate>, xtype: NcType, quantize: Quantize, fill: Option<Values>) -> Self {
+    pub fn new(array: Arc<dyn VarData>, xtype: NcType, quantize: Quantize, fill: Option<Values>) -> Self {
         Self { array, xtype, quantize, fill }
     }
 }

@@ -1,18 +1,23 @@
-//! Files: opening them, making new ones, and replacing one by another in one step.
+//! Files of formats that are one file: opening them, making new ones, and replacing one by another in one step.
+//!
+//! Who writes a file, or is about to replace it, holds its lock.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dispatch::{Clobber, Magic, Registry};
 use model::{Error, ErrorKind, Result};
+
+use crate::{Clobber, Magic, Registry};
 
 /// An open file, and where it really is: links on the way are followed once.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) file: File,
-    pub(crate) path: PathBuf,
+pub struct Opened {
+    /// The file.
+    pub file: File,
+    /// Its place.
+    pub path: PathBuf,
 }
 
 impl Opened {
@@ -20,7 +25,7 @@ impl Opened {
     ///
     /// # Errors
     /// `NC_ENOMEM`; `NC_ETRUNC` if somebody cut it short meanwhile; what the system says.
-    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+    pub fn read(&self) -> Result<Vec<u8>> {
         let io = |error| Error::io(self.path.display().to_string(), error);
         let size = self.file.metadata().map_err(io)?.len();
         let no_mem = || ErrorKind::NoMem.context(format!("{}: {size} bytes", self.path.display()));
@@ -37,7 +42,7 @@ impl Opened {
 
 /// A file of a dataset that is not finished; it goes away with this unless it was kept.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub struct Unfinished {
     /// Where it is.
     path: PathBuf,
     /// Where it belongs, if that is elsewhere.
@@ -54,7 +59,7 @@ const TRIES: usize = 100;
 ///
 /// # Errors
 /// `NC_ENOTNC` if it is not a regular file, `NC_EACCESS` if somebody else writes it; what the system says.
-pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
+pub fn open(path: &str, writable: bool) -> Result<Opened> {
     let io = |error| Error::io(path, error);
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
@@ -74,7 +79,10 @@ pub(crate) fn open(path: &str, writable: bool) -> Result<Opened> {
 }
 
 /// Opens a file to write it, with its lock. `None`: another one took its place meanwhile, or none.
-pub(crate) fn claim(path: &Path) -> Result<Option<File>> {
+///
+/// # Errors
+/// `NC_EACCESS` if somebody else writes it; what the system says.
+pub fn claim(path: &Path) -> Result<Option<File>> {
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| Error::io(path.display().to_string(), error))?;
     lock(&file, path.display())?;
@@ -83,7 +91,7 @@ pub(crate) fn claim(path: &Path) -> Result<Option<File>> {
 
 /// Whether an open file is the one at a place, as far as the system tells files apart: who waits for a lock may get that
 /// of a file that was replaced meanwhile.
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+pub fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(here), Ok(there)) => identity(&here) == identity(&there),
         _ => false,
@@ -92,13 +100,14 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
 
 /// Tells files apart. `None`: the system does not say.
 #[cfg(unix)]
-pub(crate) fn identity(found: &Metadata) -> Option<(u64, u64)> {
+pub fn identity(found: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     Some((found.dev(), found.ino()))
 }
 
+/// Tells files apart; here nobody can.
 #[cfg(not(unix))]
-pub(crate) fn identity(_: &Metadata) -> Option<(u64, u64)> {
+pub fn identity(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
@@ -110,7 +119,7 @@ fn restless(path: impl std::fmt::Display) -> Error {
 ///
 /// # Errors
 /// What the system says; the directory must be there.
-pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
+pub fn resolve(path: &Path) -> Result<PathBuf> {
     let io = |error| Error::io(path.display().to_string(), error);
     let mut place = std::path::absolute(path).map_err(io)?;
     for _ in 0..40 {
@@ -166,18 +175,23 @@ fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
 }
 
 /// Makes a file for a new dataset. Where one may be replaced, it stays until the new one has a header, and nobody else
-/// writes or replaces it meanwhile.
+/// writes or replaces it meanwhile. `own`: first bytes of the format's files, whatever the registry knows.
 ///
 /// # Errors
 /// `NC_EEXIST` if something is there that may not be replaced; `NC_EACCESS` if somebody else writes it, or makes a new
 /// one in its place; what the system says.
-pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Result<(Opened, Unfinished)> {
+pub fn create(
+    path: &str,
+    clobber: Clobber,
+    registry: &Registry,
+    own: &'static [Magic],
+) -> Result<(Opened, Unfinished)> {
     let target = match clobber {
         // A link is something that is there, wherever it leads.
         Clobber::Refuse => std::path::absolute(path).map_err(|error| Error::io(path, error))?,
         Clobber::Replace => resolve(Path::new(path))?,
     };
-    match take(&target, clobber, registry)? {
+    match take(&target, clobber, registry, own)? {
         Taken::New(file) => {
             let path = fs::canonicalize(&target).map_err(|error| Error::io(path, error))?;
             let unfinished = Unfinished { path: path.clone(), target: None, held: None, kept: false };
@@ -193,7 +207,7 @@ pub(crate) fn create(path: &str, clobber: Clobber, registry: &Registry) -> Resul
 
 /// A place that is ours: its file, locked.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// Nothing was there.
     New(File),
     /// What is there may be replaced.
@@ -204,7 +218,7 @@ pub(crate) enum Taken {
 ///
 /// # Errors
 /// As [`create`].
-pub(crate) fn take(target: &Path, clobber: Clobber, registry: &Registry) -> Result<Taken> {
+pub fn take(target: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<Taken> {
     let shown = target.display();
     for _ in 0..TRIES {
         match OpenOptions::new().read(true).write(true).create_new(true).open(target) {
@@ -218,7 +232,7 @@ pub(crate) fn take(target: &Path, clobber: Clobber, registry: &Registry) -> Resu
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io(shown.to_string(), error)),
         }
-        check_replaceable(target, clobber, registry)?;
+        check_replaceable(target, clobber, registry, own)?;
         match claim(target) {
             Ok(Some(file)) => return Ok(Taken::Old(file)),
             Ok(None) => {}
@@ -233,10 +247,12 @@ pub(crate) fn take(target: &Path, clobber: Clobber, registry: &Registry) -> Resu
 ///
 /// # Errors
 /// `NC_EEXIST` if not; what the system says.
-pub(crate) fn check_replaceable(path: &Path, clobber: Clobber, registry: &Registry) -> Result<()> {
+pub fn check_replaceable(path: &Path, clobber: Clobber, registry: &Registry, own: &'static [Magic]) -> Result<()> {
     let refused = match clobber {
         Clobber::Refuse if path.symlink_metadata().is_ok() => "something is there, and may not be replaced",
-        Clobber::Replace if !is_replaceable(path, registry)? => "what is there is not a file that any driver knows",
+        Clobber::Replace if !is_replaceable(path, registry, own)? => {
+            "what is there is not a file that any driver knows"
+        }
         _ => return Ok(()),
     };
     Err(ErrorKind::Exist.context(format!("{}: {refused}", path.display())))
@@ -246,11 +262,11 @@ pub(crate) fn check_replaceable(path: &Path, clobber: Clobber, registry: &Regist
 ///
 /// # Errors
 /// What the system says.
-fn is_replaceable(path: &Path, registry: &Registry) -> Result<bool> {
-    looks_replaceable(path, registry).map_err(|error| Error::io(path.display().to_string(), error))
+fn is_replaceable(path: &Path, registry: &Registry, own: &'static [Magic]) -> Result<bool> {
+    looks_replaceable(path, registry, own).map_err(|error| Error::io(path.display().to_string(), error))
 }
 
-fn looks_replaceable(path: &Path, registry: &Registry) -> std::io::Result<bool> {
+fn looks_replaceable(path: &Path, registry: &Registry, own: &'static [Magic]) -> std::io::Result<bool> {
     let found = match fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
         found => found?,
@@ -260,7 +276,7 @@ fn looks_replaceable(path: &Path, registry: &Registry) -> std::io::Result<bool> 
     }
     let mut magic: Vec<Magic> = registry.drivers().flat_map(|driver| driver.info().magic).copied().collect();
     magic.extend(registry.known().iter().flat_map(|known| known.magic));
-    magic.extend_from_slice(crate::INFO.magic);
+    magic.extend_from_slice(own);
     for magic in magic {
         let (mut file, mut bytes) = (File::open(path)?, Vec::new());
         file.seek(SeekFrom::Start(magic.offset))?;
@@ -276,7 +292,7 @@ fn looks_replaceable(path: &Path, registry: &Registry) -> std::io::Result<bool> 
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
+pub fn beside(target: &Path) -> Result<(Opened, Unfinished)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     loop {
@@ -310,7 +326,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// What the system says; nothing has changed then.
-    pub(crate) fn keep(&mut self) -> Result<PathBuf> {
+    pub fn keep(&mut self) -> Result<PathBuf> {
         if let Some(target) = &self.target {
             fs::rename(&self.path, target).map_err(|error| Error::io(target.display().to_string(), error))?;
             self.path.clone_from(target);
@@ -325,7 +341,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn discard(mut self) -> Result<()> {
+    pub fn discard(mut self) -> Result<()> {
         self.kept = true;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -347,15 +363,22 @@ impl Drop for Unfinished {
 }
 
 /// Makes the names in a file's directory survive a failure of power.
+///
+/// # Errors
+/// What the system says.
 #[cfg(unix)]
-pub(crate) fn sync_directory(path: &Path) -> Result<()> {
+pub fn sync_directory(path: &Path) -> Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
     let io = |error| Error::io(directory.display().to_string(), error);
     File::open(directory).map_err(io)?.sync_all().map_err(io)
 }
 
+/// Makes the names in a file's directory survive a failure of power; here nobody can.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
-pub(crate) fn sync_directory(_: &Path) -> Result<()> {
+pub fn sync_directory(_: &Path) -> Result<()> {
     Ok(())
 }
 

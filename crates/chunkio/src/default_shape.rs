@@ -12,7 +12,7 @@ const CHUNK_BYTES: f64 = (16u64 << 20) as f64;
 const RECORD_BYTES: u64 = 4096;
 
 /// The default chunk shape of an array. `dims`: length and whether unlimited; `item`: bytes per element.
-pub(crate) fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
+pub fn default_shape(dims: &[(u64, bool)], item: u64) -> Vec<u64> {
     let item = item.max(1);
     let unlimited = dims.iter().filter(|(_, unlimited)| *unlimited).count();
     if unlimited == dims.len() {

@@ -1,0 +1,156 @@
+//! Which edits a netCDF-4 file can hold: the rules beside those of the model, checked before anything changes.
+
+use dispatch::VarData as _;
+use model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
+
+use super::dataset::NewFile;
+use super::netcdf::{PROPERTIES, RESERVED, STRICT};
+use super::plan;
+
+/// What an edit of a variable's layout is refused with once there are data.
+#[derive(Clone, Copy)]
+enum Late {
+    Layout,
+    Fill,
+}
+
+impl NewFile {
+    /// Checks whether the file can hold the edit and lets `then` make it, in one step for other threads.
+    pub(super) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check_open()?;
+        let mut vars = self.write_vars();
+        let model = self.model.snapshot();
+        if self.classic_model {
+            classic(&model, edit)?;
+        }
+        let mut relayout = |id: VarId, late: Late| {
+            model.var(id)?;
+            let Some(slot) = vars.get_mut(id.index()) else { return Ok(()) };
+            if let Some(data) = &slot.data {
+                if !data.retire() {
+                    let kind = match late {
+                        Late::Layout => ErrorKind::LateDef,
+                        Late::Fill => ErrorKind::LateFill,
+                    };
+                    return Err(kind.context("there are data already").at(model.var_path(id)?));
+                }
+                slot.cache = Some(data.cache());
+            }
+            slot.data = None;
+            Ok(())
+        };
+        match *edit {
+            Edit::DefDim { group, name, .. } => self::new_dim(&model, group, name)?,
+            Edit::RenameDim { dim, name } => self::new_dim(&model, model.dim(dim)?.group, name)?,
+            Edit::DefVar { name, dims, .. } => plan::check_rank(dims.len()).map_err(|error| error.at(name))?,
+            Edit::DefGroup { parent, name } => new_object(&model, parent, name)?,
+            Edit::RenameGroup { group, name } => {
+                if let Some(parent) = model.group(group)?.parent {
+                    new_object(&model, parent, name)?;
+                }
+            }
+            Edit::DefCompound { group, name, .. }
+            | Edit::DefVlen { group, name, .. }
+            | Edit::DefEnum { group, name, .. }
+            | Edit::DefOpaque { group, name, .. } => new_object(&model, group, name)?,
+            Edit::PutAtt { group, var, name, values } => {
+                let name = &*name::nfc(name);
+                check_att_name(group, var, name)?;
+                if let Some(id) = var.filter(|_| name == FILL_VALUE)
+                    && model.var(id)?.atts.get(name) != Some(values)
+                {
+                    relayout(id, Late::Fill)?;
+                }
+                check_values(values).map_err(|error| error.at(name))?;
+            }
+            Edit::RenameAtt { group, var, name, to } => {
+                check_att_name(group, var, &name::nfc(to))?;
+                if let Some(id) = var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE)) {
+                    relayout(id, Late::Fill)?;
+                }
+            }
+            Edit::DelAtt { var: Some(id), name, .. } if *name::nfc(name) == *FILL_VALUE => relayout(id, Late::Fill)?,
+            Edit::DefVarFill { var, .. } | Edit::DefVarUnwritten { var, .. } => relayout(var, Late::Fill)?,
+            Edit::DefVarShards { shards: Some(_), .. } => {
+                return Err(ErrorKind::NotNc4.context("shards: only Zarr V3 has some"));
+            }
+            Edit::DefVarFilter { var, filter } => {
+                plan::instance(filter, &self.shared.registry)?;
+                relayout(var, Late::Layout)?;
+            }
+            Edit::DefVarFilters { var, filters } => {
+                for filter in filters {
+                    plan::instance(filter, &self.shared.registry)?;
+                }
+                relayout(var, Late::Layout)?;
+            }
+            Edit::DefVarChunking { var, .. } | Edit::DefVarEndian { var, .. } | Edit::DefVarQuantize { var, .. } => {
+                relayout(var, Late::Layout)?
+            }
+            _ => {}
+        }
+        // An edit copies what somebody else holds.
+        drop(model);
+        then()
+    }
+}
+
+/// A dimension without a variable is an object of its group, as everything else is.
+fn new_dim(model: &Model, group: GroupId, name: &str) -> Result<()> {
+    let (name, group) = (name::nfc(name), model.group(group)?);
+    match group.groups.contains_key(&*name) || group.types.contains_key(&*name) {
+        true => Err(ErrorKind::NameInUse.context(format!("dimension {name:?}: a group or type has the name"))),
+        false => Ok(()),
+    }
+}
+
+fn new_object(model: &Model, group: GroupId, name: &str) -> Result<()> {
+    let name = name::nfc(name);
+    match model.group(group)?.dims.contains_key(&*name) {
+        true => Err(ErrorKind::NameInUse.context(format!("{name:?}: a dimension has the name"))),
+        false => Ok(()),
+    }
+}
+
+fn check_att_name(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
+    let taken = match var {
+        Some(_) => RESERVED.contains(&name),
+        None => group == GroupId::ROOT && [PROPERTIES, STRICT].contains(&name),
+    };
+    match taken {
+        true => Err(ErrorKind::NameInUse.context(format!("attribute {name}: the name is reserved"))),
+        false => Ok(()),
+    }
+}
+
+/// The length of text is told in 32 bits.
+fn check_values(values: &Values) -> Result<()> {
+    match u32::try_from(values.len()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(ErrorKind::Inval.context(format!("{} values of an attribute", values.len()))),
+    }
+}
+
+/// What the classic model does not have.
+fn classic(model: &Model, edit: &Edit<'_>) -> Result<()> {
+    let strict = |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not in the classic model")));
+    let unlimited = |id: DimId| model.dim(id).is_ok_and(|dim| dim.unlimited);
+    match *edit {
+        Edit::DefGroup { name, .. }
+        | Edit::DefCompound { name, .. }
+        | Edit::DefVlen { name, .. }
+        | Edit::DefEnum { name, .. }
+        | Edit::DefOpaque { name, .. } => strict(name),
+        Edit::DefVar { name, xtype, .. } if xtype.code() > NcType::Double.code() => {
+            strict(&format!("variable {name} of type {}", xtype.name()))
+        }
+        Edit::PutAtt { name, values, .. } if values.nc_type().code() > NcType::Double.code() => {
+            strict(&format!("attribute {name} of type {}", values.nc_type().name()))
+        }
+        Edit::DefDim { name, len: None | Some(0), .. } if model.dims().any(|(id, _)| unlimited(id)) => {
+            let what = format!("dimension {name}: the classic model has one unlimited dimension");
+            Err(ErrorKind::Unlimit.context(what))
+        }
+        _ => Ok(()),
+    }
+}

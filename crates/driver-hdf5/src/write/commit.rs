@@ -1,0 +1,152 @@
+//! Writing metadata: all of them anew, where nothing is, and the superblock last.
+//!
+//! Data come before the metadata that lead to them. What only the metadata before led to is free from then on.
+
+use std::sync::Arc;
+
+use dispatch::Durability;
+use dispatch::place::{self, Unfinished};
+use model::{Error, Model, Result};
+
+use super::dataset::NewFile;
+use super::file::Stretch;
+use super::netcdf::{Metadata, Place};
+use super::superblock;
+
+/// What is known to be stored.
+#[derive(Debug, Default)]
+pub(super) struct Committed {
+    /// What the stored metadata were made of: the model's edition, the lengths of dimensions, the changes of data.
+    made_of: Option<(u64, Vec<u64>, u64)>,
+    /// Where they are.
+    metadata: Option<Stretch>,
+    /// The file of a new dataset.
+    unfinished: Option<Unfinished>,
+}
+
+impl Committed {
+    pub(super) fn new(unfinished: Option<Unfinished>) -> Self {
+        Self { unfinished, ..Self::default() }
+    }
+
+    /// Whether nothing was ever written.
+    pub(super) fn is_new(&self) -> bool {
+        self.metadata.is_none()
+    }
+
+    /// Removes the unfinished file.
+    pub(super) fn discard(&mut self) -> Result<()> {
+        self.unfinished.take().map_or(Ok(()), Unfinished::discard)
+    }
+}
+
+fn lens(model: &Model) -> Vec<u64> {
+    model.dims().map(|(_, dim)| dim.len()).collect()
+}
+
+impl NewFile {
+    fn is_durable(&self) -> bool {
+        self.shared.options.durability == Durability::Fsync
+    }
+
+    /// Stores the data that are kept in memory; the first error, after all were tried.
+    pub(super) fn flush(&self) -> Result<()> {
+        let all: Vec<_> = self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
+        let mut outcome = Ok(());
+        for data in all {
+            outcome = outcome.and(data.flush());
+        }
+        outcome
+    }
+
+    /// Writes the metadata, if they are not those that are stored. `last`: nothing will follow.
+    ///
+    /// # Errors
+    /// What the model has and HDF5 has not; what the system says. The file is as it was then.
+    pub(super) fn write_metadata(&self, committed: &mut Committed, last: bool) -> Result<()> {
+        let file = &self.shared.file;
+        let (edition, model) = (self.model.edition(), self.model.snapshot());
+        let mut variables = Vec::with_capacity(model.vars().len());
+        for (id, _) in model.vars() {
+            variables.push((id, self.variable(id)?));
+        }
+        // Long work first, while others go on.
+        for (_, data) in &variables {
+            data.settle()?;
+        }
+        let mut places: Vec<Place> = Vec::with_capacity(variables.len());
+        let looking = file.look();
+        let lens = lens(&model);
+        let made_of = (edition, lens, file.changes());
+        if committed.made_of.as_ref() != Some(&made_of) {
+            for (id, data) in &variables {
+                let shape: Vec<u64> = model.var(*id)?.dims.iter().map(|dim| made_of.1[dim.index()]).collect();
+                places.push(
+                    data.place(&model, *id, &shape)
+                        .map_err(|error| error.at(model.var(*id).map_or("", |var| &var.name)))?,
+                );
+            }
+            let later = file.take_later();
+            drop(looking);
+            let written = self.write_places(&model, &made_of.1, &places, committed);
+            file.settle(later, written.is_ok());
+            written?;
+            committed.made_of = Some(made_of);
+        }
+        if last {
+            file.set_len(file.end(), true)?;
+        }
+        if let Some(mut unfinished) = committed.unfinished.take() {
+            let kept = unfinished.keep()?;
+            if self.is_durable() {
+                place::sync_directory(&kept)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_places(
+        &self,
+        model: &Arc<Model>,
+        lens: &[u64],
+        places: &[Place],
+        committed: &mut Committed,
+    ) -> Result<()> {
+        let file = &self.shared.file;
+        self.shared.heap.flush()?;
+        let metadata = Metadata {
+            model,
+            lens,
+            places,
+            properties: self.info.properties.as_deref().unwrap_or_default(),
+            classic_model: self.classic_model,
+        };
+        let mut allocated: Result<Stretch> = Ok((0, 0));
+        let built = metadata.build(|len| {
+            allocated = file.allocate(len).map(|address| (address, len));
+            allocated.as_ref().map_or(0, |&(address, _)| address)
+        });
+        let new = allocated?;
+        let write = |built: Result<(Vec<u8>, u64, u64)>| {
+            let (bytes, base, root) = built?;
+            file.write_at(base, &bytes)?;
+            let end = file.end();
+            file.set_len(end, false)?;
+            if self.is_durable() {
+                file.persist()?;
+            }
+            file.write_at(0, &superblock::write(root, end))?;
+            if self.is_durable() { file.persist() } else { Ok::<_, Error>(()) }
+        };
+        if let Err(error) = write(built) {
+            if new.1 > 0 {
+                file.free(new.0, new.1, file.epoch());
+            }
+            return Err(error);
+        }
+        if let Some((address, len)) = committed.metadata.replace(new) {
+            file.free(address, len, file.epoch());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Elements as they lie in the file, from what they are in memory.
+//!
+//! Elements of fixed size are their bytes. Those with strings or sequences in them come packed, one after another without
+//! pointers; in the file each such part is a length and a place in a global heap.
+
+use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
+
+use super::datatype::stored_size;
+
+/// Puts values of variable length somewhere: appends their place to the element.
+pub(super) trait Heap {
+    /// `count`: elements of the value, as HDF5 counts them.
+    fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()>;
+}
+
+impl Heap for super::image::Image {
+    fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()> {
+        Self::pointer(self, out, count, value);
+        Ok(())
+    }
+}
+
+/// Appends one element of variable length, from its packed form.
+///
+/// # Errors
+/// `NC_EBADTYPE` if the bytes are no such element; what the heap says.
+pub(super) fn put(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+    match ty {
+        NcType::String => heap.pointer(out, packed.len(), packed),
+        NcType::User(id) if matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }) => {
+            put_list(model, ty, packed, heap, out)
+        }
+        // One that was never written.
+        _ if packed.is_empty() => {
+            out.resize(out.len() + stored_size(model, ty)?, 0);
+            Ok(())
+        }
+        _ => {
+            let mut parts = Unpacker::new(packed);
+            put_next(model, ty, &mut parts, heap, out)?;
+            parts.end()
+        }
+    }
+}
+
+fn wrong(what: &str) -> model::Error {
+    ErrorKind::BadType.context(format!("an element of variable length: {what}"))
+}
+
+/// The next part of a packed element.
+fn put_next(model: &Model, ty: NcType, parts: &mut Unpacker<'_>, heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+    if model.is_fixed(ty)? {
+        out.extend_from_slice(parts.fixed(stored_size(model, ty)?)?);
+        return Ok(());
+    }
+    let NcType::User(id) = ty else {
+        let text = parts.string()?;
+        return heap.pointer(out, text.len(), text);
+    };
+    match &model.user_type(id)?.class {
+        TypeClass::Compound { fields, .. } => {
+            for field in fields {
+                let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
+                for _ in 0..count {
+                    put_next(model, field.ty, parts, heap, out)?;
+                }
+            }
+            Ok(())
+        }
+        _ => {
+            let packed = parts.string()?;
+            put_list(model, ty, packed, heap, out)
+        }
+    }
+}
+
+/// The elements of a sequence.
+fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+    let NcType::User(id) = ty else { return Err(wrong("of no sequence")) };
+    let TypeClass::Vlen { base } = model.user_type(id)?.class else { return Err(wrong("of no sequence")) };
+    let size = stored_size(model, base)?;
+    if model.is_fixed(base)? {
+        if !packed.len().is_multiple_of(size) {
+            return Err(wrong(&format!("{} bytes are no whole number of items of {size}", packed.len())));
+        }
+        return heap.pointer(out, packed.len() / size, packed);
+    }
+    let (mut parts, mut elements) = (Unpacker::new(packed), Vec::new());
+    while !parts.is_empty() {
+        put_next(model, base, &mut parts, heap, &mut elements)?;
+    }
+    heap.pointer(out, elements.len() / size, &elements)
+}
+
+/// Values as they lie in the file, and how many elements they are. `big`: numbers have their most significant byte first.
+///
+/// # Errors
+/// As [`put`].
+pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn Heap) -> Result<(Vec<u8>, usize)> {
+    let strings = |ty: NcType, elements: &[NcString], heap: &mut dyn Heap| {
+        let mut out = Vec::new();
+        for element in elements {
+            put(model, ty, element.as_bytes(), heap, &mut out)?;
+        }
+        Ok((out, elements.len()))
+    };
+    match values {
+        Values::String(elements) => return strings(NcType::String, elements, heap),
+        Values::User(id, bytes) => {
+            let size = stored_size(model, NcType::User(*id))?.max(1);
+            return Ok((bytes.clone(), bytes.len() / size));
+        }
+        Values::Packed(id, elements) => return strings(NcType::User(*id), elements, heap),
+        Values::Char(text) => return Ok((text.clone(), text.len())),
+        _ => {}
+    }
+    let mut out = Vec::new();
+    macro_rules! put_numbers {
+        ($numbers:expr) => {
+            for number in $numbers {
+                match big {
+                    true => out.extend_from_slice(&number.to_be_bytes()),
+                    false => out.extend_from_slice(&number.to_le_bytes()),
+                }
+            }
+        };
+    }
+    match values {
+        Values::Byte(v) => put_numbers!(v),
+        Values::UByte(v) => put_numbers!(v),
+        Values::Short(v) => put_numbers!(v),
+        Values::UShort(v) => put_numbers!(v),
+        Values::Int(v) => put_numbers!(v),
+        Values::UInt(v) => put_numbers!(v),
+        Values::Int64(v) => put_numbers!(v),
+        Values::UInt64(v) => put_numbers!(v),
+        Values::Float(v) => put_numbers!(v),
+        Values::Double(v) => put_numbers!(v),
+        _ => return Err(ErrorKind::BadType.context("values of a type that has no form in HDF5")),
+    }
+    Ok((out, values.len()))
+}

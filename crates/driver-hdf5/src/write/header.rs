@@ -1,0 +1,237 @@
+//! Object headers of version 2: messages one after another, with attributes and links among them or in heaps of their own.
+//!
+//! The order of creation is kept of attributes and links, and indexed where they lie in a heap: netCDF-C reads definitions
+//! in that order, and writes no file without it.
+//!
+//! Source: HDF5 File Format Specification 3.0, IV.A.
+
+use model::Result;
+
+use super::bytes::{Put, UNDEFINED};
+use super::dense;
+use super::image::Image;
+
+/// More attributes or links than this are not looked for one by one: they get a heap with an index.
+const COMPACT: usize = 64;
+
+/// A message is shorter.
+const MESSAGE: usize = u16::MAX as usize;
+
+/// The types of messages.
+pub(super) mod kind {
+    pub(in super::super) const DATASPACE: u8 = 1;
+    pub(in super::super) const LINK_INFO: u8 = 2;
+    pub(in super::super) const DATATYPE: u8 = 3;
+    pub(in super::super) const FILL_VALUE: u8 = 5;
+    pub(in super::super) const LINK: u8 = 6;
+    pub(in super::super) const LAYOUT: u8 = 8;
+    pub(in super::super) const GROUP_INFO: u8 = 10;
+    pub(in super::super) const FILTERS: u8 = 11;
+    pub(in super::super) const ATTRIBUTE: u8 = 12;
+    pub(in super::super) const ATTRIBUTE_INFO: u8 = 21;
+}
+
+/// It never changes.
+const CONSTANT: u8 = 1;
+/// It lies elsewhere: the message says where.
+const SHARED: u8 = 2;
+/// It is never shared.
+const OWN: u8 = 4;
+
+/// The shape of something.
+#[derive(Debug, Clone)]
+pub(super) enum Space {
+    Null,
+    Scalar,
+    /// Length and greatest length of each dimension.
+    Simple(Vec<(u64, u64)>),
+}
+
+impl Space {
+    /// As many elements one after another; none have no space.
+    pub(super) fn list(len: usize) -> Self {
+        if len == 0 { Self::Null } else { Self::Simple(vec![(len as u64, len as u64)]) }
+    }
+
+    /// The dataspace message.
+    pub(super) fn message(&self) -> Vec<u8> {
+        match self {
+            Self::Scalar => vec![2, 0, 0, 0],
+            Self::Null => vec![2, 0, 0, 2],
+            Self::Simple(dims) => {
+                let grows = dims.iter().any(|(len, most)| len != most);
+                let mut out = vec![2, dims.len() as u8, u8::from(grows), 1];
+                dims.iter().for_each(|&(len, _)| out.u64(len));
+                if grows {
+                    dims.iter().for_each(|&(_, most)| out.u64(most));
+                }
+                out
+            }
+        }
+    }
+}
+
+/// A datatype: described, or the address of one that has a name.
+#[derive(Debug, Clone)]
+pub(super) enum Datatype {
+    Own(Vec<u8>),
+    Named(u64),
+}
+
+impl Datatype {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Own(bytes) => bytes.clone(),
+            Self::Named(address) => {
+                let mut out = vec![2, 2];
+                out.u64(*address);
+                out
+            }
+        }
+    }
+}
+
+/// An attribute.
+#[derive(Debug)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) datatype: Datatype,
+    pub(super) space: Space,
+    pub(super) data: Vec<u8>,
+}
+
+impl Attribute {
+    fn message(&self) -> Vec<u8> {
+        let (datatype, space) = (self.datatype.bytes(), self.space.message());
+        let mut out = vec![3, u8::from(matches!(self.datatype, Datatype::Named(_)))];
+        out.u16(self.name.len() as u16 + 1);
+        out.u16(datatype.len() as u16);
+        out.u16(space.len() as u16);
+        out.u8(u8::from(!self.name.is_ascii()));
+        out.extend_from_slice(self.name.as_bytes());
+        out.u8(0);
+        out.extend(datatype);
+        out.extend(space);
+        out.extend_from_slice(&self.data);
+        out
+    }
+}
+
+/// A link of a group.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) name: String,
+    pub(super) address: u64,
+}
+
+impl Link {
+    fn message(&self, order: u64) -> Vec<u8> {
+        let utf8 = !self.name.is_ascii();
+        let len = self.name.len() as u64;
+        let width = super::bytes::width(len);
+        let width = if width == 3 { 4 } else { width };
+        // Its length's width; the order of creation is there; so is the character set, where it is not ASCII.
+        let mut out = vec![1, width.ilog2() as u8 | 4 | u8::from(utf8) << 4];
+        out.u64(order);
+        if utf8 {
+            out.u8(1);
+        }
+        out.sized(len, width);
+        out.extend_from_slice(self.name.as_bytes());
+        out.u64(self.address);
+        out
+    }
+}
+
+/// An object header in the making.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    messages: Vec<u8>,
+}
+
+impl Header {
+    fn message(&mut self, kind: u8, flags: u8, order: u16, body: &[u8]) {
+        self.messages.u8(kind);
+        self.messages.u16(body.len() as u16);
+        self.messages.u8(flags);
+        self.messages.u16(order);
+        self.messages.extend_from_slice(body);
+    }
+
+    /// A message that may change.
+    pub(super) fn put(&mut self, kind: u8, body: &[u8]) {
+        self.message(kind, 0, 0, body);
+    }
+
+    /// A message that never changes.
+    pub(super) fn put_constant(&mut self, kind: u8, body: &[u8]) {
+        self.message(kind, CONSTANT, 0, body);
+    }
+
+    pub(super) fn put_datatype(&mut self, datatype: &Datatype) {
+        let shared = if matches!(datatype, Datatype::Named(_)) { SHARED } else { 0 };
+        self.message(kind::DATATYPE, CONSTANT | shared, 0, &datatype.bytes());
+    }
+
+    /// The attributes, in the order of creation.
+    pub(super) fn put_attributes(&mut self, image: &mut Image, attributes: &[Attribute]) -> Result<()> {
+        let messages: Vec<Vec<u8>> = attributes.iter().map(Attribute::message).collect();
+        let compact = messages.len() <= COMPACT && messages.iter().all(|message| message.len() < MESSAGE);
+        let names = attributes.iter().map(|attribute| &*attribute.name);
+        let stored = match compact {
+            true => dense::Stored::default(),
+            false => dense::put(image, &dense::ATTRIBUTES, names, &messages)?,
+        };
+        let mut info = vec![0, 3];
+        info.u16(attributes.len() as u16);
+        stored.put(&mut info);
+        self.message(kind::ATTRIBUTE_INFO, OWN, 0, &info);
+        if compact {
+            for (order, message) in messages.iter().enumerate() {
+                self.message(kind::ATTRIBUTE, 0, order as u16, message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The links of a group, in the order of creation.
+    pub(super) fn put_links(&mut self, image: &mut Image, links: &[Link]) -> Result<()> {
+        let messages: Vec<Vec<u8>> = links.iter().enumerate().map(|(order, link)| link.message(order as u64)).collect();
+        let compact = messages.len() <= COMPACT;
+        let stored = match compact {
+            true => dense::Stored::default(),
+            false => dense::put(image, &dense::LINKS, links.iter().map(|link| &*link.name), &messages)?,
+        };
+        let mut info = vec![0, 3];
+        info.u64(links.len() as u64);
+        stored.put(&mut info);
+        self.put(kind::LINK_INFO, &info);
+        self.put_constant(kind::GROUP_INFO, &[0, 0]);
+        if compact {
+            messages.iter().for_each(|message| self.put(kind::LINK, message));
+        }
+        Ok(())
+    }
+
+    /// Appends the header; answers where it is.
+    pub(super) fn finish(self, image: &mut Image) -> u64 {
+        // The order in which attributes were made is kept and indexed; four bytes tell the length.
+        let mut out = b"OHDR\x02\x0e".to_vec();
+        out.u32(self.messages.len() as u32);
+        out.extend(self.messages);
+        out.checksum(0);
+        image.put(&out)
+    }
+}
+
+impl dense::Stored {
+    fn put(&self, out: &mut Vec<u8>) {
+        [self.heap, self.by_name, self.by_order].into_iter().for_each(|address| out.u64(address));
+    }
+}
+
+impl Default for dense::Stored {
+    fn default() -> Self {
+        Self { heap: UNDEFINED, by_name: UNDEFINED, by_order: UNDEFINED }
+    }
+}

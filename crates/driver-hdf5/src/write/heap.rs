@@ -1,0 +1,115 @@
+//! The global heap: collections of values of variable length.
+//!
+//! Source: HDF5 File Format Specification 3.0, III.E.
+
+use super::bytes::Put;
+use super::image::HeapId;
+
+/// A collection is no smaller.
+pub(super) const LEAST: usize = 4096;
+
+/// A collection that has so many bytes gets no more values.
+pub(super) const FULL: usize = 64 << 10;
+
+/// Before the first value.
+const HEAD: usize = 16;
+
+/// Before each value.
+const VALUE_HEAD: usize = 16;
+
+/// Values of one collection, one after another.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Collection {
+    values: Vec<u8>,
+    count: u16,
+}
+
+impl Collection {
+    /// Whether one more value may be put here, if there are so many bytes for all.
+    pub(super) fn has_room(&self, value: usize, bytes: usize) -> bool {
+        let all = HEAD + self.values.len() + VALUE_HEAD + value.next_multiple_of(8);
+        self.count == 0 || self.count < u16::MAX && all <= bytes
+    }
+
+    /// Appends a value; answers its index.
+    pub(super) fn push(&mut self, value: &[u8]) -> u32 {
+        self.count += 1;
+        self.values.u16(self.count);
+        self.values.u16(1);
+        self.values.u32(0);
+        self.values.u64(value.len() as u64);
+        self.values.extend_from_slice(value);
+        self.values.resize(self.values.len().next_multiple_of(8), 0);
+        u32::from(self.count)
+    }
+
+    /// The value of an index.
+    pub(super) fn value(&self, index: u32) -> Option<&[u8]> {
+        find(&self.values, index)
+    }
+
+    /// The collection as it lies in the file, in at least so many bytes.
+    pub(super) fn bytes(&self, least: usize) -> Vec<u8> {
+        let size = (HEAD + self.values.len()).max(LEAST).max(least);
+        let mut out = Vec::with_capacity(size);
+        out.extend_from_slice(b"GCOL\x01\0\0\0");
+        out.u64(size as u64);
+        out.extend_from_slice(&self.values);
+        let free = size - out.len();
+        if free >= VALUE_HEAD {
+            out.u64(0);
+            out.u64(free as u64);
+        }
+        out.resize(size, 0);
+        out
+    }
+}
+
+/// The value of an index among the values of a collection.
+pub(super) fn find(mut values: &[u8], index: u32) -> Option<&[u8]> {
+    loop {
+        let (head, rest) = values.split_at_checked(VALUE_HEAD)?;
+        let found = u16::from_le_bytes([head[0], head[1]]);
+        let len = usize::try_from(u64::from_le_bytes(head[8..].try_into().ok()?)).ok()?;
+        if found == 0 {
+            return None;
+        }
+        if u32::from(found) == index {
+            return rest.get(..len);
+        }
+        values = rest.get(len.checked_next_multiple_of(8)?..)?;
+    }
+}
+
+/// The values of a collection as it lies in the file.
+pub(super) fn values(collection: &[u8]) -> Option<&[u8]> {
+    collection.strip_prefix(b"GCOL\x01")?;
+    collection.get(HEAD..)
+}
+
+/// The heap of an image.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    collections: Vec<Collection>,
+    /// Where they were put.
+    places: Vec<u64>,
+}
+
+impl Values {
+    pub(super) fn new(places: Vec<u64>) -> Self {
+        Self { collections: Vec::new(), places }
+    }
+
+    pub(super) fn keep(&mut self, value: &[u8]) -> HeapId {
+        if self.collections.last().is_none_or(|last| !last.has_room(value.len(), FULL)) {
+            self.collections.push(Collection::default());
+        }
+        let at = self.collections.len() - 1;
+        let index = self.collections[at].push(value);
+        (self.places.get(at).copied().unwrap_or(0), index)
+    }
+
+    pub(super) fn finish(self) -> impl Iterator<Item = Vec<u8>> {
+        self.collections.into_iter().map(|collection| collection.bytes(0))
+    }
+}

@@ -1,0 +1,435 @@
+//! The conventions by which a model is an HDF5 file: which object stands for what, and the attributes that say so.
+//!
+//! A dimension is a dimension scale: the variable of its name whose first dimension it is, or else a dataset without data.
+//! Every other variable names its scales in `DIMENSION_LIST`, and each scale names who uses it in `REFERENCE_LIST`. A
+//! variable that has a dimension's name and is not its scale is called `_nc4_non_coord_…`.
+//!
+//! Source: "netCDF-4 format" in the netCDF documentation; the HDF5 Dimension Scale Specification.
+
+use model::{Att, DimId, ErrorKind, GroupId, Model, NcType, Result, Values, Var, VarFill, VarId};
+
+use super::bytes::{Put, UNDEFINED};
+use super::chunk_index::{self, Extent};
+use super::datatype::{self, NATIVE_BIG};
+use super::element;
+use super::header::{Attribute, Datatype, Header, Link, Space, kind};
+use super::image::Image;
+
+/// Before the name of a variable that is not the scale of the dimension of its name.
+pub(crate) const NON_COORDINATE: &str = "_nc4_non_coord_";
+
+/// Attributes that say what is a dimension; nobody else's.
+pub(crate) const RESERVED: &[&str] =
+    &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid"];
+
+/// Attributes of the root group that say who wrote the file, and that it has the classic model.
+pub(crate) const PROPERTIES: &str = "_NCProperties";
+pub(crate) const STRICT: &str = "_nc3_strict";
+
+/// A filter as it is stored.
+#[derive(Debug, Clone)]
+pub(super) struct StoredFilter {
+    pub(super) id: u16,
+    pub(super) name: String,
+    /// A chunk may be stored without it.
+    pub(super) optional: bool,
+    pub(super) params: Vec<u32>,
+}
+
+/// Where the data of a variable are.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// In the object header.
+    Compact(Vec<u8>),
+    /// In one piece; nowhere yet, if that is not set.
+    Contiguous(Option<u64>),
+    /// In chunks, by index, in order.
+    Chunked { shape: Vec<u64>, chunks: Vec<(Vec<u64>, Extent)>, filters: Vec<StoredFilter> },
+}
+
+/// A file's metadata.
+pub(super) struct Metadata<'m> {
+    pub(super) model: &'m Model,
+    /// The length of each dimension.
+    pub(super) lens: &'m [u64],
+    /// Of each variable.
+    pub(super) places: &'m [Place],
+    pub(super) properties: &'m str,
+    pub(super) classic_model: bool,
+}
+
+/// Where objects are.
+#[derive(Debug, Clone, Default)]
+struct Addresses {
+    types: Vec<u64>,
+    vars: Vec<u64>,
+    /// The datasets of dimensions without a variable.
+    dims: Vec<u64>,
+    heap: Vec<u64>,
+}
+
+impl Addresses {
+    fn moved(mut self, by: u64) -> Self {
+        for list in [&mut self.types, &mut self.vars, &mut self.dims, &mut self.heap] {
+            list.iter_mut().for_each(|address| *address += by);
+        }
+        self
+    }
+}
+
+/// The variable that is a dimension's scale.
+pub(super) fn scale(model: &Model, dim: DimId) -> Option<VarId> {
+    let here = model.dim(dim).ok()?;
+    let &id = model.group(here.group).ok()?.vars.get(&here.name)?;
+    (model.var(id).ok()?.dims.first() == Some(&dim)).then_some(id)
+}
+
+fn is_scale(model: &Model, id: VarId, var: &Var) -> bool {
+    var.dims.first().is_some_and(|&dim| scale(model, dim) == Some(id))
+}
+
+impl Metadata<'_> {
+    /// The metadata as they lie in the file, where `place` says: it is told how long they are. Answers also where they
+    /// begin, and where the root group is.
+    ///
+    /// # Errors
+    /// `NC_EBADTYPE` and the like for what HDF5 has no word for.
+    pub(super) fn build(&self, place: impl FnOnce(u64) -> u64) -> Result<(Vec<u8>, u64, u64)> {
+        let unknown = Addresses {
+            types: vec![0; self.model.user_types().len()],
+            vars: vec![0; self.model.vars().len()],
+            dims: vec![0; self.model.dims().len()],
+            heap: Vec::new(),
+        };
+        let (first, found, _) = self.make(0, &unknown)?;
+        let base = place(first.len() as u64);
+        let (bytes, again, root) = self.make(base, &found.moved(base))?;
+        debug_assert_eq!(bytes.len(), first.len());
+        debug_assert_eq!(again.vars.len(), self.model.vars().len());
+        Ok((bytes, base, root))
+    }
+
+    fn make(&self, base: u64, known: &Addresses) -> Result<(Vec<u8>, Addresses, u64)> {
+        let image = Image::new(base, known.heap.clone());
+        let found = Addresses { heap: Vec::new(), ..known.clone() };
+        let mut maker = Maker { metadata: self, known, found, image };
+        for (id, ty) in self.model.user_types() {
+            let describe = || datatype::describe(self.model, NcType::User(id), NATIVE_BIG);
+            let described = describe().map_err(|error| error.at(&ty.name))?;
+            let mut header = Header::default();
+            header.put_datatype(&Datatype::Own(described));
+            header.put_attributes(&mut maker.image, &[])?;
+            maker.found.types[id.index()] = header.finish(&mut maker.image);
+        }
+        let root = maker.group(GroupId::ROOT)?;
+        let Maker { mut found, image, .. } = maker;
+        let (bytes, heap) = image.finish();
+        found.heap = heap;
+        Ok((bytes, found, root))
+    }
+}
+
+struct Maker<'m> {
+    metadata: &'m Metadata<'m>,
+    known: &'m Addresses,
+    found: Addresses,
+    image: Image,
+}
+
+fn integers(name: &str, values: &[i32]) -> Result<Attribute> {
+    Ok(Attribute {
+        name: name.to_owned(),
+        datatype: Datatype::Own(datatype::atomic(NcType::Int, false)?),
+        space: Space::list(values.len()),
+        data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    })
+}
+
+fn integer(name: &str, value: i32) -> Result<Attribute> {
+    Ok(Attribute { space: Space::Scalar, ..integers(name, &[value])? })
+}
+
+/// Text of fixed length; `ended`: by a zero.
+fn text(name: &str, value: &[u8], ended: bool) -> Result<Attribute> {
+    let mut data = value.to_vec();
+    data.extend(ended.then_some(0));
+    let space = if data.is_empty() { Space::Null } else { Space::Scalar };
+    let datatype = Datatype::Own(datatype::text(data.len().max(1))?);
+    Ok(Attribute { name: name.to_owned(), datatype, space, data })
+}
+
+impl Maker<'_> {
+    fn group(&mut self, id: GroupId) -> Result<u64> {
+        let metadata = self.metadata;
+        let model = metadata.model;
+        let group = model.group(id)?;
+        let mut links = Vec::new();
+        let mut link = |name: String, address: u64| links.push(Link { name, address });
+        for (name, ty) in &group.types {
+            link(name.clone(), self.found.types[ty.index()]);
+        }
+        for (name, &dim) in &group.dims {
+            if scale(model, dim).is_none() {
+                let address = self.dimension(dim).map_err(|error| error.at(name))?;
+                self.found.dims[dim.index()] = address;
+                link(name.clone(), address);
+            }
+        }
+        for (name, &var) in &group.vars {
+            let address = self.variable(var).map_err(|error| error.at(name))?;
+            self.found.vars[var.index()] = address;
+            let other = group.dims.get(name).is_some_and(|&dim| scale(model, dim) != Some(var));
+            link(if other { format!("{NON_COORDINATE}{name}") } else { name.clone() }, address);
+        }
+        for (name, &inner) in &group.groups {
+            link(name.clone(), self.group(inner)?);
+        }
+        let mut attributes = Vec::new();
+        if id == GroupId::ROOT {
+            attributes.push(text(PROPERTIES, metadata.properties.as_bytes(), false)?);
+        }
+        self.attributes(&group.atts, &mut attributes)?;
+        if id == GroupId::ROOT && metadata.classic_model {
+            attributes.push(integer(STRICT, 1)?);
+        }
+        let mut header = Header::default();
+        header.put_links(&mut self.image, &links)?;
+        header.put_attributes(&mut self.image, &attributes)?;
+        Ok(header.finish(&mut self.image))
+    }
+
+    /// The attributes that somebody made.
+    fn attributes(&mut self, atts: &Att, out: &mut Vec<Attribute>) -> Result<()> {
+        for (name, values) in atts {
+            out.push(self.attribute(name, values).map_err(|error| error.at(name))?);
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, name: &str, values: &Values) -> Result<Attribute> {
+        if let Values::Char(value) = values {
+            return text(name, value, false);
+        }
+        let model = self.metadata.model;
+        let datatype = self.datatype(values.nc_type(), false)?;
+        let (data, count) = element::values(model, values, false, &mut self.image)?;
+        Ok(Attribute { name: name.to_owned(), datatype, space: Space::list(count), data })
+    }
+
+    fn datatype(&self, ty: NcType, big: bool) -> Result<Datatype> {
+        Ok(match ty {
+            NcType::User(id) => Datatype::Named(self.found.types[id.index()]),
+            _ => Datatype::Own(datatype::atomic(ty, big)?),
+        })
+    }
+
+    /// The address of a dimension's scale.
+    fn scale_address(&self, dim: DimId) -> u64 {
+        match scale(self.metadata.model, dim) {
+            Some(var) => self.known.vars[var.index()],
+            None => self.known.dims[dim.index()],
+        }
+    }
+
+    /// A dimension without a variable.
+    fn dimension(&mut self, id: DimId) -> Result<u64> {
+        let dim = self.metadata.model.dim(id)?;
+        let len = self.metadata.lens[id.index()];
+        let mut header = Header::default();
+        let most = if dim.unlimited { UNDEFINED } else { len };
+        header.put(kind::DATASPACE, &Space::Simple(vec![(len, most)]).message());
+        header.put_datatype(&Datatype::Own(datatype::atomic(NcType::Float, true)?));
+        // Nothing is ever written.
+        let chunked = u8::from(dim.unlimited);
+        header.put_constant(kind::FILL_VALUE, &[3, 10 | chunked]);
+        let place = if dim.unlimited {
+            Place::Chunked { shape: vec![1], chunks: Vec::new(), filters: Vec::new() }
+        } else {
+            Place::Contiguous(None)
+        };
+        self.layout(&mut header, &place, len.saturating_mul(4), 4)?;
+        let name = format!("This is a netCDF dimension but not a netCDF variable.{len:>10}");
+        let attributes = self.scale_attributes(id, &name)?;
+        header.put_attributes(&mut self.image, &attributes)?;
+        Ok(header.finish(&mut self.image))
+    }
+
+    /// What makes a dataset the scale of a dimension.
+    fn scale_attributes(&mut self, id: DimId, name: &str) -> Result<Vec<Attribute>> {
+        let model = self.metadata.model;
+        let mut attributes = vec![
+            text("CLASS", b"DIMENSION_SCALE", true)?,
+            text("NAME", name.as_bytes(), true)?,
+            integer("_Netcdf4Dimid", id.index() as i32)?,
+        ];
+        let mut data = Vec::new();
+        for (user, var) in model.vars() {
+            if is_scale(model, user, var) {
+                continue;
+            }
+            for (axis, _) in var.dims.iter().enumerate().filter(|&(_, &dim)| dim == id) {
+                data.u64(self.known.vars[user.index()]);
+                data.u32(axis as u32);
+                data.u32(0);
+            }
+        }
+        if !data.is_empty() {
+            attributes.push(Attribute {
+                name: "REFERENCE_LIST".to_owned(),
+                datatype: Datatype::Own(datatype::back_reference()?),
+                space: Space::list(data.len() / datatype::BACK_REFERENCE),
+                data,
+            });
+        }
+        Ok(attributes)
+    }
+
+    fn variable(&mut self, id: VarId) -> Result<u64> {
+        let metadata = self.metadata;
+        let model = metadata.model;
+        let var = model.var(id)?;
+        let place = &metadata.places[id.index()];
+        let mut space = Vec::with_capacity(var.dims.len());
+        for &dim in &var.dims {
+            let len = metadata.lens[dim.index()];
+            space.push((len, if model.dim(dim)?.unlimited { UNDEFINED } else { len }));
+        }
+        let count = space.iter().fold(1_u64, |count, &(len, _)| count.saturating_mul(len));
+        let space = if space.is_empty() { Space::Scalar } else { Space::Simple(space) };
+        let big = is_big(var);
+        let item = datatype::stored_size(model, var.xtype)?;
+        let mut header = Header::default();
+        header.put(kind::DATASPACE, &space.message());
+        header.put_datatype(&self.datatype(var.xtype, big)?);
+        let fill = self.fill(var, big, item, place)?;
+        header.put_constant(kind::FILL_VALUE, &fill);
+        self.layout(&mut header, place, count.saturating_mul(item as u64), item)?;
+        let mut attributes = Vec::new();
+        match var.dims.first() {
+            Some(&dim) if scale(model, dim) == Some(id) => attributes = self.scale_attributes(dim, &var.name)?,
+            Some(_) => attributes.push(self.dimension_list(&var.dims)?),
+            None => {}
+        }
+        if !var.dims.is_empty() {
+            let ids: Vec<i32> = var.dims.iter().map(|dim| dim.index() as i32).collect();
+            attributes.push(integers("_Netcdf4Coordinates", &ids)?);
+        }
+        self.attributes(&var.atts, &mut attributes)?;
+        if let Some((name, values)) = var.quantize.map(chunkio::quantize_attribute)
+            && var.atts.get(name) != Some(&values)
+        {
+            attributes.push(self.attribute(name, &values)?);
+        }
+        header.put_attributes(&mut self.image, &attributes)?;
+        Ok(header.finish(&mut self.image))
+    }
+
+    fn dimension_list(&mut self, dims: &[DimId]) -> Result<Attribute> {
+        let mut data = Vec::new();
+        for &dim in dims {
+            let address = self.scale_address(dim).to_le_bytes();
+            self.image.pointer(&mut data, 1, &address);
+        }
+        Ok(Attribute {
+            name: "DIMENSION_LIST".to_owned(),
+            datatype: Datatype::Own(datatype::references()),
+            space: Space::list(dims.len()),
+            data,
+        })
+    }
+
+    /// The fill value message.
+    fn fill(&mut self, var: &Var, big: bool, item: usize, place: &Place) -> Result<Vec<u8>> {
+        // When space is taken: at once, when first written, chunk by chunk.
+        let taken = match place {
+            Place::Compact(_) => 1,
+            Place::Contiguous(_) => 2,
+            Place::Chunked { .. } => 3,
+        };
+        if var.fill == VarFill::NoFill {
+            return Ok(vec![3, taken | 1 << 2]);
+        }
+        let value = fill_bytes(self.metadata.model, var, big, item, &mut self.image)?;
+        let mut out = vec![3, taken | 2 << 2 | 1 << 5];
+        out.u32(value.len() as u32);
+        out.extend(value);
+        Ok(out)
+    }
+
+    /// The layout message, and that of the filters.
+    fn layout(&mut self, header: &mut Header, place: &Place, bytes: u64, item: usize) -> Result<()> {
+        match place {
+            Place::Compact(data) => {
+                let mut out = vec![3, 0];
+                out.u16(data.len() as u16);
+                out.extend_from_slice(data);
+                header.put(kind::LAYOUT, &out);
+            }
+            Place::Contiguous(address) => {
+                let mut out = vec![3, 1];
+                out.u64(address.unwrap_or(UNDEFINED));
+                out.u64(bytes);
+                header.put(kind::LAYOUT, &out);
+            }
+            Place::Chunked { shape, chunks, filters } => {
+                let chunks: Vec<(&[u64], Extent)> = chunks.iter().map(|(index, found)| (&**index, *found)).collect();
+                let index = chunk_index::put(&mut self.image, &chunks, shape, item);
+                let mut out = vec![3, 2, shape.len() as u8 + 1];
+                out.u64(index);
+                for &side in shape.iter().chain(&[item as u64]) {
+                    let too_long =
+                        |_| ErrorKind::BadChunk.context(format!("a chunk of {side} elements along one dimension"));
+                    out.u32(u32::try_from(side).map_err(too_long)?);
+                }
+                header.put(kind::LAYOUT, &out);
+                if !filters.is_empty() {
+                    header.put_constant(kind::FILTERS, &pipeline(filters));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a variable is stored with the most significant byte first.
+pub(super) fn is_big(var: &Var) -> bool {
+    match var.endian {
+        model::Endian::Native => NATIVE_BIG,
+        model::Endian::Little => false,
+        model::Endian::Big => true,
+    }
+}
+
+/// What an unwritten element is in the file.
+pub(super) fn fill_bytes(
+    model: &Model,
+    var: &Var,
+    big: bool,
+    item: usize,
+    heap: &mut dyn element::Heap,
+) -> Result<Vec<u8>> {
+    match var.fill_value() {
+        // No string at all, which is what readers make of unwritten ones too.
+        Some(Values::String(text)) if text.first().is_none_or(|text| text.as_bytes().is_empty()) => Ok(vec![0; item]),
+        Some(value) => Ok(element::values(model, &value, big, heap)?.0),
+        None => Ok(vec![0; item]),
+    }
+}
+
+fn pipeline(filters: &[StoredFilter]) -> Vec<u8> {
+    let mut out = vec![2, filters.len() as u8];
+    for filter in filters {
+        out.u16(filter.id);
+        let named = filter.id >= 256;
+        if named {
+            out.u16(filter.name.len() as u16);
+        }
+        out.u16(u16::from(filter.optional));
+        out.u16(filter.params.len() as u16);
+        if named {
+            out.extend_from_slice(filter.name.as_bytes());
+        }
+        filter.params.iter().for_each(|&param| out.u32(param));
+    }
+    out
+}

@@ -1,0 +1,147 @@
+//! How a variable lies in the file: in one piece, in the object header, or in chunks with filters.
+//!
+//! As netCDF-C does by default: in chunks if it can grow or has filters, else in one piece. A scalar has no filters.
+
+use chunkio::{Element, Piece as Part, default_shape};
+use dispatch::{ChunkInfo, Filter, Limits, Registry};
+use model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
+
+use super::chunks::MAX_RANK;
+use super::datatype::stored_size;
+use super::netcdf::{StoredFilter, is_big};
+
+/// The most bytes of data beside the metadata.
+const COMPACT: u64 = 60 << 10;
+
+/// The filter that a chunk is never stored without.
+const FLETCHER32: u32 = 3;
+
+/// How a variable lies in the file.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) form: Form,
+    pub(super) filters: Vec<Box<dyn Filter>>,
+    pub(super) stored: Vec<StoredFilter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    Compact,
+    Contiguous,
+    Chunked(Vec<u64>),
+}
+
+/// Decides it.
+///
+/// # Errors
+/// `NC_EMAXDIMS`, `NC_EBADCHUNK` for what HDF5 cannot hold; `NC_ENOFILTER`, `NC_EFILTER` for filters.
+pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Limits) -> Result<Plan> {
+    let var = model.var(id)?;
+    let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
+    check_rank(var.dims.len()).map_err(at)?;
+    let mut dims = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
+        let dim = model.dim(dim)?;
+        dims.push((dim.len(), dim.unlimited));
+    }
+    let item = stored_size(model, var.xtype)? as u64;
+    let bytes = dims.iter().fold(item, |bytes, &(len, _)| bytes.saturating_mul(len));
+    let growing = dims.iter().any(|&(_, unlimited)| unlimited);
+    let one = |form| Plan { form, filters: Vec::new(), stored: Vec::new() };
+    let shape = match &var.chunking {
+        _ if dims.is_empty() && matches!(var.chunking, Chunking::Compact) => return Ok(one(Form::Compact)),
+        _ if dims.is_empty() => return Ok(one(Form::Contiguous)),
+        Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
+        Chunking::Compact if !growing && var.filters.is_empty() && bytes <= COMPACT => return Ok(one(Form::Compact)),
+        _ if !growing && var.filters.is_empty() => return Ok(one(Form::Contiguous)),
+        _ => default_shape(&dims, item),
+    };
+    // No longer than an array that cannot grow.
+    let side = |(side, &(len, unlimited)): (u64, &(u64, bool))| if unlimited { side } else { side.min(len) }.max(1);
+    let shape: Vec<u64> = shape.into_iter().zip(&dims).map(side).collect();
+    let chunk = shape.iter().fold(item, |bytes, &side| bytes.saturating_mul(side));
+    if chunk >= 1 << 32 || chunk > limits.chunk {
+        let most = limits.chunk.min((1 << 32) - 1);
+        return Err(at(ErrorKind::BadChunk.context(format!("a chunk of {shape:?}: {chunk} bytes, at most {most}"))));
+    }
+    let (filters, stored) = filters(model, id, &shape, item, registry).map_err(at)?;
+    Ok(Plan { form: Form::Chunked(shape), filters, stored })
+}
+
+/// Whether HDF5 has arrays of so many dimensions.
+///
+/// # Errors
+/// `NC_EMAXDIMS` if not.
+pub(super) fn check_rank(rank: usize) -> Result<()> {
+    match rank <= MAX_RANK {
+        true => Ok(()),
+        false => Err(ErrorKind::MaxDims.context(format!("{rank} dimensions; HDF5 has at most {MAX_RANK}"))),
+    }
+}
+
+/// The filter that is meant.
+///
+/// # Errors
+/// `NC_ENOFILTER` if there is none; `NC_EFILTER` if HDF5 has no number for it; what it says of its parameters.
+pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn Filter>> {
+    let class = match spec.hdf5_id {
+        Some(id) => registry.filter_by_id(id)?,
+        None => registry.filter(&spec.name)?,
+    };
+    let info = class.info();
+    if info.hdf5_id.is_none_or(|id| id > u32::from(u16::MAX)) {
+        return Err(ErrorKind::Filter.context(format!("filter {}: HDF5 has no number for it", info.name)));
+    }
+    class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {}", info.name)))
+}
+
+type Filters = (Vec<Box<dyn Filter>>, Vec<StoredFilter>);
+
+fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Registry) -> Result<Filters> {
+    let var = model.var(id)?;
+    let (mut filters, mut stored) = (Vec::new(), Vec::new());
+    let number = var.xtype.size().is_some();
+    let item = if model.is_fixed(var.xtype)? { item } else { 1 };
+    let elements = shape.iter().fold(1_u64, |count, &side| count.saturating_mul(side));
+    let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    // As the engine binds them.
+    let line = var.dims.last().map(|&dim| model.dim(dim)).transpose()?.filter(|dim| number && !dim.unlimited);
+    let mut entering = match number {
+        true => dispatch::ItemType::of(var.xtype, is_big(var)),
+        false => dispatch::ItemType::bytes(size(item)),
+    };
+    for spec in &var.filters {
+        let filter = instance(spec, registry)?;
+        let mut bound = filter.clone();
+        bound.bind(&ChunkInfo {
+            item_size: size(item),
+            chunk_bytes: size(elements.saturating_mul(item)),
+            elements: size(elements),
+            row: shape.last().map_or(1, |&row| size(row)),
+            line: line.map(|dim| size(dim.len())),
+            big_endian: is_big(var),
+            item: entering,
+        })?;
+        entering = bound.encoded_item();
+        let id = bound.info().hdf5_id.unwrap_or_default();
+        stored.push(StoredFilter {
+            id: id as u16,
+            name: bound.info().name.to_owned(),
+            optional: id != FLETCHER32,
+            params: bound.working_params().into_owned(),
+        });
+        filters.push(filter);
+    }
+    Ok((filters, stored))
+}
+
+/// How the engine sees elements of a type; `None`: they are of variable length.
+pub(super) fn element(model: &Model, ty: NcType, big_endian: bool) -> Result<Option<Element>> {
+    Ok(match ty {
+        NcType::User(_) if model.is_fixed(ty)? => {
+            Some(Element::Packed { ty, pieces: vec![Part::Bytes(stored_size(model, ty)?)] })
+        }
+        NcType::User(_) | NcType::String => None,
+        ty => Some(Element::Number { ty, big_endian }),
+    })
+}

@@ -1,0 +1,248 @@
+//! [`Pointers`]: elements of variable length, which lie in the chunks as places in the global heap.
+//!
+//! Values go into collections of the file as they are encoded. A collection that is not full yet stays open: those who
+//! follow put theirs there too.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dispatch::{ElementCodec, Json};
+use model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass};
+
+use super::datatype::stored_size;
+use super::element::{self, Heap};
+use super::file::File;
+use super::heap::{self, Collection};
+
+/// The heap of a file.
+#[derive(Debug)]
+pub(super) struct FileHeap {
+    file: Arc<File>,
+    open: Mutex<Open>,
+}
+
+/// The collection that gets the next values.
+#[derive(Debug, Default)]
+struct Open {
+    /// Where it is, and how many bytes it has there.
+    place: Option<(u64, u64)>,
+    values: Collection,
+    /// Whether it has values that are not in the file yet.
+    changed: bool,
+}
+
+impl FileHeap {
+    pub(super) fn new(file: Arc<File>) -> Self {
+        Self { file, open: Mutex::default() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what is not in the file yet.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn flush(&self) -> Result<()> {
+        self.write(&mut self.open())
+    }
+
+    fn write(&self, open: &mut Open) -> Result<()> {
+        if let (Some((address, len)), true) = (open.place, open.changed) {
+            self.file.write_at(address, &open.values.bytes(len as usize))?;
+            open.changed = false;
+        }
+        Ok(())
+    }
+
+    /// Puts a value into the heap.
+    fn keep(&self, value: &[u8]) -> Result<(u64, u32)> {
+        let mut open = self.open();
+        let room = open.place.map_or(0, |(_, len)| len as usize);
+        if value.len() > room.max(heap::LEAST) / 4 {
+            drop(open);
+            // A collection of its own.
+            let mut alone = Collection::default();
+            let index = alone.push(value);
+            let bytes = alone.bytes(0);
+            let address = self.file.allocate(bytes.len() as u64)?;
+            self.file.write_at(address, &bytes)?;
+            return Ok((address, index));
+        }
+        if room == 0 || !open.values.has_room(value.len(), room) {
+            self.write(&mut open)?;
+            let room = (room * 2).clamp(heap::LEAST, heap::FULL) as u64;
+            *open = Open { place: Some((self.file.allocate(room)?, room)), ..Open::default() };
+        }
+        let index = open.values.push(value);
+        open.changed = true;
+        Ok((open.place.map_or(0, |(address, _)| address), index))
+    }
+
+    /// The value at a place; `collections` are those that were read already.
+    fn value(&self, address: u64, index: u32, collections: &mut Vec<(u64, Vec<u8>)>) -> Result<Vec<u8>> {
+        let absent = || ErrorKind::HdfErr.context(format!("global heap at {address}: no value {index}"));
+        {
+            let open = self.open();
+            if open.place.is_some_and(|(here, _)| here == address) {
+                return open.values.value(index).map(<[u8]>::to_vec).ok_or_else(absent);
+            }
+        }
+        let at = match collections.iter().position(|(here, _)| *here == address) {
+            Some(at) => at,
+            None => {
+                let (mut head, mut bytes) = (Vec::new(), Vec::new());
+                self.file.read(address, 16, &mut head)?;
+                let len = u64::from_le_bytes(head[8..16].try_into().unwrap_or_default());
+                let len = usize::try_from(len).ok().filter(|_| len <= self.file.end()).ok_or_else(absent)?;
+                self.file.read(address, len, &mut bytes)?;
+                collections.push((address, bytes));
+                collections.len() - 1
+            }
+        };
+        let values = heap::values(&collections[at].1).ok_or_else(absent)?;
+        heap::find(values, index).map(<[u8]>::to_vec).ok_or_else(absent)
+    }
+}
+
+impl Heap for &FileHeap {
+    fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()> {
+        use super::bytes::Put as _;
+        let (address, index) = self.keep(value)?;
+        let too_long = |_| ErrorKind::BadType.context(format!("a value of {count} elements"));
+        out.u32(u32::try_from(count).map_err(too_long)?);
+        out.u64(address);
+        out.u32(index);
+        Ok(())
+    }
+}
+
+/// The codec of elements of variable length.
+#[derive(Debug, Clone)]
+pub(super) struct Pointers {
+    pub(super) heap: Arc<FileHeap>,
+    /// What the types are.
+    pub(super) model: Arc<Model>,
+    pub(super) ty: NcType,
+}
+
+impl ElementCodec for Pointers {
+    fn name(&self) -> &str {
+        "hdf5-vlen"
+    }
+
+    fn to_json(&self) -> Json {
+        Json::String(self.name().to_owned())
+    }
+
+    fn check(&self, element: &NcString) -> Result<()> {
+        struct Nowhere;
+        impl Heap for Nowhere {
+            fn pointer(&mut self, out: &mut Vec<u8>, _: usize, _: &[u8]) -> Result<()> {
+                out.extend([0; super::datatype::POINTER]);
+                Ok(())
+            }
+        }
+        element::put(&self.model, self.ty, element.as_bytes(), &mut Nowhere, &mut Vec::new())
+    }
+
+    fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        for element in elements {
+            element::put(&self.model, self.ty, element.as_bytes(), &mut &*self.heap, out)?;
+        }
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
+        let size = stored_size(&self.model, self.ty)?;
+        if count.checked_mul(size) != Some(src.len()) {
+            let what = format!("{count} elements of {size} bytes expected, {} bytes found", src.len());
+            return Err(ErrorKind::Filter.context(what));
+        }
+        let mut reader = Reader { codec: self, collections: Vec::new(), left: limit };
+        src.chunks_exact(size).map(|element| reader.element(element)).collect()
+    }
+}
+
+/// Reads elements of one chunk.
+struct Reader<'c> {
+    codec: &'c Pointers,
+    collections: Vec<(u64, Vec<u8>)>,
+    left: usize,
+}
+
+impl Reader<'_> {
+    fn element(&mut self, stored: &[u8]) -> Result<NcString> {
+        let codec = self.codec;
+        let mut out = Packer::default();
+        match codec.ty {
+            NcType::String => return Ok(self.value(stored)?.into()),
+            ty if is_vlen(&codec.model, ty)? => {
+                let value = self.value(stored)?;
+                self.list(ty, &value, &mut out)?;
+            }
+            ty => self.part(ty, stored, &mut out)?,
+        }
+        Ok(out.finish())
+    }
+
+    /// What a length and a place stand for.
+    fn value(&mut self, pointer: &[u8]) -> Result<Vec<u8>> {
+        let number = |at: usize| u32::from_le_bytes(pointer[at..at + 4].try_into().unwrap_or_default());
+        let address = u64::from(number(4)) | u64::from(number(8)) << 32;
+        if address == 0 {
+            return Ok(Vec::new());
+        }
+        let value = self.codec.heap.value(address, number(12), &mut self.collections)?;
+        let too_long = || ErrorKind::Filter.context("the values of a chunk take more memory than they may");
+        self.left = self.left.checked_sub(value.len()).ok_or_else(too_long)?;
+        Ok(value)
+    }
+
+    /// A part of an element, packed.
+    fn part(&mut self, ty: NcType, stored: &[u8], out: &mut Packer) -> Result<()> {
+        let model = &*self.codec.model;
+        if model.is_fixed(ty)? {
+            out.fixed(stored);
+            return Ok(());
+        }
+        let NcType::User(id) = ty else {
+            out.string(&self.value(stored)?);
+            return Ok(());
+        };
+        match &model.user_type(id)?.class {
+            TypeClass::Compound { fields, .. } => {
+                let places = super::datatype::layout(model, id)?;
+                for (field, offset) in fields.iter().zip(places.offsets) {
+                    let size = stored_size(model, field.ty)?;
+                    let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
+                    for element in stored[offset..].chunks_exact(size).take(count) {
+                        self.part(field.ty, element, out)?;
+                    }
+                }
+                Ok(())
+            }
+            _ => {
+                let value = self.value(stored)?;
+                out.open();
+                self.list(ty, &value, out)?;
+                out.close();
+                Ok(())
+            }
+        }
+    }
+
+    /// The elements of a sequence, packed.
+    fn list(&mut self, ty: NcType, value: &[u8], out: &mut Packer) -> Result<()> {
+        let NcType::User(id) = ty else { return Ok(()) };
+        let TypeClass::Vlen { base } = self.codec.model.user_type(id)?.class else { return Ok(()) };
+        let size = stored_size(&self.codec.model, base)?;
+        value.chunks_exact(size).try_for_each(|element| self.part(base, element, out))
+    }
+}
+
+fn is_vlen(model: &Model, ty: NcType) -> Result<bool> {
+    let NcType::User(id) = ty else { return Ok(false) };
+    Ok(matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }))
+}

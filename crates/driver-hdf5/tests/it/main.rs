@@ -1,0 +1,4 @@
+//! The driver from outside.
+
+mod support;
+mod writing;

@@ -1,0 +1,66 @@
+//! Short ways to define, put and get.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use driver_hdf5::Hdf5Driver;
+use model::{DimId, GroupId, NcString, NcType, Result, Slab, Values, VarId};
+
+pub const ROOT: GroupId = GroupId::ROOT;
+
+pub fn registry() -> Arc<Registry> {
+    Arc::new(Registry::new().with_driver(Hdf5Driver))
+}
+
+/// A new dataset in memory.
+pub fn create(mode: &str) -> Arc<dyn Dataset> {
+    let target = format!("x.nc#mode={mode}");
+    registry().create_in_memory(&target, Clobber::Refuse, false, &Options::default(), false).unwrap()
+}
+
+pub fn create_at(path: &Path) -> Result<Arc<dyn Dataset>> {
+    registry().create(&format!("{}#mode=nc4", path.display()), Clobber::Refuse, false, &Options::default())
+}
+
+pub fn dim(ds: &dyn Dataset, name: &str, len: u64) -> DimId {
+    ds.def_dim(ROOT, name, Some(len)).unwrap()
+}
+
+pub fn var(ds: &dyn Dataset, name: &str, ty: NcType, dims: &[DimId]) -> VarId {
+    ds.def_var(ROOT, name, ty, dims).unwrap()
+}
+
+pub fn enddef(ds: &dyn Dataset) {
+    ds._enddef(0, 0, 0, 0).unwrap();
+}
+
+pub fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &Values) {
+    let data = ds.data(var).unwrap();
+    let bytes = values.to_native_bytes();
+    let memory = match values {
+        Values::String(strings) | Values::Packed(_, strings) => MemRef::Strings(strings),
+        _ => MemRef::Fixed { ty: values.nc_type(), bytes: bytes.as_ref().unwrap() },
+    };
+    data.put(&Slab::new(start, count), memory).unwrap();
+}
+
+/// All of a variable.
+pub fn all(ds: &dyn Dataset, var: VarId) -> Values {
+    let model = ds.model().snapshot();
+    let (shape, ty) = (model.shape(var).unwrap(), model.var(var).unwrap().xtype);
+    let start = vec![0; shape.len()];
+    let (slab, count) = (Slab::new(&start, &shape), shape.iter().product::<u64>() as usize);
+    let data = ds.data(var).unwrap();
+    if !model.is_fixed(ty).unwrap() {
+        let mut strings = vec![NcString::new(); count];
+        data.get(&slab, MemMut::Strings(&mut strings)).unwrap();
+        return match ty {
+            NcType::User(id) => Values::Packed(id, strings),
+            _ => Values::String(strings),
+        };
+    }
+    let mut bytes = vec![0xAA; count * model.type_size(ty).unwrap().unwrap()];
+    data.get(&slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+    Values::from_native_bytes(ty, &bytes).unwrap()
+}

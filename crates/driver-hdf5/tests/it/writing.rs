@@ -1,0 +1,134 @@
+//! New files, as their writer sees them.
+
+use dispatch::{NcDispatch as _, Options};
+use model::{Chunking, ErrorKind, NcString, NcType, Values, fill};
+
+use crate::support::{ROOT, all, create, create_at, dim, enddef, put, registry, var};
+
+#[test]
+fn what_is_put_is_there_and_what_is_not_is_the_fill_value() {
+    let ds = create("nc4");
+    let (t, x) = (dim(&*ds, "t", 0), dim(&*ds, "x", 4));
+    let grows = var(&*ds, "grows", NcType::Short, &[t, x]);
+    let whole = var(&*ds, "whole", NcType::Int, &[x, x]);
+    let small = var(&*ds, "small", NcType::Byte, &[x]);
+    ds.def_var_chunking(small, &Chunking::Compact).unwrap();
+    let texts = var(&*ds, "texts", NcType::String, &[t]);
+    let one = var(&*ds, "one", NcType::Double, &[]);
+    enddef(&*ds);
+    put(&*ds, whole, &[2, 1], &[1, 2], &Values::Int(vec![7, 8]));
+    let mut expected = vec![fill::INT; 16];
+    expected[9..11].copy_from_slice(&[7, 8]);
+    for _ in 0..2 {
+        assert_eq!(all(&*ds, whole), Values::Int(expected.clone()));
+        assert_eq!(all(&*ds, small), Values::Byte(vec![fill::BYTE; 4]));
+        assert_eq!(all(&*ds, one), Values::Double(vec![fill::DOUBLE]));
+        ds.sync().unwrap();
+    }
+    put(&*ds, whole, &[0, 0], &[1, 1], &Values::Int(vec![5]));
+    expected[0] = 5;
+    put(&*ds, small, &[1], &[2], &Values::Byte(vec![1, 2]));
+    let long = "long ".repeat(30_000);
+    put(&*ds, texts, &[1], &[2], &Values::String(vec![NcString::from("a"), NcString::from(long.as_str())]));
+    put(&*ds, grows, &[4, 3], &[1, 1], &Values::Short(vec![9]));
+    put(&*ds, one, &[], &[], &Values::Double(vec![0.5]));
+    let mut grown = vec![fill::SHORT; 20];
+    grown[19] = 9;
+    let strings = ["", "a", &long, "", ""].map(NcString::from).to_vec();
+    for _ in 0..2 {
+        assert_eq!(all(&*ds, whole), Values::Int(expected.clone()));
+        assert_eq!(all(&*ds, small), Values::Byte(vec![fill::BYTE, 1, 2, fill::BYTE]));
+        assert_eq!(all(&*ds, grows), Values::Short(grown.clone()));
+        assert_eq!(all(&*ds, texts), Values::String(strings.clone()));
+        assert_eq!(all(&*ds, one), Values::Double(vec![0.5]));
+        ds.sync().unwrap();
+    }
+    ds.close().unwrap();
+}
+
+#[test]
+fn a_file_does_not_grow_by_what_is_written_again() {
+    let ds = create("nc4");
+    let x = dim(&*ds, "x", 10_000);
+    let v = var(&*ds, "v", NcType::Int, &[x]);
+    ds.def_var_chunking(v, &Chunking::Chunked(vec![1000])).unwrap();
+    enddef(&*ds);
+    let mut sizes = Vec::new();
+    for round in 0..6 {
+        put(&*ds, v, &[0], &[10_000], &Values::Int(vec![round; 10_000]));
+        sizes.push(ds.image().unwrap().len());
+    }
+    assert!(sizes[0] > 40_000 && sizes[5] < 100_000, "{sizes:?}");
+    assert_eq!(sizes[2], sizes[5]);
+    assert_eq!(all(&*ds, v), Values::Int(vec![5; 10_000]));
+}
+
+fn kind<T>(result: model::Result<T>) -> ErrorKind {
+    result.map(drop).unwrap_err().kind()
+}
+
+#[test]
+fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
+    let ds = create("nc4");
+    let x = dim(&*ds, "x", 2);
+    assert_eq!(kind(ds.def_var(ROOT, "v", NcType::Int, &[x; 33])), ErrorKind::MaxDims);
+    let v = var(&*ds, "v", NcType::Int, &[x; 32]);
+    let number = Values::Int(vec![1]);
+    assert_eq!(kind(ds.put_att(ROOT, Some(v), "DIMENSION_LIST", NcType::Int, &number)), ErrorKind::NameInUse);
+    assert_eq!(kind(ds.put_att(ROOT, None, "_NCProperties", NcType::Int, &number)), ErrorKind::NameInUse);
+    ds.put_att(ROOT, None, "DIMENSION_LIST", NcType::Int, &number).unwrap();
+    assert_eq!(kind(ds.def_grp(ROOT, "x")), ErrorKind::NameInUse);
+    let strict = create("nc4-classic");
+    assert_eq!(kind(strict.def_grp(ROOT, "g")), ErrorKind::StrictNc3);
+    dim(&*strict, "t", 0);
+    assert_eq!(kind(strict.def_dim(ROOT, "u", None)), ErrorKind::Unlimit);
+    strict.close().unwrap();
+}
+
+#[test]
+fn a_layout_changes_until_there_are_data() {
+    let ds = create("nc4");
+    let x = dim(&*ds, "x", 8);
+    let v = var(&*ds, "v", NcType::Int, &[x]);
+    enddef(&*ds);
+    let before = ds.data(v).unwrap();
+    assert_eq!(before.chunk_shape(), None);
+    ds.redef().unwrap();
+    ds.def_var_chunking(v, &Chunking::Chunked(vec![4])).unwrap();
+    enddef(&*ds);
+    assert_eq!(ds.data(v).unwrap().chunk_shape(), Some(vec![4]));
+    put(&*ds, v, &[0], &[1], &Values::Int(vec![3]));
+    ds.redef().unwrap();
+    let late = ds.def_var_chunking(v, &Chunking::Contiguous).unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::LateDef);
+    let late = ds.put_att(ROOT, Some(v), "_FillValue", NcType::Int, &Values::Int(vec![1])).unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::LateFill);
+    ds.close().unwrap();
+}
+
+#[test]
+fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.nc");
+    let ds = create_at(&path).unwrap();
+    assert!(create_at(&path).is_err());
+    ds.abort().unwrap();
+    assert!(!path.exists());
+    let ds = create_at(&path).unwrap();
+    ds.sync().unwrap();
+    let again = registry().create(
+        &format!("{}#mode=nc4", path.display()),
+        dispatch::Clobber::Replace,
+        false,
+        &Options::default(),
+    );
+    assert_eq!(again.unwrap_err().kind(), ErrorKind::Access);
+    let x = ds.def_dim(ROOT, "x", Some(3)).unwrap();
+    let v = var(&*ds, "v", NcType::Int, &[x]);
+    put(&*ds, v, &[0], &[3], &Values::Int(vec![1, 2, 3]));
+    ds.close().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes.starts_with(b"\x89HDF\r\n\x1a\n\x02"));
+    // The superblock says where the file ends.
+    assert_eq!(bytes.len() as u64, u64::from_le_bytes(bytes[28..36].try_into().unwrap()));
+}
