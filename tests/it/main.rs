@@ -11,6 +11,7 @@ mod edits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;
+mod hdf5;
 mod incompressible;
 mod killed;
 mod layout;

@@ -132,7 +132,7 @@ fn without_scalar_chunks(line: &str) -> &str {
 /// The data of string variables without a fill value of their own in one line, empty strings as `""`.
 ///
 /// netCDF-C prints such a string as `NIL` if it is stored and as `_` if its chunk is missing, and lines end accordingly.
-fn strings_apart(text: &str) -> String {
+pub(crate) fn strings_apart(text: &str) -> String {
     let (header, data) = text.split_once("\ndata:\n").unwrap_or((text, ""));
     let names: Vec<&str> = header
         .lines()
@@ -180,7 +180,7 @@ fn end_of_quotes(text: &str) -> usize {
     text.len()
 }
 
-fn same(found: &str, expected: &str) -> Result<(), String> {
+pub(crate) fn same(found: &str, expected: &str) -> Result<(), String> {
     for (number, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
         if found != expected {
             return Err(format!("line {}:\n      found    {found}\n      expected {expected}", number + 1));

@@ -51,6 +51,10 @@ impl Driver for Hdf5Driver {
     fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
         read::open_bytes(request, bytes)
     }
+
+    fn open_in_memory(&self, request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
+        read::open_in_memory(request)
+    }
 }
 
 inventory::submit! { DriverPlugin(&Hdf5Driver) }

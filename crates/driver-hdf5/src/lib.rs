@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+mod lookup3;
 mod read;
 mod write;
 

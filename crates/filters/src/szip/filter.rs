@@ -57,8 +57,9 @@ impl FilterClass for SzipClass {
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
         match *params {
-            // What HDF5 adds follows from the array.
-            [mask, block] | [mask, block, _, _] => Szip::boxed(mask, block, ErrorKind::Inval),
+            [mask, block] => Szip::boxed(mask, block, None, ErrorKind::Inval),
+            // As HDF5 stores them: what it adds to the mask follows from the array.
+            [mask, block, _, pixels] => Szip::boxed(mask, block, Some(pixels), ErrorKind::Inval),
             _ => Err(ErrorKind::Inval.context(format!(
                 "szip: expected two parameters, the mask and the pixels per block, found {params:?}"
             ))),
@@ -72,7 +73,7 @@ impl FilterClass for SzipClass {
             let number = found.and_then(|number| u32::try_from(number).ok());
             number.ok_or_else(|| members.wrong(member, "a number that is not negative", &json!(found)))
         };
-        Szip::boxed(number("mask")?, number("pixels-per-block")?, ErrorKind::Filter)
+        Szip::boxed(number("mask")?, number("pixels-per-block")?, None, ErrorKind::Filter)
     }
 }
 
@@ -88,11 +89,13 @@ struct Bound {
 struct Szip {
     mask: u32,
     block: u32,
+    /// Pixels of a scanline, where a file says so.
+    pixels: Option<u32>,
     bound: Option<Bound>,
 }
 
 impl Szip {
-    fn boxed(mask: u32, block: u32, kind: ErrorKind) -> Result<Box<dyn Filter>> {
+    fn boxed(mask: u32, block: u32, pixels: Option<u32>, kind: ErrorKind) -> Result<Box<dyn Filter>> {
         if mask & !mask::ALL != 0 || (mask & mask::EC == 0) == (mask & mask::NN == 0) {
             return Err(kind.context(format!("szip: expected a mask with either 4 or 32, found {mask}")));
         }
@@ -101,7 +104,12 @@ impl Szip {
                 kind.context(format!("szip: expected an even number of 2 to 32 pixels per block, found {block}"))
             );
         }
-        Ok(Box::new(Self { mask, block, bound: None }))
+        if pixels.is_some_and(|pixels| pixels == 0 || pixels as usize > block as usize * MOST_BLOCKS) {
+            return Err(kind
+                .context(format!("szip: expected scanlines of up to {MOST_BLOCKS} blocks, found {pixels:?} pixels")));
+        }
+        let mask = if pixels.is_some() { mask & (mask::EC | mask::NN) } else { mask };
+        Ok(Box::new(Self { mask, block, pixels, bound: None }))
     }
 
     fn bound(&self) -> Result<Bound> {
@@ -144,13 +152,19 @@ impl Filter for Szip {
                 ErrorKind::Filter.context(format!("szip: elements of {item} bytes; 1, 2, 4 and 8 are possible"))
             );
         }
-        let line = chunk.line.ok_or_else(|| {
-            ErrorKind::Filter.context("szip: works on numbers along a last dimension of fixed length only")
-        })?;
         let block = self.block as usize;
-        let most = block * MOST_BLOCKS;
-        let pixels = if line >= block { line.min(most) } else { chunk.elements.min(most) };
-        if pixels < block {
+        let pixels = match (self.pixels, chunk.line) {
+            (Some(pixels), _) => pixels as usize,
+            (None, Some(line)) => {
+                let most = block * MOST_BLOCKS;
+                if line >= block { line.min(most) } else { chunk.elements.min(most) }
+            }
+            (None, None) => {
+                let what = "szip: works on numbers along a last dimension of fixed length only";
+                return Err(ErrorKind::Filter.context(what));
+            }
+        };
+        if pixels < block && self.pixels.is_none() {
             return Err(ErrorKind::Filter.context(format!(
                 "szip: a chunk has {} elements, fewer than the {block} pixels of a block",
                 chunk.elements

@@ -1,0 +1,117 @@
+//! B-trees of the second version: their records, in order.
+
+use model::Result;
+
+use super::cursor::{Cursor, UNDEFINED, bad};
+use super::file::{Budget, Hdf};
+
+/// Sizes of the nodes of one level.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    /// Records in a node, at most.
+    most: u64,
+    /// Records in a node and all below it, at most.
+    all: u64,
+}
+
+#[derive(Debug)]
+struct Tree<'f> {
+    file: &'f Hdf,
+    ty: u8,
+    node: u64,
+    record: usize,
+    levels: Vec<Level>,
+    budget: Budget,
+}
+
+/// Calls `then` with each record. `types`: which kinds of records it may have.
+///
+/// # Errors
+/// `NC_EHDFERR` if the tree is damaged; what `then` says.
+pub(crate) fn each(file: &Hdf, address: u64, types: &[u8], then: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let head = file.checked(address, 22 + u64::from(file.offsets) + u64::from(file.lengths), "B-tree")?;
+    let mut at = Cursor::new(&head, "B-tree");
+    at.expect(b"BTHD")?;
+    at.version(0)?;
+    let (ty, node, record, depth) = (at.u8()?, u64::from(at.u32()?), at.u16()?, at.u16()?);
+    at.skip(2)?;
+    let (root, count) = (at.address(file.offsets)?, at.u16()?);
+    if !types.contains(&ty) {
+        return Err(bad(format!("B-tree: records of type {ty}, not of {types:?}")));
+    }
+    if root == UNDEFINED || count == 0 {
+        return Ok(());
+    }
+    if record == 0 || node > file.len || depth > 32 {
+        return Err(bad(format!("B-tree: nodes of {node} bytes with records of {record}, {depth} deep")));
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    for level in 0..=depth {
+        let bytes = u64::from(record);
+        let (room, unit) = match (levels.first(), levels.last()) {
+            (Some(first), Some(below)) => {
+                let cumulative = if level > 1 { Hdf::bytes_for(below.all) } else { 0 };
+                let pointer = u64::from(file.offsets + Hdf::bytes_for(first.most) + cumulative);
+                (node.saturating_sub(10 + pointer), bytes + pointer)
+            }
+            _ => (node.saturating_sub(10), bytes),
+        };
+        let most = room / unit;
+        let below = levels.last().map_or(0, |below| below.all);
+        let all = (most + 1).saturating_mul(below).saturating_add(most);
+        levels.push(Level { most, all });
+    }
+    let mut tree = Tree { file, ty, node, record: record.into(), levels, budget: Budget::new(file, 16) };
+    tree.walk(root, count.into(), depth.into(), then)
+}
+
+impl Tree<'_> {
+    fn walk(
+        &mut self,
+        address: u64,
+        count: u64,
+        level: usize,
+        then: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.budget.spend("nodes of a B-tree")?;
+        let wrong = || bad(format!("B-tree: a node of {count} records at address {address}"));
+        if count > self.levels[level].most {
+            return Err(wrong());
+        }
+        let records = count * self.record as u64;
+        let (mut child_bytes, mut total_bytes) = (0, 0);
+        let pointers = if level == 0 {
+            0
+        } else {
+            child_bytes = Hdf::bytes_for(self.levels[0].most);
+            total_bytes = if level > 1 { Hdf::bytes_for(self.levels[level - 1].all) } else { 0 };
+            (count + 1) * u64::from(self.file.offsets + child_bytes + total_bytes)
+        };
+        let len = 6 + records + pointers + 4;
+        if len > self.node {
+            return Err(wrong());
+        }
+        let bytes = self.file.checked(address, len, "node of a B-tree")?;
+        let mut at = Cursor::new(&bytes, "node of a B-tree");
+        at.expect(if level == 0 { b"BTLF" } else { b"BTIN" })?;
+        at.version(0)?;
+        if at.u8()? != self.ty {
+            return Err(wrong());
+        }
+        let records = at.bytes(records as usize)?;
+        let mut records = records.chunks_exact(self.record);
+        if level == 0 {
+            return records.try_for_each(then);
+        }
+        loop {
+            let child = at.address(self.file.offsets)?;
+            let below = at.uint(child_bytes)?;
+            at.uint(total_bytes)?;
+            self.walk(child, below, level - 1, then)?;
+            match records.next() {
+                Some(record) => then(record)?,
+                None => return Ok(()),
+            }
+        }
+    }
+}

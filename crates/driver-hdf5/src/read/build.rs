@@ -1,0 +1,229 @@
+//! What a file holds → the model that netCDF shows of it.
+
+use dispatch::Registry;
+use model::{
+    Att, Chunking, Endian, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values, Var,
+    VarFill, fill,
+};
+
+use super::attributes::Attribute;
+use super::datatype::{Class, Datatype};
+use super::dims::Dims;
+use super::file::Hdf;
+use super::global_heap::GlobalHeap;
+use super::messages::{Layout, Space};
+use super::types::{self, Types};
+use super::values::{self, Decoder};
+use super::walk::{Dataset, Stored, Tree};
+
+/// Attributes that are not shown.
+const HIDDEN: &[&str] = &[
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+    "_Netcdf4Coordinates",
+    "_Netcdf4Dimid",
+    "_nc3_strict",
+    "_NCProperties",
+];
+
+/// Before the name of a variable that has the name of a dimension and is not its coordinate.
+const NOT_COORDINATE: &str = "_nc4_non_coord_";
+
+/// How far a way of rounding goes, given its number of digits or bits.
+type Way = fn(u32) -> Quantize;
+
+/// Attributes that tell how values were rounded.
+const ROUNDED: [(&str, Way); 3] = [
+    ("_QuantizeBitGroomNumberOfSignificantDigits", Quantize::BitGroom),
+    ("_QuantizeGranularBitRoundNumberOfSignificantDigits", Quantize::GranularBitRound),
+    ("_QuantizeBitRoundNumberOfSignificantBits", Quantize::BitRound),
+];
+
+/// What was made of a file.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) model: Model,
+    /// How each variable is stored; `None` if that is what is wrong with it.
+    pub(crate) stored: Vec<Option<(Stored, Space)>>,
+    pub(crate) notes: Vec<String>,
+    /// The dataset has only what the classic model has.
+    pub(crate) classic: bool,
+    /// The text of `_NCProperties`.
+    pub(crate) properties: Option<String>,
+}
+
+/// Builds the model.
+///
+/// # Errors
+/// `NC_EHDFERR` if the file is damaged; what the model says of names.
+pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree: Tree) -> Result<Built> {
+    let mut model = Model::new();
+    for group in tree.groups.iter().skip(1) {
+        let parent = GroupId(group.parent.unwrap_or(0) as u32);
+        model.add_group(parent, &group.name)?;
+    }
+    let mut types = Types::define(&mut tree, &mut model)?;
+    let dims = Dims::find(file, heap, &tree)?;
+    let ids = dims.define(&mut model)?;
+    let root = &tree.groups[0].attributes;
+    let text = |name: &str| root.iter().find(|attribute| attribute.name == name);
+    let classic = text("_nc3_strict").is_some();
+    let properties = text("_NCProperties").map(|found| found.bytes.split(|&b| b == 0).next().unwrap_or_default());
+    let properties = properties.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let Tree { groups, notes } = tree;
+    let mut builder = Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes };
+    for (number, group) in groups.into_iter().enumerate() {
+        let id = GroupId(number as u32);
+        for (place, dataset) in group.datasets.into_iter().enumerate() {
+            let Some(own) = dims.of(number, place) else { continue };
+            let own = own.iter().map(|&dim| ids[dim]).collect();
+            builder.var(id, own, dataset)?;
+        }
+        let atts = builder.atts(&group.name, group.attributes);
+        builder.model.group_mut(id)?.atts = atts;
+    }
+    let Builder { model, stored, notes, .. } = builder;
+    Ok(Built { model, stored, notes, classic, properties })
+}
+
+struct Builder<'f> {
+    file: &'f Hdf,
+    heap: &'f GlobalHeap,
+    registry: &'f Registry,
+    model: Model,
+    types: &'f mut Types,
+    stored: Vec<Option<(Stored, Space)>>,
+    notes: Vec<String>,
+}
+
+impl Builder<'_> {
+    /// Adds a variable.
+    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) -> Result<()> {
+        let Dataset { name, attributes, space, stored, .. } = dataset;
+        let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
+        let atts = self.atts(&name, attributes);
+        let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
+        let stored = stored.and_then(|stored| {
+            let described = self.describe(&mut var, &stored, &space);
+            if described.is_err() {
+                var.stored_type = Some(stored.ty.name());
+            }
+            described?;
+            Ok(stored)
+        });
+        match stored {
+            Ok(stored) => self.stored.push(Some((stored, space))),
+            Err(error) => {
+                var.problem = Some(error.at(&var.name));
+                self.stored.push(None);
+            }
+        }
+        self.model.add_var(var)?;
+        Ok(())
+    }
+
+    fn describe(&mut self, var: &mut Var, stored: &Stored, space: &Space) -> Result<()> {
+        var.xtype = self.types.of_dataset(&stored.ty, &mut self.model)?;
+        var.endian = match base(&stored.ty).class {
+            Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } => match big_endian {
+                true => Endian::Big,
+                false => Endian::Little,
+            },
+            _ => Endian::Native,
+        };
+        var.fill = self.fill(var.xtype, stored)?;
+        var.chunking = match &stored.layout {
+            Layout::Compact(_) => Chunking::Compact,
+            Layout::Chunked { shape, .. } => {
+                let rank = space.dims.as_ref().map_or(0, Vec::len);
+                if shape.len() != rank {
+                    return Err(super::cursor::bad(format!("chunks of {shape:?} for {rank} dimensions")));
+                }
+                Chunking::Chunked(shape.clone())
+            }
+            _ => Chunking::Contiguous,
+        };
+        for filter in &stored.filters {
+            let class = self.registry.filter_by_id(filter.id);
+            // What stands in the file beside the visible parameters is of the filter's own making.
+            let params = class.as_ref().ok().and_then(|class| class.parse_params(&filter.params).ok());
+            let params = params.map(|filter| filter.params().into_owned());
+            let params = params.filter(|params| params.len() < filter.params.len());
+            var.filters.push(FilterSpec {
+                hdf5_id: Some(filter.id),
+                name: class.map_or_else(|_| filter.name.clone(), |class| class.info().name.to_owned()),
+                params: params.unwrap_or_else(|| filter.params.clone()),
+                codec: None,
+            });
+        }
+        for (name, way) in ROUNDED {
+            if let Some(Values::Int(kept)) = var.atts.get(name)
+                && let [kept] = kept[..]
+            {
+                var.quantize = Some(way(kept.max(0) as u32));
+            }
+        }
+        if let Layout::Other(what) = stored.layout {
+            return Err(ErrorKind::Storage.context(format!("its data are {what}, which are not read")));
+        }
+        Ok(())
+    }
+
+    fn fill(&self, xtype: NcType, stored: &Stored) -> Result<VarFill> {
+        let Some(bytes) = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize) else {
+            return Ok(VarFill::NoFill);
+        };
+        let value = Decoder::new(self.file, self.heap).values(&stored.ty, xtype, bytes)?;
+        Ok(match fill::default(xtype) {
+            Some(default) if default == value => VarFill::Default,
+            _ => VarFill::Value(value),
+        })
+    }
+
+    /// The attributes that are shown. One that cannot be read is left out, and told.
+    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> Att {
+        let mut atts = Att::default();
+        for attribute in attributes {
+            if HIDDEN.contains(&&*attribute.name) {
+                continue;
+            }
+            match self.values(&attribute) {
+                Ok(values) => {
+                    atts.insert(attribute.name, values);
+                }
+                Err(error) => {
+                    self.notes.push(format!("attribute {:?} of {owner:?} is left out: {error}", attribute.name))
+                }
+            }
+        }
+        atts
+    }
+
+    fn values(&mut self, attribute: &Attribute) -> Result<Values> {
+        let Attribute { ty, space, bytes, .. } = attribute;
+        let ty = ty.as_ref().map_err(Clone::clone)?;
+        if matches!(ty.class, Class::Text) {
+            return Ok(match &space.dims {
+                Some(dims) if !dims.is_empty() => {
+                    Values::String(bytes.chunks_exact(ty.size as usize).map(values::text).collect::<Vec<NcString>>())
+                }
+                _ => Values::Char(bytes.clone()),
+            });
+        }
+        let nc_type = self.types.nc_type(ty, &mut self.model)?;
+        if bytes.is_empty() {
+            return Ok(types::nothing(nc_type));
+        }
+        Decoder::new(self.file, self.heap).values(ty, nc_type, bytes)
+    }
+}
+
+/// What numbers a type holds, if it is of numbers.
+fn base(ty: &Datatype) -> &Datatype {
+    match &ty.class {
+        Class::Enum { base, .. } => base,
+        _ => ty,
+    }
+}

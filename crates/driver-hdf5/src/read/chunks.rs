@@ -1,0 +1,147 @@
+//! [`Chunks`]: the chunks of a dataset as a map of objects. A key ends with where its chunk is.
+
+use std::sync::Arc;
+
+use chunkio::{ByteStore as _, ChunkStore};
+use dispatch::{
+    ByteRange, Fetch, InFlight, Key, MapCaps, OutBuf, Ranges, ReadJob, Reply, ZMap, read_overlapped, read_parallel,
+};
+use model::{ErrorKind, Result};
+
+use super::file::Hdf;
+use super::index::Table;
+use super::store::Store;
+
+/// Requests under way at one time, where the file is elsewhere.
+const AT_ONCE: InFlight = InFlight { requests: 64, bytes: 256 << 20 };
+
+/// The chunks of one dataset.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    file: Arc<Hdf>,
+    table: Table,
+    /// Whether each chunk begins with the bits of the filters that were left out ([`super::masked`]).
+    masked: bool,
+}
+
+impl Chunks {
+    pub(crate) fn new(file: Arc<Hdf>, table: Table, masked: bool) -> Self {
+        Self { file, table, masked }
+    }
+
+    /// Where the chunk of a key is, and its bits.
+    fn find(key: &Key) -> Option<(u64, u64, u32)> {
+        let mut numbers = key.name().split('+');
+        let (address, len, skipped) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        Some((address.parse().ok()?, len.parse().ok()?, skipped.parse().ok()?))
+    }
+
+    fn read_part(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        out.clear();
+        let Some((address, len, skipped)) = Self::find(key) else { return Ok(false) };
+        let head = if self.masked { 4 } else { 0 };
+        let end = range.offset.saturating_add(range.len.unwrap_or(u64::MAX)).min(len + head);
+        if range.offset >= end {
+            return Ok(true);
+        }
+        let bits = skipped.to_le_bytes();
+        if range.offset < head {
+            out.extend_from_slice(&bits[range.offset as usize..end.min(head) as usize]);
+        }
+        let (from, to) = (range.offset.max(head) - head, end.max(head) - head);
+        let start = self.file.place(address, len)?;
+        let wanted = usize::try_from(to - from).map_err(|_| ErrorKind::NoMem.context(format!("{key}: {len} bytes")))?;
+        let before = out.len();
+        out.try_reserve(wanted)
+            .map_err(|error| ErrorKind::NoMem.context(format!("{key}: {len} bytes")).caused_by(error))?;
+        out.resize(before + wanted, 0);
+        let mut buf = OutBuf::over(&mut out[before..]);
+        self.file.store.read_at(start + from, &mut buf)?;
+        match buf.room() {
+            0 => Ok(true),
+            left => Err(ErrorKind::Trunc.context(format!("{key}: {left} bytes are missing"))),
+        }
+    }
+
+    /// Begins to read what is wanted of a chunk that lies elsewhere.
+    fn begin(&self, wanted: Fetch, reply: Reply) {
+        let Store::Elsewhere(source, _) = &*self.file.store else {
+            return reply.send(Err(ErrorKind::Internal.context("a local file")));
+        };
+        let place =
+            Self::find(&wanted.key).map(|(address, len, _)| self.file.place(address, len).map(|start| (start, len)));
+        let range = match (&wanted.ranges, place) {
+            (_, None) => return reply.send(Ok(None)),
+            (_, Some(Err(error))) => return reply.send(Err(error)),
+            (Ranges::All, Some(Ok((start, len)))) if !self.masked && len <= wanted.limit as u64 => {
+                ByteRange::new(start, len)
+            }
+            (Ranges::One(range), Some(Ok((start, len)))) if !self.masked => {
+                let from = range.offset.min(len);
+                ByteRange::new(start + from, range.len.unwrap_or(u64::MAX).min(len - from))
+            }
+            _ => {
+                let mut bytes = Vec::new();
+                let found = self.read_part(&wanted.key, ByteRange::ALL, &mut bytes);
+                let found = found.and_then(|_| {
+                    wanted.ranges.cut(&wanted.key, &bytes, wanted.limit).map(std::borrow::Cow::into_owned)
+                });
+                return reply.send(found.map(|bytes| Some((bytes, None))));
+            }
+        };
+        source.start(range, Box::new(move |read| reply.send(read.map(|bytes| Some((bytes, None))))));
+    }
+}
+
+impl ZMap for Chunks {
+    fn caps(&self) -> MapCaps {
+        let remote = matches!(*self.file.store, Store::Elsewhere(..));
+        MapCaps { range_read: true, remote, ..MapCaps::default() }
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        Ok(Self::find(key).map(|(_, len, _)| if self.masked { len + 4 } else { len }))
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        self.read_part(key, range, out)
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        let Some((address, len, _)) = Self::find(key).filter(|_| !self.masked) else {
+            let mut bytes = Vec::new();
+            let found = self.read_part(key, ByteRange::new(offset, out.capacity() as u64), &mut bytes)?;
+            out.put(&bytes)?;
+            return Ok(found);
+        };
+        let start = self.file.place(address, len)?;
+        let wanted = len.saturating_sub(offset).min(out.capacity() as u64) as usize;
+        out.limited(wanted, |out| self.file.store.read_at(start + offset, out))?;
+        Ok(true)
+    }
+
+    fn search(&self, _: &Key) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        match *self.file.store {
+            Store::Elsewhere(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
+            _ => read_parallel(self, job),
+        }
+    }
+}
+
+impl ChunkStore for Chunks {
+    fn map(&self) -> &dyn ZMap {
+        self
+    }
+
+    fn locate(&self, index: &[u64], key: &mut Key) {
+        key.set(const { &Key::root() });
+        key.push_index(index, '.');
+        if let Some(chunk) = self.table.find(index) {
+            key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
+        }
+    }
+}

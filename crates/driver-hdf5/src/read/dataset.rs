@@ -1,0 +1,83 @@
+//! [`HdfDataset`]: an open file. The model answers inquiries; the data of variables are made when they are asked for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
+use model::{Edit, ErrorKind, ModelCell, Result, VarId};
+
+use super::file::Hdf;
+use super::global_heap::GlobalHeap;
+use super::messages::Space;
+use super::var::{self, Making};
+use super::walk::Stored;
+
+/// An open dataset.
+#[derive(Debug)]
+pub(crate) struct HdfDataset {
+    pub(crate) file: Arc<Hdf>,
+    pub(crate) heap: Arc<GlobalHeap>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) options: Options,
+    pub(crate) info: DatasetInfo,
+    pub(crate) model: ModelCell,
+    /// How each variable is stored.
+    pub(crate) stored: Vec<Option<(Stored, Space)>>,
+    /// What was handed out, by variable.
+    pub(crate) vars: RwLock<Vec<Option<Arc<dyn VarData>>>>,
+    pub(crate) closed: AtomicBool,
+}
+
+impl Dataset for HdfDataset {
+    fn info(&self) -> DatasetInfo {
+        self.info.clone()
+    }
+
+    fn model(&self) -> &ModelCell {
+        &self.model
+    }
+
+    fn registry(&self) -> Option<&Arc<Registry>> {
+        Some(&self.registry)
+    }
+
+    fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(ErrorKind::BadId.context("the dataset is closed"));
+        }
+        if let Some(Some(data)) = self.vars.read().unwrap_or_else(PoisonError::into_inner).get(id.index()) {
+            return Ok(Arc::clone(data));
+        }
+        let model = self.model.snapshot();
+        let var = model.var(id)?;
+        if let Some(problem) = &var.problem {
+            return Err(problem.clone());
+        }
+        let stored = self.stored.get(id.index()).and_then(Option::as_ref);
+        let (stored, space) = stored.ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))?;
+        let making = Making {
+            file: &self.file,
+            heap: &self.heap,
+            model: &model,
+            options: &self.options,
+            registry: &self.registry,
+        };
+        let data = var::make(&making, id, stored, space).map_err(|error| error.at(&var.name))?;
+        let mut vars = self.vars.write().unwrap_or_else(PoisonError::into_inner);
+        if vars.len() <= id.index() {
+            vars.resize(id.index() + 1, None);
+        }
+        vars[id.index()] = Some(Arc::clone(&data));
+        Ok(data)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
+        self.vars.write().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
+    }
+
+    fn admit(&self, _: &Edit<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context("the dataset is read-only"))
+    }
+}

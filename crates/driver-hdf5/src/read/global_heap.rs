@@ -1,0 +1,121 @@
+//! [`GlobalHeap`]: elements of variable length, in collections that many share.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::Result;
+
+use super::cursor::{Cursor, UNDEFINED, bad};
+use super::file::Hdf;
+
+/// Bytes of collections that are kept.
+const KEPT: usize = 32 << 20;
+
+/// The collections of a file.
+#[derive(Debug, Default)]
+pub(crate) struct GlobalHeap {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    collections: HashMap<u64, Arc<Collection>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Collection {
+    bytes: Vec<u8>,
+    objects: HashMap<u16, Range<usize>>,
+}
+
+impl Collection {
+    /// The bytes of an object.
+    pub(crate) fn object(&self, index: u32) -> Option<&[u8]> {
+        self.objects.get(&u16::try_from(index).ok()?).map(|range| &self.bytes[range.clone()])
+    }
+
+    fn read(file: &Hdf, address: u64) -> Result<Self> {
+        let head = file.read(address, 8 + u64::from(file.lengths))?;
+        let mut at = Cursor::new(&head, "global heap");
+        at.expect(b"GCOL")?;
+        at.version(1)?;
+        at.skip(3)?;
+        let len = at.uint(file.lengths)?;
+        let bytes = file.read(address, len)?;
+        let mut at = Cursor::new(&bytes, "global heap");
+        at.skip(head.len().min(bytes.len()))?;
+        let mut objects = HashMap::new();
+        while at.rest().len() >= 8 + usize::from(file.lengths) {
+            let index = at.u16()?;
+            at.skip(6)?;
+            let len = at.uint(file.lengths)?;
+            if index == 0 {
+                break;
+            }
+            let from = at.at();
+            let len = usize::try_from(len).map_err(|_| bad("global heap: an object without end"))?;
+            at.skip(len)?;
+            objects.insert(index, from..from + len);
+            // The last one may end where the collection does.
+            let pad = (len.wrapping_neg() & 7).min(at.rest().len());
+            at.skip(pad)?;
+        }
+        Ok(Self { bytes, objects })
+    }
+}
+
+impl GlobalHeap {
+    /// The collection at an address.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if it is damaged.
+    pub(crate) fn collection(&self, file: &Hdf, address: u64) -> Result<Arc<Collection>> {
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(collection) = lock().collections.get(&address) {
+            return Ok(Arc::clone(collection));
+        }
+        let collection = Arc::new(Collection::read(file, address)?);
+        let mut kept = lock();
+        if kept.bytes > KEPT {
+            *kept = Kept::default();
+        }
+        kept.bytes += collection.bytes.len();
+        kept.collections.insert(address, Arc::clone(&collection));
+        Ok(collection)
+    }
+}
+
+/// What an element of variable length is stored as: how many items, and where they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeapRef {
+    pub(crate) count: u32,
+    pub(crate) address: u64,
+    pub(crate) index: u32,
+}
+
+impl HeapRef {
+    pub(crate) fn parse(file: &Hdf, bytes: &[u8]) -> Result<Self> {
+        let mut at = Cursor::new(bytes, "element of variable length");
+        Ok(Self { count: at.u32()?, address: at.address(file.offsets)?, index: at.u32()? })
+    }
+
+    /// Whether it is none: never written, or of no items.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0 || self.address == 0 || self.address == UNDEFINED
+    }
+
+    /// Its items of `size` bytes each; of text there may be fewer.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if they are not there.
+    pub(crate) fn items<'c>(&self, collection: &'c Collection, size: u32) -> Result<&'c [u8]> {
+        let wanted = u64::from(self.count) * u64::from(size);
+        let bytes = collection.object(self.index);
+        let bytes = bytes.and_then(|bytes| bytes.get(..usize::try_from(wanted).ok()?));
+        bytes.ok_or_else(|| {
+            bad(format!("{wanted} bytes as object {} of the global heap at {}", self.index, self.address))
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! Extensible arrays: the index of datasets with one unlimited dimension.
+//!
+//! Elements stand in the index block first, then in data blocks that become larger, whose addresses are in the index
+//! block and later in secondary blocks; large data blocks are cut into pages.
+
+use model::Result;
+
+use super::Reading;
+use super::arrays::elements;
+use crate::read::cursor::{Cursor, UNDEFINED, bad};
+
+/// What the header says.
+struct Header {
+    address: u64,
+    size: u64,
+    length_bytes: u8,
+    /// Bits of the number of an element.
+    bits: u8,
+    /// Elements in the smallest data block.
+    least: u64,
+    /// Elements of a page.
+    page: u64,
+    /// One more than the number of the last element that was ever set.
+    count: u64,
+    axes: Vec<usize>,
+}
+
+/// Reads all elements.
+pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
+    let file = reading.file;
+    let (o, l) = (u64::from(file.offsets), u64::from(file.lengths));
+    let head = file.checked(reading.address, 16 + 6 * l + o, "extensible array")?;
+    let mut at = Cursor::new(&head, "extensible array");
+    at.expect(b"EAHD")?;
+    at.version(0)?;
+    let (client, size, bits) = (at.u8()?, at.u8()?, at.u8()?);
+    let (in_index, least, pointers, page_bits) =
+        (u64::from(at.u8()?), u64::from(at.u8()?), u64::from(at.u8()?), at.u8()?);
+    at.skip(4 * usize::from(file.lengths))?;
+    let count = at.uint(file.lengths)?;
+    at.uint(file.lengths)?;
+    let index = at.address(file.offsets)?;
+    let plain = file.offsets;
+    let length_bytes = match client {
+        0 if size == plain && !reading.filtered => 0,
+        1 if reading.filtered && (plain + 5..=plain + 12).contains(&size) => size - plain - 4,
+        _ => return Err(bad(format!("extensible array: elements of {size} bytes of kind {client}"))),
+    };
+    if index == UNDEFINED {
+        return Ok(());
+    }
+    if !least.is_power_of_two() || !pointers.is_power_of_two() || bits > 64 || page_bits > 32 {
+        return Err(bad("extensible array: sizes that make no sense"));
+    }
+    // The dimension without limit is counted slowest.
+    let rank = reading.grid.len();
+    let unlimited = reading.most.iter().position(|&most| most == UNDEFINED);
+    let unlimited = unlimited.ok_or_else(|| bad("extensible array: no dimension is unlimited"))?;
+    let axes = std::iter::once(unlimited).chain((0..rank).filter(|&axis| axis != unlimited)).collect();
+    let header = Header {
+        address: reading.address,
+        size: size.into(),
+        length_bytes,
+        bits,
+        least,
+        page: 1 << page_bits,
+        count,
+        axes,
+    };
+    let blocks = 1 + u32::from(bits).saturating_sub(least.ilog2());
+    let direct = 2 * (pointers - 1);
+    let first = 2 * pointers.ilog2();
+    let secondary = blocks.saturating_sub(first);
+    let bytes = 6 + o + in_index * header.size + (direct + u64::from(secondary)) * o + 4;
+    let read = file.checked(index, bytes, "index block")?;
+    let mut at = Cursor::new(&read, "index block");
+    at.expect(b"EAIB")?;
+    at.skip(2 + usize::from(file.offsets))?;
+    elements(reading, &mut at, 0..in_index, length_bytes, &header.axes)?;
+    let mut next = in_index;
+    for level in 0..first.min(blocks) {
+        let (count, each) = header.level(level);
+        for _ in 0..count {
+            let block = at.address(file.offsets)?;
+            header.data_block(reading, block, next, each, None)?;
+            next = next.saturating_add(each);
+        }
+    }
+    for level in first..blocks {
+        let (count, each) = header.level(level);
+        let block = at.address(file.offsets)?;
+        let all = count.saturating_mul(each);
+        if block != UNDEFINED && next < header.count {
+            header.secondary(reading, block, next, count, each)?;
+        }
+        next = next.saturating_add(all);
+    }
+    Ok(())
+}
+
+impl Header {
+    /// Data blocks of a level, and elements of each.
+    fn level(&self, level: u32) -> (u64, u64) {
+        (1 << (level / 2), (1u64 << level.div_ceil(2)).saturating_mul(self.least))
+    }
+
+    fn prefix(&self, reading: &Reading<'_>) -> u64 {
+        6 + u64::from(reading.file.offsets) + u64::from(self.bits.div_ceil(8))
+    }
+
+    fn secondary(&self, reading: &mut Reading<'_>, block: u64, first: u64, count: u64, each: u64) -> Result<()> {
+        let file = reading.file;
+        let pages = if each > self.page { each / self.page } else { 0 };
+        let bitmap = pages.div_ceil(8);
+        let prefix = self.prefix(reading);
+        let bytes = count.checked_mul(bitmap + u64::from(file.offsets)).and_then(|all| all.checked_add(prefix + 4));
+        let bytes = bytes.ok_or_else(|| bad("extensible array: a secondary block without end"))?;
+        let read = file.checked(block, bytes, "secondary block")?;
+        let mut at = Cursor::new(&read, "secondary block");
+        at.expect(b"EASB")?;
+        at.skip(prefix as usize - 4)?;
+        let used = at.bytes((count * bitmap) as usize)?;
+        for number in 0..count {
+            let block = at.address(file.offsets)?;
+            let used = &used[(number * bitmap) as usize..][..bitmap as usize];
+            self.data_block(reading, block, first.saturating_add(number * each), each, Some(used))?;
+        }
+        Ok(())
+    }
+
+    /// `used`: which pages were ever written, for blocks that have pages.
+    fn data_block(
+        &self,
+        reading: &mut Reading<'_>,
+        block: u64,
+        first: u64,
+        each: u64,
+        used: Option<&[u8]>,
+    ) -> Result<()> {
+        if block == UNDEFINED || first >= self.count {
+            return Ok(());
+        }
+        let file = reading.file;
+        let prefix = self.prefix(reading);
+        let too_many = || bad(format!("extensible array: {each} elements"));
+        let paged = each > self.page;
+        let bytes = if paged { 0 } else { each.checked_mul(self.size).ok_or_else(too_many)? };
+        let read = file.checked(block, bytes.checked_add(prefix + 4).ok_or_else(too_many)?, "data block")?;
+        let mut at = Cursor::new(&read, "data block");
+        at.expect(b"EADB")?;
+        at.skip(2)?;
+        if at.address(file.offsets)? != self.address {
+            return Err(bad("extensible array: a block of another array"));
+        }
+        at.skip(self.bits.div_ceil(8).into())?;
+        if !paged {
+            return elements(reading, &mut at, first..first.saturating_add(each), self.length_bytes, &self.axes);
+        }
+        let page_bytes = self.page * self.size + 4;
+        for number in 0..each / self.page {
+            let is_used = used
+                .and_then(|used| used.get((number / 8) as usize))
+                .is_none_or(|byte| byte & (0x80 >> (number % 8)) != 0);
+            if !is_used {
+                continue;
+            }
+            let start = number.checked_mul(page_bytes).and_then(|skip| (block + prefix + 4).checked_add(skip));
+            let read = file.checked(start.ok_or_else(too_many)?, page_bytes, "page of a data block")?;
+            let from = first.saturating_add(number * self.page);
+            let mut at = Cursor::new(&read, "page of a data block");
+            elements(reading, &mut at, from..from + self.page, self.length_bytes, &self.axes)?;
+        }
+        Ok(())
+    }
+}

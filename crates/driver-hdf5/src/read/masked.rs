@@ -1,0 +1,82 @@
+//! [`Masked`]: all filters of a dataset as one, for datasets with chunks of which some were left out.
+//!
+//! HDF5 leaves out a filter that failed to encode a chunk, if it may: deflate, where it gained nothing. Such chunks have a
+//! bit set for it, in four bytes that [`super::chunks`] puts before each chunk.
+
+use std::borrow::Cow;
+
+use dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use model::{ErrorKind, Result};
+
+static INFO: FilterInfo =
+    FilterInfo { hdf5_id: None, name: "filters of HDF5", aliases: &[], about: "filters, some of which were left out" };
+
+/// Filters in the order of encoding, and the room each decodes into.
+#[derive(Debug, Clone)]
+pub(crate) struct Masked {
+    filters: Vec<(Box<dyn Filter>, usize)>,
+}
+
+/// Room beyond what a filter should need.
+const SLACK: usize = 64 << 10;
+
+impl Masked {
+    pub(crate) fn new(filters: Vec<Box<dyn Filter>>) -> Self {
+        Self { filters: filters.into_iter().map(|filter| (filter, 0)).collect() }
+    }
+}
+
+impl Filter for Masked {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn to_json(&self, _: ZarrFormat) -> Json {
+        Json::Null
+    }
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        let mut entering = *chunk;
+        for (number, (filter, room)) in self.filters.iter_mut().enumerate() {
+            filter.bind(&entering)?;
+            entering.item = filter.encoded_item();
+            let bytes = entering.chunk_bytes;
+            *room = if number == 0 { bytes } else { bytes.saturating_mul(2).saturating_add(SLACK) };
+            entering.chunk_bytes = filter.encode_bound(bytes).unwrap_or(bytes);
+        }
+        Ok(())
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded.saturating_mul(2).saturating_add(SLACK))
+    }
+
+    fn encode(&self, _: &[u8], _: &mut OutBuf<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context("the file is only read"))
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let short = || ErrorKind::Filter.context("a chunk without the bits of its filters");
+        let (bits, stored) = src.split_first_chunk::<4>().ok_or_else(short)?;
+        let bits = u32::from_le_bytes(*bits);
+        let left: Vec<_> = self.filters.iter().enumerate().filter(|(at, _)| bits >> (*at).min(31) & 1 == 0).collect();
+        let mut bytes = Cow::Borrowed(stored);
+        for (at, (_, (filter, room))) in left.iter().enumerate().rev() {
+            let named = |error: model::Error| error.at(format_args!("decoding with filter {}", filter.info().name));
+            if at == 0 {
+                return filter.decode(&bytes, dst).map_err(named);
+            }
+            let mut out = vec![0; *room];
+            let mut buf = OutBuf::over(&mut out);
+            filter.decode(&bytes, &mut buf).map_err(named)?;
+            let len = buf.filled().len();
+            out.truncate(len);
+            bytes = Cow::Owned(out);
+        }
+        dst.put(&bytes)
+    }
+}

@@ -1,0 +1,98 @@
+//! Opening: a file, or bytes in memory, or a file somewhere else.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock};
+
+use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Part};
+use model::{Error, ErrorKind, ModelCell, Result};
+
+use super::build::{self, Built};
+use super::dataset::HdfDataset;
+use super::global_heap::GlobalHeap;
+use super::store::Store;
+use super::{superblock, walk};
+use crate::INFO;
+
+/// Bytes of a file elsewhere that are read at once.
+const FIRST: u64 = 512 << 10;
+
+/// Opens a file.
+///
+/// # Errors
+/// `NC_ENOTNC` if it is no HDF5 file; `NC_ETRUNC` if it was cut short; `NC_EHDFERR` if it is damaged; what the system says.
+pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    let target = request.target;
+    if request.map.is_some() {
+        return Err(ErrorKind::NotNc.context(format!("{target}: HDF5 files are opened as files, not in a map")));
+    }
+    if request.writable {
+        return Err(ErrorKind::Perm.context(format!("{target}: HDF5 files that are there are only read")));
+    }
+    let store = match target.scheme.is_local() {
+        true => local(&target.path)?,
+        false => Store::elsewhere(request.registry.open_source(request, Part::Head(FIRST))?),
+    };
+    open_store(request, store)
+}
+
+fn local(path: &str) -> Result<Store> {
+    let io = |error| Error::io(path, error);
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
+    }
+    Ok(Store::File(File::open(path).map_err(io)?, PathBuf::from(path)))
+}
+
+/// Opens what `bytes` hold.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+    if request.writable {
+        return Err(ErrorKind::Perm.context(format!("{}: HDF5 files that are there are only read", request.target)));
+    }
+    open_store(request, Store::Memory(bytes))
+}
+
+/// Opens a file whose bytes are read into memory first.
+///
+/// # Errors
+/// As [`open`]; `NC_ENOMEM`.
+pub(crate) fn open_in_memory(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    if request.map.is_some() || !request.target.scheme.is_local() {
+        return Err(ErrorKind::NotNc.context(format!("{}: not a local file", request.target)));
+    }
+    let bytes = std::fs::read(&request.target.path).map_err(|error| Error::io(request.target.path.clone(), error))?;
+    open_bytes(request, bytes.into())
+}
+
+fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+    read(request, store).map_err(|error| error.at(request.target))
+}
+
+fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+    let (file, superblock) = superblock::open(Arc::new(store))?;
+    let heap = GlobalHeap::default();
+    let tree = walk::walk(&file, superblock.root)?;
+    let Built { model, stored, notes, classic, properties } = build::build(&file, &heap, request.registry, tree)?;
+    let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
+    let info = DatasetInfo {
+        notes,
+        properties,
+        superblock: Some(superblock.version.into()),
+        ..DatasetInfo::of(&INFO, format)
+    };
+    Ok(Arc::new(HdfDataset {
+        file: Arc::new(file),
+        heap: Arc::new(heap),
+        registry: Arc::clone(request.registry),
+        options: request.options.clone(),
+        info,
+        model: ModelCell::new(model),
+        stored,
+        vars: RwLock::default(),
+        closed: AtomicBool::new(false),
+    }))
+}

@@ -1,0 +1,73 @@
+//! The superblock: where a file begins, how its numbers are written, and where its root group is.
+
+use std::sync::Arc;
+
+use model::{ErrorKind, Result};
+
+use super::cursor::{Cursor, UNDEFINED, bad};
+use super::file::Hdf;
+use super::store::Store;
+
+/// First bytes of a superblock.
+pub(crate) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+
+/// What the superblock says.
+#[derive(Debug)]
+pub(crate) struct Superblock {
+    /// Its version: 0 to 3.
+    pub(crate) version: u8,
+    /// The address of the root group's object header.
+    pub(crate) root: u64,
+}
+
+/// Finds and reads it.
+///
+/// # Errors
+/// `NC_ENOTNC` if there is none; `NC_ETRUNC` if the file is shorter than it says; `NC_EHDFERR` if it is damaged.
+pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
+    let mut file = Hdf::new(store)?;
+    let mut base = 0;
+    while file.read_most(base, 8)? != SIGNATURE {
+        base = if base == 0 { 512 } else { base * 2 };
+        if base >= file.len {
+            return Err(ErrorKind::NotNc.context("no HDF5 file: the signature is at none of its places"));
+        }
+    }
+    let head = file.read_most(base, 256)?;
+    let mut at = Cursor::new(&head, "superblock");
+    at.skip(8)?;
+    let version = at.version(3)?;
+    let old = version < 2;
+    at.skip(if old { 4 } else { 0 })?;
+    let (offsets, lengths) = (at.u8()?, at.u8()?);
+    if ![2, 4, 8].contains(&offsets) || ![2, 4, 8].contains(&lengths) {
+        return Err(bad(format!("superblock: addresses of {offsets} bytes, lengths of {lengths}")));
+    }
+    (file.offsets, file.lengths) = (offsets, lengths);
+    let (end, root) = if old {
+        at.skip(if version == 0 { 9 } else { 13 })?;
+        let _base = at.address(offsets)?;
+        let _free = at.address(offsets)?;
+        let end = at.address(offsets)?;
+        let _driver = at.address(offsets)?;
+        let _name = at.address(offsets)?;
+        (end, at.address(offsets)?)
+    } else {
+        at.skip(1)?;
+        let _base = at.address(offsets)?;
+        let _extension = at.address(offsets)?;
+        let end = at.address(offsets)?;
+        let root = at.address(offsets)?;
+        file.checked(base, at.at() as u64 + 4, "superblock")?;
+        (end, root)
+    };
+    file.base = base;
+    if end == UNDEFINED || root == UNDEFINED {
+        return Err(bad("superblock: no end, or no root group"));
+    }
+    if end > file.len.saturating_sub(base) {
+        let what = format!("the file has {} bytes, its superblock says {end}", file.len - base);
+        return Err(ErrorKind::Trunc.context(what));
+    }
+    Ok((file, Superblock { version, root }))
+}

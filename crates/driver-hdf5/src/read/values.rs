@@ -1,0 +1,190 @@
+//! Elements as they are stored → elements as netCDF has them: byte order, text, and what lies in the global heap.
+
+use std::sync::Arc;
+
+use model::{NcString, NcType, Packer, Result, Values};
+
+use super::cursor::bad;
+use super::datatype::{Class, Datatype};
+use super::file::Hdf;
+use super::global_heap::{Collection, GlobalHeap, HeapRef};
+
+/// What elements of variable length are read with.
+#[derive(Debug)]
+pub(crate) struct Decoder<'f> {
+    pub(crate) file: &'f Hdf,
+    pub(crate) heap: &'f GlobalHeap,
+    /// The collection that was used last.
+    last: Option<(u64, Arc<Collection>)>,
+    /// How many more bytes may be taken out of the heap: more than it has is no honest file.
+    left: u64,
+}
+
+/// Bytes that may be taken out of the heap beyond those that the file has.
+const SPARE: u64 = 16 << 20;
+
+/// Whether elements have the same bytes whatever they hold.
+pub(crate) fn is_fixed(ty: &Datatype) -> bool {
+    match &ty.class {
+        Class::Strings | Class::List(_) => false,
+        Class::Compound(members) => members.iter().all(|member| is_fixed(&member.ty)),
+        Class::Array { base, .. } => is_fixed(base),
+        _ => true,
+    }
+}
+
+/// Bytes of a number that have to be turned round, from `offset` on.
+fn swaps(ty: &Datatype, offset: usize, out: &mut Vec<(usize, usize)>) {
+    let size = ty.size as usize;
+    match &ty.class {
+        Class::Integer { big_endian, .. } | Class::Float { big_endian, .. }
+            if *big_endian != cfg!(target_endian = "big") && size > 1 =>
+        {
+            out.push((offset, size));
+        }
+        Class::Enum { base, .. } => swaps(base, offset, out),
+        Class::Compound(members) => {
+            members.iter().for_each(|member| swaps(&member.ty, offset + member.offset as usize, out));
+        }
+        Class::Array { base, .. } => {
+            let mut first = Vec::new();
+            swaps(base, 0, &mut first);
+            let inner = base.size as usize;
+            if !first.is_empty() {
+                let starts = (0..size / inner.max(1)).map(|i| offset + i * inner);
+                out.extend(starts.flat_map(|start| first.iter().map(move |&(at, size)| (start + at, size))));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Turns elements of fixed size into this machine's byte order.
+pub(crate) fn to_native(ty: &Datatype, bytes: &mut [u8]) {
+    let mut list = Vec::new();
+    swaps(ty, 0, &mut list);
+    if list.is_empty() {
+        return;
+    }
+    for element in bytes.chunks_exact_mut(ty.size as usize) {
+        for &(at, size) in &list {
+            element[at..at + size].reverse();
+        }
+    }
+}
+
+/// Numbers as they are stored.
+pub(crate) fn numbers(ty: &Datatype, nc_type: NcType, bytes: &[u8]) -> Option<Values> {
+    let mut bytes = bytes.to_vec();
+    to_native(ty, &mut bytes);
+    Values::from_native_bytes(nc_type, &bytes)
+}
+
+/// Text of a fixed size: what comes before the first zero.
+pub(crate) fn text(bytes: &[u8]) -> NcString {
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default().into()
+}
+
+impl<'f> Decoder<'f> {
+    pub(crate) fn new(file: &'f Hdf, heap: &'f GlobalHeap) -> Self {
+        Self { file, heap, last: None, left: file.len.saturating_add(SPARE) }
+    }
+
+    /// The items of an element of variable length, `size` bytes each.
+    pub(crate) fn items(
+        &mut self,
+        stored: &[u8],
+        size: u32,
+        then: &mut dyn FnMut(&mut Self, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let at = HeapRef::parse(self.file, stored)?;
+        if at.is_empty() {
+            return then(self, &[]);
+        }
+        let collection = match &self.last {
+            Some((address, collection)) if *address == at.address => Arc::clone(collection),
+            _ => {
+                let collection = self.heap.collection(self.file, at.address)?;
+                self.last = Some((at.address, Arc::clone(&collection)));
+                collection
+            }
+        };
+        let items = at.items(&collection, size)?;
+        let left = self.left.checked_sub(items.len() as u64);
+        self.left = left.ok_or_else(|| bad("elements of variable length hold more than the file has"))?;
+        then(self, items)
+    }
+
+    /// Elements of type string, text of a fixed size included.
+    pub(crate) fn strings(&mut self, ty: &Datatype, bytes: &[u8], out: &mut [NcString]) -> Result<()> {
+        for (element, out) in bytes.chunks_exact(ty.size as usize).zip(out) {
+            match &ty.class {
+                Class::Text => *out = text(element),
+                Class::Strings => self.items(element, 1, &mut |_, items| {
+                    *out = text(items);
+                    Ok(())
+                })?,
+                Class::List(base) => {
+                    let mut packer = Packer::default();
+                    self.items(element, base.size, &mut |this, items| this.pack_all(base, items, &mut packer))?;
+                    *out = packer.finish();
+                }
+                _ => {
+                    let mut packer = Packer::default();
+                    self.pack(ty, element, &mut packer)?;
+                    *out = packer.finish();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pack_all(&mut self, ty: &Datatype, bytes: &[u8], packer: &mut Packer) -> Result<()> {
+        if is_fixed(ty) {
+            let mut native = bytes.to_vec();
+            to_native(ty, &mut native);
+            packer.fixed(&native);
+            return Ok(());
+        }
+        bytes.chunks_exact(ty.size as usize).try_for_each(|element| self.pack(ty, element, packer))
+    }
+
+    /// One element as a part of another one.
+    fn pack(&mut self, ty: &Datatype, element: &[u8], packer: &mut Packer) -> Result<()> {
+        match &ty.class {
+            Class::Strings => self.items(element, 1, &mut |_, items| {
+                packer.string(text(items).as_bytes());
+                Ok(())
+            }),
+            Class::List(base) => {
+                packer.open();
+                self.items(element, base.size, &mut |this, items| this.pack_all(base, items, packer))?;
+                packer.close();
+                Ok(())
+            }
+            Class::Compound(members) if !is_fixed(ty) => members.iter().try_for_each(|member| {
+                let start = member.offset as usize;
+                self.pack(&member.ty, &element[start..start + member.ty.size as usize], packer)
+            }),
+            Class::Array { base, .. } if !is_fixed(ty) => self.pack_all(base, element, packer),
+            _ => self.pack_all(ty, element, packer),
+        }
+    }
+
+    /// The elements of an attribute, or a fill value.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if something is not where it is said to be.
+    pub(crate) fn values(&mut self, ty: &Datatype, nc_type: NcType, bytes: &[u8]) -> Result<Values> {
+        let count = bytes.len() / (ty.size.max(1) as usize);
+        if nc_type == NcType::String || !is_fixed(ty) {
+            let mut strings = vec![NcString::new(); count];
+            self.strings(ty, bytes, &mut strings)?;
+            return Ok(match nc_type {
+                NcType::User(id) => Values::Packed(id, strings),
+                _ => Values::String(strings),
+            });
+        }
+        numbers(ty, nc_type, bytes).ok_or_else(|| bad(format!("{} bytes of type {}", bytes.len(), ty.name())))
+    }
+}

@@ -1,0 +1,284 @@
+//! The data of a variable: an array in chunks or in one piece, and what is made of its elements.
+
+use std::sync::Arc;
+
+use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short};
+use dispatch::{Buffer, CacheConfig, MemMut, Options, Registry, VarData, byte_len};
+use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
+
+use super::chunks::Chunks;
+use super::cursor::{UNDEFINED, bad};
+use super::datatype::{Class, Datatype};
+use super::file::Hdf;
+use super::global_heap::GlobalHeap;
+use super::index::Table;
+use super::masked::Masked;
+use super::messages::{Index, Layout, Space};
+use super::store::Store;
+use super::values::{self, Decoder};
+use super::walk::Stored;
+
+/// What the data of a variable are made with.
+pub(crate) struct Making<'a> {
+    pub(crate) file: &'a Arc<Hdf>,
+    pub(crate) heap: &'a Arc<GlobalHeap>,
+    pub(crate) model: &'a Model,
+    pub(crate) options: &'a Options,
+    pub(crate) registry: &'a Registry,
+}
+
+/// The type under which stored elements are read that are not numbers.
+const RAW: NcType = NcType::User(TypeId(u32::MAX));
+
+/// Elements of a chunk that nothing is stored of, at most.
+const BLANK: u64 = 1 << 16;
+
+/// Makes the data of a variable.
+///
+/// # Errors
+/// `NC_EHDFERR` if its index is damaged; `NC_ENOFILTER` if a filter is unknown.
+pub(crate) fn make(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space) -> Result<Arc<dyn VarData>> {
+    let var = with.model.var(id)?;
+    let number = match &stored.ty.class {
+        Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } => Some(*big_endian),
+        Class::Text if stored.ty.size == 1 => Some(false),
+        _ => None,
+    };
+    let made: Arc<dyn VarData> = match (&stored.layout, number) {
+        (Layout::Compact(_) | Layout::Contiguous(..), number) if is_there(&stored.layout) => {
+            let (store, begin) = flat_store(with.file, stored, space)?;
+            let dims = space.dims.iter().flatten();
+            let mut dims: Vec<ArrayDim> =
+                dims.map(|&len| ArrayDim { len: Arc::new(len.into()), unlimited: false }).collect();
+            let (ty, big_endian) = number.map_or((NcType::Char, false), |big_endian| (var.xtype, big_endian));
+            if number.is_none() {
+                dims.push(ArrayDim { len: Arc::new(u64::from(stored.ty.size).into()), unlimited: false });
+            }
+            let array = FlatArray::new(FlatSpec {
+                name: var.name.clone(),
+                dims,
+                ty,
+                big_endian,
+                begin,
+                record: None,
+                store,
+                options: with.options.clone(),
+                writable: false,
+                short: Short::Error,
+            })?;
+            match number {
+                Some(_) => Arc::new(array),
+                None => raw(with, var.xtype, stored, Inner::Flat(array)),
+            }
+        }
+        (_, number) => {
+            let array = chunked(with, id, stored, space, number)?;
+            match number {
+                Some(_) => Arc::new(array),
+                None => raw(with, var.xtype, stored, Inner::Chunked(array)),
+            }
+        }
+    };
+    Ok(made)
+}
+
+fn raw(with: &Making<'_>, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn VarData> {
+    let (file, heap) = (Arc::clone(with.file), Arc::clone(with.heap));
+    let fixed = xtype != NcType::String && values::is_fixed(&stored.ty);
+    Arc::new(Raw { file, heap, inner, ty: stored.ty.clone(), xtype, fixed })
+}
+
+/// Whether there is something to read.
+fn is_there(layout: &Layout) -> bool {
+    !matches!(layout, Layout::Contiguous(UNDEFINED, _))
+}
+
+fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<Store>, u64)> {
+    let wanted = space.len()?.checked_mul(stored.ty.size.into());
+    let wanted = wanted.ok_or_else(|| bad(format!("{:?} elements of {} bytes", space.dims, stored.ty.size)))?;
+    let (len, place) = match &stored.layout {
+        Layout::Compact(bytes) => (Some(bytes.len() as u64), (Arc::new(Store::Memory(bytes.clone().into())), 0)),
+        Layout::Contiguous(address, len) => (*len, (Arc::clone(&file.store), file.place(*address, wanted)?)),
+        _ => return Err(ErrorKind::Internal.context("an array in chunks")),
+    };
+    match len {
+        Some(len) if len < wanted => Err(bad(format!("{len} bytes are stored, {wanted} are needed"))),
+        _ => Ok(place),
+    }
+}
+
+fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number: Option<bool>) -> Result<ChunkedArray> {
+    let var = with.model.var(id)?;
+    let mut dims = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
+        let dim = with.model.dim(dim)?;
+        dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
+    }
+    let size = u64::from(stored.ty.size);
+    let mut filters = Vec::new();
+    for filter in &stored.filters {
+        filters.push(with.registry.filter_by_id(filter.id)?.parse_params(&filter.params)?);
+    }
+    let (chunk_shape, layout) = match &stored.layout {
+        Layout::Chunked { shape, .. } => (shape.clone(), stored.layout.clone()),
+        // Nothing is stored: chunks of any shape do.
+        _ => {
+            let mut left = BLANK;
+            let mut shape: Vec<u64> = Vec::new();
+            for &len in space.dims.iter().flatten().rev() {
+                let n = len.clamp(1, left.max(1));
+                left /= n;
+                shape.push(n);
+            }
+            shape.reverse();
+            let layout = Layout::Chunked {
+                shape: shape.clone(),
+                index: Index::Tree1,
+                address: UNDEFINED,
+                length_bytes: 4,
+                plain_edges: false,
+            };
+            (shape, layout)
+        }
+    };
+    let bytes = chunk_shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
+    let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
+    let bytes = bytes
+        .ok_or_else(|| ErrorKind::BadChunk.context(format!("chunks of {chunk_shape:?} elements of {size} bytes")))?;
+    let mut table = Table::read(with.file, &layout, space, bytes, !filters.is_empty())?;
+    if let Layout::Chunked { plain_edges: true, shape, .. } = &layout {
+        table.skip_at_edges(space.dims.as_deref().unwrap_or_default(), shape);
+    }
+    let masked = !filters.is_empty() && table.chunks().iter().any(|chunk| chunk.skipped != 0);
+    if masked {
+        filters = vec![Box::new(Masked::new(filters))];
+    }
+    let fill = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize);
+    let (element, fill) = match number {
+        Some(big_endian) => {
+            let fill = fill.and_then(|bytes| values::numbers(&stored.ty, var.xtype, bytes));
+            (Element::Number { ty: var.xtype, big_endian }, fill)
+        }
+        None => {
+            let pieces = vec![Piece::Bytes(stored.ty.size as usize)];
+            (Element::Packed { ty: RAW, pieces }, fill.map(|bytes| Values::User(TypeId(u32::MAX), bytes.clone())))
+        }
+    };
+    ChunkedArray::new(ArraySpec {
+        name: var.name.clone(),
+        dims,
+        chunk_shape,
+        element,
+        order: Order::C,
+        filters,
+        fill,
+        shards: Vec::new(),
+        store: Arc::new(Chunks::new(Arc::clone(with.file), table, masked)),
+        options: with.options.clone(),
+        writable: false,
+    })
+}
+
+/// Elements that are no numbers: read as they are stored, then made what netCDF has.
+#[derive(Debug)]
+struct Raw {
+    file: Arc<Hdf>,
+    heap: Arc<GlobalHeap>,
+    inner: Inner,
+    ty: Datatype,
+    xtype: NcType,
+    /// Whether elements are their bytes.
+    fixed: bool,
+}
+
+#[derive(Debug)]
+// One per variable, never moved about.
+#[allow(clippy::large_enum_variant)]
+enum Inner {
+    Chunked(ChunkedArray),
+    /// With one dimension more: the bytes of an element.
+    Flat(FlatArray),
+}
+
+impl Inner {
+    fn get(&self, slab: &Slab<'_>, size: usize, out: &mut dispatch::OutBuf<'_>) -> Result<()> {
+        match self {
+            Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
+            Self::Flat(array) => {
+                with_bytes(slab, size, |slab| array.get(slab, MemMut::Fixed { ty: NcType::Char, out }))
+            }
+        }
+    }
+}
+
+/// A slab of elements as one of their bytes.
+fn with_bytes<T>(slab: &Slab<'_>, size: usize, work: impl FnOnce(&Slab<'_>) -> T) -> T {
+    let more = |list: &[u64], last: u64| list.iter().copied().chain([last]).collect::<Vec<_>>();
+    let (start, count) = (more(slab.start, 0), more(slab.count, size as u64));
+    let stride = slab.stride.map(|stride| more(stride, 1));
+    work(&Slab { start: &start, count: &count, stride: stride.as_deref() })
+}
+
+impl VarData for Raw {
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let size = self.ty.size as usize;
+        match out {
+            MemMut::Fixed { ty, out } if self.fixed => {
+                if ty != self.xtype {
+                    let what = "elements of a user-defined type are read as what they are";
+                    return Err(ErrorKind::BadType.context(what));
+                }
+                self.inner.get(slab, size, out)?;
+                values::to_native(&self.ty, out.filled_mut());
+                Ok(())
+            }
+            MemMut::Strings(strings) if !self.fixed => {
+                let bytes = byte_len(slab.len(), size)?;
+                let bytes = Buffer::<u8>::fill(bytes, |out| self.inner.get(slab, size, out))?;
+                let count = slab.len();
+                if strings.len() as u64 != count {
+                    return Err(ErrorKind::Inval
+                        .context(format!("memory of {count} strings expected, {} found", strings.len())));
+                }
+                Decoder::new(&self.file, &self.heap).strings(&self.ty, &bytes, strings)
+            }
+            MemMut::Strings(_) => Err(ErrorKind::Char.context("the elements are no text")),
+            _ => Err(ErrorKind::Char.context("the elements are text, or of a length of their own")),
+        }
+    }
+
+    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        match &self.inner {
+            Inner::Chunked(array) => array.look(slab),
+            Inner::Flat(array) => with_bytes(slab, self.ty.size as usize, |slab| array.look(slab)),
+        }
+    }
+
+    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        match &self.inner {
+            Inner::Chunked(array) => array.is_absent(slab),
+            Inner::Flat(_) => Ok(false),
+        }
+    }
+
+    fn tune(&self, cache: CacheConfig) -> Result<()> {
+        match &self.inner {
+            Inner::Chunked(array) => array.tune(cache),
+            Inner::Flat(array) => array.tune(cache),
+        }
+    }
+
+    fn cache(&self) -> CacheConfig {
+        match &self.inner {
+            Inner::Chunked(array) => array.cache(),
+            Inner::Flat(array) => array.cache(),
+        }
+    }
+
+    fn chunk_shape(&self) -> Option<Vec<u64>> {
+        match &self.inner {
+            Inner::Chunked(array) => array.chunk_shape(),
+            Inner::Flat(_) => None,
+        }
+    }
+}

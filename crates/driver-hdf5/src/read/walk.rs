@@ -1,0 +1,191 @@
+//! [`walk`]: all groups, datasets and named types of a file, in netCDF's order; nothing is made of them yet.
+
+use model::Result;
+
+use super::attributes::{self, Attribute};
+use super::datatype::{Class, Datatype};
+use super::file::{Budget, Hdf};
+use super::header::{Header, kind};
+use super::links::{self, Goal, Link};
+use super::messages::{self, FilterMessage, Layout, Space};
+
+/// A group.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    /// The group it lies in.
+    pub(crate) parent: Option<usize>,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) datasets: Vec<Dataset>,
+    /// Names and what they mean.
+    pub(crate) types: Vec<(String, Datatype)>,
+    /// Groups in it, in order.
+    pub(crate) groups: Vec<usize>,
+}
+
+/// A dataset.
+#[derive(Debug)]
+pub(crate) struct Dataset {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) space: Space,
+    /// What elements, layout and filters are, or why that cannot be told.
+    pub(crate) stored: Result<Stored>,
+}
+
+/// How a dataset is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    pub(crate) ty: Datatype,
+    pub(crate) layout: Layout,
+    pub(crate) filters: Vec<FilterMessage>,
+    /// The fill value that somebody set.
+    pub(crate) fill: Option<Vec<u8>>,
+}
+
+/// What is in a file.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// The root first, each after the group it lies in.
+    pub(crate) groups: Vec<Group>,
+    /// What was left out, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Groups in groups, at most.
+const DEPTH: usize = 200;
+
+/// Looks at everything that can be reached from the root group.
+///
+/// # Errors
+/// `NC_EHDFERR` if a group is damaged.
+pub(crate) fn walk(file: &Hdf, root: u64) -> Result<Tree> {
+    let mut tree = Tree { groups: Vec::new(), notes: Vec::new() };
+    let mut walker = Walker { file, root, budget: Budget::new(file, 8), above: Vec::new(), tree: &mut tree };
+    let header = Header::read(file, root)?;
+    walker.group("/".to_owned(), None, &header)?;
+    Ok(tree)
+}
+
+struct Walker<'f> {
+    file: &'f Hdf,
+    root: u64,
+    budget: Budget,
+    /// The groups that are being looked at, by address.
+    above: Vec<u64>,
+    tree: &'f mut Tree,
+}
+
+impl Walker<'_> {
+    fn group(&mut self, name: String, parent: Option<usize>, header: &Header) -> Result<()> {
+        let number = self.tree.groups.len();
+        let attributes = attributes::of(self.file, header)?;
+        let group = Group { name, parent, attributes, datasets: Vec::new(), types: Vec::new(), groups: Vec::new() };
+        self.tree.groups.push(group);
+        if let Some(parent) = parent {
+            self.tree.groups[parent].groups.push(number);
+        }
+        self.above.push(header.address);
+        let mut groups = Vec::new();
+        for link in links::of(self.file, header)? {
+            let name = link.name.clone();
+            self.budget.spend("objects")?;
+            let below = self.link(number, link, header.address).map_err(|error| error.at(&name))?;
+            groups.extend(below.map(|header| (name, header)));
+        }
+        for (name, header) in groups {
+            self.group(name.clone(), Some(number), &header).map_err(|error| error.at(name))?;
+        }
+        self.above.pop();
+        Ok(())
+    }
+
+    fn note(&mut self, link: &Link, what: &str) {
+        self.tree.notes.push(format!("link {:?}: {what}", link.name));
+    }
+
+    /// Takes what a link leads to; a group is answered, for later.
+    fn link(&mut self, group: usize, link: Link, here: u64) -> Result<Option<Header>> {
+        let address = match &link.goal {
+            Goal::Object(address) => Some(*address),
+            Goal::Path(path) => self.follow(path, here, 0)?,
+            Goal::Elsewhere => {
+                self.note(&link, "it leads to another file, and is left out");
+                return Ok(None);
+            }
+        };
+        let Some(address) = address else {
+            self.note(&link, "it leads nowhere, and is left out");
+            return Ok(None);
+        };
+        let header = Header::read(self.file, address)?;
+        if links::is_group(&header) {
+            if self.above.contains(&address) || self.above.len() >= DEPTH {
+                self.note(&link, "it leads back to a group around it, and is cut off");
+                return Ok(None);
+            }
+            return Ok(Some(header));
+        }
+        if let Some(space) = header.find(kind::DATASPACE) {
+            let space = Space::parse(self.file, space.bytes)?;
+            if space.dims.is_none() {
+                self.note(&link, "it is a dataset without a shape, and is left out");
+                return Ok(None);
+            }
+            let dataset = Dataset {
+                name: link.name,
+                address,
+                attributes: attributes::of(self.file, &header)?,
+                space,
+                stored: self.stored(&header),
+            };
+            self.tree.groups[group].datasets.push(dataset);
+        } else if let Some(message) = header.find(kind::DATATYPE) {
+            let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
+            match ty.class {
+                Class::Compound(_) | Class::Enum { .. } | Class::List(_) | Class::Opaque => {
+                    self.tree.groups[group].types.push((link.name, ty));
+                }
+                _ => self.note(&link, &format!("it is a name for the type {}, and is left out", ty.name())),
+            }
+        } else {
+            self.note(&link, "it leads to an object of an unknown kind, and is left out");
+        }
+        Ok(None)
+    }
+
+    fn stored(&self, header: &Header) -> Result<Stored> {
+        let missing = |what: &str| super::cursor::bad(format!("the dataset has no {what}"));
+        let ty = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?;
+        let ty = Datatype::of(self.file, ty)?;
+        let layout = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?;
+        let mut layout = Layout::parse(self.file, layout.bytes)?;
+        if header.find(kind::EXTERNAL).is_some() {
+            layout = Layout::Other("in other files");
+        }
+        let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(found.bytes))?;
+        Ok(Stored { ty, layout, filters, fill: messages::fill(header)? })
+    }
+
+    /// The object that a path means, from a group on.
+    fn follow(&mut self, path: &str, here: u64, depth: usize) -> Result<Option<u64>> {
+        if depth > 16 {
+            return Ok(None);
+        }
+        let mut at = if path.starts_with('/') { self.root } else { here };
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            self.budget.spend("links")?;
+            let header = Header::read(self.file, at)?;
+            let found = links::of(self.file, &header)?.into_iter().find(|link| link.name == part);
+            let next = match found.map(|link| link.goal) {
+                Some(Goal::Object(address)) => Some(address),
+                Some(Goal::Path(path)) => self.follow(&path, at, depth + 1)?,
+                _ => None,
+            };
+            let Some(next) = next else { return Ok(None) };
+            at = next;
+        }
+        Ok(Some(at))
+    }
+}

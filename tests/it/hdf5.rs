@@ -1,0 +1,93 @@
+//! netCDF-4 files that netCDF-C wrote: the CDL text of each, byte for byte, from a path and from memory.
+
+use std::fs;
+use std::path::Path;
+
+use cdl::{Options, Part};
+use nczarr::{File, OpenOptions};
+use nczarr_tests::dump::dump;
+use nczarr_tests::report::{Outcome, Report};
+
+use crate::corpus;
+use crate::netcdf_c::{same, strings_apart};
+
+/// netCDF-C tells a string that is nowhere from an empty one: a pointer to nothing. For netCDF it is one string.
+const NOWHERE: (&str, &str) =
+    ("\t\tstring s:a = \"one\", \"two\", NIL, \"\" ;", "\t\tstring s:a = \"one\", \"two\", \"\", \"\" ;");
+
+#[test]
+fn netcdf4_files_of_netcdf_c_print_as_they_should() {
+    corpus::each("netcdf-c", "netCDF-4 files of netCDF-C", |folder| {
+        let mut report = Report::default();
+        for row in corpus::manifest(folder).into_iter().filter(|row| row[1].starts_with("hdf5/")) {
+            let path = folder.join(&row[1]);
+            report.add(row[0].clone(), prints(&path, &row[0]).unwrap_or_else(Outcome::Failed));
+        }
+        report
+    });
+}
+
+fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
+    let text = path.display().to_string();
+    let file = nczarr::open(&text).map_err(|error| format!("open: {error}"))?;
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let held = OpenOptions::new().open_bytes(&text, bytes).map_err(|error| format!("open in memory: {error}"))?;
+    let variants = [
+        ("h.cdl", Options { part: Part::Header, ..Options::default() }),
+        ("cdl", Options::default()),
+        ("s.cdl", Options { special: true, ..Options::default() }),
+        ("p17.cdl", Options { special: true, float_digits: Some(9), double_digits: Some(17), ..Options::default() }),
+    ];
+    for (ending, options) in variants {
+        let beside = path.with_file_name(format!("{name}.{ending}"));
+        if !beside.exists() {
+            continue;
+        }
+        let options = Options { name: name.to_owned(), ..options };
+        let expected = fs::read_to_string(&beside).map_err(|error| error.to_string())?;
+        for (how, file) in [("", &file), ("in memory, ", &held)] {
+            let found = dump(file, &options).map_err(|error| format!("{how}{ending}: {error}"))?;
+            let expected = strings_apart(&expected.replace(NOWHERE.0, NOWHERE.1));
+            same(&strings_apart(&found), &expected).map_err(|why| format!("{how}{ending}: {why}"))?;
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+/// HDF5 files among the data of netCDF-C's own tests that have a text beside them, and those that others wrote.
+#[test]
+fn hdf5_files_of_the_reference_s_tests_print_as_they_should() {
+    for root in corpus::roots() {
+        let upstream = root.join("netcdf-c/upstream");
+        if !upstream.exists() {
+            continue;
+        }
+        let mut seen = 0;
+        for entry in ["nc_test4", "ncdump", "nc_test"]
+            .into_iter()
+            .flat_map(|folder| fs::read_dir(upstream.join(folder)).unwrap())
+        {
+            let path = entry.unwrap().path();
+            if !path.is_file() || !fs::read(&path).unwrap().starts_with(b"\x89HDF\r\n\x1a\n") {
+                continue;
+            }
+            let file = nczarr::open(path.to_str().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let text = path.with_extension("cdl");
+            if text.exists() {
+                assert_text(&file, &fs::read_to_string(&text).unwrap());
+            } else {
+                dump(&file, &Options { name: name.to_owned(), ..Options::default() })
+                    .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            }
+            seen += 1;
+        }
+        assert!(seen > 10, "{seen} files");
+    }
+}
+
+fn assert_text(file: &File, expected: &str) {
+    let name = expected.lines().next().unwrap().trim_start_matches("netcdf ").trim_end_matches(" {");
+    let found = dump(file, &Options { name: name.to_owned(), ..Options::default() }).unwrap();
+    same(&found, expected).unwrap_or_else(|why| panic!("{name}: {why}"));
+}
