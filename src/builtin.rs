@@ -15,6 +15,8 @@ static DRIVERS: &[&dyn Driver] = &[
     &driver_classic::ClassicDriver,
     #[cfg(feature = "hdf5")]
     &driver_hdf5::Hdf5Driver,
+    #[cfg(feature = "hdf4")]
+    &driver_hdf4::Hdf4Driver,
 ];
 
 static MAPS: &[&dyn MapFactory] = &[
@@ -66,7 +68,7 @@ static KNOWN: &[Known] = &[
         magic: first_bytes::HDF5,
         ..Known::new(PluginKind::Driver, "hdf5", "hdf5")
     },
-    Known { magic: first_bytes::HDF4, ..Known::later(PluginKind::Driver, "hdf4", "hdf4") },
+    Known { magic: first_bytes::HDF4, ..Known::new(PluginKind::Driver, "hdf4", "hdf4") },
     Known::later(PluginKind::Driver, "cdl", "cdl"),
     Known::new(PluginKind::Map, "file", "file"),
     Known { aliases: &["memory"], ..Known::new(PluginKind::Map, "mem", "mem") },
@@ -136,6 +138,7 @@ mod tests {
                 "nczarr" => cfg!(feature = "nczarr"),
                 "classic" => cfg!(feature = "classic"),
                 "hdf5" => cfg!(feature = "hdf5"),
+                "hdf4" => cfg!(feature = "hdf4"),
                 "file" => cfg!(feature = "file"),
                 "mem" => cfg!(feature = "mem"),
                 "zip" => cfg!(feature = "zip"),

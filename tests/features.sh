@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Everything that is made without a C compiler. What it lacks: http, fast-deflate, zstd, blosc, lz4, lzma, blosc-snappy.
-pure=nczarr,classic,hdf5,file,mem,zip,wrap,parallel,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
+pure=nczarr,classic,hdf5,hdf4,file,mem,zip,wrap,parallel,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
 
 say() { printf -- '-- %s\n' "$*"; }
 

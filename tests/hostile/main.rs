@@ -8,6 +8,7 @@ mod classic_fuzz;
 mod classic_map;
 mod classic_memory;
 mod fuzz;
+mod hdf4_fuzz;
 mod keys;
 mod zips;
 

@@ -27,7 +27,8 @@ fn classic_files_of_netcdf_c_print_as_they_should() {
     });
 }
 
-fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, String> {
+/// Whether a file prints as the texts beside it say.
+pub(crate) fn prints(path: &Path, name: &str, mapped: bool) -> Result<Outcome, String> {
     let options = OpenOptions::new().memory_map(mapped);
     let file = options.open(&path.display().to_string()).map_err(|error| format!("open: {error}"))?;
     // Of CDF-5 netCDF-C prints no special attributes.

@@ -12,6 +12,7 @@ mod edits;
 mod failpoints;
 mod features;
 mod hdf5;
+mod hdf4;
 mod incompressible;
 mod killed;
 mod layout;

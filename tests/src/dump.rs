@@ -1,7 +1,7 @@
 //! The CDL text of an open dataset.
 
 use cdl::{DataSource, Facts, Options};
-use nczarr::dispatch::Format;
+use nczarr::dispatch::{Format, FormatX};
 use nczarr::model::Slab;
 use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
 
@@ -43,6 +43,7 @@ pub fn dump(file: &File, options: &Options) -> Result<String> {
     let facts = Facts {
         format: info.format.name().to_owned(),
         classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),
+        hdf4: info.formatx == FormatX::Hdf4,
         properties: info.properties,
         superblock: info.superblock,
     };

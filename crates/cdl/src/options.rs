@@ -70,6 +70,8 @@ pub struct Facts {
     pub format: String,
     /// Whether it is one of the classic formats: they have no special attributes but `_Format`.
     pub classic: bool,
+    /// Whether it is an HDF4 file: these have no `_IsNetcdf4`.
+    pub hdf4: bool,
     /// The value of `_NCProperties`, if there is one.
     pub properties: Option<String>,
     /// The value of `_SuperblockVersion`, if there is one.

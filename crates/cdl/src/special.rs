@@ -80,7 +80,9 @@ impl Printer<'_> {
             if let Some(version) = self.facts.superblock {
                 self.plain_att("", "_SuperblockVersion", &version.to_string())?;
             }
-            self.plain_att("", "_IsNetcdf4", "1")?;
+            if !self.facts.hdf4 {
+                self.plain_att("", "_IsNetcdf4", "1")?;
+            }
         }
         self.text_att("", "_Format", &self.facts.format)
     }

@@ -3,7 +3,7 @@
 mod json;
 
 use cdl::{Facts, Indices, Notes, Options, Part};
-use nczarr::dispatch::{DatasetInfo, Format};
+use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 
 use crate::args::{Dump, Language};
 use crate::failure::{Failure, at};
@@ -78,6 +78,7 @@ pub fn facts(info: DatasetInfo) -> Facts {
     Facts {
         format: info.format.name().to_owned(),
         classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),
+        hdf4: info.formatx == FormatX::Hdf4,
         properties: info.properties,
         superblock: info.superblock,
     }

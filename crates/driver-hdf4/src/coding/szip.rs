@@ -1,0 +1,100 @@
+//! Szip as HDF4 has it: a byte that says whether it is coded at all, the number of coded bytes, then the stream that the
+//! registry's filter knows, which wants the decoded size in front.
+
+use std::borrow::Cow;
+
+use dispatch::{ChunkInfo, Filter, FilterInfo, ItemType, Json, OutBuf, Registry, ZarrFormat};
+use model::{ErrorKind, Result};
+
+use crate::cursor::Cursor;
+
+/// Its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Szip {
+    line: u32,
+    mask: u32,
+    bits: u8,
+    block: u8,
+}
+
+/// Set where the data begin with the five bytes.
+const HEADED: u32 = 0x0001_0000;
+const BIG_ENDIAN: u32 = 16;
+
+impl Szip {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let _pixels = cursor.u32()?;
+        Ok(Self { line: cursor.u32()?, mask: cursor.u32()?, bits: cursor.u8()?, block: cursor.u8()? })
+    }
+
+    /// # Errors
+    /// What the registry says if it lacks the filter, and the filter of its parameters; `NC_EFILTER` for scanlines that it
+    /// would not make.
+    pub(super) fn filter(self, registry: &Registry) -> Result<Box<dyn Filter>> {
+        let mut inner = registry.filter("szip")?.parse_params(&[self.mask & 0xff, self.block.into()])?;
+        let size = usize::from(self.bits).div_ceil(8).next_power_of_two();
+        let line = self.line as usize;
+        inner.bind(&ChunkInfo {
+            item_size: size,
+            chunk_bytes: line.saturating_mul(size),
+            elements: line,
+            row: line,
+            line: Some(line),
+            big_endian: self.mask & BIG_ENDIAN != 0,
+            item: ItemType::bytes(size),
+        })?;
+        if inner.working_params().get(3) != Some(&self.line) {
+            return Err(
+                ErrorKind::Filter.context(format!("szip: scanlines of {line} pixels in blocks of {}", self.block))
+            );
+        }
+        Ok(Box::new(Headed { headed: self.mask & HEADED != 0, inner }))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Headed {
+    headed: bool,
+    /// Bound, for scanlines as the file says: not for the array.
+    inner: Box<dyn Filter>,
+}
+
+impl Filter for Headed {
+    fn info(&self) -> &FilterInfo {
+        self.inner.info()
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        self.inner.params()
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        self.inner.to_json(format)
+    }
+
+    fn encode_bound(&self, _decoded: usize) -> Option<usize> {
+        None
+    }
+
+    fn encode(&self, _src: &[u8], _dst: &mut OutBuf<'_>) -> Result<()> {
+        Err(ErrorKind::Perm.context("HDF4 files are only read"))
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let mut stream = src;
+        if self.headed {
+            let (head, rest) = src.split_first_chunk::<5>().ok_or_else(|| short(5, src.len()))?;
+            let len = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+            stream = rest.get(..len).ok_or_else(|| short(len, rest.len()))?;
+            if head[0] == 1 {
+                return dst.put(stream);
+            }
+        }
+        let size = u32::try_from(dst.room()).map_err(|_| ErrorKind::Filter.context("szip: more than 4 GiB"))?;
+        self.inner.decode(&[&size.to_le_bytes(), stream].concat(), dst)
+    }
+}
+
+fn short(expected: usize, found: usize) -> model::Error {
+    ErrorKind::Filter.context(format!("szip: {expected} bytes expected, found {found}"))
+}

@@ -1,0 +1,78 @@
+//! [`Cursor`]: big-endian numbers and counted names, one after another, out of the bytes of one element.
+
+use model::{ErrorKind, Result};
+
+/// Bytes of an element that is called `what`.
+#[derive(Debug)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    what: &'a str,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8], what: &'a str) -> Self {
+        Self { bytes, at: 0, what }
+    }
+
+    /// The next `len` bytes.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` where the element ends before.
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (at, what) = (self.at, self.what);
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let Some(taken) = rest.get(..len) else {
+            let found = self.bytes.len();
+            return Err(
+                ErrorKind::HdfErr.context(format!("{what}: {len} bytes expected at {at}, it has {found} in all"))
+            );
+        };
+        self.at += len;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        Ok(u8::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    /// A number that is stored with a sign and must have none.
+    pub(crate) fn count(&mut self) -> Result<u32> {
+        let number = self.u32()?;
+        match i32::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => Err(ErrorKind::HdfErr.context(format!("{}: a count of {}", self.what, number.cast_signed()))),
+        }
+    }
+
+    pub(crate) fn u16s(&mut self, count: usize) -> Result<Vec<u16>> {
+        let bytes = self.take(count.saturating_mul(2))?;
+        Ok(bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect())
+    }
+
+    /// A name behind its length.
+    pub(crate) fn name(&mut self) -> Result<String> {
+        let len = self.u16()?;
+        Ok(text(self.take(len.into())?))
+    }
+}
+
+/// A name as it is stored: up to the first zero.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
+}

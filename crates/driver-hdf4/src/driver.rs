@@ -1,0 +1,46 @@
+//! [`Hdf4Driver`]: the driver's face.
+
+use std::sync::Arc;
+
+use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use model::{ErrorKind, Result};
+
+use crate::open;
+
+/// What the driver is called and how its datasets are recognised.
+pub static INFO: DriverInfo = DriverInfo {
+    name: "hdf4",
+    formatx: FormatX::Hdf4,
+    modes: &["hdf4"],
+    magic: &[Magic { offset: 0, bytes: b"\x0e\x03\x13\x01" }],
+    markers: &[],
+    about: "HDF4 scientific datasets, read only",
+};
+
+/// The driver of HDF4 files.
+pub struct Hdf4Driver;
+
+impl Driver for Hdf4Driver {
+    fn info(&self) -> &DriverInfo {
+        &INFO
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        open::open(request)
+    }
+
+    fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
+        let what = "HDF4 files are only read; new datasets are NCZarr (.zarr), archives (.zip) or classic files (.nc)";
+        Err(ErrorKind::NotNc4.context(what).at(request.target))
+    }
+
+    fn open_bytes(&self, request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
+        open::open_bytes(request, bytes)
+    }
+
+    fn open_in_memory(&self, request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
+        open::open_in_memory(request)
+    }
+}
+
+inventory::submit! { DriverPlugin(&Hdf4Driver) }

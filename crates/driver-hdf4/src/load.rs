@@ -1,0 +1,115 @@
+//! What a file holds as a model: as netCDF-C shows it, everything in the root group, each dimension as long as it is, and
+//! those left out that no dataset has.
+
+use std::collections::{HashMap, HashSet};
+
+use model::{
+    Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill, VarId,
+};
+
+use crate::data::{Here, Place};
+use crate::file::HdfFile;
+use crate::sd::{Sd, Set};
+
+/// A model, and where the data of each variable are.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) model: Model,
+    pub(crate) data: Vec<Option<Here>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// # Errors
+/// `NC_EHDFERR` and what the model says of what it cannot hold.
+pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
+    let mut loaded = Loaded::default();
+    let mut dims = HashMap::new();
+    let mut doubtful = HashSet::new();
+    for (name, value) in sd.atts {
+        loaded.model.group_mut(GroupId::ROOT)?.atts.insert(name, value);
+    }
+    for mut set in sd.sets {
+        if set.dims.len() > most_dims {
+            let what = format!("{:?} has {} dimensions; the limit is {most_dims}", set.name, set.dims.len());
+            return Err(ErrorKind::MaxDims.context(what));
+        }
+        let lens: Vec<_> = set.dims.iter().map(|&at| sd.dims.get(at).and_then(|dim| dim.len)).collect();
+        let place = Place::find(file, &set, &lens);
+        let mut ids = Vec::new();
+        let mut shape = Vec::new();
+        let counted = place.as_ref().ok().and_then(Place::records);
+        for (&at, &len) in set.dims.iter().zip(&lens) {
+            // As long as what the first dataset has that is seen.
+            let id = match dims.get(&at) {
+                Some(&id) => id,
+                None => {
+                    let name = sd.dims.get(at).map(|dim| dim.name.clone()).unwrap_or_default();
+                    let id = loaded.model.add_dim(GroupId::ROOT, name, len.or(counted).unwrap_or(0), false)?;
+                    dims.insert(at, id);
+                    id
+                }
+            };
+            shape.push(loaded.model.dim(id)?.len());
+            ids.push(id);
+        }
+        let here =
+            place.and_then(|place| Here::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied())));
+        set.name = free_name(&loaded.model, set.name, &mut loaded.notes)?;
+        let name = set.name.clone();
+        let mut var = variable(set, here.as_ref().err().cloned());
+        var.dims = ids;
+        if let Ok(here) = &here {
+            var.chunking = here.chunk_shape().map_or(Chunking::Contiguous, Chunking::Chunked);
+        }
+        loaded.model.add_var(var).map_err(|error| error.at(name))?;
+        loaded.data.push(here.ok());
+    }
+    doubt_absent(&mut loaded, &doubtful)?;
+    Ok(loaded)
+}
+
+/// What has no data has no say in how long its dimensions are: where the data of others contradict one of them, it may be of
+/// any length.
+fn doubt_absent(loaded: &mut Loaded, doubtful: &HashSet<DimId>) -> Result<()> {
+    for (at, here) in loaded.data.iter_mut().enumerate() {
+        let id = VarId(at as u32);
+        let dims = &loaded.model.var(id)?.dims;
+        if here.as_ref().is_some_and(Here::is_absent)
+            && let Some(&dim) = dims.iter().find(|dim| doubtful.contains(dim))
+        {
+            let name = loaded.model.dim(dim)?.name.clone();
+            let what = format!("it has no data, and those of others contradict the length of its dimension {name:?}");
+            loaded.model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(what));
+            *here = None;
+        }
+    }
+    Ok(())
+}
+
+fn variable(set: Set, problem: Option<Error>) -> Var {
+    let number = set.number.as_ref().ok().copied();
+    let mut var = Var { name: set.name, problem, chunking: Chunking::Contiguous, ..Var::default() };
+    var.xtype = number.map_or(NcType::Byte, |number| number.ty);
+    if let Some(number) = number {
+        var.endian = if number.big_endian { Endian::Big } else { Endian::Little };
+    }
+    for (name, value) in set.atts {
+        if name == FILL_VALUE && value.nc_type() == var.xtype && value.len() == 1 {
+            var.fill = VarFill::Value(value.clone());
+        }
+        var.atts.insert(name, value);
+    }
+    var
+}
+
+/// Datasets may be called the same, variables may not: the later ones get a number.
+fn free_name(model: &Model, name: String, notes: &mut Vec<String>) -> Result<String> {
+    let root = model.group(GroupId::ROOT)?;
+    if !root.vars.contains_key(&name) {
+        return Ok(name);
+    }
+    let free = (2u32..).map(|number| format!("{name}_{number}")).find(|name| !root.vars.contains_key(name));
+    let free = free.ok_or_else(|| ErrorKind::NameInUse.context(name.clone()))?;
+    notes.push(format!("a second dataset is called {name:?}; here it is {free:?}"));
+    Ok(free)
+}

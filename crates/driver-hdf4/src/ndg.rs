@@ -1,0 +1,180 @@
+//! Files without a group of class `CDF0.0`, of HDF before 4: each numeric data group (and scientific data group, before 3.2)
+//! is a dataset, and so is each of its dimensions.
+//!
+//! Source: HDF Specification, "Scientific Data Sets"; names and attributes as the HDF library gives them.
+
+use std::collections::HashSet;
+
+use model::{ErrorKind, NcType, Result, Values};
+
+use crate::cursor::{Cursor, text};
+use crate::directory::tag;
+use crate::file::{HdfFile, called};
+use crate::number::Number;
+use crate::sd::{Data, Sd, SdDim, Set};
+
+/// Reads all groups of data.
+///
+/// # Errors
+/// `NC_EHDFERR` for what is damaged, naming it.
+pub(crate) fn read(file: &HdfFile) -> Result<Sd> {
+    let mut sd = Sd::default();
+    // Scientific data groups that were written beside numeric ones, for programs that know no better.
+    let mut twins = HashSet::new();
+    for kind in [tag::NDG, tag::SDG] {
+        for number in file.directory.numbers(kind) {
+            if kind == tag::SDG && twins.contains(&number) {
+                continue;
+            }
+            let group = Group::read(file, kind, number)?;
+            twins.extend(group.twin);
+            add(file, &group, number, &mut sd)?;
+        }
+    }
+    Ok(sd)
+}
+
+/// The members of a group of data.
+struct Group {
+    dims: Vec<u64>,
+    number: std::result::Result<Number, model::Error>,
+    scale_types: Vec<std::result::Result<Number, model::Error>>,
+    labels: Option<Vec<u8>>,
+    units: Option<Vec<u8>>,
+    formats: Option<Vec<u8>>,
+    scales: Option<u16>,
+    data: Data,
+    atts: Vec<(String, Values)>,
+    twin: Option<u16>,
+}
+
+impl Group {
+    fn read(file: &HdfFile, kind: u16, number: u16) -> Result<Self> {
+        let what = called(kind, number);
+        let bytes = file.bytes(kind, number)?;
+        let members: Vec<_> = bytes
+            .chunks_exact(4)
+            .map(|pair| (u16::from_be_bytes([pair[0], pair[1]]), u16::from_be_bytes([pair[2], pair[3]])))
+            .collect();
+        let mut group = Self {
+            dims: Vec::new(),
+            number: Err(ErrorKind::VarMeta.context(format!("{what}: it has no dimension record"))),
+            scale_types: Vec::new(),
+            labels: None,
+            units: None,
+            formats: None,
+            scales: None,
+            data: Data::Absent,
+            atts: Vec::new(),
+            twin: None,
+        };
+        let mut range = None;
+        for (tag, number) in members {
+            match tag {
+                tag::SDD => group.dimensions(file, number)?,
+                tag::SDL => group.labels = Some(file.bytes(tag, number)?),
+                tag::SDU => group.units = Some(file.bytes(tag, number)?),
+                tag::SDF => group.formats = Some(file.bytes(tag, number)?),
+                tag::SDS => group.scales = Some(number),
+                tag::SD => group.data = Data::Element(number),
+                tag::CAL => group.atts.extend(calibrated(&file.bytes(tag, number)?)?),
+                tag::SDC => {
+                    let name = text(&file.bytes(tag, number)?);
+                    group.atts.push(("coordsys".to_owned(), Values::text(&name)));
+                }
+                tag::SDM => range = Some((group.atts.len(), file.bytes(tag, number)?)),
+                tag::SDLNK if kind == tag::NDG => {
+                    let bytes = file.bytes(tag, number)?;
+                    group.twin = bytes.get(6..8).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+                }
+                _ => {}
+            }
+        }
+        // Whose type may be told only later.
+        if let (Some((at, range)), Ok(number)) = (range, &group.number) {
+            group.atts.splice(at..at, extremes(&range, *number)?);
+        }
+        Ok(group)
+    }
+
+    fn dimensions(&mut self, file: &HdfFile, number: u16) -> Result<()> {
+        let what = called(tag::SDD, number);
+        let bytes = file.bytes(tag::SDD, number)?;
+        let mut cursor = Cursor::new(&bytes, &what);
+        let rank = cursor.u16()?;
+        for _ in 0..rank {
+            self.dims.push(cursor.count()?.into());
+        }
+        let mut number = || {
+            let (tag, number) = (cursor.u16()?, cursor.u16()?);
+            Ok::<_, model::Error>(Number::of_element(&file.bytes(tag, number)?))
+        };
+        self.number = number()?;
+        for _ in 0..rank {
+            self.scale_types.push(number()?);
+        }
+        Ok(())
+    }
+}
+
+impl Group {
+    /// The texts that were given to the data (0) or to a dimension.
+    fn texts(&self, index: usize) -> Vec<(String, Values)> {
+        let texts = [("long_name", &self.labels), ("units", &self.units), ("format", &self.formats)];
+        let text =
+            |(name, all): (&str, &Option<Vec<u8>>)| Some((name.to_owned(), Values::text(&nth(all.as_ref(), index)?)));
+        texts.into_iter().filter_map(text).collect()
+    }
+}
+
+/// Text `index` of those that stand in a row, each with a zero behind it.
+fn nth(bytes: Option<&Vec<u8>>, index: usize) -> Option<String> {
+    let piece = bytes?.split(|&byte| byte == 0).nth(index).filter(|piece| !piece.is_empty())?;
+    Some(text(piece))
+}
+
+fn add(file: &HdfFile, group: &Group, number: u16, sd: &mut Sd) -> Result<()> {
+    let present = match group.scales {
+        Some(scales) => file.bytes(tag::SDS, scales)?,
+        None => Vec::new(),
+    };
+    let mut offset = group.dims.len() as u64;
+    let mut places = Vec::new();
+    for (at, (&len, ty)) in group.dims.iter().zip(&group.scale_types).enumerate() {
+        let place = sd.dims.len();
+        let name = format!("fakeDim{place}");
+        let scale = group.scales.filter(|_| present.get(at).is_some_and(|&byte| byte != 0));
+        let data = scale.map_or(Data::Absent, |scales| Data::Scale(scales, offset));
+        if scale.is_some() {
+            let size = ty.as_ref().map_or(1, |number| number.size()) as u64;
+            offset = offset.saturating_add(len.saturating_mul(size));
+        }
+        places.push(place);
+        sd.dims.push(SdDim { name: name.clone(), len: Some(len) });
+        sd.sets.push(Set { name, number: ty.clone(), dims: vec![place], atts: group.texts(at + 1), data });
+    }
+    let mut atts = group.atts.clone();
+    atts.extend(group.texts(0));
+    let (name, number) = (format!("Data-Set-{number}"), group.number.clone());
+    sd.sets.push(Set { name, number, dims: places, atts, data: group.data });
+    Ok(())
+}
+
+/// Scale and offset, each with its error, of 8 or of 4 bytes, and the type of what was calibrated.
+fn calibrated(bytes: &[u8]) -> Result<Vec<(String, Values)>> {
+    const NAMES: [&str; 4] = ["scale_factor", "scale_factor_err", "add_offset", "add_offset_err"];
+    let ty = if bytes.len() == 36 { NcType::Double } else { NcType::Float };
+    let number = Number { ty, big_endian: true, text: false };
+    let piece = |(name, piece): (&&str, &[u8])| Ok(((*name).to_owned(), number.values(piece.to_vec())?));
+    let mut atts: Vec<_> = NAMES.iter().zip(bytes.chunks_exact(number.size())).map(piece).collect::<Result<_>>()?;
+    if let Some(&[a, b, c, d]) = bytes.get(4 * number.size()..) {
+        atts.push(("calibrated_nt".to_owned(), Values::Int(vec![i32::from_be_bytes([a, b, c, d])])));
+    }
+    Ok(atts)
+}
+
+/// The largest and the smallest value there may be.
+fn extremes(bytes: &[u8], number: Number) -> Result<Vec<(String, Values)>> {
+    let piece = |(name, piece): (&&str, &[u8])| Ok(((*name).to_owned(), number.values(piece.to_vec())?));
+    ["valid_max", "valid_min"].iter().zip(bytes.chunks_exact(number.size())).map(piece).collect()
+}

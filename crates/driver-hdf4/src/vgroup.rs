@@ -1,0 +1,32 @@
+//! [`Vgroup`]: a group of elements with a name and a class.
+//!
+//! Source: HDF Specification, "Vgroup".
+
+use model::Result;
+
+use crate::cursor::Cursor;
+use crate::directory::tag;
+use crate::file::{HdfFile, called};
+
+/// A group of elements.
+#[derive(Debug)]
+pub(crate) struct Vgroup {
+    pub(crate) name: String,
+    pub(crate) class: String,
+    /// Its members, by tag and number.
+    pub(crate) members: Vec<(u16, u16)>,
+}
+
+impl Vgroup {
+    /// # Errors
+    /// `NC_EHDFERR` if it is not there or damaged.
+    pub(crate) fn read(file: &HdfFile, number: u16) -> Result<Self> {
+        let what = called(tag::VG, number);
+        let bytes = file.bytes(tag::VG, number)?;
+        let mut cursor = Cursor::new(&bytes, &what);
+        let count = usize::from(cursor.u16()?);
+        let (tags, numbers) = (cursor.u16s(count)?, cursor.u16s(count)?);
+        let members = tags.into_iter().zip(numbers).collect();
+        Ok(Self { name: cursor.name()?, class: cursor.name()?, members })
+    }
+}

@@ -1,0 +1,129 @@
+//! HDF4 files cut short and with single bytes changed: an error, or the values of one variable differ; within bounds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nczarr::{ErrorKind, File, NcType, Result};
+
+use crate::alloc;
+
+/// What may be in use beyond the size of the file.
+const SPARE: usize = 64 << 20;
+const CUTS: usize = 200;
+const FLIPS: usize = 500;
+
+/// A variable's type, shape and values; `None`: an error.
+type Var = (NcType, Vec<u64>, Option<Vec<f64>>);
+type Seen = BTreeMap<String, Var>;
+
+fn content(file: &File) -> Result<Seen> {
+    let model = file.model();
+    let mut seen = Seen::new();
+    for (id, var) in model.vars() {
+        let variable = file.variable_by_id(id)?;
+        let data = match variable.nc_type() {
+            NcType::Char => variable.get_chars(..).map(|chars| chars.iter().map(|&byte| f64::from(byte)).collect()),
+            _ => variable.get::<f64, _>(..).map(|values| values.to_vec()),
+        };
+        let data = data.map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok();
+        seen.insert(var.name.clone(), (var.xtype, model.shape(id)?, data));
+    }
+    Ok(seen)
+}
+
+/// Opens and reads; checks what that takes.
+fn look(size: usize, open: impl FnOnce() -> Result<File>) -> std::result::Result<Result<Seen>, String> {
+    let (outcome, peak) = alloc::peak(|| open().and_then(|file| content(&file)));
+    if let Err(error) = &outcome
+        && error.kind() == ErrorKind::Internal
+    {
+        return Err(format!("an internal error: {error}"));
+    }
+    match peak > size + SPARE {
+        true => Err(format!("took {} KiB for a file of {size} bytes", peak >> 10)),
+        false => Ok(outcome),
+    }
+}
+
+/// A generator of numbers, always the same ones.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// How many values of a variable that is what it was differ.
+fn differing(found: &Seen, sound: &Seen) -> Vec<(String, usize)> {
+    let differ = |(name, (ty, shape, data)): (&String, &Var)| {
+        let (sound_ty, sound_shape, sound) = sound.get(name)?;
+        let (data, sound) = (data.as_ref()?, sound.as_ref()?);
+        let alike = ty == sound_ty && shape == sound_shape;
+        let same = |(a, b): &(&f64, &f64)| a.to_bits() != b.to_bits();
+        let count = data.iter().zip(sound).filter(same).count();
+        (alike && count > 0).then(|| (name.clone(), count))
+    };
+    found.iter().filter_map(differ).collect()
+}
+
+fn fuzz(path: &Path) -> (usize, Vec<String>) {
+    let bytes = fs::read(path).expect("a file");
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let sound = content(&nczarr::open_bytes(bytes.clone()).expect("a sound file")).expect("a sound file");
+    let mut failed = Vec::new();
+    let mut numbers = Numbers(name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
+    let step = (bytes.len() / CUTS).max(1);
+    for len in (0..bytes.len()).step_by(step) {
+        match look(len, || nczarr::open_bytes(bytes[..len].to_vec())) {
+            Err(why) => failed.push(format!("{name}: cut to {len}: {why}")),
+            // What is read of a file that was cut is what was there.
+            Ok(Ok(found)) => {
+                for (var, count) in differing(&found, &sound) {
+                    failed.push(format!("{name}: cut to {len}: {count} values of {var} differ"));
+                }
+            }
+            Ok(Err(_)) => {}
+        }
+    }
+    for number in 0..FLIPS {
+        let (at, change) = (numbers.below(bytes.len()), numbers.below(255) as u8 + 1);
+        let change = if number % 4 == 0 { 1 << (change % 8) } else { change };
+        let mut damaged = bytes.clone();
+        damaged[at] ^= change;
+        match look(damaged.len(), || nczarr::open_bytes(damaged)) {
+            Err(why) => failed.push(format!("{name}: byte {at} by {change:#x}: {why}")),
+            Ok(Ok(found)) => {
+                let mut differ = differing(&found, &sound);
+                // A byte lies in one element; of a compressed one all values hang on it. The scales of HDF 3 lie in one.
+                differ.dedup_by_key(|(var, _)| var.starts_with("fakeDim").then_some(()).ok_or(var.clone()));
+                if differ.len() > 1 {
+                    failed.push(format!("{name}: byte {at} by {change:#x}: values of several variables: {differ:?}"));
+                }
+            }
+            Ok(Err(_)) => {}
+        }
+    }
+    (CUTS + FLIPS, failed)
+}
+
+#[test]
+fn damaged_hdf4_files_are_errors_or_differ_where_they_were_damaged() {
+    let _alone = alloc::alone();
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
+    let mut files: Vec<PathBuf> = ["types", "codings", "szip", "odd", "old", "external"]
+        .iter()
+        .map(|name| Path::new(corpus).join(format!("hdf4/{name}.hdf")))
+        .collect();
+    files.extend([0, 1].map(|n| Path::new(corpus).join(format!("netcdf-c/hdf4/hdf4_sd_{n}/hdf4_sd_{n}.hdf"))));
+    let (mut cases, mut failed) = (0, Vec::new());
+    for file in &files {
+        let (more, why) = fuzz(file);
+        cases += more;
+        failed.extend(why);
+    }
+    eprintln!("damaged HDF4 files: {cases} cases, {} failed", failed.len());
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
