@@ -11,8 +11,8 @@ mod edits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;
-mod hdf5;
 mod hdf4;
+mod hdf5;
 mod incompressible;
 mod killed;
 mod layout;
