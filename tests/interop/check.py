@@ -12,6 +12,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy
 import tensorstore
@@ -82,6 +83,13 @@ KNOWN_V3 = {
     ("tensorstore", "filters.*", "/bzip2_* values", NOT_REGISTERED): NUMCODECS,
     ("tensorstore", "codecs.*", "/* values", NOT_REGISTERED): NUMCODECS,
 }
+
+
+# The same for HDF5.
+KNOWN_HDF5 = {}
+
+# deflate, shuffle, fletcher32, szip: what its library has without plug-ins.
+FILTERS_OF_H5PY = (1, 2, 3, 4)
 
 
 class Report:
@@ -178,6 +186,8 @@ def is_plain(dataset):
 
 
 def zarr_format(dataset):
+    if dataset["flavour"] == "nc4":
+        return 0
     return 3 if dataset["flavour"].endswith("3") else 2
 
 
@@ -211,6 +221,8 @@ def netcdf_c(report, folder, dataset):
         return  # The wheel's library is built without archives, and no release reads format 3.
     flavour = "zarr" if is_plain(dataset) else "nczarr"
     url = f"file://{folder / dataset['path']}#mode={flavour},file"
+    if not zarr_format(dataset):
+        url = str(folder / dataset["path"])
     check = lambda what, found, expected: report.check("netcdf-c", dataset["path"], what, found, expected)
     root = netCDF4.Dataset(url)
     root.set_auto_maskandscale(False)
@@ -359,6 +371,32 @@ def raw_bytes(array):
     return numpy.ndarray(array.shape, "S1", buffer=memory, strides=array.strides).copy()
 
 
+def with_h5py(report, folder, dataset):
+    """What netCDF-C does not look at: the order of creation, how dimensions are attached, and what is stored."""
+    check = lambda what, found, expected: report.check("h5py", dataset["path"], what, found, expected)
+    root = h5py.File(folder / dataset["path"])
+    for path, content, variables in walk(dataset["content"], False):
+        group = root[path or "/"]
+        order = group.id.get_create_plist().get_link_creation_order()
+        check(f"{path}/ order", order, h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
+        for expected in variables:
+            name = expected.name
+            if name in {dim["name"] for dim in content["dims"]} and expected.dims[:1] != [name]:
+                name = f"_nc4_non_coord_{name}"
+            array = group[name]
+            order = array.id.get_create_plist().get_attr_creation_order()
+            check(f"{expected.path} order", order, h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
+            if not array.is_scale:
+                scales = [[scale.name.rsplit("/", 1)[1] for scale in axis.values()] for axis in array.dims]
+                check(f"{expected.path} scales", scales, [[dim] for dim in expected.dims])
+            check(f"{expected.path} shape", array.shape, expected.shape)
+            if expected.type == "string":
+                check(f"{expected.path} values", numpy.array(array.asstr()[...], object), expected.values)
+            elif all(array.id.get_create_plist().get_filter(i)[0] in FILTERS_OF_H5PY
+                     for i in range(array.id.get_create_plist().get_nfilters())):
+                check(f"{expected.path} values", native(numpy.asarray(array[...])), expected.values)
+
+
 def with_tensorstore(report, folder, dataset):
     check = lambda what, found, expected: report.check("tensorstore", dataset["path"], what, found, expected)
     for _, _, variables in walk(dataset["content"], scalar_as_vector(dataset)):
@@ -385,22 +423,24 @@ def with_tensorstore(report, folder, dataset):
 READERS = {
     "netcdf-c": netcdf_c, "zarr-python": zarr_python, "xarray": with_xarray, "tensorstore": with_tensorstore,
 }
+READERS_OF_HDF5 = {"netcdf-c": netcdf_c, "h5py": with_h5py}
 
 
 def main():
     folder = Path(sys.argv[1]).resolve()
-    reports = {2: Report(KNOWN), 3: Report(KNOWN_V3)}
+    reports = {2: Report(KNOWN), 3: Report(KNOWN_V3), 0: Report(KNOWN_HDF5)}
     # What fails is reported below, once; a reader's own words about it would hide that.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     for dataset in json.loads((folder / "expected.json").read_text()):
         report = reports[zarr_format(dataset)]
-        for name, reader in READERS.items():
+        for name, reader in (READERS if zarr_format(dataset) else READERS_OF_HDF5).items():
             try:
                 reader(report, folder, dataset)
             except Exception as error:
                 report.check(name, dataset["path"], "open", f"{type(error).__name__}: {error}", None)
-    return max([report.finish(f"others read what nczarr wrote in format {at}") for at, report in reports.items()])
+    formats = {2: "format 2", 3: "format 3", 0: "HDF5"}
+    return max([report.finish(f"others read what nczarr wrote in {formats[at]}") for at, report in reports.items()])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,10 @@ cargo build --quiet --workspace --bin interop --bin ncz
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1
+"$target/debug/ncz" gen -4 "$here/user_types.cdl" -o "$work/user_types.nc"
+echo 'netcdf c { dimensions: t = UNLIMITED ; x = 2 ; variables: int r(t, x) ; data: r = 1, 2, 3, 4 ; }' |
+  "$target/debug/ncz" gen -7 -o "$work/strict.nc"
+"$python" "$here/user_types.py" "$work/user_types.nc" "$work/strict.nc" || failed=1
 "$python" "$here/write.py" "$work/theirs"
 "$target/debug/interop" read "$work/theirs" || failed=1
 "$python" "$here/copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/copies" ${NCZ_CORPUS:+--whole} || failed=1

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 /// The ways a dataset is written: the name's ending, and the fragment.
-const FLAVOURS: [(&str, &str); 12] = [
+const FLAVOURS: [(&str, &str); 13] = [
     ("nczarr", "mode=nczarr,file"),
     ("zarr", "mode=zarr,file"),
     ("annotated", "mode=zarr,annotate,file"),
@@ -46,7 +46,13 @@ const FLAVOURS: [(&str, &str); 12] = [
     ("sharded_zarr3", "mode=zarr,v3,file"),
     ("annotated3", "mode=zarr,v3,annotate,file"),
     (EDITED, "mode=nczarr,v3,file"),
+    (NETCDF4, "mode=nc4"),
 ];
+
+/// The flavour that is an HDF5 file.
+const NETCDF4: &str = "nc4";
+/// Samples with codecs that have no number in HDF5.
+const ZARR_ONLY: [&str; 2] = ["chains", "codecs"];
 
 /// The flavour that is opened again and written to.
 const EDITED: &str = "edited3";
@@ -57,7 +63,14 @@ fn write(folder: &Path) -> Result<(), String> {
     let mut list = Vec::new();
     for (name, plan) in samples::all() {
         for (flavour, fragment) in FLAVOURS {
-            let ending = if flavour == "zip" { "zip" } else { "zarr" };
+            if flavour == NETCDF4 && ZARR_ONLY.contains(&name) {
+                continue;
+            }
+            let ending = match flavour {
+                "zip" => "zip",
+                NETCDF4 => "nc",
+                _ => "zarr",
+            };
             let file = format!("{name}.{flavour}.{ending}");
             let path = folder.join(&file).display().to_string();
             let plan = if flavour.starts_with("sharded") { &plan.sharded() } else { &plan };

@@ -422,12 +422,13 @@ fn pipeline(filters: &[StoredFilter]) -> Vec<u8> {
         out.u16(filter.id);
         let named = filter.id >= 256;
         if named {
-            out.u16(filter.name.len() as u16);
+            out.u16(filter.name.len() as u16 + 1);
         }
         out.u16(u16::from(filter.optional));
         out.u16(filter.params.len() as u16);
         if named {
             out.extend_from_slice(filter.name.as_bytes());
+            out.u8(0);
         }
         filter.params.iter().for_each(|&param| out.u32(param));
     }
