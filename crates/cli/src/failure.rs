@@ -54,7 +54,8 @@ impl Failure {
             }
             Self::Failed { error, .. } if is_broken_pipe(error) => ExitCode::SUCCESS,
             Self::Failed { place, error } => {
-                say(message(place, error));
+                let hint = crate::hint::of(place, error.kind()).map_or(String::new(), |hint| format!("; {hint}"));
+                say(format_args!("{}{hint}", message(place, error)));
                 ExitCode::FAILURE
             }
         }

@@ -35,8 +35,9 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     let at = at(&url);
     let registry = nczarr::registry().map_err(&at)?;
     let place = Place::of(&url, args.clobber, &registry).map_err(&at)?;
-    let made = make(&place, &cdl, args.nofill, mistake);
-    match made {
+    // Only what was made here is taken away again.
+    let file = CreateOptions::new().create(place.url()).map_err(&at)?;
+    match make(file, &cdl, args.nofill, mistake, &at) {
         Ok(()) => place.put().map_err(at),
         Err(failure) => {
             place.discard();
@@ -71,9 +72,13 @@ fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
     }
 }
 
-fn make(place: &Place, cdl: &Cdl<'_>, nofill: bool, mistake: impl Fn(Mistake) -> Failure) -> Result<(), Failure> {
-    let at = at(place.url());
-    let file = CreateOptions::new().create(place.url()).map_err(&at)?;
+fn make(
+    file: File,
+    cdl: &Cdl<'_>,
+    nofill: bool,
+    mistake: impl Fn(Mistake) -> Failure,
+    at: impl Fn(model::Error) -> Failure,
+) -> Result<(), Failure> {
     let built = cdl.build(&mut Made { file: &file, nofill }).map_err(mistake);
     let closed = file.close().map_err(at);
     built.and(closed)

@@ -16,6 +16,7 @@ mod explain;
 mod failure;
 mod find;
 mod generate;
+mod hint;
 mod info;
 mod map;
 mod output;

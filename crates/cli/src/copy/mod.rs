@@ -233,7 +233,8 @@ fn local(url: &str) -> Option<std::path::PathBuf> {
     let path = Path::new(&target.path);
     path.ancestors().find_map(|there| {
         let real = if there.as_os_str().is_empty() { Path::new(".") } else { there }.canonicalize().ok()?;
-        Some(real.join(path.strip_prefix(there).ok()?))
+        let rest = path.strip_prefix(there).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     })
 }
 

@@ -53,6 +53,10 @@ impl Place {
     pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<Self> {
         let directly = Ok(Self { url: url.to_owned(), beside: None });
         let target = url_infer::parse(url)?;
+        // Before it is called by the name of the place beside.
+        if target.scheme.is_local() {
+            url_infer::infer_create(&target)?;
+        }
         let path = Path::new(&target.path);
         let Some(name) = path.file_name().filter(|_| target.scheme.is_local()) else { return directly };
         let io = |error| Error::io(target.path.clone(), error);

@@ -8,6 +8,7 @@ mod copy_place;
 mod corpus;
 mod diff;
 mod dumped;
+mod errors;
 mod generated;
 mod map;
 mod selected;

@@ -132,11 +132,13 @@ fn kinds_and_flags_of_old_command_lines() {
         text(&plain),
     ]);
     assert_eq!(kind(&plain), "classic\n");
-    let (code, told) = failure(&["copy", "-4", text(&made.source), text(&made.path("q.nc"))]);
-    assert!(code == 2 && told.contains("#mode=nczarr,file"), "{told}");
-    let url = format!("file://{}#mode=nczarr,file", text(&made.path("q.nc")));
+    out(&["copy", "-4", text(&made.source), text(&made.path("q.nc"))]);
+    let url = format!("file://{}#mode=nczarr,file", text(&made.path("r.nc")));
     out(&["copy", "-4", text(&made.source), &url]);
-    assert_eq!(kind(&made.path("q.nc")), "netCDF-4\n");
+    for (name, is_file) in [("q.nc", true), ("r.nc", false)] {
+        assert_eq!(kind(&made.path(name)), "netCDF-4\n");
+        assert_eq!(made.path(name).is_file(), is_file, "{name}");
+    }
 }
 
 #[test]

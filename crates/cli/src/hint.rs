@@ -1,0 +1,103 @@
+//! What could be meant instead: said after a failure, where a look at the place tells.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use model::ErrorKind;
+
+/// The most names that are told.
+const MOST: usize = 5;
+
+/// What to do about a failure of this kind at a place, if it is a local one.
+pub fn of(place: &str, kind: ErrorKind) -> Option<String> {
+    let target = url_infer::parse(place).ok().filter(|target| target.scheme.is_local())?;
+    let path = Path::new(&target.path);
+    match kind {
+        ErrorKind::NotFound if fs::symlink_metadata(path).is_err() => missing(path),
+        ErrorKind::NotNc if path.is_dir() => inside(path),
+        ErrorKind::NotNc if begins_as_cdl(path) => {
+            Some("it begins like CDL text, of which `ncz gen -o TARGET` makes a dataset".to_owned())
+        }
+        ErrorKind::Exist | ErrorKind::Object if path.exists() => Some("--clobber replaces a dataset".to_owned()),
+        _ => None,
+    }
+}
+
+/// The names in a folder that are alike, or the last folder on the way that is there.
+fn missing(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name()?.to_str()?;
+    if !folder.is_dir() {
+        let there = |folder: &&Path| folder.is_dir() && *folder != Path::new("/");
+        let last = folder.ancestors().find(there).map_or(String::new(), |last| format!(", only {}", last.display()));
+        return Some(format!("there is no folder {}{last}", folder.display()));
+    }
+    let mut near: Vec<_> =
+        names(folder).into_iter().filter_map(|other| Some((distance(name, &other)?, other))).collect();
+    near.sort();
+    let near: Vec<_> = near.into_iter().take(MOST).map(|(_, name)| name).collect();
+    (!near.is_empty()).then(|| format!("there is {}", near.join(", ")))
+}
+
+/// What in a folder may be a dataset.
+fn inside(folder: &Path) -> Option<String> {
+    const ENDINGS: [&str; 6] = [".zarr", ".zip", ".nc", ".nc4", ".h5", ".hdf"];
+    let mut found: Vec<_> =
+        names(folder).into_iter().filter(|name| ENDINGS.iter().any(|ending| name.ends_with(ending))).collect();
+    found.sort();
+    let more = if found.len() > MOST { ", …" } else { "" };
+    found.truncate(MOST);
+    (!found.is_empty()).then(|| format!("in it there is {}{more}", found.join(", ")))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect()
+}
+
+fn begins_as_cdl(path: &Path) -> bool {
+    let mut head = [0; 7];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *b"netcdf "
+}
+
+/// How many letters of a name are to be changed, left out or put in to make the other one; `None`: too many to be meant.
+/// A name without its ending is as good as the same.
+fn distance(wanted: &str, other: &str) -> Option<usize> {
+    if other.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.')) {
+        return Some(0);
+    }
+    let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=wanted.len()).collect();
+    for (at, letter) in other.to_lowercase().chars().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], at + 1);
+        for place in 1..row.len() {
+            let changed = before + usize::from(wanted[place - 1] != letter);
+            before = row[place];
+            row[place] = changed.min(before + 1).min(row[place - 1] + 1);
+        }
+    }
+    let distance = row.last().copied().unwrap_or(0);
+    (distance <= wanted.len().div_ceil(4)).then_some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_alike() {
+        for (wanted, other, far) in [
+            ("ocean.zarr", "ocean.zarr", Some(0)),
+            ("ocean", "ocean.zarr", Some(0)),
+            ("ocaen.nc", "ocean.nc", Some(2)),
+            ("Ocean.nc", "ocean.nc", Some(0)),
+            ("ocean.nc", "ocean.nc4", Some(1)),
+            ("ocean.nc", "land.nc", None),
+            ("a", "b", Some(1)),
+        ] {
+            assert_eq!(distance(wanted, other), far, "{wanted} {other}");
+        }
+    }
+}
