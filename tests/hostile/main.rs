@@ -9,6 +9,7 @@ mod classic_map;
 mod classic_memory;
 mod fuzz;
 mod hdf4_fuzz;
+mod hdf5_fuzz;
 mod keys;
 mod zips;
 

@@ -81,7 +81,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
             let own = own.iter().map(|&dim| ids[dim]).collect();
             builder.var(id, own, dataset)?;
         }
-        let atts = builder.atts(&group.name, group.attributes);
+        let atts = builder.atts(&group.name, group.attributes)?;
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, notes, .. } = builder;
@@ -103,7 +103,7 @@ impl Builder<'_> {
     fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) -> Result<()> {
         let Dataset { name, attributes, space, stored, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
-        let atts = self.atts(&name, attributes);
+        let atts = self.atts(&name, attributes)?;
         let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
         let stored = stored.and_then(|stored| {
             let described = self.describe(&mut var, &stored, &space);
@@ -182,8 +182,11 @@ impl Builder<'_> {
         })
     }
 
-    /// The attributes that are shown. One that cannot be read is left out, and told.
-    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> Att {
+    /// The attributes that are shown. One of a type that netCDF has not is left out, and told.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if one is damaged: it is not absent.
+    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> Result<Att> {
         let mut atts = Att::default();
         for attribute in attributes {
             if HIDDEN.contains(&&*attribute.name) {
@@ -193,12 +196,13 @@ impl Builder<'_> {
                 Ok(values) => {
                     atts.insert(attribute.name, values);
                 }
-                Err(error) => {
-                    self.notes.push(format!("attribute {:?} of {owner:?} is left out: {error}", attribute.name))
+                Err(error) if error.kind() == ErrorKind::BadTypId => {
+                    self.notes.push(format!("attribute {:?} of {owner:?} is left out: {error}", attribute.name));
                 }
+                Err(error) => return Err(error.at(format_args!("attribute {:?} of {owner:?}", attribute.name))),
             }
         }
-        atts
+        Ok(atts)
     }
 
     fn values(&mut self, attribute: &Attribute) -> Result<Values> {

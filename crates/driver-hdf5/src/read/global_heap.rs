@@ -57,7 +57,9 @@ impl Collection {
             let from = at.at();
             let len = usize::try_from(len).map_err(|_| bad("global heap: an object without end"))?;
             at.skip(len)?;
-            objects.insert(index, from..from + len);
+            if objects.insert(index, from..from + len).is_some() {
+                return Err(bad(format!("global heap at {address}: two objects {index}")));
+            }
             // The last one may end where the collection does.
             let pad = (len.wrapping_neg() & 7).min(at.rest().len());
             at.skip(pad)?;

@@ -141,6 +141,11 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
             (shape, layout)
         }
     };
+    // HDF5 makes no chunks that reach beyond what a dimension can ever be.
+    let beyond = |(&chunk, &most): (&u64, &u64)| most != UNDEFINED && chunk > most.max(1);
+    if chunk_shape.iter().zip(&space.most).any(beyond) {
+        return Err(bad(format!("chunks of {chunk_shape:?} in at most {:?}", space.most)));
+    }
     let bytes = chunk_shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
     let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
     let bytes = bytes
@@ -148,6 +153,10 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
     let mut table = Table::read(with.file, &layout, space, bytes, !filters.is_empty())?;
     if let Layout::Chunked { plain_edges: true, shape, .. } = &layout {
         table.skip_at_edges(space.dims.as_deref().unwrap_or_default(), shape);
+    }
+    let known = u32::MAX.checked_shl(filters.len() as u32).unwrap_or(0);
+    if table.chunks().iter().any(|chunk| chunk.skipped != u32::MAX && chunk.skipped & known != 0) {
+        return Err(bad(format!("a chunk from which a filter was left out that is none of the {}", filters.len())));
     }
     let masked = !filters.is_empty() && table.chunks().iter().any(|chunk| chunk.skipped != 0);
     if masked {

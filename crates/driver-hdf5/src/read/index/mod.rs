@@ -112,6 +112,22 @@ impl Reading<'_> {
     }
 }
 
+/// Chunks that lie over one another are not those that were written.
+fn check_apart(chunks: &[Chunk]) -> Result<()> {
+    let meet = |a: &Chunk, b: &Chunk| a.address + a.len > b.address;
+    if chunks.windows(2).all(|pair| !meet(&pair[0], &pair[1])) {
+        return Ok(());
+    }
+    let mut places: Vec<&Chunk> = chunks.iter().collect();
+    places.sort_unstable_by_key(|chunk| chunk.address);
+    match places.windows(2).find(|pair| meet(pair[0], pair[1])) {
+        Some(pair) => {
+            Err(bad(format!("chunk index: chunks at {} and {} lie over one another", pair[0].address, pair[1].address)))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Table {
     /// Reads the index of a dataset in chunks of `chunk_bytes`.
     ///
@@ -155,6 +171,10 @@ impl Table {
         if !chunks.is_sorted_by_key(|chunk| chunk.number) {
             chunks.sort_by_key(|chunk| chunk.number);
         }
+        if chunks.windows(2).any(|pair| pair[0].number == pair[1].number) {
+            return Err(bad("chunk index: two chunks at one place"));
+        }
+        check_apart(&chunks)?;
         chunks.shrink_to_fit();
         Ok(Self { grid, chunks })
     }
