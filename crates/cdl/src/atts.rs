@@ -1,6 +1,6 @@
 //! Attributes of variables and groups.
 
-use model::{Att, GroupId, NcType, Result, Values, VarId};
+use model::{Att, GroupId, NcType, Result, TypeClass, Values, VarId};
 
 use crate::header::Printer;
 use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};
@@ -39,6 +39,10 @@ impl Printer<'_> {
             push_owner(&mut line, owner);
             push_name(&mut line, name);
             line.extend_from_slice(b" = ");
+            if self.folds(values)? {
+                self.folded(&line, values).map_err(|error| error.at(format!("{owner}:{name}")))?;
+                continue;
+            }
             self.push_values(&mut line, values).map_err(|error| error.at(format!("{owner}:{name}")))?;
             line.extend_from_slice(b" ;");
             if let Some((axis, separator)) = &times {
@@ -48,6 +52,30 @@ impl Printer<'_> {
             self.att_line(&line)?;
         }
         Ok(())
+    }
+
+    /// Whether its values are folded as data are: those of user-defined types, but for enums.
+    fn folds(&self, values: &Values) -> Result<bool> {
+        Ok(match values.nc_type() {
+            NcType::User(id) => {
+                !values.is_empty() && !matches!(self.model.user_type(id)?.class, TypeClass::Enum { .. })
+            }
+            _ => false,
+        })
+    }
+
+    /// Writes an attribute whose values are folded. Columns are counted from the last value before; what stands in front of
+    /// the values does not count.
+    fn folded(&mut self, front: &[u8], values: &Values) -> Result<()> {
+        self.att_line(front)?;
+        let items = self.model.items(values)?;
+        for (i, item) in items.iter().enumerate() {
+            let mut piece = Vec::new();
+            push_item(&mut piece, self.model, values.nc_type(), item, self.digits);
+            piece.extend_from_slice(if i + 1 < items.len() { b", " } else { b"" });
+            self.out.fold(&piece)?;
+        }
+        self.out.raw(" ;\n")
     }
 
     /// Writes one line of an attribute, whatever it says.

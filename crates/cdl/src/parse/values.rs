@@ -270,8 +270,11 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
         TypeClass::Enum { base, members } => {
             let number = match &value.constant {
                 Constant::Name(path) => {
-                    let member = path.last().and_then(|name| members.iter().find(|member| member.name == *name));
-                    member.ok_or_else(wrong_here)?.value
+                    let of = |name: &str| members.iter().find(|member| member.name == name);
+                    // The name of the type may stand before it, with a dot between.
+                    let name = path.last().map_or("", String::as_str);
+                    let bare = || of(name.strip_prefix(&user.name)?.strip_prefix('.')?);
+                    of(name).or_else(bare).ok_or_else(wrong_here)?.value
                 }
                 Constant::Int { value, .. } => *value,
                 _ => return Err(wrong_here()),
@@ -298,10 +301,11 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                 // A text is a whole row of characters.
                 let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
                 while part.len() < count {
-                    let next = items.next().ok_or_else(|| {
-                        let what = format!("{}: no value for field {:?}", user.name, field.name);
-                        here(ErrorKind::BadType.context(what))
-                    })?;
+                    let Some(next) = items.next() else {
+                        // What a text leaves out is left unwritten.
+                        part.push(unwritten(model, field.ty).map_err(here)?);
+                        continue;
+                    };
                     match (row, &next.constant) {
                         (Some(row), Constant::Text(text)) => {
                             let text = padded(text.clone(), row as usize).map_err(here)?;
@@ -336,6 +340,13 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
             list.iter().map(|value| item(model, text, *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
         }
     }
+}
+
+/// An element that was never written: the default fill value, or what a user-defined type has in place of one.
+fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
+    let fill = fill::default(ty).map_or_else(|| model.blank(ty), Ok)?;
+    let one = model.items(&fill)?.into_iter().next();
+    one.ok_or_else(|| ErrorKind::Internal.context("one value"))
 }
 
 /// The values of a compound's fields one after another: the values of a field with a shape may stand between braces.

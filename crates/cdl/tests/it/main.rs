@@ -1,5 +1,6 @@
 //! Prints again what the reference dump tool printed, byte for byte.
 
+mod again;
 mod by_hand;
 mod parse;
 mod read;

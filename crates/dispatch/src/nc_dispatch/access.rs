@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Dim, Error, ErrorKind, Model, NcString, NcType, Result, Slab, VarId, convert};
+use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
 use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 
@@ -90,11 +90,25 @@ impl VarShape {
 
     pub fn put(&self, data: &dyn VarData, slab: &Slab<'_>, values: MemRef<'_>) -> Result<()> {
         if let (Some(types), MemRef::Strings(elements)) = (&self.packed, &values) {
-            let check = |element: &NcString| types.check_packed(self.xtype, element.as_bytes());
-            elements.iter().try_for_each(check).map_err(|error| self.at(error))?;
+            for (flat, element) in elements.iter().enumerate() {
+                types
+                    .check_packed(self.xtype, element.as_bytes())
+                    .map_err(|error| error.at(format_args!("{}{:?}", self.path, place(slab, flat as u64))))?;
+            }
         }
         trace::timed("put", &|| self.path(), || data.put(slab, values).map_err(|error| self.at(error)))
     }
+}
+
+/// The index of an element of a slab that is not empty, counted in C order.
+fn place(slab: &Slab<'_>, mut flat: u64) -> Vec<u64> {
+    let mut index = slab.start.to_vec();
+    for dim in (0..index.len()).rev() {
+        let count = slab.count[dim].max(1);
+        index[dim] += flat % count * slab.stride.map_or(1, |stride| stride[dim]);
+        flat /= count;
+    }
+    index
 }
 
 /// Bytes, or strings, that a read has room for.

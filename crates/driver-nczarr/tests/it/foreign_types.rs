@@ -302,7 +302,7 @@ fn new_variables_of_user_defined_types() {
     }
     d.def_var_endian(var(&*d, "z"), model::Endian::Big).unwrap();
     let blobs = d.model().snapshot();
-    d.def_var_fill(var(&*d, "b"), false, Some(&Values::Packed(blob, vec![b"hello".to_vec().into()]))).unwrap();
+    d.def_var_fill(var(&*d, "b"), false, Some(&Values::User(blob, b"hello".to_vec()))).unwrap();
     drop(blobs);
     for (edit, what) in [
         (Edit::DefVlen { group: ROOT, name: "l", base: NcType::Int }, "vlens"),
@@ -431,12 +431,12 @@ fn types_that_would_not_come_back_are_refused() {
 /// An element that its codec cannot hold is refused when it is written: later it would take its chunk along.
 #[test]
 fn elements_that_no_codec_holds_are_refused_at_once() {
-    for (codec, good, bad) in [
-        (r#"{"id": "vlen-utf8"}"#, &b"ab"[..], &b"\xff"[..]),
-        (r#"{"id": "json2"}"#, b"ab", b"\xff"),
-        (r#"{"id": "msgpack2"}"#, b"ab", b"\xff"),
-        (r#"{"id": "vlen-array", "dtype": ">i2"}"#, b"ab", b"abc"),
-        (r#"{"id": "vlen-array", "dtype": "<i2"}"#, b"ab", b"abc"),
+    for (codec, good, bad, kind) in [
+        (r#"{"id": "vlen-utf8"}"#, &b"ab"[..], &b"\xff"[..], ErrorKind::Filter),
+        (r#"{"id": "json2"}"#, b"ab", b"\xff", ErrorKind::Filter),
+        (r#"{"id": "msgpack2"}"#, b"ab", b"\xff", ErrorKind::Filter),
+        (r#"{"id": "vlen-array", "dtype": ">i2"}"#, b"ab", b"abc", ErrorKind::BadType),
+        (r#"{"id": "vlen-array", "dtype": "<i2"}"#, b"ab", b"abc", ErrorKind::BadType),
     ] {
         let text = zarray("\"|O\"", "null").replace("\"filters\": null", &format!("\"filters\": [{codec}]"));
         let map = TestMap::new(&[GROUP, ("v/.zarray", &text)]);
@@ -445,7 +445,7 @@ fn elements_that_no_codec_holds_are_refused_at_once() {
         let put = |at: u64, value: &[u8]| d.put_vara(id, &[at], &[1], MemRef::Strings(&[NcString::from(value)]));
         put(0, good).unwrap();
         let error = put(1, bad).unwrap_err();
-        assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("v[1]"), "{codec}: {error}");
+        assert!(error.kind() == kind && error.to_string().contains("v[1]"), "{codec}: {error}");
         d.close().unwrap();
         let d = open(&map).unwrap();
         let found = all(&*d, var(&*d, "v")).unwrap().1;
