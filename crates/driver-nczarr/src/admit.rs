@@ -12,6 +12,7 @@ use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::plan::{instance, maxstrlen};
 use crate::types;
+use crate::user;
 use crate::v3;
 use crate::v3::document::ZARR_JSON;
 use crate::var::Stored;
@@ -190,8 +191,11 @@ impl Look<'_> {
         match *edit {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
             Edit::DefVar { group, name, xtype, dims, .. } => {
-                if let NcType::User(ty) = xtype {
-                    self.check_user_types()?;
+                if let (NcType::User(ty), Flavour::NcZarr) = (xtype, self.dataset.flavour) {
+                    let var = model::Var { xtype, ..model::Var::default() };
+                    user::new_form(self.model, &var, ty, self.dataset.format, &self.dataset.registry)
+                        .map_err(|error| error.at(name))?;
+                } else if let NcType::User(ty) = xtype {
                     let stored = types::stored(self.model, ty, Endian::Native)?;
                     if self.dataset.format == ZarrFormat::V3 && matches!(stored.kind, Kind::Record) {
                         v3::types::write(&stored, None).map_err(|error| error.at(name))?;
@@ -258,19 +262,29 @@ impl Look<'_> {
                 self.relayout(var, Late::Layout)
             }
             // Whether a record can be stored, is known when a variable is one.
-            Edit::DefCompound { .. } | Edit::InsertField { .. } | Edit::DefOpaque { .. } => self.check_user_types(),
-            Edit::DefVlen { name, .. } | Edit::DefEnum { name, .. } => {
-                self.check_user_types()?;
-                Err(ErrorKind::NotNc4.context(format!("type {name}: Zarr has neither vlens nor enums")))
+            Edit::DefCompound { name, size, .. } | Edit::DefOpaque { name, size, .. }
+                if size > user::MAX_SIZE && self.dataset.flavour == Flavour::NcZarr =>
+            {
+                Err(ErrorKind::Inval.context(format!("type {name}: elements of {size} bytes")))
             }
-            Edit::InsertEnum { .. } => Err(no_user_types()),
+            Edit::DefCompound { name, .. } | Edit::DefOpaque { name, .. } => self.check_type_name(name),
+            Edit::DefVlen { name, .. } | Edit::DefEnum { name, .. } => match self.dataset.flavour {
+                Flavour::NcZarr => self.check_type_name(name),
+                Flavour::Zarr => {
+                    Err(ErrorKind::NotNc4.context(format!("type {name}: Zarr has neither vlens nor enums")))
+                }
+            },
+            Edit::InsertField { .. } | Edit::InsertEnum { .. } => Ok(()),
             _ => Err(ErrorKind::Inval.context("NCZarr does not know this edit")),
         }
     }
 
-    /// Whether the format holds user-defined types.
-    fn check_user_types(&self) -> Result<()> {
-        if self.dataset.flavour == Flavour::Zarr { Ok(()) } else { Err(no_user_types()) }
+    /// Whether there can be another type.
+    fn check_type_name(&self, name: &str) -> Result<()> {
+        match self.dataset.root_array && self.dataset.flavour == Flavour::NcZarr {
+            true => Err(ErrorKind::Perm.context(format!("type {name}: the store is a single array"))),
+            false => Ok(()),
+        }
     }
 
     /// Whether a variable or group of this name can be made.
@@ -315,7 +329,12 @@ impl Look<'_> {
     fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<()> {
         self.check_att_name(group, var, name)?;
         let is_fill = var.is_some() && name == FILL_VALUE;
-        if !is_fill || values.nc_type().is_atomic() {
+        if !values.nc_type().is_atomic() && self.dataset.flavour == Flavour::NcZarr {
+            // Whether they are values at all, the model says.
+            if self.model.items(values).is_ok() {
+                user::check_att(self.model, values).map_err(|error| error.at(name))?;
+            }
+        } else if !is_fill || values.nc_type().is_atomic() {
             attrs::check(values).map_err(|error| error.at(name))?;
         }
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT
@@ -358,6 +377,13 @@ impl Look<'_> {
         let var = self.model.var(id)?;
         let mut filled = var.clone();
         filled.fill = model::VarFill::Value(value.clone());
+        if let (NcType::User(ty), Flavour::NcZarr) = (var.xtype, self.dataset.flavour) {
+            if value.nc_type() != var.xtype || self.model.items(value).is_err() {
+                return Ok(());
+            }
+            let form = user::new_form(self.model, var, ty, self.dataset.format, &self.dataset.registry)?;
+            return user::stored_fill(self.model, &filled, ty, &form).map(drop);
+        }
         let dtype = match self.state.vars.get(id.index()).and_then(|var| var.stored.meta.as_ref()) {
             Some(meta) => meta.dtype.clone(),
             None => self.dataset.planning().dtype(self.model, var, 1)?,
@@ -455,16 +481,16 @@ fn is_string(model: &Model, var: Option<VarId>) -> bool {
     var.and_then(|id| model.var(id).ok()).is_some_and(|var| var.xtype == NcType::String)
 }
 
-fn no_user_types() -> Error {
-    ErrorKind::NotNc4.context("NCZarr holds no user-defined types")
-}
-
 /// What the classic model does not have.
 fn classic(model: &Model, edit: &Edit<'_>) -> Result<()> {
     let strict = |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not in the classic model")));
     let unlimited = |id: DimId| model.dim(id).is_ok_and(|dim| dim.unlimited);
     match *edit {
         Edit::DefGroup { name, .. } => strict(&format!("group {name}")),
+        Edit::DefCompound { name, .. }
+        | Edit::DefVlen { name, .. }
+        | Edit::DefEnum { name, .. }
+        | Edit::DefOpaque { name, .. } => strict(&format!("type {name}")),
         Edit::DefVar { name, xtype, .. } if xtype.code() > NcType::Double.code() => {
             strict(&format!("variable {name} of type {}", xtype.name()))
         }

@@ -198,9 +198,10 @@ impl ZarrDataset {
         let Some(meta) = &state.stored.meta else {
             return Err(ErrorKind::Internal.context("no layout"));
         };
-        let element = match &state.stored.element {
-            Some(codec) => Element::Variable(codec.clone()),
-            None => (meta.dtype.element(var.xtype))
+        let element = match (&state.stored.element, &state.stored.pieces) {
+            (Some(codec), _) => Element::Variable(codec.clone()),
+            (None, Some(pieces)) => Element::Packed { ty: var.xtype, pieces: pieces.clone() },
+            (None, None) => (meta.dtype.element(var.xtype))
                 .ok_or_else(|| ErrorKind::BadType.context(format!("type {} cannot be read", meta.dtype.text)))?,
         };
         let dims = var.dims.iter().map(|&dim| {
@@ -216,7 +217,11 @@ impl ZarrDataset {
             element,
             order: meta.order.clone(),
             filters: state.stored.filters.clone(),
-            fill: var.fill_value(),
+            fill: match var.fill_value() {
+                // Of packed elements not even none is without form.
+                None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
+                fill => fill,
+            },
             shards: shards(&state.stored.shards, var.dims.is_empty())?,
             store: Arc::clone(&chunks) as Arc<_>,
             options: self.options.clone(),

@@ -47,6 +47,7 @@ mod render;
 mod store;
 mod tree;
 mod types;
+mod user;
 mod v3;
 mod var;
 

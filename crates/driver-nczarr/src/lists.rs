@@ -9,8 +9,12 @@ use dispatch::Key;
 use model::{Group, Model, Result};
 
 use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
-use crate::json::{Members, Value, write_name, write_number};
+use crate::json::{Json, Members, Value, write_name, write_number};
 use crate::meta::bad;
+use crate::user;
+
+/// What an array's keys say of its fill value: its place as an attribute that is not stored.
+pub(crate) const FILL: &str = "fill";
 
 /// A dimension as a group declares it.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +30,8 @@ pub(crate) struct Lists {
     pub(crate) dims: Vec<Declared>,
     pub(crate) arrays: Vec<String>,
     pub(crate) groups: Vec<String>,
+    /// The definitions of its types.
+    pub(crate) types: Vec<Json>,
 }
 
 /// What an array says of its dimensions.
@@ -33,6 +39,10 @@ pub(crate) struct Lists {
 pub(crate) struct References {
     pub(crate) dims: Vec<String>,
     pub(crate) scalar: bool,
+    /// The full name of its type, if that is a user-defined one.
+    pub(crate) ty: Option<String>,
+    /// The place of the attribute `_FillValue`, if its fill value is one and none is stored.
+    pub(crate) implied: Option<usize>,
 }
 
 /// The superblock.
@@ -57,10 +67,18 @@ pub(crate) fn document(group: &Key, attrs: &Members<'_>) -> String {
 /// `NC_ENCZARR` naming the member that is not as it should be.
 pub(crate) fn read(attrs: &Members<'_>, zgroup: Option<&Members<'_>>) -> Result<Option<Lists>> {
     let Some(group) = attrs.get(NCZARR_GROUP).or_else(|| zgroup?.get(NCZARR_GROUP)) else { return Ok(None) };
-    of(group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?).map(Some)
+    let members = group.as_object().ok_or_else(|| bad(NCZARR_GROUP, "an object", Some(group)))?;
+    Ok(Some(Lists { types: types(members)?, ..of(members)? }))
 }
 
-/// The lists that an object holds.
+/// The definitions of types.
+fn types(members: &Members<'_>) -> Result<Vec<Json>> {
+    let Some(list) = members.get("types") else { return Ok(Vec::new()) };
+    let items = list.as_array().ok_or_else(|| bad("types", "a list of objects", Some(list)))?;
+    Ok(items.iter().map(|item| item.clone().into_owned()).collect())
+}
+
+/// The lists that an object holds, but for types.
 ///
 /// # Errors
 /// As [`read`].
@@ -74,7 +92,7 @@ pub(crate) fn of(members: &Members<'_>) -> Result<Lists> {
             dims.push(dimension(name, size)?);
         }
     }
-    Ok(Lists { dims, arrays, groups })
+    Ok(Lists { dims, arrays, groups, types: Vec::new() })
 }
 
 fn dimension(name: &str, size: &Value<'_>) -> Result<Declared> {
@@ -127,7 +145,15 @@ pub(crate) fn references(attrs: &Members<'_>, zarray: Option<&Members<'_>>) -> R
         .collect();
     let marked = members.get("scalar").is_some_and(|flag| flag.as_integer() == Some(1) || flag.as_bool() == Some(true));
     let stored = members.get("storage").and_then(Value::as_str) == Some("scalar");
-    Ok(Some(References { dims: dims?, scalar: marked || stored }))
+    let ty = match members.get(user::TYPE) {
+        None => None,
+        Some(name) => {
+            let full = name.as_str().filter(|name| name.starts_with('/'));
+            Some(full.ok_or_else(|| bad(user::TYPE, "a name from the root", Some(name)))?.to_owned())
+        }
+    };
+    let implied = members.get(FILL).and_then(Value::as_u64).map(|place| usize::try_from(place).unwrap_or(usize::MAX));
+    Ok(Some(References { dims: dims?, scalar: marked || stored, ty, implied }))
 }
 
 /// The recorded type of an attribute.
@@ -202,7 +228,7 @@ mod tests {
                 "_nczarr_attr": {"types": {"u": ">S1"}}}"#,
         );
         let found = references(&array, None).unwrap().unwrap();
-        assert_eq!(found, References { dims: vec!["/g/x".into(), "/y".into()], scalar: false });
+        assert_eq!(found, References { dims: vec!["/g/x".into(), "/y".into()], ..References::default() });
         assert_eq!(recorded(&array, "u"), Some(">S1"));
         assert_eq!(recorded(&array, "v"), None);
         for scalar in [

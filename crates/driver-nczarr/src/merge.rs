@@ -175,6 +175,7 @@ pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[St
     let (Some(other), Some(base)) = (group(other), group(base)) else { return };
     let Json::Object(members) = ours else { return };
     let Some(Json::Object(ours)) = members.get_mut(NCZARR_GROUP) else { return };
+    merge_types(ours, base, other);
     for list in ["arrays", "groups"] {
         let Some(Json::Array(ours)) = ours.get_mut(list) else { continue };
         let theirs = other.get(list).and_then(Json::as_array).unwrap_or_default();
@@ -194,6 +195,20 @@ pub(crate) fn merge_lists(ours: &mut Json, base: &Json, other: &Json, gone: &[St
         if !ours.contains_key(name) && base.is_none_or(|base| !base.contains_key(name)) {
             ours.insert(name.to_owned(), size.clone());
         }
+    }
+}
+
+/// Adds the types that others defined: those of names that neither we nor `base` have.
+fn merge_types(ours: &mut Object, base: &Object, other: &Object) {
+    let types = |group: &Object| group.get("types").and_then(Json::as_array).unwrap_or_default().to_vec();
+    let name = |item: &Json| item.as_object().and_then(|item| item.get("name")?.as_str().map(str::to_owned));
+    let mut all = types(ours);
+    let known: HashSet<_> = all.iter().chain(&types(base)).filter_map(name).collect();
+    let new: Vec<Json> =
+        types(other).into_iter().filter(|item| name(item).is_some_and(|name| !known.contains(&name))).collect();
+    if !new.is_empty() {
+        all.extend(new);
+        ours.insert("types", Json::Array(all));
     }
 }
 

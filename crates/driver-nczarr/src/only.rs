@@ -24,8 +24,9 @@ use crate::nodes::{self, Node, Place, Want};
 use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
+use crate::user;
 use crate::v3::document::{self, NodeType, ZARR_JSON};
-use crate::var::{Links, Reading};
+use crate::var::{Built, Links, Reading};
 
 /// Groups nest at most this deep.
 const MAX_DEPTH: usize = 200;
@@ -220,6 +221,8 @@ fn tree(
     match source.nodes(std::slice::from_ref(&place), reading).pop()? {
         // Names that NCZarr V3 leaves to be found may be of dimensions anywhere.
         Node::Array(built) if flavour == Flavour::NcZarr && matches!(built.links, Links::Names(_)) => None,
+        // Types are defined anywhere.
+        Node::Array(built) if needs_types(&built) => None,
         Node::Array(built) if built.stored.meta.is_some() => {
             here.arrays.push(RawArray { key: place.key, name: place.name, built });
             Some(tree)
@@ -228,8 +231,15 @@ fn tree(
     }
 }
 
+/// The lists of a group on the way; `None` if they do not tell enough: attributes of user-defined types do not.
 fn lists(attrs: &Object) -> Option<lists::Lists> {
-    lists::read(attrs, None).ok()?
+    lists::read(attrs, None).ok()?.filter(|_| user::typed_atts(attrs).is_empty())
+}
+
+/// Whether a variable, or an attribute of it, has a user-defined type.
+fn needs_types(built: &Built) -> bool {
+    !built.stored.typed.is_empty()
+        || matches!(&built.links, Links::References(Ok(Some(references))) if references.ty.is_some())
 }
 
 /// The model of it, if it is what opening everything makes of this variable.

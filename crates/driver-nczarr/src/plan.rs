@@ -6,7 +6,8 @@
 use chunkio::{Order, default_shape};
 use dispatch::{Filter, Options, Registry, ZarrFormat};
 use model::{
-    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, Values, Var, VarFill, VarId,
+    Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values, Var,
+    VarFill, VarId,
 };
 
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -16,6 +17,7 @@ use crate::flavour::Flavour;
 use crate::json::{self, Json, Object};
 use crate::meta::ArrayMeta;
 use crate::types;
+use crate::user::{self, Form};
 use crate::var::{self, STRING_ITEM, Stored, chunk_bytes, settled};
 
 /// Bytes of a string where nothing says how long they get.
@@ -46,13 +48,20 @@ impl Planning<'_> {
         }
         let var = model.var(id)?;
         let before = stored.meta.clone();
-        let dtype = match &before {
-            Some(meta) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
+        let mut user = None;
+        if let (NcType::User(ty), Flavour::NcZarr) = (var.xtype, self.flavour) {
+            let form = user::new_form(model, var, ty, self.format, self.registry).map_err(at)?;
+            (stored.element, stored.pieces) = (form.element.clone(), form.pieces.clone());
+            user = Some((ty, form));
+        }
+        let dtype = match (&user, &before) {
+            (Some((_, form)), _) => form.dtype.clone(),
+            (None, Some(meta)) if !matches!(meta.dtype.kind, Kind::Number(_) | Kind::Text(_)) => meta.dtype.clone(),
             _ => self.dtype(model, var, width(model, var)).map_err(at)?,
         };
         let chunks = self.chunks(model, id, &dtype).map_err(at)?;
         let (filters, mut codecs) = self.filters(model, id, &dtype, &chunks).map_err(at)?;
-        if let Some(element) = &stored.element {
+        if let (Some(element), Kind::Object) = (&stored.element, dtype.kind) {
             codecs.insert(0, Json::from_serde(&element.to_json()));
         }
         if let (Kind::Text(width), Some(Values::String(fill))) = (dtype.kind, var.fill_value())
@@ -65,7 +74,10 @@ impl Planning<'_> {
             shape: self.shape(model, id)?,
             chunks,
             shards: None,
-            fill: self.fill(var, &dtype).map_err(at)?,
+            fill: match &user {
+                Some((ty, form)) => user_fill(model, var, *ty, form).map_err(at)?,
+                None => self.fill(var, &dtype).map_err(at)?,
+            },
             dtype,
             order: before.as_ref().map_or(Order::C, |meta| meta.order.clone()),
             separator: before.as_ref().map_or(self.separator, |meta| meta.separator),
@@ -112,7 +124,8 @@ impl Planning<'_> {
             return self.shape(model, id);
         }
         let item = dtype.item_size().unwrap_or(1) as u64;
-        let default = || default_shape(&dims, if var.xtype == NcType::String { STRING_ITEM as u64 } else { item });
+        let any_length = var.xtype == NcType::String || dtype.kind == Kind::Object;
+        let default = || default_shape(&dims, if any_length { STRING_ITEM as u64 } else { item });
         let shape = match &var.chunking {
             Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
             Chunking::Contiguous | Chunking::Compact => {
@@ -171,6 +184,14 @@ impl Planning<'_> {
         }
         fill::print(var.fill_value().as_ref(), dtype, form).map_err(|error| error.at(FILL_VALUE))
     }
+}
+
+/// The fill value of a variable of a user-defined type of NCZarr, as V2 stores it.
+fn user_fill(model: &Model, var: &Var, ty: TypeId, form: &Form) -> Result<Json> {
+    let value = user::stored_fill(model, var, ty, form);
+    value
+        .and_then(|value| fill::print(value.as_ref(), &form.dtype, TextFill::Plain))
+        .map_err(|error| error.at(FILL_VALUE))
 }
 
 /// A codec description with negative numbers as netCDF-C has them: as the unsigned 32 bits of an HDF5 parameter. It does not

@@ -17,9 +17,10 @@ use crate::create::new_properties;
 use crate::dataset::{GroupState, VarState, ZarrDataset};
 use crate::dtype::DType;
 use crate::flavour::{Flavour, dim_names};
-use crate::json::{Json, Object, write_list, write_name, write_number, write_strict, write_string};
+use crate::json::{self, Json, Object, write_list, write_name, write_number, write_strict, write_string};
 use crate::lists;
 use crate::meta::{ArrayMeta, split_codecs};
+use crate::user;
 use crate::var::present_one;
 
 /// The name under which a scalar's dimension is known to readers of dimension names.
@@ -129,10 +130,10 @@ impl ZarrDataset {
         let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &var.atts {
             // A fill value with fields stands in the other document only.
-            let elsewhere = implied == Some(values) || !values.nc_type().is_atomic();
+            let elsewhere = implied == Some(values) || !var.xtype.is_atomic();
             if name != FILL_VALUE || !elsewhere {
                 let fill = (name == FILL_VALUE).then_some(var.xtype);
-                self.attribute(&mut out, &stored.attrs, name, values, dtype, fill)?;
+                self.attribute(model, &mut out, &stored.attrs, name, values, dtype, fill)?;
             }
         }
         self.hidden(&mut out, &stored.attrs, &var.atts);
@@ -176,7 +177,7 @@ impl ZarrDataset {
         let group = model.group(id)?;
         let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &group.atts {
-            self.attribute(&mut out, &state.attrs, name, values, None, None)?;
+            self.attribute(model, &mut out, &state.attrs, name, values, None, None)?;
         }
         self.hidden(&mut out, &state.attrs, &group.atts);
         if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
@@ -203,8 +204,10 @@ impl ZarrDataset {
     }
 
     /// One attribute: as it was stored if it still says the same.
+    #[allow(clippy::too_many_arguments)] // What of it is there decides which of them count.
     fn attribute(
         &self,
+        model: &Model,
         out: &mut Attributes<'_>,
         raw: &Object,
         name: &str,
@@ -212,6 +215,11 @@ impl ZarrDataset {
         dtype: Option<&DType>,
         fill: Option<NcType>,
     ) -> Result<()> {
+        if let NcType::User(id) = values.nc_type() {
+            user::write_att(model, values, out.next(name)).map_err(|error| error.at(name))?;
+            out.record(name, &user::name_of(model, id)?);
+            return Ok(());
+        }
         if let Some(beside) = &mut out.beside
             && let Some(bits) = attrs::nan::bits(values)
         {
@@ -344,6 +352,12 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
     if names.is_empty() {
         ours.push(("scalar", "1".into()));
     }
+    if let NcType::User(ty) = var.xtype {
+        ours.push((user::TYPE, json::quote(&user::name_of(model, ty)?).into()));
+        if let Some(place) = var.atts.get_index_of(FILL_VALUE) {
+            ours.push((lists::FILL, place.to_string().into()));
+        }
+    }
     if raw.is_none_or(|raw| !raw.contains_key("storage")) {
         ours.push(("storage", "\"chunked\"".into()));
     }
@@ -359,6 +373,10 @@ fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
     write_list(group.vars.keys(), out, |name, out| write_string(name, out));
     write_name("groups", out);
     write_list(group.groups.keys(), out, |name, out| write_string(name, out));
+    if !group.types.is_empty() {
+        write_name("types", out);
+        user::write_defs(model, group, out)?;
+    }
     out.push('}');
     Ok(())
 }

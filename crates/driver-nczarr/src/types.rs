@@ -225,7 +225,7 @@ fn complex(ty: &UserType) -> Option<NcType> {
 }
 
 /// The JSON of a record.
-fn text(record: &Record) -> String {
+pub(crate) fn text(record: &Record) -> String {
     let fields = record.fields.iter().map(|field| {
         let ty = match field.dtype.kind {
             Kind::Record => field.dtype.text.clone(),

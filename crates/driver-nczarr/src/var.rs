@@ -21,6 +21,7 @@ use crate::lists::{self, References};
 use crate::meta::{self, ArrayMeta, codec_id};
 use crate::older::{Defects, Generation};
 use crate::types;
+use crate::user;
 
 /// The size of a string to netCDF-C: that of a pointer.
 pub(crate) const STRING_ITEM: usize = 8;
@@ -94,6 +95,10 @@ pub(crate) struct Stored {
     pub(crate) only_unwritten: bool,
     /// What its elements are lists of, if they are lists.
     pub(crate) list: Option<NcType>,
+    /// What a stored element of a user-defined type of NCZarr consists of.
+    pub(crate) pieces: Option<Vec<chunkio::Piece>>,
+    /// Attributes of user-defined types, as they are stored.
+    pub(crate) typed: Vec<user::Typed>,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,
 }
@@ -126,6 +131,9 @@ pub(crate) fn build(
     });
     stored.only_unwritten = annotation::is_only_unwritten(attrs);
     let mut links = Links::None;
+    if reading.naming == flavour::Naming::References {
+        stored.typed = user::typed_atts(attrs);
+    }
     match read {
         Ok((document, read)) => {
             links = flavour::links(reading.naming, attrs, document, read.meta.shape.len());
@@ -205,10 +213,13 @@ fn fill_in(
         let form = if reading.plain_fill { TextFill::Plain } else { TextFill::Standard(attribute) };
         match fill::parse(fill, dtype, form).map(|fill| fill.map(char_fill)) {
             _ if fill::is_large_zero(fill, dtype) => var.fill = VarFill::Default,
-            Ok(fill) if stored.list.is_some() => match list_fill(fill, stored.list) {
-                Some(bytes) => var.fill = VarFill::Value(Values::Packed(types::NO_TYPE, vec![bytes.into()])),
-                None => note(var, at(ErrorKind::NcZarr.context("member \"fill_value\": a list was expected"))),
-            },
+            _ if fill.is_null() && user::is_typed(attrs) => var.fill = VarFill::NoFill,
+            Ok(fill) if stored.list.is_some() => {
+                match list_fill(fill, stored.list, reading.naming == Naming::References) {
+                    Some(bytes) => var.fill = VarFill::Value(Values::Packed(types::NO_TYPE, vec![bytes.into()])),
+                    None => note(var, at(ErrorKind::NcZarr.context("member \"fill_value\": a list was expected"))),
+                }
+            }
             Ok(None) => var.fill = VarFill::NoFill,
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
@@ -228,12 +239,16 @@ pub(crate) fn times(dtype: &mut DType, counts: bool) -> Vec<(String, Values)> {
     vec![(UNITS.to_owned(), Values::text(&units)), (MISSING_VALUE.to_owned(), missing)]
 }
 
-/// The bytes of a list that unwritten elements read as: none, or in base64 if it is one of bytes.
-fn list_fill(fill: Option<Values>, base: Option<NcType>) -> Option<Vec<u8>> {
+/// The bytes of a list that unwritten elements read as: none, or in base64 if it is one of bytes, or NCZarr's.
+fn list_fill(fill: Option<Values>, base: Option<NcType>, nczarr: bool) -> Option<Vec<u8>> {
     match fill {
         Some(Values::String(text)) => match text.first().map(|text| text.to_str()) {
             None | Some(Ok("")) => Some(Vec::new()),
-            Some(Ok(text)) if base == Some(NcType::UByte) => base64::decode(text),
+            Some(Ok(_)) if base != Some(NcType::UByte) && !nczarr => None,
+            Some(Ok(text)) => {
+                let size = base.and_then(NcType::size).unwrap_or(1);
+                base64::decode(text).filter(|bytes| bytes.len().is_multiple_of(size))
+            }
             Some(_) => None,
         },
         _ => Some(Vec::new()),

@@ -342,6 +342,12 @@ impl Model {
         self.types.iter().enumerate().map(|(i, ty)| (TypeId(i as u32), &**ty))
     }
 
+    /// A model of the same types, and of nothing else: for who has elements of them, long after.
+    #[must_use]
+    pub fn types_only(&self) -> Self {
+        Self { types: self.types.clone(), ..Self::default() }
+    }
+
     /// The current shape of a variable, in elements.
     ///
     /// # Errors

@@ -21,13 +21,13 @@ pub(super) struct VarShape {
 }
 
 impl VarShape {
-    pub fn new(model: &Arc<Model>, id: VarId) -> Result<Self> {
+    pub fn new(model: &Model, id: VarId) -> Result<Self> {
         let var = model.var(id)?;
         let fixed = model.is_fixed(var.xtype)?;
         Ok(Self {
             path: model.var_path(id)?.into(),
             xtype: var.xtype,
-            packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::clone(model)),
+            packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::new(model.types_only())),
             own: model.type_size(var.xtype)?.filter(|_| fixed),
             dims: var.dims.iter().map(|&dim| model.dim(dim).cloned()).collect::<Result<_>>()?,
         })

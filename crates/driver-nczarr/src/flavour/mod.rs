@@ -100,7 +100,8 @@ impl Loaded {
             stored.dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
-        if stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user()) {
+        let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == types::UNDEFINED);
+        if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user())) {
             self.typed.push(id);
         }
         self.vars.push(VarState { key, stored, on_disk: true, ..VarState::default() });

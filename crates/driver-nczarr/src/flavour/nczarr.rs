@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use dispatch::Key;
-use model::{Chunking, DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
+use model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 
 use super::Loaded;
 use crate::displaced;
 use crate::lists::{self, References};
 use crate::tree::{RawArray, RawTree};
+use crate::user;
 use crate::v3::names;
 use crate::var::{Built, Links, Reading, Stored, note};
 
@@ -19,7 +20,8 @@ use crate::var::{Built, Links, Reading, Stored, note};
 /// single array becomes its variable's problem.
 pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
-    let (mut arrays, displaced) = (Vec::new(), tree.displaced);
+    let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.displaced);
+    let mut typed = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
         let lists = lists::read(&raw.attrs, raw.zgroup.as_ref())
@@ -27,17 +29,43 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
         ids.push(id);
-        for dim in lists.unwrap_or_default().dims {
+        let lists = lists.unwrap_or_default();
+        for dim in lists.dims {
             loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
         }
+        if !lists.types.is_empty() {
+            types.push((id, lists.types));
+        }
+        if let Some(group) = loaded.groups.get(id.index()) {
+            typed.push((id, user::typed_atts(&group.attrs)));
+        }
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
+    }
+    user::define(&mut loaded.model, &types)?;
+    for (id, typed) in typed.into_iter().filter(|(_, typed)| !typed.is_empty()) {
+        let mut atts = std::mem::take(&mut loaded.model.group_mut(id)?.atts);
+        user::present_atts(&loaded.model, &mut atts, &typed);
+        loaded.model.group_mut(id)?.atts = atts;
     }
     // Variables after all groups: a reference may point anywhere.
     loaded.vars.reserve_exact(arrays.len());
     for (group, RawArray { key, name, built }) in arrays {
-        let Built { var: mut shared, stored, links } = built;
+        let Built { var: mut shared, mut stored, links } = built;
         let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
+        let typed = match &links {
+            Links::References(Ok(Some(References { ty: Some(ty), implied, .. }))) => Some((ty.clone(), *implied)),
+            _ => None,
+        };
+        if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
+            let names = displaced::candidates(&name, &displaced);
+            if let Err(error) = user::present(&loaded.model, var, &mut stored, &names, implied) {
+                var.xtype = NcType::Byte;
+                var.fill = VarFill::NoFill;
+                note(var, error.at(&key));
+            }
+        }
+        user::present_atts(&loaded.model, &mut var.atts, &stored.typed);
         let linked = match (links, &stored.meta) {
             (Links::Names(names), Some(meta)) => named(&mut loaded.model, var, names, &meta.shape),
             (links, _) => dims(var, &stored, links, &loaded.model, &key, &displaced),
@@ -74,7 +102,7 @@ fn named(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[
 fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, displaced: &[Key]) -> Result<()> {
     let (Some(meta), Links::References(found)) = (&stored.meta, links) else { return Ok(()) };
     let found = found.map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
-    let Some(References { dims, scalar }) = found else {
+    let Some(References { dims, scalar, .. }) = found else {
         return Err(ErrorKind::NcZarr.context(format!(
             "{key}/.zattrs: a listed array without \"_nczarr_array\": its dimensions are not known"
         )));

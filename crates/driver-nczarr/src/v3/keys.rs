@@ -18,6 +18,7 @@ use crate::json::{
     Json, Members, Object, Value, json_float, json_single, write_list, write_name, write_number, write_string,
 };
 use crate::meta::bad;
+use crate::user;
 
 /// Where V3 has what V2 has in [`NCZARR_ATTR`].
 pub(crate) const NCZARR_ATTRS: &str = "_nczarr_attrs";
@@ -58,6 +59,9 @@ pub(crate) fn group<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
                 group.insert(name, list.clone());
             }
         }
+        if let Some(types) = members.get("types") {
+            group.insert("types", types.clone());
+        }
         today.insert(NCZARR_GROUP, Value::Object(group));
     }
     Ok(today)
@@ -91,6 +95,10 @@ pub(crate) struct Extra {
     pub(crate) implied: bool,
     /// The fill value of the array is what unwritten elements read as, and no attribute.
     pub(crate) unwritten: bool,
+    /// The full name of its user-defined type.
+    pub(crate) ty: Option<String>,
+    /// The place of its fill value among its attributes, of which it is none that is stored.
+    pub(crate) place: Option<usize>,
     /// It is in the spelling of the first writer, who gives every string a fill value.
     pub(crate) is_first: bool,
 }
@@ -123,7 +131,10 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
             .remove(NO_FILL)
             .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
-        extra.unwritten = members.remove(FILL).as_ref().and_then(Value::as_str) == Some(annotation::UNWRITTEN);
+        extra.unwritten = members.get(FILL).and_then(Value::as_str) == Some(annotation::UNWRITTEN);
+        if extra.unwritten {
+            members.remove(FILL);
+        }
     }
     Ok((today, extra))
 }
@@ -139,6 +150,8 @@ pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
         implied: says(FILL, IMPLIED),
         // There no fill value is an attribute unless something says so.
         unwritten: false,
+        ty: None,
+        place: None,
         is_first: false,
     }
 }
@@ -215,7 +228,7 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
     let members = found.as_object().ok_or_else(|| bad(NCZARR_ATTRS, "an object", Some(&found)))?;
     let mut types = Members::new();
     let mut record = |name: &str, ty: Option<&str>| {
-        if let Some(ty) = ty.and_then(v2_type) {
+        if let Some(ty) = ty.and_then(|ty| if ty.starts_with('/') { Some(ty) } else { v2_type(ty) }) {
             types.insert(name.to_owned(), Value::string(ty));
         }
     };
@@ -318,6 +331,10 @@ pub(crate) fn write_group(model: &Model, group: &Group, out: &mut String) -> Res
     write_list(group.vars.keys(), out, |name, out| write_string(name, out));
     write_name("subgroups", out);
     write_list(group.groups.keys(), out, |name, out| write_string(name, out));
+    if !group.types.is_empty() {
+        write_name("types", out);
+        user::write_defs(model, group, out)?;
+    }
     out.push('}');
     Ok(())
 }
@@ -330,9 +347,17 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String
         write_name("type_alias", out);
         write_string(alias, out);
     }
+    if let Some(ty) = &extra.ty {
+        write_name(user::TYPE, out);
+        write_string(ty, out);
+    }
     if extra.unwritten {
         write_name(FILL, out);
         write_string(annotation::UNWRITTEN, out);
+    }
+    if let Some(place) = extra.place {
+        write_name(FILL, out);
+        write_number(place, out);
     }
     write_extra(extra, out);
     out.push('}');
@@ -348,7 +373,7 @@ pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
     if let Some(Json::Object(dims)) = lists.get("dimensions") {
         stored.insert("dimensions", stored_dimensions(dims, by_name));
     }
-    for (of, name) in [("arrays", arrays), ("groups", groups)] {
+    for (of, name) in [("arrays", arrays), ("groups", groups), ("types", "types")] {
         if let Some(names) = lists.get(of) {
             stored.insert(name, names.clone());
         }

@@ -14,6 +14,7 @@ use crate::flavour::Flavour;
 use crate::json::{Json, Object};
 use crate::meta::{ArrayMeta, Described};
 use crate::plan::{self, Planning};
+use crate::user;
 use crate::var::{Stored, chunk_bytes};
 
 /// Bytes that the index of a shard has for each chunk.
@@ -30,9 +31,16 @@ impl Planning<'_> {
         let dtype = &data.dtype;
         let mut chunks = self.chunks(model, id, dtype)?;
         let shards = shards(var, &mut chunks);
-        let element = match data.variable {
-            Some(_) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
-            None => None,
+        let user = match (var.xtype, self.flavour) {
+            (NcType::User(ty), Flavour::NcZarr) => {
+                Some((ty, user::new_form(model, var, ty, self.format, self.registry)?))
+            }
+            _ => None,
+        };
+        let element = match (data.variable, &user) {
+            (Some(_), Some((_, form))) => form.element.clone(),
+            (Some(_), None) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
+            (None, _) => None,
         };
         let asked = var.filters.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
@@ -50,6 +58,10 @@ impl Planning<'_> {
             // V3 has no array without one.
             VarFill::Default | VarFill::NoFill => model::fill::default(var.xtype),
         };
+        let value = match &user {
+            Some((ty, form)) => user::stored_fill(model, var, *ty, form)?,
+            None => value,
+        };
         let fill = match &value {
             Some(value) => fill::write(value, &data),
             None => fill::zero(&data),
@@ -59,7 +71,10 @@ impl Planning<'_> {
             _ => types::write(dtype, data.variable)?,
         };
         stored.filters = filters;
-        stored.element = chain.element;
+        (stored.element, stored.pieces) = match user {
+            Some((_, form)) => (form.element, form.pieces),
+            None => (chain.element, None),
+        };
         stored.shards = levels;
         stored.meta = Some(ArrayMeta {
             shape: model.shape(id)?,
@@ -113,6 +128,10 @@ impl Planning<'_> {
             }
             (NcType::String, _) => (DType::from_name("|O"), Some(Variable::Text)),
             (NcType::Char, _) => (DType::from_name(">S1"), None),
+            (NcType::User(ty), _) if self.flavour == Flavour::NcZarr => {
+                let form = user::new_form(model, var, ty, self.format, self.registry)?;
+                (form.dtype, form.variable)
+            }
             _ => (self.dtype(model, var, 1)?, None),
         };
         let big_endian = dtype.big_endian && dtype.item_size() != Some(1);

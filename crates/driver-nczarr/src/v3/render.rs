@@ -14,6 +14,7 @@ use crate::flavour::Flavour;
 use crate::json::{write_list, write_name, write_number, write_strict, write_string};
 use crate::meta::ArrayMeta;
 use crate::render;
+use crate::user;
 
 /// The text of `_NCProperties` of datasets made here.
 pub(crate) fn properties() -> String {
@@ -46,7 +47,11 @@ impl<'o> Attributes<'o> {
         self.out
     }
 
-    fn put(&mut self, dataset: &ZarrDataset, name: &str, values: &Values) -> Result<()> {
+    fn put(&mut self, dataset: &ZarrDataset, model: &Model, name: &str, values: &Values) -> Result<()> {
+        if let NcType::User(id) = values.nc_type() {
+            let ty = user::name_of(model, id)?;
+            return user::write_att(model, values, self.next(name, &ty)).map_err(|error| error.at(name));
+        }
         if let Some(bits) = attrs::nan::bits(values) {
             write_name(name, &mut self.nans);
             write_strict(&bits, &mut self.nans);
@@ -116,7 +121,7 @@ impl ZarrDataset {
         }
         let mut attributes = Attributes::new(self, out);
         for (name, values) in &group.atts {
-            attributes.put(self, name, values)?;
+            attributes.put(self, model, name, values)?;
         }
         if id == GroupId::ROOT && self.created {
             write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
@@ -180,8 +185,10 @@ impl ZarrDataset {
         let mut attributes = Attributes::new(self, out);
         for (name, values) in &var.atts {
             match name.as_str() {
-                FILL_VALUE => fill_attribute(self, values, meta, &mut attributes)?,
-                _ => attributes.put(self, name, values)?,
+                // The array's own tells it.
+                FILL_VALUE if self.flavour == Flavour::NcZarr && !var.xtype.is_atomic() => {}
+                FILL_VALUE => fill_attribute(self, model, values, meta, &mut attributes)?,
+                _ => attributes.put(self, model, name, values)?,
             }
         }
         let item = meta.dtype.item_size().unwrap_or(1);
@@ -202,7 +209,13 @@ impl ZarrDataset {
                 _ => None,
             };
             extra.alias = alias.map(str::to_owned);
-            extra.unwritten = matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE);
+            extra.unwritten =
+                var.xtype.is_atomic() && matches!(var.fill, VarFill::Value(_)) && !var.atts.contains_key(FILL_VALUE);
+            if let NcType::User(ty) = var.xtype {
+                extra.ty = Some(user::name_of(model, ty)?);
+                extra.place = var.atts.get_index_of(FILL_VALUE);
+                extra.alias = None;
+            }
             keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
             attributes.end();
         } else {
@@ -247,6 +260,7 @@ fn is_told_by_array(kind: Kind) -> bool {
 /// The `_FillValue` of a variable, so that xarray understands it.
 fn fill_attribute(
     dataset: &ZarrDataset,
+    model: &Model,
     values: &Values,
     meta: &ArrayMeta,
     attributes: &mut Attributes<'_>,
@@ -265,6 +279,6 @@ fn fill_attribute(
             );
             Ok(())
         }
-        _ => attributes.put(dataset, FILL_VALUE, values),
+        _ => attributes.put(dataset, model, FILL_VALUE, values),
     }
 }

@@ -16,6 +16,7 @@ use crate::flavour::Naming;
 use crate::json::{Members, Value};
 use crate::lists;
 use crate::types;
+use crate::user;
 use crate::var::{Built, Links, Reading, Stored, note, present, times};
 
 /// The variable of the array at `key`, from its document.
@@ -51,6 +52,9 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
                     note(&mut var, error.at(place()));
                     var.atts = present(&attrs, None);
                 }
+            }
+            if reading.naming == Naming::References {
+                stored.typed = user::typed_atts(&attrs);
             }
             if reading.keep {
                 stored.attrs = attrs.into_owned();
@@ -126,7 +130,8 @@ fn fill_in(
             Err(error) => note(var, error.at(place())),
         }
     }
-    if is_nczarr && var.xtype.is_atomic() && !extra.unwritten || extra.implied {
+    // What a user-defined type makes of it is seen when that is known.
+    if is_nczarr && var.xtype.is_atomic() && !user::is_typed(attrs) && !extra.unwritten || extra.implied {
         imply_fill(var, stored);
     }
     let item = dtype.item_size().unwrap_or(1);

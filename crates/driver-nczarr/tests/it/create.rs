@@ -308,7 +308,7 @@ fn what_cannot_be_stored_is_refused() {
     assert_eq!(d.put_att(ROOT, None, "latin", NcType::Char, &latin).unwrap_err().kind(), ErrorKind::Char);
     assert_eq!(d.def_var(ROOT, ".hidden", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::BadName);
     assert_eq!(d.def_grp(ROOT, ".hidden").unwrap_err().kind(), ErrorKind::BadName);
-    assert_eq!(d.def_opaque(ROOT, 4, "o").unwrap_err().kind(), ErrorKind::NotNc4);
+    assert_eq!(d.def_opaque(ROOT, 1 << 31, "o").unwrap_err().kind(), ErrorKind::Inval);
     assert_eq!(d.def_var_filter(v, 305, &[9]).unwrap_err().kind(), ErrorKind::NoFilter);
     let huge = d.def_dim(ROOT, "huge", Some(1 << 40)).unwrap();
     let big = d.def_var(ROOT, "big", NcType::Double, &[huge]).unwrap();

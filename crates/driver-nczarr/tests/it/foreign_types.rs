@@ -336,10 +336,6 @@ fn new_variables_of_user_defined_types() {
     let (_, TypeClass::Compound { size: 32, fields }) = class(&*d, var(&*d, "o")) else { panic!() };
     let places: Vec<_> = fields.iter().map(|field| (&*field.name, field.offset, &*field.shape)).collect();
     assert_eq!(places, [("a", 0, &[][..]), ("p", 4, &[2]), ("s", 20, &[2, 3]), ("b", 27, &[])]);
-    // NCZarr has none of it.
-    let d = create(&TestMap::new(&[]), "nczarr");
-    let error = d.edit(&Edit::DefOpaque { group: ROOT, name: "blob", size: 5 }).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotNc4);
 }
 
 #[test]

@@ -13,4 +13,5 @@ mod rename;
 mod samples;
 mod support;
 mod together;
+mod user_types;
 mod version3;

@@ -1,0 +1,252 @@
+//! The list `types` of a group: each an object with `name`, `class` and what the class is made of.
+//!
+//! Types may refer to types of any group, which need not come before; never, in whatever way, to themselves.
+
+use std::collections::{HashMap, VecDeque};
+
+use model::{Defined, Edit, Error, ErrorKind, Group, GroupId, Model, NcType, Result, TypeClass, TypeId};
+
+use super::{MAX_SIZE, type_name};
+use crate::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
+use crate::meta::bad;
+
+/// Appends the list of a group's types.
+///
+/// # Errors
+/// A type that the model does not have.
+pub(crate) fn write(model: &Model, group: &Group, out: &mut String) -> Result<()> {
+    let mut list = Vec::with_capacity(group.types.len());
+    for &id in group.types.values() {
+        list.push(one(model, id)?);
+    }
+    write_list(&list, out, |text, out| out.push_str(text));
+    Ok(())
+}
+
+fn one(model: &Model, id: TypeId) -> Result<String> {
+    let ty = model.user_type(id)?;
+    let mut out = "{\"name\": ".to_owned();
+    write_string(&ty.name, &mut out);
+    let mut class = |name: &str| {
+        write_name("class", &mut out);
+        write_string(name, &mut out);
+    };
+    match &ty.class {
+        TypeClass::Opaque { size } => {
+            class("opaque");
+            write_name("size", &mut out);
+            write_number(size, &mut out);
+        }
+        TypeClass::Vlen { base } => {
+            class("vlen");
+            write_name("base", &mut out);
+            write_string(&type_name(model, *base)?, &mut out);
+        }
+        TypeClass::Enum { base, members } => {
+            class("enum");
+            write_name("base", &mut out);
+            write_string(&type_name(model, *base)?, &mut out);
+            write_name("members", &mut out);
+            write_list(members, &mut out, |member, out| {
+                out.push_str("{\"name\": ");
+                write_string(&member.name, out);
+                write_name("value", out);
+                write_number(member.value, out);
+                out.push('}');
+            });
+        }
+        TypeClass::Compound { size, fields } => {
+            class("compound");
+            write_name("size", &mut out);
+            write_number(size, &mut out);
+            let mut list = Vec::with_capacity(fields.len());
+            for field in fields {
+                list.push((field, type_name(model, field.ty)?));
+            }
+            write_name("fields", &mut out);
+            write_list(&list, &mut out, |(field, ty), out| {
+                out.push_str("{\"name\": ");
+                write_string(&field.name, out);
+                write_name("type", out);
+                write_string(ty, out);
+                write_name("offset", out);
+                write_number(field.offset, out);
+                write_name("shape", out);
+                write_list(&field.shape, out, write_number);
+                out.push('}');
+            });
+        }
+    }
+    out.push('}');
+    Ok(out)
+}
+
+/// Defines the types of all groups: `lists` has the `types` of each group that has some.
+///
+/// # Errors
+/// `NC_ENCZARR` naming the type and what of it makes no sense.
+pub(crate) fn define(model: &mut Model, lists: &[(GroupId, Vec<Json>)]) -> Result<()> {
+    let mut found = HashMap::new();
+    let mut order = Vec::new();
+    for (group, list) in lists {
+        for item in list {
+            let members = item.as_object().ok_or_else(|| bad("types", "objects", Some(item)))?;
+            let name = members.get("name").and_then(Value::as_str);
+            let name = name.ok_or_else(|| bad("types", "objects with a \"name\"", Some(item)))?;
+            let full = model.fqn(*group, name)?;
+            if found.insert(full.clone(), (*group, members)).is_some() {
+                return Err(bad("types", "each name once", Some(&Value::string(full))));
+            }
+            order.push(full);
+        }
+    }
+    let mut making = Making { order: HashMap::new(), made: HashMap::new(), found };
+    for name in &order {
+        let group = making.found.get(name).map_or(GroupId::ROOT, |(group, _)| *group);
+        making.order.entry(group).or_default().push_back(name.clone());
+    }
+    order.iter().try_for_each(|name| making.make(model, name, 0).map(drop))
+}
+
+struct Making<'d> {
+    found: HashMap<String, (GroupId, &'d Object)>,
+    /// The types of each group that nobody came to yet.
+    order: HashMap<GroupId, VecDeque<String>>,
+    /// `None`: it is being made.
+    made: HashMap<String, Option<TypeId>>,
+}
+
+/// Types that refer to types that refer to types: no honest dataset goes deeper.
+const MAX_DEPTH: usize = 64;
+
+impl Making<'_> {
+    /// The type of a full name, defined if it was not yet.
+    fn make(&mut self, model: &mut Model, full: &str, depth: usize) -> Result<TypeId> {
+        match self.made.get(full) {
+            Some(Some(id)) => return Ok(*id),
+            Some(None) => return Err(wrong(full, "it is part of itself".to_owned())),
+            None => {}
+        }
+        let Some(&(group, members)) = self.found.get(full) else {
+            return Err(ErrorKind::NcZarr.context(format!("member \"types\": no type {full:?}")));
+        };
+        if depth > MAX_DEPTH {
+            return Err(wrong(full, "types nested too deeply".to_owned()));
+        }
+        self.made.insert(full.to_owned(), None);
+        // Those of its group keep their order, as far as they allow it; what is wrong with one is told when it is its turn.
+        while let Some(queue) = self.order.get_mut(&group)
+            && queue.iter().any(|name| name == full)
+        {
+            match queue.pop_front() {
+                Some(before) if before != full => drop(self.make(model, &before, depth + 1)),
+                _ => break,
+            }
+        }
+        let made = self.class(model, full, group, members, depth).map_err(|error| match error.kind() {
+            ErrorKind::NcZarr => error,
+            _ => {
+                ErrorKind::NcZarr.context(format!("member \"types\": type {full:?}: {}", error.what())).caused_by(error)
+            }
+        });
+        match &made {
+            Ok(id) => drop(self.made.insert(full.to_owned(), Some(*id))),
+            Err(_) => drop(self.made.remove(full)),
+        }
+        made
+    }
+
+    fn class(
+        &mut self,
+        model: &mut Model,
+        full: &str,
+        group: GroupId,
+        members: &Object,
+        depth: usize,
+    ) -> Result<TypeId> {
+        let name = members.get("name").and_then(Value::as_str).unwrap_or_default();
+        let member = |of: &Object, name: &str| of.get(name).cloned();
+        let missing = |what: &str| wrong(full, format!("expected {what}"));
+        let text = |of: &Object, name: &str, what: &str| {
+            member(of, name).and_then(|value| value.as_str().map(str::to_owned)).ok_or_else(|| missing(what))
+        };
+        let size = |of: &Object| {
+            let size = of.get("size").and_then(Value::as_u64).filter(|&size| (1..=MAX_SIZE as u64).contains(&size));
+            size.map(|size| size as usize).ok_or_else(|| missing("a \"size\" from 1 to 2^30"))
+        };
+        let list = |of: &Object, name: &str| {
+            member(of, name)
+                .and_then(|value| value.as_array().map(<[Json]>::to_vec))
+                .ok_or_else(|| missing(&format!("a list {name:?}")))
+        };
+        let define = |model: &mut Model, edit: &Edit<'_>| match model.apply(edit)? {
+            Defined::Type(id) => Ok(id),
+            other => Err(ErrorKind::Internal.context(format!("{other:?}"))),
+        };
+        match text(members, "class", "a \"class\"")?.as_str() {
+            "opaque" => {
+                let size = size(members)?;
+                define(model, &Edit::DefOpaque { group, name, size })
+            }
+            "vlen" => {
+                let base = self.of(model, &text(members, "base", "a \"base\"")?, depth)?;
+                define(model, &Edit::DefVlen { group, name, base })
+            }
+            "enum" => {
+                let base = self.of(model, &text(members, "base", "a \"base\"")?, depth)?;
+                let items = list(members, "members")?;
+                let ty = define(model, &Edit::DefEnum { group, name, base })?;
+                for item in &items {
+                    let item = item.as_object().ok_or_else(|| missing("members that are objects"))?;
+                    let name = text(item, "name", "members with a \"name\"")?;
+                    let value = item.get("value").and_then(Value::as_integer);
+                    let value = value.ok_or_else(|| missing("members with an integer \"value\""))?;
+                    model.apply(&Edit::InsertEnum { ty, name: &name, value })?;
+                }
+                Ok(ty)
+            }
+            "compound" => {
+                let (size, items) = (size(members)?, list(members, "fields")?);
+                let mut fields = Vec::with_capacity(items.len());
+                for item in &items {
+                    let item = item.as_object().ok_or_else(|| missing("fields that are objects"))?;
+                    let name = text(item, "name", "fields with a \"name\"")?;
+                    let ty = self.of(model, &text(item, "type", "fields with a \"type\"")?, depth)?;
+                    let offset = item.get("offset").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+                    let offset = offset.ok_or_else(|| missing("fields with an \"offset\""))?;
+                    let len = |len: &Json| len.as_u64().and_then(|len| u32::try_from(len).ok());
+                    let shape: Option<Vec<u32>> = match item.get("shape") {
+                        None => Some(Vec::new()),
+                        Some(shape) => shape.as_array().and_then(|shape| shape.iter().map(len).collect()),
+                    };
+                    fields.push((
+                        name,
+                        ty,
+                        offset,
+                        shape.ok_or_else(|| missing("a \"shape\" that is a list of sizes"))?,
+                    ));
+                }
+                let ty = define(model, &Edit::DefCompound { group, name, size })?;
+                for (name, field, offset, shape) in &fields {
+                    model.apply(&Edit::InsertField { ty, name, offset: *offset, field: *field, shape })?;
+                }
+                Ok(ty)
+            }
+            other => {
+                Err(wrong(full, format!("class {other:?}: \"compound\", \"enum\", \"opaque\", \"vlen\" are known")))
+            }
+        }
+    }
+
+    /// The type of a word or full name.
+    fn of(&mut self, model: &mut Model, name: &str, depth: usize) -> Result<NcType> {
+        match NcType::ATOMIC.into_iter().find(|ty| ty.name() == name) {
+            Some(atomic) => Ok(atomic),
+            None => self.make(model, name, depth + 1).map(NcType::User),
+        }
+    }
+}
+
+fn wrong(full: &str, what: String) -> Error {
+    ErrorKind::NcZarr.context(format!("member \"types\": type {full:?}: {what}"))
+}
