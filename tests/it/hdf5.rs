@@ -54,6 +54,68 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
+/// Each file gets an attribute, a group with a variable, and its numbers once more; what was there stays what it was.
+#[test]
+fn netcdf4_files_of_netcdf_c_are_written_to() {
+    corpus::each("netcdf-c", "netCDF-4 files of netCDF-C, written to", |folder| {
+        let mut report = Report::default();
+        for row in corpus::manifest(folder).into_iter().filter(|row| row[1].starts_with("hdf5/")) {
+            let outcome = written_to(&folder.join(&row[1])).map_or_else(Outcome::Failed, |()| Outcome::Passed);
+            report.add(row[0].clone(), outcome);
+        }
+        report
+    });
+}
+
+fn written_to(path: &Path) -> Result<(), String> {
+    let said = |error: nczarr::Error| error.to_string();
+    let place = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let copy = place.path().join("x.nc").display().to_string();
+    fs::copy(path, &copy).map_err(|error| error.to_string())?;
+    let text = |file: &File| dump(file, &Options { name: "x".to_owned(), ..Options::default() }).map_err(said);
+    let before = text(&nczarr::open(&copy).map_err(said)?)?;
+    nczarr::append(&copy).map_err(said)?.close().map_err(said)?;
+    if fs::read(&copy).ok() != fs::read(path).ok() {
+        return Err("a file that was opened and closed is another one".to_owned());
+    }
+    for round in 0..3 {
+        let file = nczarr::append(&copy).map_err(said)?;
+        let classic = file.info().format == nczarr::dispatch::Format::NetCdf4Classic;
+        file.put_attribute("added", round).map_err(said)?;
+        if round == 0 && !classic {
+            let group = file.add_group("added_group").map_err(said)?;
+            group.add_dimension("x", 3).map_err(said)?;
+            let variable = group.add_variable::<i32>("v", &["x"]).map_err(said)?;
+            variable.put(&[1, 2, 3], ..).map_err(said)?;
+        }
+        for variable in file.root().variables() {
+            let is_number =
+                variable.nc_type().is_numeric() && variable.shape().map_err(said)?.iter().all(|&len| len > 0);
+            if is_number {
+                let values = variable.get_values::<f64, _>(..).map_err(said)?;
+                if values.iter().all(|value| value.is_finite() && value.abs() < 1e9) {
+                    variable.put(&values, ..).map_err(said)?;
+                }
+            }
+        }
+        file.close().map_err(said)?;
+        let file = nczarr::open(&copy).map_err(said)?;
+        let after = text(&file)?;
+        let added = |line: &&str| !line.contains(":added = ") && *line != "// global attributes:" && !line.is_empty();
+        let own = after.split("\ngroup: added_group {").next().unwrap_or_default();
+        let own: Vec<&str> = own.lines().filter(added).collect();
+        let expected = before.trim_end().trim_end_matches('}');
+        let own_end = own.last().copied() == Some("}");
+        let own = &own[..own.len() - usize::from(own_end)];
+        let expected: Vec<&str> = expected.lines().filter(added).collect();
+        if own != expected {
+            let at = own.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(own.len().min(expected.len()));
+            return Err(format!("line {at}: {:?}, it was {:?}", own.get(at), expected.get(at)));
+        }
+    }
+    Ok(())
+}
+
 /// HDF5 files among the data of netCDF-C's own tests that have a text beside them, and those that others wrote.
 #[test]
 fn hdf5_files_of_the_reference_s_tests_print_as_they_should() {

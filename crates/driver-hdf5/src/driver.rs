@@ -52,8 +52,8 @@ impl Driver for Hdf5Driver {
         read::open_bytes(request, bytes)
     }
 
-    fn open_in_memory(&self, request: &OpenRequest<'_>, _persist: bool) -> Result<Arc<dyn Dataset>> {
-        read::open_in_memory(request)
+    fn open_in_memory(&self, request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
+        read::open_in_memory(request, persist)
     }
 }
 

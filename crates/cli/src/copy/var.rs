@@ -5,7 +5,7 @@ use model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, NcType, Result, Slab, Values, Var, VarFill,
     VarId,
 };
-use nczarr::dispatch::{Format, NcDispatch as _};
+use nczarr::dispatch::{Format, FormatX, NcDispatch as _};
 
 use super::Broken;
 use super::data::{BUDGET, Text};
@@ -328,6 +328,9 @@ impl Work<'_> {
     /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
     fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
         let Some(&Text { longest, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
+        if self.to.info().formatx == FormatX::Hdf5 {
+            return Ok(());
+        }
         let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
             Some(model::Scalar::Int(len)) => usize::try_from(len).ok(),
             _ => None,

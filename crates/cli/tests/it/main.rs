@@ -11,6 +11,7 @@ mod dumped;
 mod errors;
 mod generated;
 mod map;
+mod netcdf4;
 mod selected;
 mod store;
 mod validate;

@@ -50,6 +50,8 @@ pub(crate) struct Built {
     pub(crate) notes: Vec<String>,
     /// The dataset has only what the classic model has.
     pub(crate) classic: bool,
+    /// Some dimensions are nobody's but ours.
+    pub(crate) made_up: bool,
     /// The text of `_NCProperties`.
     pub(crate) properties: Option<String>,
 }
@@ -85,7 +87,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, notes, .. } = builder;
-    Ok(Built { model, stored, notes, classic, properties })
+    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), properties })
 }
 
 struct Builder<'f> {

@@ -220,6 +220,11 @@ impl Dims {
         }
     }
 
+    /// Whether there are dimensions that the file does not name.
+    pub(crate) fn has_made_up(&self) -> bool {
+        self.by_address.len() < self.list.len()
+    }
+
     /// Defines them in the order of their numbers; answers which is which.
     ///
     /// # Errors

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Part};
+use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
 use model::{Error, ErrorKind, ModelCell, Result};
 
 use super::build::{self, Built};
 use super::dataset::HdfDataset;
+use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::store::Store;
 use super::{superblock, walk};
-use crate::INFO;
+use crate::{INFO, write};
 
 /// Bytes of a file elsewhere that are read at once.
 const FIRST: u64 = 512 << 10;
@@ -28,7 +29,12 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         return Err(ErrorKind::NotNc.context(format!("{target}: HDF5 files are opened as files, not in a map")));
     }
     if request.writable {
-        return Err(ErrorKind::Perm.context(format!("{target}: HDF5 files that are there are only read")));
+        return match target.scheme.is_local() {
+            true => write::open(request),
+            false => {
+                Err(ErrorKind::Perm.context(format!("{target}: HDF5 files that are not local ones are only read")))
+            }
+        };
     }
     let store = match target.scheme.is_local() {
         true => local(&target.path)?,
@@ -51,7 +57,7 @@ fn local(path: &str) -> Result<Store> {
 /// As [`open`].
 pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<Arc<dyn Dataset>> {
     if request.writable {
-        return Err(ErrorKind::Perm.context(format!("{}: HDF5 files that are there are only read", request.target)));
+        return write::open_bytes(request, bytes);
     }
     open_store(request, Store::Memory(bytes))
 }
@@ -60,9 +66,12 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
 ///
 /// # Errors
 /// As [`open`]; `NC_ENOMEM`.
-pub(crate) fn open_in_memory(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
     if request.map.is_some() || !request.target.scheme.is_local() {
         return Err(ErrorKind::NotNc.context(format!("{}: not a local file", request.target)));
+    }
+    if request.writable {
+        return write::open_in_memory(request, persist);
     }
     let bytes = std::fs::read(&request.target.path).map_err(|error| Error::io(request.target.path.clone(), error))?;
     open_bytes(request, bytes.into())
@@ -72,18 +81,24 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
     read(request, store).map_err(|error| error.at(request.target))
 }
 
-fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+/// What a file holds, and the version of its superblock.
+pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Built)> {
+    load(store, &GlobalHeap::default(), registry)
+}
+
+fn load(store: Store, heap: &GlobalHeap, registry: &Registry) -> Result<(Hdf, u8, Built)> {
     let (file, superblock) = superblock::open(Arc::new(store))?;
-    let heap = GlobalHeap::default();
     let tree = walk::walk(&file, superblock.root)?;
-    let Built { model, stored, notes, classic, properties } = build::build(&file, &heap, request.registry, tree)?;
+    let built = build::build(&file, heap, registry, tree)?;
+    Ok((file, superblock.version, built))
+}
+
+fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+    let heap = GlobalHeap::default();
+    let (file, version, built) = load(store, &heap, request.registry)?;
+    let Built { model, stored, notes, classic, properties, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
-    let info = DatasetInfo {
-        notes,
-        properties,
-        superblock: Some(superblock.version.into()),
-        ..DatasetInfo::of(&INFO, format)
-    };
+    let info = DatasetInfo { notes, properties, superblock: Some(version.into()), ..DatasetInfo::of(&INFO, format) };
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
         heap: Arc::new(heap),

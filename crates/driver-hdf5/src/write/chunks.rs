@@ -36,13 +36,29 @@ impl fmt::Debug for Chunks {
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     extent: Extent,
-    /// When it was written.
+    /// When it was written; 0: it was there before.
     epoch: u64,
 }
 
 impl Chunks {
     pub(super) fn new(file: Arc<File>, rank: usize) -> Self {
         Self { file, rank, table: RwLock::default() }
+    }
+
+    /// A chunk that was there before.
+    pub(super) fn insert(&self, index: Vec<u64>, extent: Extent) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        table.insert(index.into(), Kept { extent, epoch: 0 });
+    }
+
+    /// Gives up the place of what was replaced.
+    fn free(&self, old: Kept) {
+        let (address, len) = (old.extent.address, u64::from(old.extent.size));
+        match old.epoch {
+            // What lies beside it may begin anywhere.
+            0 => self.file.free_later([(address, len)]),
+            epoch => self.file.free(address, len, epoch),
+        }
     }
 
     /// All chunks, in the order of their indices.
@@ -153,7 +169,7 @@ impl ZMap for Chunks {
         };
         drop(table);
         if let Some(old) = old {
-            self.file.free(old.extent.address, u64::from(old.extent.size), old.epoch);
+            self.free(old);
         }
         Ok(())
     }
@@ -163,7 +179,7 @@ impl ZMap for Chunks {
         let _changing = self.file.change();
         let old = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&index[..rank]);
         if let Some(old) = old {
-            self.file.free(old.extent.address, u64::from(old.extent.size), old.epoch);
+            self.free(old);
         }
         Ok(old.is_some())
     }

@@ -20,6 +20,10 @@ pub(super) struct Committed {
     made_of: Option<(u64, Vec<u64>, u64)>,
     /// Where they are.
     metadata: Option<Stretch>,
+    /// Where the root group is, and where the superblock says that the file ends.
+    told: Option<(u64, u64)>,
+    /// How long a file was that was there before.
+    opened: Option<u64>,
     /// The file of a new dataset.
     unfinished: Option<Unfinished>,
 }
@@ -29,9 +33,14 @@ impl Committed {
         Self { unfinished, ..Self::default() }
     }
 
+    /// That of a file that was opened.
+    pub(super) fn of_opened(edition: u64, model: &Model, changes: u64, len: u64) -> Self {
+        Self { made_of: Some((edition, lens(model), changes)), opened: Some(len), ..Self::default() }
+    }
+
     /// Whether nothing was ever written.
     pub(super) fn is_new(&self) -> bool {
-        self.metadata.is_none()
+        self.metadata.is_none() && self.opened.is_none()
     }
 
     /// Removes the unfinished file.
@@ -94,7 +103,7 @@ impl NewFile {
             committed.made_of = Some(made_of);
         }
         if last {
-            file.set_len(file.end(), true)?;
+            self.cut(committed)?;
         }
         if let Some(mut unfinished) = committed.unfinished.take() {
             let kept = unfinished.keep()?;
@@ -103,6 +112,24 @@ impl NewFile {
             }
         }
         Ok(())
+    }
+
+    /// Cuts off what is free at the end.
+    fn cut(&self, committed: &mut Committed) -> Result<()> {
+        let file = &self.shared.file;
+        match (committed.told, committed.opened) {
+            (Some((root, told)), _) => {
+                let end = file.end();
+                if end < told {
+                    file.write_at(0, &superblock::write(root, end))?;
+                    committed.told = Some((root, end));
+                }
+                file.set_len(end, true)
+            }
+            // Nothing was written but what nothing leads to.
+            (None, Some(len)) => file.set_len(len, true),
+            (None, None) => Ok(()),
+        }
     }
 
     fn write_places(
@@ -136,13 +163,19 @@ impl NewFile {
                 file.persist()?;
             }
             file.write_at(0, &superblock::write(root, end))?;
-            if self.is_durable() { file.persist() } else { Ok::<_, Error>(()) }
-        };
-        if let Err(error) = write(built) {
-            if new.1 > 0 {
-                file.free(new.0, new.1, file.epoch());
+            if self.is_durable() {
+                file.persist()?;
             }
-            return Err(error);
+            Ok::<_, Error>((root, end))
+        };
+        match write(built) {
+            Ok(told) => committed.told = Some(told),
+            Err(error) => {
+                if new.1 > 0 {
+                    file.free(new.0, new.1, file.epoch());
+                }
+                return Err(error);
+            }
         }
         if let Some((address, len)) = committed.metadata.replace(new) {
             file.free(address, len, file.epoch());

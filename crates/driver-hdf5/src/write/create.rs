@@ -37,7 +37,7 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
         let (path, durability) = (Path::new(&request.target.path), request.options.durability);
         target = Some(Persist::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
     }
-    Ok(start(request, File::memory(), Committed::default(), target))
+    Ok(start(request, File::memory(Vec::new()), Committed::default(), target))
 }
 
 fn check_place(request: &CreateRequest<'_>) -> Result<()> {

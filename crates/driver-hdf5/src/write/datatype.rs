@@ -109,7 +109,7 @@ pub(super) struct Places {
     pub(super) offsets: Vec<usize>,
 }
 
-/// How a compound lies in the file: as in memory if it has a size there, else field after field.
+/// How a compound lies in the file: as in memory, but a field that takes more bytes in the file moves those behind it.
 pub(super) fn layout(model: &Model, id: TypeId) -> Result<Places> {
     let TypeClass::Compound { size, fields } = &model.user_type(id)?.class else {
         return Err(ErrorKind::BadType.context("not a compound"));
@@ -117,15 +117,19 @@ pub(super) fn layout(model: &Model, id: TypeId) -> Result<Places> {
     if model.is_fixed(NcType::User(id))? {
         return Ok(Places { size: *size, offsets: fields.iter().map(|field| field.offset).collect() });
     }
-    let (mut end, mut offsets) = (0_usize, Vec::with_capacity(fields.len()));
-    for field in fields {
-        offsets.push(end);
+    let (mut end, mut moved, mut offsets) = (0_usize, 0, vec![0; fields.len()]);
+    let mut order: Vec<usize> = (0..fields.len()).collect();
+    order.sort_by_key(|&at| fields[at].offset);
+    for at in order {
+        let field = &fields[at];
+        let too_large = || ErrorKind::BadType.context(format!("field {}: too large", field.name));
+        offsets[at] = field.offset.checked_add(moved).ok_or_else(too_large)?.max(end);
+        moved = offsets[at] - field.offset;
         let count = field.shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len as usize));
-        let bytes = count.and_then(|count| count.checked_mul(stored_size(model, field.ty).ok()?));
-        let next = bytes.and_then(|bytes| end.checked_add(bytes));
-        end = next.ok_or_else(|| ErrorKind::BadType.context(format!("field {}: too large", field.name)))?;
+        let bytes = count.ok_or_else(too_large)?.checked_mul(stored_size(model, field.ty)?);
+        end = bytes.and_then(|bytes| offsets[at].checked_add(bytes)).ok_or_else(too_large)?;
     }
-    Ok(Places { size: end.max(1), offsets })
+    Ok(Places { size: size.saturating_add(moved).max(end), offsets })
 }
 
 /// Describes any type, with all that it is made of.

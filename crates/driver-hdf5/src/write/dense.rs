@@ -8,8 +8,9 @@
 
 use model::{ErrorKind, Result};
 
-use super::bytes::{Put, UNDEFINED, lookup3};
+use super::bytes::{Put, UNDEFINED};
 use super::image::Image;
+use crate::lookup3::lookup3;
 
 /// What is kept in a heap.
 pub(super) struct Kind {

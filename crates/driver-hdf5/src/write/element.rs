@@ -5,7 +5,7 @@
 
 use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
 
-use super::datatype::stored_size;
+use super::datatype::{layout, stored_size};
 
 /// Puts values of variable length somewhere: appends their place to the element.
 pub(super) trait Heap {
@@ -59,11 +59,17 @@ fn put_next(model: &Model, ty: NcType, parts: &mut Unpacker<'_>, heap: &mut dyn 
     };
     match &model.user_type(id)?.class {
         TypeClass::Compound { fields, .. } => {
-            for field in fields {
+            let places = layout(model, id)?;
+            let (start, mut bytes) = (out.len(), Vec::new());
+            out.resize(start + places.size, 0);
+            for (field, offset) in fields.iter().zip(places.offsets) {
+                bytes.clear();
                 let count = field.shape.iter().fold(1_usize, |count, &len| count.saturating_mul(len as usize));
                 for _ in 0..count {
-                    put_next(model, field.ty, parts, heap, out)?;
+                    put_next(model, field.ty, parts, heap, &mut bytes)?;
                 }
+                let place = start + offset;
+                out[place..place + bytes.len()].copy_from_slice(&bytes);
             }
             Ok(())
         }

@@ -36,6 +36,11 @@ impl Piece {
         Self { file, len, fill, state: Mutex::default() }
     }
 
+    /// It was there before.
+    pub(super) fn stand(&self, address: u64) {
+        *self.lock() = State { address: Some(address), mark: self.len };
+    }
+
     /// Where it is, if it is anywhere; all of it is there then.
     ///
     /// # Errors

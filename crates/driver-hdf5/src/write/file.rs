@@ -13,6 +13,7 @@ use dispatch::place::Opened;
 use model::{Error, ErrorKind, Result};
 
 use super::superblock;
+use crate::file_io;
 
 /// Where the bytes are.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ enum Place {
 pub(super) struct File {
     place: Place,
     space: Mutex<Space>,
-    /// How often metadata were written.
+    /// Another number after every look at what metadata say, from 1 on.
     epoch: AtomicU64,
     /// Shared by those who change what metadata say of data; held alone by who writes metadata, for a look.
     changing: RwLock<()>,
@@ -95,15 +96,15 @@ impl File {
         Self::new(Place::File(opened.file, opened.path))
     }
 
-    pub(super) fn memory() -> Self {
-        Self::new(Place::Memory(RwLock::default()))
+    pub(super) fn memory(bytes: Vec<u8>) -> Self {
+        Self::new(Place::Memory(RwLock::new(bytes)))
     }
 
     fn new(place: Place) -> Self {
         Self {
             place,
             space: Mutex::new(Space { end: superblock::LEN, ..Space::default() }),
-            epoch: AtomicU64::new(0),
+            epoch: AtomicU64::new(1),
             changing: RwLock::new(()),
             changes: AtomicU64::new(0),
         }
@@ -148,6 +149,22 @@ impl File {
         match epoch == self.epoch() {
             true => space.insert(address, len),
             false => space.later.push((address, len)),
+        }
+    }
+
+    /// The file was there: none of its first bytes is free.
+    pub(super) fn begin(&self, len: u64) {
+        self.space().end = len.max(superblock::LEN).next_multiple_of(ALIGN);
+    }
+
+    /// These will be free, as far as they are whole units, once metadata are in force that do not lead there.
+    pub(super) fn free_later(&self, stretches: impl IntoIterator<Item = Stretch>) {
+        let mut space = self.space();
+        for (address, len) in stretches {
+            let (start, end) = (address.next_multiple_of(ALIGN), (address + len) / ALIGN * ALIGN);
+            if start < end {
+                space.later.push((start, end - start));
+            }
         }
     }
 
@@ -199,7 +216,7 @@ impl File {
     pub(super) fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         match &self.place {
             Place::File(file, path) => {
-                read_at(file, offset, out).map_err(|error| Error::io(path.display().to_string(), error))
+                file_io::read_at(file, offset, out).map_err(|error| Error::io(path.display().to_string(), error))
             }
             Place::Memory(bytes) => {
                 let bytes = bytes.read().unwrap_or_else(PoisonError::into_inner);
@@ -231,7 +248,7 @@ impl File {
     pub(super) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         match &self.place {
             Place::File(file, path) => {
-                write_at(file, offset, bytes).map_err(|error| Error::io(path.display().to_string(), error))
+                file_io::write_at(file, offset, bytes).map_err(|error| Error::io(path.display().to_string(), error))
             }
             Place::Memory(memory) => {
                 let no_mem = || ErrorKind::NoMem.context(format!("{} bytes at {offset}", bytes.len()));
@@ -285,78 +302,13 @@ impl File {
     }
 }
 
-/// Fills the room, as far as the file reaches.
-#[cfg(unix)]
-fn read_at(file: &std::fs::File, offset: u64, out: &mut OutBuf<'_>) -> std::io::Result<()> {
-    use rustix::io::{Errno, pread};
-    let mut at = offset;
-    while out.room() > 0 {
-        let before = out.filled().len();
-        let mut failure = None;
-        // The closure's own error only says that there is one.
-        let _ = out.fill_with(|room| match pread(file, room, at) {
-            Ok((read, _)) => Ok(read),
-            Err(errno) => {
-                failure = Some(errno);
-                Err(ErrorKind::Io.into())
-            }
-        });
-        match failure {
-            Some(Errno::INTR) => continue,
-            Some(errno) => return Err(errno.into()),
-            None => {}
-        }
-        let read = out.filled().len() - before;
-        if read == 0 {
-            break;
-        }
-        at = at.saturating_add(read as u64);
-    }
-    Ok(())
-}
-
-/// Who holds it moves the one place that a file has, and uses it.
-#[cfg(not(unix))]
-static TURN: Mutex<()> = Mutex::new(());
-
-#[cfg(not(unix))]
-fn read_at(mut file: &std::fs::File, offset: u64, out: &mut OutBuf<'_>) -> std::io::Result<()> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut block = vec![0; out.room().min(1 << 20)];
-    file.seek(SeekFrom::Start(offset))?;
-    while out.room() > 0 {
-        let len = out.room().min(block.len());
-        match file.read(&mut block[..len]) {
-            Ok(0) => break,
-            Ok(read) => out.put(&block[..read]).map_err(std::io::Error::other)?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn write_at(file: &std::fs::File, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(not(unix))]
-fn write_at(mut file: &std::fs::File, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::{Seek as _, SeekFrom, Write as _};
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    file.seek(SeekFrom::Start(offset))?;
-    file.write_all(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_free_is_used_again_and_never_twice() {
-        let file = File::memory();
+        let file = File::memory(Vec::new());
         let first = file.allocate(20).unwrap();
         let second = file.allocate(100).unwrap();
         assert_eq!((first, second), (48, 72));
@@ -365,7 +317,7 @@ mod tests {
         let third = file.allocate(8).unwrap();
         drop(file.look());
         // Metadata lead to it: it stays until others are in force.
-        file.free(second, 100, 0);
+        file.free(second, 100, 1);
         assert_eq!(file.allocate(8).unwrap(), third + 8);
         let later = file.take_later();
         assert_eq!(later, [(second, 104)]);

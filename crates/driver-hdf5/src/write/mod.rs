@@ -1,4 +1,4 @@
-//! Writing: new files.
+//! Writing: new files, and files that are there (`reopen`).
 //!
 //! Metadata are a tree of small structures, each made by a module of its own (`header`, `datatype`, `dense`, `heap`,
 //! `chunk_index`, `superblock`), by the conventions in `netcdf`, into one `image`. Data are written as they come, by the
@@ -21,8 +21,10 @@ mod heap;
 mod image;
 mod netcdf;
 mod plan;
+mod reopen;
 mod strings;
 mod superblock;
 mod var;
 
 pub(crate) use create::{create, create_in_memory};
+pub(crate) use reopen::{open, open_bytes, open_in_memory};

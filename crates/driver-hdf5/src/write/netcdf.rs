@@ -185,7 +185,7 @@ impl Maker<'_> {
             link(name.clone(), self.group(inner)?);
         }
         let mut attributes = Vec::new();
-        if id == GroupId::ROOT {
+        if id == GroupId::ROOT && !metadata.properties.is_empty() {
             attributes.push(text(PROPERTIES, metadata.properties.as_bytes(), false)?);
         }
         self.attributes(&group.atts, &mut attributes)?;

@@ -14,7 +14,7 @@ use super::netcdf::{StoredFilter, is_big};
 const COMPACT: u64 = 60 << 10;
 
 /// The filter that a chunk is never stored without.
-const FLETCHER32: u32 = 3;
+pub(super) const FLETCHER32: u32 = 3;
 
 /// How a variable lies in the file.
 #[derive(Debug)]

@@ -10,10 +10,11 @@ use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, O
 use dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData};
 use model::{ErrorKind, Model, NcType, Result, Slab, Values, VarId};
 
+use super::chunk_index::Extent;
 use super::chunks::Chunks;
 use super::datatype::stored_size;
 use super::extent::Piece;
-use super::file::File;
+use super::file::{File, Stretch};
 use super::netcdf::{Place, fill_bytes, is_big};
 use super::plan::{self, Form, Plan};
 use super::strings::{FileHeap, Pointers};
@@ -26,6 +27,17 @@ pub(super) struct Shared {
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
     pub(super) closed: AtomicBool,
+}
+
+/// Data that are there before they are written.
+#[derive(Debug)]
+pub(super) enum Stand {
+    /// Beside the metadata.
+    Bytes(Vec<u8>),
+    /// Address and length of all of them.
+    Piece(u64, u64),
+    /// Index, address and length of each chunk.
+    Chunks(Vec<(Vec<u64>, u64, u64)>),
 }
 
 /// The data of a variable.
@@ -65,6 +77,56 @@ impl Variable {
     /// As [`plan::decide`], and what the engine says.
     pub(super) fn new(shared: &Arc<Shared>, model: &Arc<Model>, id: VarId) -> Result<Self> {
         let plan = plan::decide(model, id, &shared.registry, &shared.options.limits)?;
+        Self::with(shared, model, id, plan)
+    }
+
+    /// A variable whose data are there. `used`: gets where that is.
+    ///
+    /// # Errors
+    /// What the engine says; what the system says.
+    pub(super) fn taken(
+        shared: &Arc<Shared>,
+        model: &Arc<Model>,
+        id: VarId,
+        plan: Plan,
+        stand: Stand,
+        used: &mut Vec<Stretch>,
+    ) -> Result<Self> {
+        let rank = model.var(id)?.dims.len();
+        let here = Self::with(shared, model, id, plan)?;
+        let extent = |address, len| {
+            let too_long = |_| ErrorKind::BadChunk.context(format!("{len} bytes in one piece"));
+            Ok::<_, model::Error>(Extent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
+        };
+        let mut written = true;
+        match (&here.data, stand) {
+            (_, Stand::Chunks(list)) if list.is_empty() => written = false,
+            (Data::Chunks(chunks, _), Stand::Chunks(list)) => {
+                for (index, address, len) in list {
+                    chunks.insert(index, extent(address, len)?);
+                    used.push((address, len));
+                }
+            }
+            (Data::Chunks(chunks, _), Stand::Piece(address, len)) => {
+                chunks.insert(vec![0; rank], extent(address, len)?);
+                used.push((address, len));
+            }
+            (Data::Chunks(chunks, _), Stand::Bytes(bytes)) => {
+                let address = shared.file.allocate(bytes.len() as u64)?;
+                shared.file.write_at(address, &bytes)?;
+                chunks.insert(vec![0; rank], extent(address, bytes.len() as u64)?);
+            }
+            (Data::Piece(piece, _), Stand::Piece(address, len)) => {
+                piece.stand(address);
+                used.push((address, len));
+            }
+            (Data::Piece(..), _) => return Err(ErrorKind::Internal.context("chunks of an array in one piece")),
+        }
+        here.written.store(written, Ordering::Release);
+        Ok(here)
+    }
+
+    fn with(shared: &Arc<Shared>, model: &Arc<Model>, id: VarId, plan: Plan) -> Result<Self> {
         let var = model.var(id)?;
         let big_endian = is_big(var);
         let mut dims = Vec::with_capacity(var.dims.len());

@@ -1,4 +1,5 @@
 //! The driver from outside.
 
+mod conformance_suite;
 mod support;
 mod writing;

@@ -210,6 +210,17 @@ impl Table {
         }
     }
 
+    /// All stored chunks, with their places in the grid.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (Vec<u64>, &Chunk)> {
+        self.chunks.iter().map(|chunk| {
+            let (mut rest, mut place) = (chunk.number, vec![0; self.grid.len()]);
+            for (at, &count) in place.iter_mut().zip(&self.grid).rev() {
+                (*at, rest) = (rest % count.max(1), rest / count.max(1));
+            }
+            (place, chunk)
+        })
+    }
+
     /// All stored chunks.
     pub(crate) fn chunks(&self) -> &[Chunk] {
         &self.chunks

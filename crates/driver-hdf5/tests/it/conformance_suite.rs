@@ -1,0 +1,20 @@
+//! The guarantees of every driver.
+
+use std::cell::Cell;
+
+use driver_hdf5::Hdf5Driver;
+
+use crate::support::registry;
+
+#[test]
+fn both_models_pass() {
+    for mode in ["nc4", "nc4-classic"] {
+        let folder = tempfile::tempdir().unwrap();
+        let number = Cell::new(0);
+        let next = || {
+            number.set(number.get() + 1);
+            format!("{}/x{}.nc#mode={mode}", folder.path().display(), number.get())
+        };
+        conformance::check_driver(&Hdf5Driver, &registry(), &next).unwrap_or_else(|broken| panic!("{mode}: {broken}"));
+    }
+}
