@@ -48,7 +48,12 @@ fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-fn start(request: &CreateRequest<'_>, file: File, committed: Committed, persist: Option<Persist>) -> Arc<dyn Dataset> {
+pub(super) fn start(
+    request: &CreateRequest<'_>,
+    file: File,
+    committed: Committed,
+    persist: Option<Persist>,
+) -> Arc<NewFile> {
     let classic_model = request.classic_model || request.target.has_mode("nc4-classic");
     let format = if classic_model { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let file = Arc::new(file);

@@ -33,6 +33,9 @@ pub(super) struct File {
     changing: RwLock<()>,
     /// Another number after every change of what metadata say of data.
     changes: AtomicU64,
+    /// All that was written, in order: from where on, and what; `None`: the file was cut there.
+    #[cfg(test)]
+    pub(super) log: Mutex<Vec<(u64, Option<Vec<u8>>)>>,
 }
 
 /// Bytes of the file: address and length.
@@ -107,6 +110,8 @@ impl File {
             epoch: AtomicU64::new(1),
             changing: RwLock::new(()),
             changes: AtomicU64::new(0),
+            #[cfg(test)]
+            log: Mutex::default(),
         }
     }
 
@@ -246,6 +251,8 @@ impl File {
     /// # Errors
     /// What the system says.
     pub(super) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        #[cfg(test)]
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).push((offset, Some(bytes.to_vec())));
         match &self.place {
             Place::File(file, path) => {
                 file_io::write_at(file, offset, bytes).map_err(|error| Error::io(path.display().to_string(), error))
@@ -271,6 +278,10 @@ impl File {
     /// # Errors
     /// What the system says.
     pub(super) fn set_len(&self, len: u64, shorter: bool) -> Result<()> {
+        #[cfg(test)]
+        if shorter {
+            self.log.lock().unwrap_or_else(PoisonError::into_inner).push((len, None));
+        }
         match &self.place {
             Place::File(file, path) => {
                 let set = || match file.metadata()?.len() {

@@ -26,5 +26,8 @@ mod strings;
 mod superblock;
 mod var;
 
+#[cfg(test)]
+mod stopped;
+
 pub(crate) use create::{create, create_in_memory};
 pub(crate) use reopen::{open, open_bytes, open_in_memory};

@@ -1,0 +1,134 @@
+//! A writer that is stopped after any of its writes leaves the file as it was when metadata were last written.
+
+use std::sync::{Arc, PoisonError};
+
+use dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
+
+use super::commit::Committed;
+use super::create::start;
+use super::dataset::NewFile;
+use super::file::File;
+use crate::Hdf5Driver;
+
+const ROOT: GroupId = GroupId::ROOT;
+const ROWS: u64 = 6;
+
+fn registry() -> Arc<Registry> {
+    Arc::new(Registry::new().with_driver(Hdf5Driver))
+}
+
+fn new() -> Arc<NewFile> {
+    let (registry, options) = (registry(), Options::default());
+    let target = url_infer::parse("x.nc#mode=nc4").unwrap();
+    let request = CreateRequest {
+        target: &target,
+        clobber: Clobber::Refuse,
+        classic_model: false,
+        options: &options,
+        registry: &registry,
+        map: None,
+        markers: &[],
+    };
+    start(&request, File::memory(Vec::new()), Committed::default(), None)
+}
+
+/// All numbers and strings, and an attribute.
+fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
+    let model = ds.model().snapshot();
+    let attribute = model.root().atts.get("round").cloned();
+    let (mut numbers, mut strings) = (Vec::new(), Vec::new());
+    for (id, var) in model.vars() {
+        let shape = model.shape(id).unwrap();
+        let (start, len) = (vec![0; shape.len()], shape.iter().product::<u64>() as usize);
+        let (slab, data) = (Slab::new(&start, &shape), ds.data(id).unwrap());
+        if var.xtype == NcType::String {
+            strings.resize(len, NcString::new());
+            data.get(&slab, MemMut::Strings(&mut strings)).unwrap();
+        } else {
+            let mut bytes = vec![0; len * 4];
+            data.get(&slab, MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut bytes) }).unwrap();
+            numbers.extend(bytes.chunks(4).map(|chunk| i32::from_ne_bytes(chunk.try_into().unwrap())));
+        }
+    }
+    (numbers, strings, attribute)
+}
+
+fn put(ds: &NewFile, var: VarId, row: u64, value: i32) {
+    let bytes = [value; 8].map(i32::to_ne_bytes).concat();
+    let slab = (&[row, 0][..], &[1, 8][..]);
+    ds.data(var).unwrap().put(&Slab::new(slab.0, slab.1), MemRef::Fixed { ty: NcType::Int, bytes: &bytes }).unwrap();
+}
+
+#[test]
+fn the_file_is_what_it_was_when_metadata_were_last_written() {
+    let ds = new();
+    let (t, x) = (ds.def_dim(ROOT, "t", None).unwrap(), ds.def_dim(ROOT, "x", Some(8)).unwrap());
+    let v = ds.def_var(ROOT, "v", NcType::Int, &[t, x]).unwrap();
+    ds.def_var_chunking(v, &Chunking::Chunked(vec![2, 4])).unwrap();
+    let s = ds.def_var(ROOT, "s", NcType::String, &[x]).unwrap();
+    // What must be there after so many writes.
+    let mut states = Vec::new();
+    let written = |ds: &NewFile| ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner).len();
+    let strings = |round: i32| -> Vec<NcString> {
+        (0..8).map(|i| NcString::from("text ".repeat(round as usize * 40 + i).as_str())).collect()
+    };
+    for round in 0..8 {
+        ds.put_att(ROOT, None, "round", NcType::Int, &Values::Int(vec![round])).unwrap();
+        for row in 0..ROWS {
+            if (row as i32 + round) % 3 != 0 {
+                put(&ds, v, row, round * 10 + row as i32);
+            }
+        }
+        let data = ds.data(s).unwrap();
+        data.put(&Slab::new(&[0], &[8]), MemRef::Strings(&strings(round))).unwrap();
+        if round % 2 == 1 {
+            let name = format!("w{round}");
+            let w = ds.def_var(ROOT, &name, NcType::Int, &[t, x]).unwrap();
+            put(&ds, w, 1, round);
+        }
+        if round == 7 {
+            break;
+        }
+        // What it says while it is written is not known to who comes later.
+        let before = written(&ds);
+        ds.sync().unwrap();
+        states.push((before, written(&ds), content(&*ds)));
+    }
+    let before = written(&ds);
+    let last = content(&*ds);
+    ds.close().unwrap();
+    states.push((before, written(&ds), last));
+
+    let log = std::mem::take(&mut *ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner));
+    let (mut bytes, mut looked) = (Vec::new(), 0);
+    for (done, (offset, piece)) in log.iter().enumerate() {
+        // In the middle of a write, and after it.
+        let offset = *offset as usize;
+        let halves = match piece {
+            Some(piece) if offset > 0 => vec![&piece[..piece.len() / 2], &piece[..]],
+            Some(piece) => vec![&piece[..]],
+            None => {
+                bytes.resize(offset, 0);
+                vec![&[][..]]
+            }
+        };
+        for half in halves {
+            if bytes.len() < offset + half.len() {
+                bytes.resize(offset + half.len(), 0);
+            }
+            bytes[offset..offset + half.len()].copy_from_slice(half);
+            let whole = states.iter().rposition(|(_, end, _)| *end <= done + 1);
+            let begun = states.iter().position(|(begin, end, _)| *begin <= done && done < *end);
+            if whole.is_none() {
+                continue;
+            }
+            let opened = registry().open_bytes("x.nc", bytes.clone().into(), false, &Options::default());
+            let found = content(&*opened.unwrap_or_else(|error| panic!("after {done} writes: {error}")));
+            let known: Vec<_> = whole.into_iter().chain(begun).map(|at| &states[at].2).collect();
+            assert!(known.contains(&&found), "after {done} writes: {found:?}");
+            looked += 1;
+        }
+    }
+    assert!(looked > 100, "{looked} states");
+}
