@@ -409,8 +409,6 @@ pub(super) fn fill_bytes(
     heap: &mut dyn element::Heap,
 ) -> Result<Vec<u8>> {
     match var.fill_value() {
-        // No string at all, which is what readers make of unwritten ones too.
-        Some(Values::String(text)) if text.first().is_none_or(|text| text.as_bytes().is_empty()) => Ok(vec![0; item]),
         Some(value) => Ok(element::values(model, &value, big, heap)?.0),
         None => Ok(vec![0; item]),
     }

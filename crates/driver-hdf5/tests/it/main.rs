@@ -1,5 +1,6 @@
 //! The driver from outside.
 
 mod conformance_suite;
+mod damaged;
 mod support;
 mod writing;
