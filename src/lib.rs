@@ -39,6 +39,7 @@
 mod array;
 mod attribute;
 mod builtin;
+mod compound;
 mod dimension;
 mod extent;
 mod file;
@@ -48,6 +49,7 @@ mod options;
 #[cfg(feature = "zip")]
 mod repack;
 mod transfer;
+mod user_type;
 mod variable;
 #[cfg(feature = "wrap")]
 pub mod wrap;
@@ -55,6 +57,7 @@ pub mod wrap;
 pub use array::{Array, Item};
 pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
+pub use compound::{Compound, Part};
 pub use dimension::Dimension;
 pub use dispatch::{
     self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks,
@@ -71,6 +74,7 @@ pub use number::{Number, Real};
 pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open, open_bytes, open_variable};
 #[cfg(feature = "zip")]
 pub use repack::{Repacked, repack};
+pub use user_type::UserType;
 pub use variable::Variable;
 
 /// The examples of the documents, tested.

@@ -249,9 +249,9 @@ impl Variable {
 }
 
 /// A part of a variable, to be read.
-struct Part<'v> {
-    access: Access<'v>,
-    selection: Selection,
+pub(crate) struct Part<'v> {
+    pub(crate) access: Access<'v>,
+    pub(crate) selection: Selection,
 }
 
 impl<'v> Part<'v> {
@@ -265,7 +265,7 @@ impl<'v> Part<'v> {
 
 impl Part<'_> {
     /// Bytes that its elements take, of `size` bytes each.
-    fn bytes(&self, size: usize) -> Result<usize> {
+    pub(crate) fn bytes(&self, size: usize) -> Result<usize> {
         byte_len(self.selection.slab().len(), size).map_err(|error| error.at(self.access.path()))
     }
 
@@ -275,7 +275,7 @@ impl Part<'_> {
     }
 
     /// Checks it against the variable's shape.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let shape: Small<u64> = self.access.dims().iter().map(model::Dim::len).collect();
         self.selection.slab().check(&shape, |_| false).map_err(|error| error.at(self.access.path()))
     }
@@ -311,7 +311,7 @@ impl Part<'_> {
     }
 
     /// Reads into memory of exactly the right size.
-    fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn fill(&self, ty: NcType, bytes: &mut [u8]) -> Result<()> {
         fill(&self.access, &self.selection.slab(), ty, bytes)
     }
 }
@@ -329,11 +329,11 @@ fn fill(access: &VarAccess, slab: &Slab<'_>, ty: NcType, bytes: &mut [u8]) -> Re
 impl Variable {
     /// The part of the variable that `extents` mean. It is checked before any memory is taken for it, at the latest
     /// by the read itself.
-    fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
+    pub(crate) fn part(&self, extents: impl Extents) -> Result<Part<'_>> {
         Part::new(self.access()?, extents)
     }
 
-    fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
+    pub(crate) fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
         let model = self.open.model();
         self.want_sound(&model)?;
         let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
@@ -354,7 +354,7 @@ impl Variable {
         let model = self.open.model();
         let ty = model.var(self.id)?.xtype;
         match model.type_size(ty)? {
-            Some(size) if size > 0 => Ok((ty, size)),
+            Some(size) if size > 0 && model.is_fixed(ty)? => Ok((ty, size)),
             _ => Err(ErrorKind::BadType.context(format!("{}: elements of no fixed size", self.full_name()))),
         }
     }

@@ -5,6 +5,7 @@ mod archived;
 mod choosing;
 mod classic;
 mod codec_chains;
+mod compounds;
 mod consolidated;
 mod corpus;
 mod edits;
