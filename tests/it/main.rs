@@ -14,6 +14,7 @@ mod failpoints;
 mod features;
 mod hdf4;
 mod hdf5;
+mod hdf5_index;
 mod incompressible;
 mod killed;
 mod layout;

@@ -170,7 +170,13 @@ impl Registry {
 
     fn by_head(&self, file: &mut Head, maps_only: bool, looks: &mut Looks) -> Result<Site<'_>> {
         let mut failure = None;
-        let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic) {
+        // Places further on are looked at only where nothing nearer tells: each may be a request.
+        let all = self.drivers().map(|driver| driver.info().magic).chain(self.maps().map(|map| map.info().magic));
+        let mut most = FIRST;
+        if !all.into_iter().any(|magic| file.first_of(magic, FIRST).unwrap_or(false)) {
+            most = u64::MAX;
+        }
+        let mut has = |magic: &[Magic], who: &dyn Fn() -> String| match file.first_of(magic, most) {
             Ok(found) => {
                 if !magic.is_empty() {
                     looks
@@ -208,7 +214,7 @@ impl Registry {
             }
         }
         for known in self.known() {
-            if !known.magic.is_empty() && file.first_of(known.magic)? {
+            if !known.magic.is_empty() && file.first_of(known.magic, u64::MAX)? {
                 let what = format!(
                     "{}: by its first bytes this needs {} {:?}, which",
                     file.path,
@@ -250,7 +256,7 @@ impl Registry {
         let mut file = Head::open(path)?;
         let mut failure = None;
         let driver = self.driver_by_content("the first bytes of the file", |info| {
-            file.first_of(info.magic).unwrap_or_else(|error| {
+            file.first_of(info.magic, u64::MAX).unwrap_or_else(|error| {
                 failure.get_or_insert(error);
                 false
             })
@@ -287,8 +293,9 @@ impl Head {
         Ok(Self { bytes: Where::File(file), path: path.to_owned() })
     }
 
-    fn first_of(&mut self, magic: &[Magic]) -> Result<bool> {
-        for magic in magic {
+    /// Whether one of them is there that ends before `most`.
+    fn first_of(&mut self, magic: &[Magic], most: u64) -> Result<bool> {
+        for magic in magic.iter().filter(|magic| magic.offset.saturating_add(magic.bytes.len() as u64) <= most) {
             if !magic.bytes.is_empty() && self.bytes(magic.offset, magic.bytes.len())? == magic.bytes {
                 return Ok(true);
             }

@@ -44,29 +44,30 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
         return Err(bad(format!("superblock: addresses of {offsets} bytes, lengths of {lengths}")));
     }
     (file.offsets, file.lengths) = (offsets, lengths);
-    let (end, root) = if old {
+    let (stored_base, end, root) = if old {
         at.skip(if version == 0 { 9 } else { 13 })?;
-        let _base = at.address(offsets)?;
+        let stored_base = at.address(offsets)?;
         let _free = at.address(offsets)?;
         let end = at.address(offsets)?;
         let _driver = at.address(offsets)?;
         let _name = at.address(offsets)?;
-        (end, at.address(offsets)?)
+        (stored_base, end, at.address(offsets)?)
     } else {
         at.skip(1)?;
-        let _base = at.address(offsets)?;
+        let stored_base = at.address(offsets)?;
         let _extension = at.address(offsets)?;
         let end = at.address(offsets)?;
         let root = at.address(offsets)?;
         file.checked(base, at.at() as u64 + 4, "superblock")?;
-        (end, root)
+        (stored_base, end, root)
     };
     file.base = base;
     if end == UNDEFINED || root == UNDEFINED {
         return Err(bad("superblock: no end, or no root group"));
     }
-    if end > file.len.saturating_sub(base) {
-        let what = format!("the file has {} bytes, its superblock says {end}", file.len - base);
+    // The end is one of the file; the base is where it was when it was written.
+    if end.saturating_sub(stored_base) > file.len.saturating_sub(base) {
+        let what = format!("the file has {} bytes, its superblock says {end}", file.len);
         return Err(ErrorKind::Trunc.context(what));
     }
     Ok((file, Superblock { version, root }))

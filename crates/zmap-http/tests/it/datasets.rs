@@ -61,6 +61,8 @@ fn all_forms_are_read() {
         ("#mode=cdf1", "c.nc", "#mode=bytes"),
         ("#mode=cdf5", "c5.nc", "#mode=bytes"),
         ("#mode=cdf5", "c5.nc", "#mode=cdf5,bytes"),
+        ("#mode=netcdf-4", "h.nc", "#mode=bytes"),
+        ("#mode=netcdf-4", "h.nc", "#mode=hdf5,bytes"),
     ] {
         let path = place(name);
         if !Path::new(&path).exists() {
@@ -96,6 +98,7 @@ fn few_requests_open_and_read() {
         ("#mode=zarr,consolidated,file", "z.zarr", "#mode=zarr", 5, 1),
         ("#mode=nczarr,zip", "n.zip", "#mode=nczarr,zip", 1, 0),
         ("#mode=cdf5", "c.nc", "#mode=bytes", 2, 1),
+        ("#mode=netcdf-4", "h.nc", "#mode=bytes", 2, 1),
     ] {
         make(&format!("{}{made}", place(name))).unwrap();
         upload(&server, Path::new(&place(name)), name);

@@ -122,20 +122,20 @@ impl Header {
         let used = at.bytes((count * bitmap) as usize)?;
         for number in 0..count {
             let block = at.address(file.offsets)?;
-            let used = &used[(number * bitmap) as usize..][..bitmap as usize];
-            self.data_block(reading, block, first.saturating_add(number * each), each, Some(used))?;
+            // The bits of all blocks follow one another.
+            self.data_block(reading, block, first.saturating_add(number * each), each, Some((used, number * pages)))?;
         }
         Ok(())
     }
 
-    /// `used`: which pages were ever written, for blocks that have pages.
+    /// `used`: bits of pages that were ever written, and the first one of this block.
     fn data_block(
         &self,
         reading: &mut Reading<'_>,
         block: u64,
         first: u64,
         each: u64,
-        used: Option<&[u8]>,
+        used: Option<(&[u8], u64)>,
     ) -> Result<()> {
         if block == UNDEFINED || first >= self.count {
             return Ok(());
@@ -158,9 +158,10 @@ impl Header {
         }
         let page_bytes = self.page * self.size + 4;
         for number in 0..each / self.page {
-            let is_used = used
-                .and_then(|used| used.get((number / 8) as usize))
-                .is_none_or(|byte| byte & (0x80 >> (number % 8)) != 0);
+            let is_used = used.is_none_or(|(bits, first)| {
+                let bit = first + number;
+                bits.get((bit / 8) as usize).is_none_or(|byte| byte & (0x80 >> (bit % 8)) != 0)
+            });
             if !is_used {
                 continue;
             }

@@ -1,0 +1,97 @@
+//! HDF5 files by h5py, in the oldest and the newest format: every way to find chunks, and what netCDF has no word for.
+//!
+//! In `tests/corpus/hdf5`. Element `k` of a dataset, counted in C order, is `k * 7919 % 1000`; where only ranges are written an
+//! attribute names them, and all else is -1.
+
+use std::path::Path;
+
+use nczarr::{ErrorKind, NcType, Values};
+
+fn open(name: &str) -> nczarr::File {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/hdf5").join(name);
+    nczarr::open(path.to_str().unwrap()).unwrap()
+}
+
+#[test]
+fn chunks_are_found_whatever_their_index_is() {
+    for (name, datasets) in [("earliest.h5", 20), ("v108.h5", 20), ("latest.h5", 23)] {
+        let file = open(name);
+        let model = file.model();
+        let mut seen = 0;
+        for (id, var) in model.vars().filter(|(_, var)| !var.dims.is_empty() && var.group.index() == 0) {
+            let found = file.variable_by_id(id).unwrap().get_values::<i64, _>(..);
+            let found = found.unwrap_or_else(|error| panic!("{name}: {}: {error}", var.name));
+            let written = match var.atts.get("written") {
+                Some(Values::Int(ranges)) => ranges.chunks(2).map(|pair| pair[0] as usize..pair[1] as usize).collect(),
+                _ => vec![0..found.len()],
+            };
+            let value =
+                |k: usize| if written.iter().any(|range| range.contains(&k)) { k as i64 * 7919 % 1000 } else { -1 };
+            let wrong = found.iter().enumerate().find(|&(k, &found)| found != value(k));
+            assert_eq!(wrong, None, "{name}: {}: an element and its value", var.name);
+            seen += 1;
+        }
+        assert_eq!(seen, datasets, "{name}");
+    }
+}
+
+#[test]
+fn order_of_creation_counts_where_it_is_noted() {
+    for name in ["earliest.h5", "v108.h5", "latest.h5"] {
+        let file = open(name);
+        let names = |group: &str| -> Vec<String> {
+            let model = file.model();
+            let group = model.root().groups[group];
+            model.group(group).unwrap().vars.keys().cloned().collect()
+        };
+        let made: Vec<String> = (0..20).map(|i| format!("d{}", i * 7 % 20)).collect();
+        assert_eq!(names("ordered"), made, "{name}");
+        let sorted: Vec<String> = (0..20).map(|i| format!("d{i:02}")).collect();
+        assert_eq!(names("by_name"), sorted, "{name}");
+        let model = file.model();
+        let atts = &model.group(model.root().groups["by_name"]).unwrap().atts;
+        for i in 0..30 {
+            assert_eq!(atts[&format!("a{i:02}")], Values::Int(vec![i]), "{name}");
+        }
+        // An attribute so long that it lies in the heap by itself.
+        if name != "earliest.h5" {
+            assert_eq!(atts["huge"], Values::Int((0..3000).collect()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_netcdf_has_no_word_for_is_told() {
+    let file = open("latest.h5");
+    let notes = file.info().notes.join("\n");
+    for (link, what) in [
+        ("around", "back to a group around it"),
+        ("nowhere", "leads nowhere"),
+        ("far", "another file"),
+        ("int", "a name for the type integer"),
+        ("none", "without a shape"),
+    ] {
+        assert!(
+            notes.lines().any(|note| note.contains(&format!("{link:?}")) && note.contains(what)),
+            "{link}: {notes}"
+        );
+    }
+    for (name, stored) in [("odd/ref", "reference"), ("odd/half", "float of 16 bits")] {
+        let variable = file.variable(name).unwrap();
+        assert_eq!(file.model().var(variable.id()).unwrap().stored_type.as_deref(), Some(stored));
+        assert_eq!(variable.get_values::<i8, _>(..).unwrap_err().kind(), ErrorKind::BadTypId, "{name}");
+    }
+    // A link to a dataset is the dataset once more.
+    assert_eq!(
+        file.variable("odd/soft").unwrap().get_values::<i16, _>(..).unwrap(),
+        file.variable("compact").unwrap().get_values::<i16, _>(..).unwrap()
+    );
+    let text = file.variable("odd/text").unwrap().get_nc_strings(..).unwrap();
+    assert_eq!(text.iter().map(|text| text.as_bytes()).collect::<Vec<_>>(), [&b"ab"[..], b"cdefg"]);
+    // One axis has a scale, the other one a dimension that was made up.
+    let model = file.model();
+    let partial = model.var(file.variable("odd/partial").unwrap().id()).unwrap();
+    let dims: Vec<&str> = partial.dims.iter().map(|&dim| model.dim(dim).unwrap().name.as_str()).collect();
+    assert!(dims[0] == "scale" && dims[1].starts_with("phony_dim_"), "{dims:?}");
+    assert!(matches!(file.variable("odd/bool").unwrap().nc_type(), NcType::User(_)));
+}
