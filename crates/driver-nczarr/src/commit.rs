@@ -9,6 +9,7 @@ use std::sync::Arc;
 use dispatch::{Key, ZarrFormat};
 use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
 
+use crate::bridge;
 use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
@@ -17,6 +18,7 @@ use crate::json::text;
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
 use crate::older::Generation;
+use crate::render;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
 use crate::v3;
@@ -123,29 +125,15 @@ impl ZarrDataset {
                 break model;
             }
         };
-        let mut lens = lens(&model);
-        let mut vars = self.touched(&model, &lens, &committed);
-        let levels = self.levels(&model);
-        // Consolidated metadata is of one style.
-        let consolidates = committed.consolidate && !committed.consolidated;
-        if committed.older.is_some() && (consolidates || self.is_changed(&model, &committed)?) {
-            self.upgrade(&mut committed)?;
+        if self.created && !committed.once {
+            self.write_root(&mut committed)?;
         }
-        if (committed.once || !self.created) && !self.options.exclusive {
-            let nodes = vars.iter().chain(levels.iter().flatten());
-            if self.grow_from_store(&model, nodes, &committed)? {
-                lens = self::lens(&model);
-                vars = self.touched(&model, &lens, &committed);
-            }
+        if self.flavour == Flavour::NcZarr
+            && let Some(between) = bridge::between(&model, &committed)?
+        {
+            self.write_nodes(Arc::new(between), &mut committed)?;
         }
-        if self.format == ZarrFormat::V3 && committed.consolidated && self.is_changed(&model, &committed)? {
-            // It stands in the root's document, which is stored last: it goes first.
-            self.drop_consolidated(&mut committed)?;
-        }
-        self.store(&model, &vars, &mut committed)?;
-        for level in levels.iter().rev() {
-            self.store(&model, level, &mut committed)?;
-        }
+        self.write_nodes(Arc::clone(&model), &mut committed)?;
         committed.once = true;
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
@@ -153,6 +141,57 @@ impl ZarrDataset {
         if committed.consolidate && !committed.consolidated {
             self.write_consolidated(&model, &committed)?;
             committed.consolidated = true;
+        }
+        Ok(())
+    }
+
+    /// Writes what makes the root a group, before anything is in it: whoever finds a dataset whose writer was stopped knows it
+    /// for one, and may replace and delete it.
+    fn write_root(&self, committed: &mut Committed) -> Result<()> {
+        let root = Node::Group(GroupId::ROOT);
+        if self.root_array || committed.texts(root)[Part::Marker as usize].is_some() {
+            return Ok(());
+        }
+        let mut key = Key::root();
+        root.key(&self.read_state(), Part::Marker, &mut key)?;
+        let mut text = String::new();
+        if self.format == ZarrFormat::V3 {
+            // The rest of the document follows when there is what it tells of.
+            text.push_str("{\"zarr_format\": 3, \"node_type\": \"group\"}");
+            return self.map.write(&key, text.as_bytes());
+        }
+        render::group(None, &mut text);
+        self.map.write(&key, text.as_bytes())?;
+        committed.groups.resize_with(committed.groups.len().max(1), Texts::default);
+        committed.groups[GroupId::ROOT.index()][Part::Marker as usize] = Some(text.into_boxed_str());
+        Ok(())
+    }
+
+    /// Writes the documents of groups and variables that changed.
+    fn write_nodes(&self, model: Arc<Model>, committed: &mut Committed) -> Result<()> {
+        let mut lens = lens(&model);
+        let mut vars = self.touched(&model, &lens, committed);
+        let levels = self.levels(&model);
+        // Consolidated metadata is of one style.
+        let consolidates = committed.consolidate && !committed.consolidated;
+        if committed.older.is_some() && (consolidates || self.is_changed(&model, committed)?) {
+            self.upgrade(committed)?;
+        }
+        if (committed.once || !self.created) && !self.options.exclusive {
+            let nodes = vars.iter().chain(levels.iter().flatten());
+            if self.grow_from_store(&model, nodes, committed)? {
+                lens = self::lens(&model);
+                vars = self.touched(&model, &lens, committed);
+            }
+        }
+        if self.format == ZarrFormat::V3 && committed.consolidated && self.is_changed(&model, committed)? {
+            // It stands in the root's document, which is stored last: it goes first.
+            self.drop_consolidated(committed)?;
+        }
+        self.declare_both(&model, committed)?;
+        self.store(&model, &vars, committed)?;
+        for level in levels.iter().rev() {
+            self.store(&model, level, committed)?;
         }
         committed.last = Some((model, lens));
         Ok(())

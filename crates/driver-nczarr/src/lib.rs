@@ -13,6 +13,7 @@ mod annotation;
 mod asked;
 mod attrs;
 mod base64;
+mod bridge;
 mod codecs;
 mod commit;
 mod consolidated;

@@ -117,6 +117,12 @@ fn step(path: &str, number: usize, kept: &mut Option<File>) -> Result<()> {
             }
             RENAMED => {
                 file.variable("a")?.rename("renamed")?;
+                // The lengths of these two differ, and each takes the name of the other.
+                let (x, columns) = (file.dimension("x")?, file.dimension("c")?);
+                x.rename("between")?;
+                columns.rename("x")?;
+                x.rename("c")?;
+                file.dimension("t")?.rename("time")?;
                 return file.group("g")?.rename("h");
             }
             9 => return file.variable("renamed")?.put(&values(9, 0, WIDTH), ..),
@@ -188,6 +194,9 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
     let lasting = LASTING.iter().copied().filter(|&step| step <= done).max().unwrap_or(0);
     let found = Found { lasting, begun };
     match nczarr::open(path) {
+        Err(error) if lasting < SYNCED_FIRST && !path.ends_with(".zip") && holds_objects(path.as_ref()) => {
+            Err(format!("what was begun is not recognised: {error}"))
+        }
         Err(_) if lasting < SYNCED_FIRST || begun >= 14 && lasting != REPLACED => again(path),
         Err(error) if begun == REMOVED && error.kind() == ErrorKind::NotFound => again(path),
         // A removal that was stopped half way is taken up again.
@@ -203,8 +212,25 @@ pub fn check(path: &str, done: usize, begun: usize) -> std::result::Result<(), S
             drop(file);
             again(path)
         }
+        Ok(file) if lasting < SYNCED_FIRST => {
+            let outcome = found.first(&file).map_err(|why| format!("nothing lasts, {begun} begun: {why}"));
+            drop(file);
+            // Nobody takes it for nothing, and it may go.
+            if create(path, false).is_ok() {
+                return Err("it was replaced unasked".to_owned());
+            }
+            outcome
+        }
         Ok(file) => found.first(&file).map_err(|why| format!("{lasting} lasts, {begun} begun: {why}")),
     }
+}
+
+/// Whether there is a file that is not a temporary one.
+fn holds_objects(folder: &std::path::Path) -> bool {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| match entry.path() {
+        path if path.is_dir() => holds_objects(&path),
+        _ => !entry.file_name().to_string_lossy().starts_with(".nczarr-tmp-"),
+    })
 }
 
 /// Whoever finds a store of which nothing is to last can make it anew, and take it away; where too little is there to tell

@@ -259,7 +259,7 @@ fn only_what_was_touched_is_written() {
     assert_eq!(metadata().len(), 151, "all along the dimension, and the group that declares it");
     d.rename_dim(x, "y").unwrap();
     d.close().unwrap();
-    assert_eq!(metadata().len(), 151, "all that refer to it, and the group that declares it");
+    assert_eq!(metadata().len(), 152, "all that refer to it, and the group that declares it, before and after");
     let model = open(&map).unwrap().model().snapshot();
     assert!(model.vars().all(|(_, var)| var.problem.is_none()));
 }
