@@ -6,10 +6,12 @@
 //!
 //! Source: the NCZarr manual, appendix C; the table of sensible readings in the formats notes.
 
+mod merged;
 pub(crate) mod nan;
 mod read;
 mod write;
 
+pub(crate) use merged::merged;
 pub(crate) use read::read;
 pub(crate) use write::{check, recorded, write};
 

@@ -5,10 +5,11 @@
 
 use std::collections::HashSet;
 
-use dispatch::Limits;
+use dispatch::{Limits, ZarrFormat};
 use model::{DimId, Model, Result};
 
-use crate::attrs::NCZARR_GROUP;
+use crate::attrs::{self, NCZARR_GROUP};
+use crate::joined;
 use crate::json::{self, Json, Object};
 use crate::nodes;
 
@@ -142,15 +143,26 @@ pub(crate) struct Merged {
     pub(crate) missing: Vec<String>,
 }
 
-/// What to store where `old` stands: `ours`, which was `base` when it was stored last, with what others did since. Names in
+/// What kind of document it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The one document of a node, as in V3.
+    Joined,
+    /// Attributes alone.
+    Attrs,
+    /// What makes a node an array, in V2.
+    Marker,
+}
+
+/// What to store where `old` stands: what it says, with what was changed here, `[ours, base]`, since it was stored last. Names in
 /// `gone` are not listed.
 ///
 /// # Errors
-/// `NC_ENCZARR` if our own text cannot be read back.
+/// `NC_ENCZARR` if our own text cannot be read back, or another node is in the place.
 pub(crate) fn merged(
     merge: &Merge,
-    ours: &str,
-    base: &str,
+    kind: Kind,
+    [ours, base]: [&str; 2],
     old: &[u8],
     gone: &[String],
     limits: &Limits,
@@ -160,14 +172,25 @@ pub(crate) fn merged(
         // Nobody else wrote. Our lengths only grow.
         return Ok(Merged { text: ours.to_owned(), missing });
     }
-    // What cannot be read holds no length: it is replaced.
-    let Ok(other) = json::parse(old, limits) else { return Ok(Merged { text: ours.to_owned(), missing }) };
-    let mut ours = json::parse(ours.as_bytes(), limits)?;
-    merge.raise(&mut ours, &other);
-    if let Merge::Group(_) = merge {
-        merge_lists(&mut ours, &json::parse(base.as_bytes(), limits)?, &other, gone, &mut missing);
-    }
-    Ok(Merged { text: json::text(&ours), missing })
+    // What cannot be read holds nothing: it is replaced.
+    let other = json::parse(old, limits).ok().and_then(Json::into_object);
+    let Some(other) = other else { return Ok(Merged { text: ours.to_owned(), missing }) };
+    let object =
+        |text: &str| -> Result<Object> { Ok(json::parse(text.as_bytes(), limits)?.into_object().unwrap_or_default()) };
+    let texts = [object(ours)?, object(base)?, other];
+    let all = match kind {
+        Kind::Joined => Json::Object(joined::document(merge, &texts, gone, &mut missing)?),
+        Kind::Attrs => Json::Object(attrs::merged(merge, ZarrFormat::V2, texts.each_ref(), gone, &mut missing)?),
+        Kind::Marker => {
+            let [ours, _, other] = texts;
+            let mut ours = Json::Object(ours);
+            merge.raise(&mut ours, &Json::Object(other));
+            ours
+        }
+    };
+    let mut text = String::with_capacity(old.len() + 64);
+    json::write_strict(&all, &mut text);
+    Ok(Merged { text, missing })
 }
 
 /// Adds what others put into a group: what is in `other`, and neither in ours nor in `base`, from where we took it away.
@@ -235,7 +258,8 @@ mod tests {
             format!("{{\"_nczarr_group\": {{\"dimensions\": {{{dims}}}, \"arrays\": [{arrays}], \"groups\": []}}}}")
         };
         let group = |ours: &str, base: &str, other: &str, gone: &[String]| {
-            merged(&Merge::Group(Vec::new()), ours, base, other.as_bytes(), gone, &Limits::default()).unwrap()
+            merged(&Merge::Group(Vec::new()), Kind::Attrs, [ours, base], other.as_bytes(), gone, &Limits::default())
+                .unwrap()
         };
         for (base, ours, other, gone, expected, missing) in [
             ("", "\"a\"", "", "", "\"a\"", ""),

@@ -13,8 +13,7 @@ use model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};
 use crate::flavour::Flavour;
-use crate::joined;
-use crate::merge::{self, Merge, Unlimited};
+use crate::merge::{self, Kind, Merge, Unlimited};
 use crate::render;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::ZARR_JSON;
@@ -279,8 +278,13 @@ impl Batch<'_> {
         }
         let changed = |part: Part| texts[part as usize].is_some();
         let (part, merge) = self.dataset.merge(self.model, node, self.committed)?;
-        let is_shared = self.joined || self.merges && !matches!(merge, Merge::None);
-        let merges = changed(part) && is_shared && known[part as usize].is_some();
+        let is_shared = |of: Part| match of {
+            Part::Attrs => !self.joined && self.merges,
+            Part::Marker => self.joined || self.merges && of == part && !matches!(merge, Merge::None),
+        };
+        let merges = [Part::Attrs, Part::Marker]
+            .into_iter()
+            .any(|part| changed(part) && is_shared(part) && known[part as usize].is_some());
         let first = [Part::Attrs, Part::Marker].into_iter().find(|&part| changed(part));
         if let Some(first) = first.filter(|_| !merges) {
             node.key(&state, first, key)?;
@@ -323,8 +327,15 @@ impl Batch<'_> {
             node.key(&self.dataset.read_state(), part, &mut key)?;
             slot.handed[part as usize].store(true, Ordering::Relaxed);
             let base = self.committed.texts(node)[part as usize].as_deref();
-            let done = match base.filter(|_| part == merged_part) {
-                Some(base) => self.merge_text(&key, &merge, text, base),
+            let (merge, kind) = match part {
+                _ if self.joined => (&merge, Kind::Joined),
+                Part::Attrs if part == merged_part => (&merge, Kind::Attrs),
+                Part::Attrs => (&Merge::None, Kind::Attrs),
+                Part::Marker => (&merge, Kind::Marker),
+            };
+            let is_shared = kind != Kind::Marker || part == merged_part;
+            let done = match base.filter(|_| is_shared) {
+                Some(base) => self.merge_text(&key, (merge, kind), [text, base]),
                 None => self.dataset.map.write(&key, text.as_bytes()),
             };
             let stop = done.is_err();
@@ -336,7 +347,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn merge_text(&self, key: &Key, merge: &Merge, text: &str, base: &str) -> Result<()> {
+    fn merge_text(&self, key: &Key, (merge, kind): (&Merge, Kind), [text, base]: [&str; 2]) -> Result<()> {
         let limits = &self.dataset.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         let mut gone: Vec<String> = Vec::new();
@@ -348,10 +359,7 @@ impl Batch<'_> {
                     new.extend_from_slice(text.as_bytes());
                     return Ok(());
                 };
-                let merged = match self.joined {
-                    true => joined::merged(merge, text, base, old, &gone, limits),
-                    false => merge::merged(merge, text, base, old, &gone, limits),
-                };
+                let merged = merge::merged(merge, kind, [text, base], old, &gone, limits);
                 let merged = merged.map_err(|error| error.at(key))?;
                 new.extend_from_slice(merged.text.as_bytes());
                 missing = merged.missing;

@@ -297,3 +297,58 @@ fn many_renames_chains_and_circles() {
     }
     assert!(map.keys().iter().all(|key| !key.contains(".moving")), "{:?}", map.keys());
 }
+
+/// Of two that have a dataset open, each writes what it changed of a group's and a variable's attributes, and nothing else.
+#[test]
+fn attributes_of_two_writers_are_all_there() {
+    for modes in ["nczarr", "zarr", "zarr,annotate", "nczarr,v3", "zarr,v3,annotate"] {
+        let map = TestMap::new(&[]);
+        let d = with_variables(&map, modes, 1);
+        for var in [None, Some(VarId(0))] {
+            for name in ["both", "gone", "old", "kept"] {
+                d.put_att(ROOT, var, name, NcType::Short, &Values::Short(vec![1])).unwrap();
+            }
+        }
+        d.close().unwrap();
+        let options = dispatch::Options::default();
+        let open = |writable| {
+            let modes: Vec<&str> = modes.split(',').filter(|mode| *mode != "annotate").collect();
+            crate::support::open_with(&map, &modes.join(","), writable, &options).unwrap()
+        };
+        let (one, other) = (open(true), open(true));
+        for var in [None, Some(VarId(0))] {
+            other.put_att(ROOT, var, "theirs", NcType::Byte, &Values::Byte(vec![7])).unwrap();
+            other.put_att(ROOT, var, "both", NcType::Byte, &Values::Byte(vec![7])).unwrap();
+            other.put_att(ROOT, var, "old", NcType::Float, &Values::Float(vec![0.1])).unwrap();
+            other.del_att(ROOT, var, "gone").unwrap();
+            other.put_att(ROOT, var, "nan", NcType::Double, &Values::Double(vec![-f64::NAN])).unwrap();
+        }
+        other.sync().unwrap();
+        for var in [None, Some(VarId(0))] {
+            one.put_att(ROOT, var, "ours", NcType::UByte, &Values::UByte(vec![3])).unwrap();
+            one.put_att(ROOT, var, "both", NcType::Int64, &Values::Int64(vec![3])).unwrap();
+        }
+        one.close().unwrap();
+        other.close().unwrap();
+        let found = open(false);
+        let types = !modes.starts_with("zarr") || modes.ends_with("annotate");
+        for var in [None, Some(VarId(0))] {
+            let att = |name: &str| found.get_att(ROOT, var, name, None).map(|found| found.0);
+            assert!(att("gone").is_err(), "{modes}");
+            for (name, values) in [
+                ("theirs", Values::Byte(vec![7])),
+                ("ours", Values::UByte(vec![3])),
+                ("both", Values::Int64(vec![3])),
+                ("kept", Values::Short(vec![1])),
+                ("old", Values::Float(vec![0.1])),
+            ] {
+                let found = att(name).unwrap_or_else(|error| panic!("{modes}: {name}: {error}"));
+                assert!(!types || found == values, "{modes}: {name} is {found:?}");
+            }
+            match att("nan").unwrap() {
+                Values::Double(nan) if types => assert_eq!(nan[0].to_bits(), (-f64::NAN).to_bits(), "{modes}"),
+                nan => assert!(!types, "{modes}: {nan:?}"),
+            }
+        }
+    }
+}

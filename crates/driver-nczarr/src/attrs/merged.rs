@@ -1,0 +1,213 @@
+//! What several writers store among the attributes of one node: what stands there now, with what was changed here since it was
+//! stored last.
+//!
+//! Attributes that nobody here touched stay as they are, whoever wrote them and whatever they mean, and so does what is recorded
+//! of them beside. NCZarr's lists count as `merge` has it; its keys stay in the spelling they are found in (`keys`).
+
+use std::collections::HashSet;
+
+use dispatch::ZarrFormat;
+use model::Result;
+
+use super::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
+use crate::json::{Json, Object};
+use crate::merge::{self, Merge};
+use crate::v3::keys::{self, NCZARR_ATTRS};
+
+const DIMENSIONS: &str = "dimensions";
+const NAN: &str = "nan";
+const TYPES: &str = "types";
+
+/// The attributes to store where `other` stand, `[ours, base, other]`; those that are there come in our order. Names in `gone`
+/// are not listed; `missing` gets what [`merge::Merged`] tells.
+///
+/// # Errors
+/// `NC_ENCZARR` if our own lists cannot be read back.
+pub(crate) fn merged(
+    merge: &Merge,
+    format: ZarrFormat,
+    [ours, base, other]: [&Object; 3],
+    gone: &[String],
+    missing: &mut Vec<String>,
+) -> Result<Object> {
+    let mut all = Object::new();
+    for (name, value) in ours.iter().filter(|(name, _)| *name != NETCDF) {
+        let (was, found) = (base.get(name), other.get(name));
+        let stored = match (name, found) {
+            (NCZARR_GROUP, Some(found)) => {
+                Some(lists(merge, format, [value, was.unwrap_or(&Json::Null), found], gone, missing)?)
+            }
+            (NCZARR_ATTRS, found) => Some(recorded([ours, base], value, was, found)),
+            (NCZARR_ATTR, found) => {
+                let nothing = Json::Object(Object::new());
+                annotation([ours, base], [Some(value), was, found.or(Some(&nothing))])
+            }
+            // What is no strict JSON is written as it was understood.
+            _ if was == Some(value) => found.map(|found| if found.is_strict() { found } else { value }).cloned(),
+            (NCZARR_ARRAY, found) => changed(value, was, found),
+            _ => Some(value.clone()),
+        };
+        if let Some(stored) = stored {
+            all.insert(name.to_owned(), stored);
+        }
+    }
+    let is_annotated = ours.contains_key(NETCDF) || base.contains_key(NETCDF);
+    for (name, value) in other.iter().filter(|(name, _)| !(is_annotated && *name == NETCDF)) {
+        if !ours.contains_key(name) && !base.contains_key(name) {
+            all.insert(name.to_owned(), value.clone());
+        }
+    }
+    if is_annotated && let Some(said) = annotation([ours, base], [ours, base, other].map(|attrs| attrs.get(NETCDF))) {
+        all.insert(NETCDF, said);
+    }
+    Ok(all)
+}
+
+/// A group's lists, in the spelling of those that are there.
+fn lists(
+    merge: &Merge,
+    format: ZarrFormat,
+    [ours, base, found]: [&Json; 3],
+    gone: &[String],
+    missing: &mut Vec<String>,
+) -> Result<Json> {
+    let document = |lists: &Json| {
+        let attrs: Object = [(NCZARR_GROUP, lists.clone())].into_iter().collect();
+        Ok(Json::Object(if format == ZarrFormat::V3 { keys::group(&attrs)? } else { attrs }))
+    };
+    // Lists that cannot be understood are replaced.
+    let other: Result<Json> = document(found);
+    let Ok(other) = other else { return Ok(ours.clone()) };
+    let mut ours = document(ours)?;
+    let base = if base.is_null() { Json::Object(Object::new()) } else { document(base)? };
+    merge.raise(&mut ours, &other);
+    merge::merge_lists(&mut ours, &base, &other, gone, missing);
+    let merged = ours.as_object().and_then(|attrs| attrs.get(NCZARR_GROUP)).and_then(Json::as_object);
+    Ok(match merged {
+        Some(merged) if format == ZarrFormat::V3 => keys::stored_group(merged, found),
+        Some(merged) => Json::Object(merged.clone()),
+        None => found.clone(),
+    })
+}
+
+/// What is recorded of attributes beside them, `[ours, base]`.
+struct Touched<'a> {
+    attrs: [&'a Object; 2],
+    types: [Vec<(String, String)>; 2],
+    nans: [Option<&'a Object>; 2],
+}
+
+impl<'a> Touched<'a> {
+    fn new(attrs: [&'a Object; 2], recorded: [Option<&'a Json>; 2], types: fn(&Json) -> Vec<(String, String)>) -> Self {
+        Self {
+            attrs,
+            types: recorded.map(|recorded| recorded.map(types).unwrap_or_default()),
+            nans: recorded.map(|recorded| recorded?.as_object()?.get(NAN)?.as_object()),
+        }
+    }
+
+    /// Whether we changed an attribute: then what is recorded of it is ours, too.
+    fn is_changed(&self, name: &str) -> bool {
+        let [ours, base] = &self.attrs;
+        let [our_types, base_types] = self.types.each_ref().map(|types| types.iter().find(|(of, _)| of == name));
+        let [our_nans, base_nans] = self.nans.map(|nans| nans.and_then(|nans| nans.get(name)));
+        // What a key holds is no value of that type.
+        let is_key = super::is_reserved(name) || keys::is_reserved(name);
+        !is_key && ours.get(name) != base.get(name) || our_types != base_types || our_nans != base_nans
+    }
+
+    fn types(&self, found: Vec<(String, String)>) -> Vec<(String, String)> {
+        self.merged(&self.types[0], found)
+    }
+
+    fn nans(&self, found: Option<&Json>) -> Json {
+        let list = |nans: &Object| nans.iter().map(|(name, bits)| (name.to_owned(), bits.clone())).collect();
+        let found =
+            found.and_then(Json::as_object).and_then(|found| found.get(NAN)?.as_object()).map_or_else(Vec::new, list);
+        Json::Object(self.merged(&self.nans[0].map_or_else(Vec::new, list), found).into_iter().collect())
+    }
+
+    fn merged<T: Clone>(&self, ours: &[(String, T)], found: Vec<(String, T)>) -> Vec<(String, T)> {
+        let our = |name: &str| ours.iter().find(|(of, _)| of == name);
+        let known: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
+        let kept = found.into_iter().filter_map(|(name, value)| match self.is_changed(&name) {
+            true => our(&name).cloned(),
+            false => Some((name, value)),
+        });
+        let mut all: Vec<(String, T)> = kept.collect();
+        all.extend(ours.iter().filter(|(name, _)| !known.contains(name) && self.is_changed(name)).cloned());
+        all
+    }
+}
+
+/// NCZarr's types and bits of attributes, in the spelling of those that are there.
+fn recorded(attrs: [&Object; 2], ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Json {
+    let touched = Touched::new(attrs, [Some(ours), base], keys::types);
+    let types = touched.types(found.map(keys::types).unwrap_or_default());
+    keys::stored_types(&types, Some(&touched.nans(found)), found)
+}
+
+/// An annotation: `None` if nothing is left to say.
+fn annotation(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -> Option<Json> {
+    beside(attrs, [ours, base, found]).filter(|merged| merged.as_object().is_some_and(|merged| !merged.is_empty()))
+}
+
+/// What stands beside attributes, `[ours, base, found]`, types and bits by name: an annotation, or NCZarr's own in V2.
+fn beside(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -> Option<Json> {
+    let types = |beside: &Json| {
+        let types = beside.as_object().and_then(|beside| beside.get(TYPES)?.as_object());
+        let text = |(name, ty): (&str, &Json)| Some((name.to_owned(), ty.as_str()?.to_owned()));
+        types.into_iter().flat_map(Object::iter).filter_map(text).collect()
+    };
+    let touched = Touched::new(attrs, [ours, base], types);
+    let merged = match ours {
+        Some(ours) => changed(ours, base, found),
+        // What we had to say we have no longer.
+        None => found.map(|found| changed(&Json::Object(Object::new()), base, Some(found)).unwrap_or(Json::Null)),
+    };
+    let mut merged = merged?.into_object()?;
+    let [our_dims, base_dims] = [ours, base].map(|beside| beside?.as_object()?.get(DIMENSIONS)?.as_object());
+    if let Some(dims) = our_dims.filter(|_| our_dims != base_dims) {
+        // All we know, in our order: what we found may have declared less than there was.
+        let stored = merged.remove(DIMENSIONS).and_then(Json::into_object).unwrap_or_default();
+        let len = |name: &str, ours: &Json| stored.get(name).unwrap_or(ours).clone();
+        let mut all: Object = dims.iter().map(|(name, ours)| (name.to_owned(), len(name, ours))).collect();
+        for (name, theirs) in stored.iter().filter(|(name, _)| !dims.contains_key(name)) {
+            all.insert(name.to_owned(), theirs.clone());
+        }
+        merged.insert(DIMENSIONS, Json::Object(all));
+    }
+    let types = touched.types(found.map(types).unwrap_or_default());
+    let types = types.into_iter().map(|(name, ty)| (name, Json::string(ty))).collect();
+    for (name, values) in [(TYPES, Json::Object(types)), (NAN, touched.nans(found))] {
+        match values.as_object().is_some_and(|values| !values.is_empty()) {
+            true => merged.insert(name, values),
+            false => drop(merged.remove(name)),
+        }
+    }
+    Some(Json::Object(merged))
+}
+
+/// What of an object we changed, in what is found there; `None` if nothing is there and nothing was changed.
+fn changed(ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Option<Json> {
+    if Some(ours) == base {
+        return found.cloned();
+    }
+    let (Some(our), Some(found)) = (ours.as_object(), found.and_then(Json::as_object)) else {
+        return Some(ours.clone());
+    };
+    let none = Object::new();
+    let base = base.and_then(Json::as_object).unwrap_or(&none);
+    let mut all = Object::new();
+    for (name, value) in our.iter() {
+        if let Some(value) = changed(value, base.get(name), found.get(name)) {
+            all.insert(name.to_owned(), value);
+        }
+    }
+    for (name, value) in found.iter() {
+        if !our.contains_key(name) && !base.contains_key(name) {
+            all.insert(name.to_owned(), value.clone());
+        }
+    }
+    Some(Json::Object(all))
+}
