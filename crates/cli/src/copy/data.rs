@@ -9,8 +9,10 @@ use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
 use super::moving::Moving;
+use super::plan::Moves;
 use super::select::Selection;
 use super::sparse::{Elements, Sparse};
+use super::stage::{self, Stage};
 use crate::source::DatasetSource;
 
 /// About so many bytes are in a block, if nothing else was asked for.
@@ -69,13 +71,24 @@ fn var(
         Form::Same => Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?,
         Form::Numbers(_) | Form::Text { .. } => None,
     };
+    let moves = Moves::of(&shape, chunks.0, chunks.1, item, moving.budget);
+    let stage = match &moving.stage {
+        Some(folder) if stage::is_worth(model, id, &moves)? => {
+            Stage::make(folder, from, (model, id), &moves.block, moving.budget)?
+        }
+        _ => None,
+    };
+    let (source, from_id) = match &stage {
+        Some(stage) => (DatasetSource::new(stage.dataset()), stage.id),
+        None => (source, id),
+    };
     let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
-    for (start, count) in Tiles::new(&shape, &block(&shape, &chunks, item, moving.budget)) {
+    for (start, count) in Tiles::new(&shape, &moves.block) {
         moving.part(&count, item);
         let slab = Slab::new(&start, &count);
         let elements = match fixed {
-            false => source.strings(id, &slab).map(Elements::Strings),
-            true => source.bytes(id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
+            false => source.strings(from_id, &slab).map(Elements::Strings),
+            true => source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
         };
         let elements = elements.map_err(Broken::Source)?;
         match (&new.form, elements) {

@@ -19,6 +19,7 @@ mod plan;
 mod select;
 mod sparse;
 pub mod spec;
+mod stage;
 #[cfg(test)]
 mod table;
 mod var;
@@ -88,7 +89,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     // Only what was made here is taken away again.
     let target = options.create(place.url()).map_err(&at_target)?;
     let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
-    let moving = Moving::new(args.memory, all.fold(0, u64::saturating_add));
+    let moving = Moving::new(args.memory, all.fold(0, u64::saturating_add), place.beside());
     let making =
         Making { url: place.url(), options, source: &source, layout: &layout, select: &select, texts: &texts, moving };
     if args.dry_run {
@@ -142,7 +143,7 @@ impl Making<'_> {
         let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
         let (exact, without) = (HashSet::new(), HashSet::new());
         let copied = define::all(from, to, &self.wanted(&exact, &without))?;
-        let told = plan::told(from, to, &copied, self.select, self.moving.budget).map_err(Broken::Source);
+        let told = plan::told(from, to, &copied, self.select, &self.moving).map_err(Broken::Source);
         target.close()?;
         told
     }

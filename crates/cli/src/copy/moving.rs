@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::data::BUDGET;
@@ -13,6 +14,8 @@ const OFTEN: Duration = Duration::from_millis(200);
 pub struct Moving {
     /// Bytes of a block.
     pub budget: u64,
+    /// Where there is room for a stage.
+    pub stage: Option<PathBuf>,
     shown: bool,
     all: u64,
     done: Cell<u64>,
@@ -22,11 +25,19 @@ pub struct Moving {
 
 impl Moving {
     /// Of `all` bytes. A block takes half of the memory: what is encoded and decoded on the way takes the rest.
-    pub fn new(memory: Option<u64>, all: u64) -> Self {
+    pub fn new(memory: Option<u64>, all: u64, stage: Option<&Path>) -> Self {
         let now = Instant::now();
         let budget = memory.map_or(BUDGET, |memory| (memory / 2).max(1));
         let shown = std::io::stderr().is_terminal();
-        Self { budget, shown, all, done: Cell::new(0), begun: now, told: Cell::new(now) }
+        Self {
+            budget,
+            stage: stage.map(Path::to_owned),
+            shown,
+            all,
+            done: Cell::new(0),
+            begun: now,
+            told: Cell::new(now),
+        }
     }
 
     /// A block is about to be moved.

@@ -99,6 +99,11 @@ impl Place {
         &self.url
     }
 
+    /// A directory on the same storage for what is needed while the copy is made, if there is one; it goes with the copy.
+    pub fn beside(&self) -> Option<&Path> {
+        self.beside.as_ref().map(|beside| beside.folder.path())
+    }
+
     /// Puts the finished copy where it belongs, in one step.
     ///
     /// # Errors

@@ -7,22 +7,26 @@ use nczarr::dispatch::Dataset;
 
 use super::data::{STRING, block};
 use super::define::Copied;
+use super::moving::Moving;
 use super::select::Selection;
+use super::stage;
 use crate::source::DatasetSource;
 
 /// How a variable is moved.
 #[derive(Debug, PartialEq)]
-struct Moves {
+pub struct Moves {
     /// Elements of a block along each dimension.
-    block: Vec<u64>,
+    pub block: Vec<u64>,
     blocks: u64,
-    /// Chunks of the source, and how many are read in all, each time a block needs one.
-    chunks: u64,
-    reads: u64,
+    /// Chunks of the source.
+    pub chunks: u64,
+    /// How many are read in all, each time a block needs one.
+    pub reads: u64,
 }
 
 impl Moves {
-    fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
+    /// Of an array that has these chunks in the target and in the source, with elements of `item` bytes, in so much memory.
+    pub fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
         let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
         let block = block(shape, &(target, source.clone()), item, budget);
         let along = |step: &[u64]| shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)).product();
@@ -43,7 +47,13 @@ impl Moves {
 ///
 /// # Errors
 /// What the datasets say of themselves.
-pub fn told(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Selection, budget: u64) -> Result<String> {
+pub fn told(
+    from: &dyn Dataset,
+    to: &dyn Dataset,
+    copied: &Copied,
+    select: &Selection,
+    moving: &Moving,
+) -> Result<String> {
     let model = from.model().snapshot();
     let mut text = String::new();
     let mut all = 0u64;
@@ -62,11 +72,13 @@ pub fn told(from: &dyn Dataset, to: &dyn Dataset, copied: &Copied, select: &Sele
             let _ = writeln!(text, "{path}: nothing");
             continue;
         }
-        let moves = Moves::of(&shape, chunks.0, chunks.1, item, budget);
-        let times = moves.reads as f64 / moves.chunks as f64;
+        let moves = Moves::of(&shape, chunks.0, chunks.1, item, moving.budget);
+        let staged = moving.stage.is_some() && stage::is_worth(&model, id, &moves)?;
+        let times = if staged { 1.0 } else { moves.reads as f64 / moves.chunks as f64 };
+        let stage = if staged { format!(", decoded to a stage of {bytes} bytes") } else { String::new() };
         let _ = writeln!(
             text,
-            "{path}: {bytes} bytes in {} blocks of {}; {} chunks, each read {times:.1} times",
+            "{path}: {bytes} bytes in {} blocks of {}; {} chunks, each read {times:.1} times{stage}",
             moves.blocks,
             joined(&moves.block),
             moves.chunks,

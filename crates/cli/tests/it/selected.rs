@@ -171,3 +171,38 @@ fn a_plan_is_told_and_nothing_is_made() {
     }
     assert!(failure(&["copy", "--memory", "0", text(&source), text(&target)]).1.contains("--memory"));
 }
+
+/// Chunks that lie across one another, of which some are not there, and others hold what is missing.
+#[test]
+fn encoded_chunks_are_decoded_once_by_a_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let source = at("a.zarr");
+    let data: Vec<String> =
+        (0..40 * 30 * 20).map(|at| if at % 7 == 0 { "_".to_owned() } else { (at % 30000).to_string() }).collect();
+    let cdl = format!(
+        "netcdf a {{ dimensions: t = 40; y = 30; x = 20; variables: \
+         short v(t, y, x); v:_ChunkSizes = 40, 4, 3; v:_DeflateLevel = 1; v:_FillValue = -1s; \
+         int w(t, y, x); w:_ChunkSizes = 40, 4, 3; w:_DeflateLevel = 1; w:_NoFill = \"true\"; \
+         float none(t, y, x); none:_ChunkSizes = 40, 4, 3; none:_DeflateLevel = 1; data: v = {0}; w = {1}; }}",
+        data.join(", "),
+        data.join(", ").replace('_', "-5"),
+    );
+    fs::write(at("a.cdl"), cdl).unwrap();
+    out(&["gen", "-o", text(&source), text(&at("a.cdl"))]);
+    fs::remove_file(source.join("v/0.2.2")).unwrap();
+    let args = ["-c", "t/1,y/30,x/20", "--memory", "12K"];
+    let plan = out(&[&["copy", "--dry-run"], &args[..], &[text(&source), text(&at("p.zarr"))]].concat());
+    for (name, bytes) in [("v", 48_000), ("w", 96_000), ("none", 96_000)] {
+        let line = plan.lines().find(|line| line.starts_with(&format!("/{name}:"))).unwrap();
+        assert!(line.ends_with(&format!("each read 1.0 times, decoded to a stage of {bytes} bytes")), "{plan}");
+    }
+    for target in ["b.zarr", "b.zip"] {
+        out(&[&["copy"], &args[..], &[text(&source), text(&at(target))]].concat());
+        assert_eq!(out(&["diff", text(&source), text(&at(target))]), "", "{target}");
+    }
+    // What was not there is not there.
+    assert!(!at("b.zarr").join("none/0.0.0").exists());
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(left.into_iter().all(|name| !name.starts_with('.')));
+}

@@ -1,0 +1,108 @@
+//! A stage between a source and a target whose chunks lie across one another: where memory is too small for blocks that are
+//! whole chunks of both, each chunk of the source would be decoded again for many blocks. Instead it is decoded once, and
+//! its elements are put, as they are, into a store of their own beside the target, in chunks that are whole parts of both kinds of
+//! blocks. That takes as much room on the disk as the elements do; if there is none, the copy is made without.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
+use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
+use nczarr::{CreateOptions, File};
+
+use super::Broken;
+use super::data::{Tiles, block};
+use super::plan::Moves;
+use crate::source::DatasetSource;
+
+/// What is read more often than this, each chunk on average, is worth it.
+const OFTEN: u64 = 2;
+
+/// The elements of one variable, not encoded.
+#[derive(Debug)]
+pub struct Stage {
+    file: File,
+    /// The variable there.
+    pub id: VarId,
+    path: PathBuf,
+}
+
+/// Whether a variable is moved by a stage: where decoding costs, chunks are known and would be read often.
+pub fn is_worth(model: &Model, id: VarId, moves: &Moves) -> Result<bool> {
+    let var = model.var(id)?;
+    let number = var.xtype.is_atomic() && var.xtype != NcType::String;
+    Ok(number && !var.filters.is_empty() && moves.reads > moves.chunks.saturating_mul(OFTEN))
+}
+
+impl Stage {
+    /// Decodes a variable into a stage in `folder`. `None`: there is no room for it, or it cannot be made.
+    ///
+    /// # Errors
+    /// What reading the source says.
+    pub fn make(
+        folder: &Path,
+        from: &dyn Dataset,
+        (model, id): (&Model, VarId),
+        blocks: &[u64],
+        budget: u64,
+    ) -> Result<Option<Self>, Broken> {
+        let path = folder.join("stage.zarr");
+        let made = Self::fill(&path, from, (model, id), blocks, budget);
+        match made {
+            Ok(stage) => Ok(Some(stage)),
+            Err(broken) => {
+                let _ = fs::remove_dir_all(&path);
+                if let Broken::Source(_) = broken { Err(broken) } else { Ok(None) }
+            }
+        }
+    }
+
+    fn fill(
+        path: &Path,
+        from: &dyn Dataset,
+        (model, id): (&Model, VarId),
+        blocks: &[u64],
+        budget: u64,
+    ) -> Result<Self, Broken> {
+        let (var, shape) = (model.var(id)?, model.shape(id)?);
+        let (source, data) = (DatasetSource::new(from), from.data(id)?);
+        let item = source.item_size(var.xtype)? as u64;
+        // Whole chunks of the source, as far as memory reaches.
+        let reads = block(&shape, &(data.chunk_shape(), Some(blocks.to_vec())), item, budget);
+        let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
+        let file = CreateOptions::new().create(&format!("{}#mode=zarr", path.display()))?;
+        let to = file.dataset();
+        let mut dims = Vec::new();
+        for (at, &len) in shape.iter().enumerate() {
+            dims.push(to.def_dim(GroupId::ROOT, &format!("d{at}"), Some(len))?);
+        }
+        let new = to.def_var(GroupId::ROOT, "v", var.xtype, &dims)?;
+        to.def_var_chunking(new, &Chunking::Chunked(chunks))?;
+        // What is not there reads here as it does there.
+        let fill = var.fill_value();
+        to.def_var_fill(new, fill.is_none(), fill.as_ref())?;
+        to._enddef(0, 0, 0, 0)?;
+        for (start, count) in Tiles::new(&shape, &reads) {
+            let slab = Slab::new(&start, &count);
+            if data.is_absent(&slab).map_err(Broken::Source)? {
+                continue;
+            }
+            let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
+            to.put_vara(new, &start, &count, MemRef::Fixed { ty: var.xtype, bytes: &bytes })?;
+        }
+        to.sync()?;
+        Ok(Self { file, id: new, path: path.to_owned() })
+    }
+
+    /// What the elements are read from.
+    pub fn dataset(&self) -> &dyn Dataset {
+        self.file.dataset().as_ref()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // The directory around it goes as well, at the latest with the next copy to this place.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
