@@ -46,6 +46,7 @@ pub fn dump(file: &File, options: &Options) -> Result<String> {
         hdf4: info.formatx == FormatX::Hdf4,
         properties: info.properties,
         superblock: info.superblock,
+        foreign: info.foreign,
     };
     let mut text = Vec::new();
     cdl::print(&file.model(), &facts, options, &mut Source(file), &mut text)?;

@@ -76,6 +76,8 @@ pub struct Facts {
     pub properties: Option<String>,
     /// The value of `_SuperblockVersion`, if there is one.
     pub superblock: Option<i32>,
+    /// Whether nothing tells that netCDF made it: `_IsNetcdf4` is 0.
+    pub foreign: bool,
 }
 
 /// Where the data comes from.

@@ -81,7 +81,7 @@ impl Printer<'_> {
                 self.plain_att("", "_SuperblockVersion", &version.to_string())?;
             }
             if !self.facts.hdf4 {
-                self.plain_att("", "_IsNetcdf4", "1")?;
+                self.plain_att("", "_IsNetcdf4", if self.facts.foreign { "0" } else { "1" })?;
             }
         }
         self.text_att("", "_Format", &self.facts.format)

@@ -57,6 +57,8 @@ pub struct DatasetInfo {
     pub properties: Option<String>,
     /// The version of the superblock for `_SuperblockVersion`, if the dataset has one.
     pub superblock: Option<i32>,
+    /// Whether nothing in it tells that netCDF made it: `_IsNetcdf4` is 0.
+    pub foreign: bool,
 }
 
 impl DatasetInfo {
@@ -73,6 +75,7 @@ impl DatasetInfo {
             notes: Vec::new(),
             properties: None,
             superblock: None,
+            foreign: false,
         }
     }
 }

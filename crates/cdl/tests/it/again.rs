@@ -79,8 +79,7 @@ pub fn again(text: &[u8]) -> std::result::Result<String, String> {
     cdl.build(&mut kept).map_err(|mistake| mistake.to_string())?;
     let name = String::from_utf8_lossy(text).split_whitespace().nth(1).unwrap_or_default().replace('{', "");
     let (model, options) = (kept.model.clone(), Options { name, ..Options::default() });
-    let facts =
-        Facts { format: "netCDF-4".to_owned(), classic: false, properties: None, superblock: None, hdf4: false };
+    let facts = Facts { format: "netCDF-4".to_owned(), ..Facts::default() };
     let mut out = Vec::new();
     cdl::print(&model, &facts, &options, &mut kept, &mut out).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&out).into_owned())

@@ -81,5 +81,6 @@ pub fn facts(info: DatasetInfo) -> Facts {
         hdf4: info.formatx == FormatX::Hdf4,
         properties: info.properties,
         superblock: info.superblock,
+        foreign: info.foreign,
     }
 }

@@ -181,6 +181,7 @@ impl Dataset for TestDataset {
             notes: Vec::new(),
             properties: Some("version=2,test=1".to_owned()),
             superblock: Some(0),
+            foreign: false,
         }
     }
 
@@ -364,6 +365,7 @@ impl Dataset for Opened {
             notes: vec!["opened".to_owned()],
             properties: None,
             superblock: None,
+            foreign: false,
         }
     }
 

@@ -54,6 +54,8 @@ pub(crate) struct Built {
     pub(crate) made_up: bool,
     /// The text of `_NCProperties`.
     pub(crate) properties: Option<String>,
+    /// Nothing tells that netCDF made it.
+    pub(crate) foreign: bool,
 }
 
 /// Builds the model.
@@ -74,6 +76,9 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
     let classic = text("_nc3_strict").is_some();
     let properties = text("_NCProperties").map(|found| found.bytes.split(|&b| b == 0).next().unwrap_or_default());
     let properties = properties.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    // So netCDF-C tells it.
+    let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
+    let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let Tree { groups, notes } = tree;
     let mut builder = Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes };
     for (number, group) in groups.into_iter().enumerate() {
@@ -87,7 +92,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, notes, .. } = builder;
-    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), properties })
+    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), properties, foreign })
 }
 
 struct Builder<'f> {

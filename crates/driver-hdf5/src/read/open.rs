@@ -96,9 +96,10 @@ fn load(store: Store, heap: &GlobalHeap, registry: &Registry) -> Result<(Hdf, u8
 fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
     let heap = GlobalHeap::default();
     let (file, version, built) = load(store, &heap, request.registry)?;
-    let Built { model, stored, notes, classic, properties, .. } = built;
+    let Built { model, stored, notes, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
-    let info = DatasetInfo { notes, properties, superblock: Some(version.into()), ..DatasetInfo::of(&INFO, format) };
+    let superblock = Some(version.into());
+    let info = DatasetInfo { notes, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
         heap: Arc::new(heap),
