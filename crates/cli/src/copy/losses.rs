@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, Values, Var, VarFill, VarId};
+use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId};
 
 use super::define::{Copied, Form};
 use super::fit;
@@ -89,7 +89,10 @@ impl Compared<'_> {
             match self.type_there(NcType::User(id)) {
                 Some(NcType::User(there)) => {
                     kept.insert(there);
-                    if !self.copy.user_type(there).is_ok_and(|there| self.same_class(&ty.class, &there.class)) {
+                    // Of what has no memory form of a fixed size, offsets say nothing.
+                    let placed = self.source.is_fixed(NcType::User(id)).unwrap_or(true);
+                    let same = |there: &UserType| self.same_class(&ty.class, &there.class, placed);
+                    if !self.copy.user_type(there).is_ok_and(same) {
                         self.lost.add("definition of types", path);
                     }
                 }
@@ -101,14 +104,14 @@ impl Compared<'_> {
         }
     }
 
-    fn same_class(&self, source: &TypeClass, copy: &TypeClass) -> bool {
+    fn same_class(&self, source: &TypeClass, copy: &TypeClass, placed: bool) -> bool {
         let same = |source, copy| self.type_there(source) == Some(copy);
         match (source, copy) {
             (TypeClass::Compound { size, fields }, TypeClass::Compound { size: size_there, fields: there }) => {
                 let equal = |(a, b): (&Field, &Field)| {
-                    (&a.name, a.offset, &a.shape) == (&b.name, b.offset, &b.shape) && same(a.ty, b.ty)
+                    (&a.name, &a.shape) == (&b.name, &b.shape) && (!placed || a.offset == b.offset) && same(a.ty, b.ty)
                 };
-                size == size_there && fields.len() == there.len() && fields.iter().zip(there).all(equal)
+                (!placed || size == size_there) && fields.len() == there.len() && fields.iter().zip(there).all(equal)
             }
             (TypeClass::Vlen { base }, TypeClass::Vlen { base: there }) => same(*base, *there),
             (source, copy) => source == copy,

@@ -509,3 +509,28 @@ fn records_of_plain_stores_are_kept() {
     assert_eq!(before, after);
     assert!(before.contains("{1, {1, 0}}") && before.contains("0X616263") && before.contains("{\"ab\"}"), "{before}");
 }
+
+/// Around NCZarr V2, V3, netCDF-4 and back: all types with all elements; and what the classic formats cannot hold is told.
+#[test]
+fn user_defined_types_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, mode: &str| format!("file://{}{mode}", folder.path().join(name).display());
+    let cdl_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cdl/tests/nested.cdl");
+    let (v2, v3, back) = (of("2", "#mode=nczarr,v2"), of("3", "#mode=nczarr,v3"), of("4", "#mode=nczarr,v2"));
+    let hdf5 = folder.path().join("h.nc");
+    out(&["gen", "-o", &v2, text(&cdl_file)]);
+    for steps in [vec![&*v3], vec![&*v3, &*back], vec![&*v3, text(&hdf5), &*back]] {
+        let mut from = v2.as_str();
+        for to in steps {
+            let kind: &[&str] = if to == text(&hdf5) { &["-k", "nc4"] } else { &[] };
+            assert_eq!(out(&[&["copy", "--clobber"], kind, &[from, to]].concat()), "");
+            assert_eq!(cdl(&[], to), cdl(&[], &v2), "{from} {to}");
+            from = to;
+        }
+    }
+    let classic = folder.path().join("c.nc");
+    let made = run(["copy", "-k", "classic", &v2, text(&classic)]);
+    let told = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(made.status.success() && told.contains("/colour") && told.contains("/vbk"), "{told}");
+    assert!(!cdl(&[], text(&classic)).contains("types:"));
+}

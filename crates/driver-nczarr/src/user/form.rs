@@ -54,7 +54,7 @@ pub(crate) fn form(
         group.atts.get(&format!("{}.{field}.strlen", ty.name)).and_then(maxstrlen)
     };
     let builder = Builder { model, big_endian, width: &width };
-    match builder.build(id, format) {
+    match builder.build(id, Some(format)) {
         Some(Ok(form)) => Ok(form),
         Some(Err(error)) => Err(error),
         // What records cannot hold is bytes of any length.
@@ -63,23 +63,17 @@ pub(crate) fn form(
 }
 
 /// Elements of any length.
+///
+/// Lists of numbers are bytes, too: `vlen-array` is a codec that not every reader of V2 has, and some list no array of a group
+/// in which there is one they cannot open.
 fn variable(model: &Model, id: TypeId, format: ZarrFormat, registry: &Registry) -> Result<Form> {
+    let description = match format {
+        ZarrFormat::V3 => json!({"name": "vlen-bytes"}),
+        ZarrFormat::V2 => json!({"id": "vlen-bytes"}),
+    };
+    let codec = registry.element("vlen-bytes")?.parse(&description)?;
+    let element = Packed::around(codec, model, NcType::User(id));
     let dtype = DType::from_name("|O");
-    let base = match model.vlen_base(NcType::User(id))? {
-        Some(base) => integer_of(model, base)?.filter(|_| format == ZarrFormat::V2),
-        None => None,
-    };
-    let description = match (base.filter(|base| base.is_numeric()), format) {
-        (Some(base), _) => json!({"id": "vlen-array", "dtype": DType::of(base, model::Endian::Little, 1, false)?.text}),
-        (None, ZarrFormat::V3) => json!({"name": "vlen-bytes"}),
-        (None, _) => json!({"id": "vlen-bytes"}),
-    };
-    let name = if base.is_some_and(NcType::is_numeric) { "vlen-array" } else { "vlen-bytes" };
-    let codec = registry.element(name)?.parse(&description)?;
-    let element = match name {
-        "vlen-array" => codec,
-        _ => Packed::around(codec, model, NcType::User(id)),
-    };
     Ok(Form { dtype, variable: Some(Variable::Bytes), element: Some(element), pieces: None })
 }
 
@@ -101,8 +95,9 @@ pub(super) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The form of a type in a fixed number of bytes; `None` if there is none.
-    pub(super) fn build(&self, id: TypeId, format: ZarrFormat) -> Option<Result<Form>> {
+    /// The form of a type in a fixed number of bytes; `None` if there is none. `format`: only one that readers of it open, a
+    /// record of fields that are no records or arrays.
+    pub(super) fn build(&self, id: TypeId, format: Option<ZarrFormat>) -> Option<Result<Form>> {
         let ty = NcType::User(id);
         if !self.has_record(ty, 0) {
             return None;
@@ -113,8 +108,10 @@ impl Builder<'_> {
             Err(error) => return Some(Err(error)),
         };
         let fixed = self.model.is_fixed(ty).unwrap_or(false);
-        if format == ZarrFormat::V3 && dtype.kind == Kind::Record && !is_struct(&dtype) {
-            // V3 has neither arrays in records nor bytes between fields.
+        if let Some(format) = format
+            && dtype.kind == Kind::Record
+            && !is_flat(&dtype, format)
+        {
             if !fixed {
                 return None;
             }
@@ -272,14 +269,14 @@ fn repeat(one: &[Step], count: usize, steps: &mut Vec<Step>) {
     }
 }
 
-/// Whether V3 has a `struct` of these fields.
-fn is_struct(dtype: &DType) -> bool {
-    let plain = |field: &record::Field| {
-        !field.name.is_empty()
-            && field.shape.is_empty()
-            && (field.dtype.kind != Kind::Record || is_struct(&field.dtype))
+/// Whether a record is of fields that are no records or arrays; in V3 there is nothing between them either.
+fn is_flat(dtype: &DType, format: ZarrFormat) -> bool {
+    let flat = |field: &record::Field| field.shape.is_empty() && field.dtype.kind != Kind::Record;
+    let named = |field: &record::Field| !field.name.is_empty();
+    let record = |plain: &dyn Fn(&record::Field) -> bool| {
+        dtype.record.as_ref().is_some_and(|record| record.fields.iter().all(plain))
     };
-    dtype.record.as_ref().is_some_and(|record| record.fields.iter().all(plain)) && v3_types::write(dtype, None).is_ok()
+    record(&flat) && (format == ZarrFormat::V2 || record(&named) && v3_types::write(dtype, None).is_ok())
 }
 
 /// Bytes of the string fields as a stored record has them.

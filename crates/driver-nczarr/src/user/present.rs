@@ -10,7 +10,6 @@ use super::codec::{Packed, reordered};
 use super::form::{Builder, Form, form, integer_of, widths};
 use super::{find, read_att};
 use crate::dtype::{DType, Kind};
-use crate::native;
 use crate::record::Record;
 use crate::types::NO_TYPE;
 use crate::var::Stored;
@@ -110,8 +109,8 @@ fn as_stored(model: &Model, id: TypeId, dtype: &DType) -> Result<Option<Form>> {
     let width = |id: TypeId, field: &str| strings.get(&(id, field.to_owned())).copied();
     for big_endian in [false, true] {
         let builder = Builder { model, big_endian, width: &width };
-        // As V2 has it: there is no record that it has not.
-        if let Some(Ok(form)) = builder.build(id, ZarrFormat::V2)
+        // Records of others may be of any fields.
+        if let Some(Ok(form)) = builder.build(id, None)
             && alike(&form.dtype, dtype)
         {
             return Ok(Some(Form { dtype: dtype.clone(), ..form }));
@@ -218,13 +217,5 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &Form) -> 
 /// # Errors
 /// `NC_ENOTNC4` for a type that has none.
 pub(crate) fn new_form(model: &Model, var: &Var, id: TypeId, format: ZarrFormat, registry: &Registry) -> Result<Form> {
-    let mut form = form(model, id, var.endian == model::Endian::Big, format, registry)?;
-    // Lists of numbers are as in memory.
-    if let Some(codec) = form.element.take() {
-        form.element = Some(match codec.item() {
-            Some(item) if codec.name() == "vlen-array" => native::native(codec, item),
-            _ => codec,
-        });
-    }
-    Ok(form)
+    form(model, id, var.endian == model::Endian::Big, format, registry)
 }

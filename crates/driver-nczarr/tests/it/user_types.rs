@@ -434,7 +434,7 @@ fn elements_are_stored_as_the_specification_says() {
             assert_eq!(ty("n"), serde_json::json!([["id", "<i4"], ["text", "|S5"]]));
             assert_eq!((ty("r"), ty("l")), (serde_json::json!("|O"), serde_json::json!("|O")));
             let filters = |name: &str| map.json(&format!("{name}/.zarray"))["filters"].clone();
-            assert_eq!(filters("r"), serde_json::json!([{"id": "vlen-array", "dtype": "<i4"}]));
+            assert_eq!(filters("r"), serde_json::json!([{"id": "vlen-bytes"}]));
             assert_eq!(filters("l"), serde_json::json!([{"id": "vlen-bytes"}]));
         }
         let chunk = |name: &str| map.objects()[&format!("{name}/{}", if v3 { "c/0" } else { "0" })].clone();
@@ -524,7 +524,8 @@ fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
     };
     swap("a/.zarray", "|V3", "|V4");
     swap("b/.zattrs", "/blob", "/blub");
-    swap("c/.zarray", "<i4", "<i8");
+    swap("c/.zarray", "{\"id\": \"vlen-bytes\"}", "{\"id\": \"vlen-array\", \"dtype\": \"<i8\"}");
+    swap("d/.zarray", "{\"id\": \"vlen-bytes\"}", "{\"id\": \"vlen-array\", \"dtype\": \"<i4\"}");
     let d = open(&map).unwrap();
     let model = model_of(&*d);
     for (name, what) in [("a", "|V4"), ("b", "/blub"), ("c", "/row")] {
@@ -532,4 +533,35 @@ fn an_array_that_is_none_of_its_type_is_told_and_leaves_the_others_alone() {
         assert!(problem.kind() == ErrorKind::NcZarr && problem.to_string().contains(what), "{name}: {problem}");
     }
     assert_eq!(get(&*d, var(&*d, "d")), Values::Packed(model.find_type(ROOT, "row").unwrap(), vec![NcString::new()]));
+}
+
+/// What others may store: records of records and arrays, which are the same bytes.
+#[test]
+fn records_of_any_fields_are_read() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "nczarr,v2");
+    let inner = define(&*d, &Edit::DefCompound { group: ROOT, name: "inner", size: 6 });
+    for (name, offset, field) in [("a", 0, NcType::Int), ("b", 4, NcType::Short)] {
+        d.edit(&Edit::InsertField { ty: inner, name, offset, field, shape: &[] }).unwrap();
+    }
+    let outer = define(&*d, &Edit::DefCompound { group: ROOT, name: "outer", size: 24 });
+    let fields =
+        [("x", 0, NcType::Float, &[2u32][..]), ("i", 8, NcType::User(inner), &[2]), ("t", 21, NcType::Char, &[3])];
+    for (name, offset, field, shape) in fields {
+        d.edit(&Edit::InsertField { ty: outer, name, offset, field, shape }).unwrap();
+    }
+    let v = d.def_var(ROOT, "v", NcType::User(outer), &[]).unwrap();
+    let inner = |a: i32| Item::Compound(vec![vec![Item::Int(a.into())], vec![Item::Int(-2)]]);
+    let text = b"abc".map(Item::Char).to_vec();
+    let item = Item::Compound(vec![vec![Item::Float(1.5), Item::Float(-0.5)], vec![inner(7), inner(8)], text]);
+    let values = model_of(&*d).values(NcType::User(outer), &[item]).unwrap();
+    put(&*d, v, &[], &[], &values).unwrap();
+    d.close().unwrap();
+    let raw = map.text("v/.zarray");
+    assert!(raw.contains("\"|V24\""), "{raw}");
+    let record = r#"[["x","<f4",[2]],["i",[["a","<i4"],["b","<i2"]],[2]],["","|V1"],["t","|S3"]]"#;
+    map.put("v/.zarray", raw.replace("\"|V24\"", record).as_bytes());
+    assert_eq!(get(&*open(&map).unwrap(), v), values);
+    map.put("v/.zarray", raw.replace("\"|V24\"", &record.replace("<i2", "<u2")).as_bytes());
+    assert!(open(&map).unwrap().model().snapshot().var(v).unwrap().problem.is_some());
 }
