@@ -4,7 +4,7 @@ use dispatch::VarData as _;
 use model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use super::dataset::NewFile;
-use super::netcdf::{PROPERTIES, RESERVED, STRICT};
+use super::netcdf::{NON_COORDINATE, PROPERTIES, RESERVED, STRICT};
 use super::plan;
 
 /// What an edit of a variable's layout is refused with once there are data.
@@ -42,7 +42,11 @@ impl NewFile {
         match *edit {
             Edit::DefDim { group, name, .. } => self::new_dim(&model, group, name)?,
             Edit::RenameDim { dim, name } => self::new_dim(&model, model.dim(dim)?.group, name)?,
-            Edit::DefVar { name, dims, .. } => plan::check_rank(dims.len()).map_err(|error| error.at(name))?,
+            Edit::DefVar { name, dims, .. } => {
+                check_var_name(name)?;
+                plan::check_rank(dims.len()).map_err(|error| error.at(name))?;
+            }
+            Edit::RenameVar { name, .. } => check_var_name(name)?,
             Edit::DefGroup { parent, name } => new_object(&model, parent, name)?,
             Edit::RenameGroup { group, name } => {
                 if let Some(parent) = model.group(group)?.parent {
@@ -108,6 +112,14 @@ fn new_object(model: &Model, group: GroupId, name: &str) -> Result<()> {
     let name = name::nfc(name);
     match model.group(group)?.dims.contains_key(&*name) {
         true => Err(ErrorKind::NameInUse.context(format!("{name:?}: a dimension has the name"))),
+        false => Ok(()),
+    }
+}
+
+/// A name that would be read as another one.
+fn check_var_name(name: &str) -> Result<()> {
+    match name.starts_with(NON_COORDINATE) {
+        true => Err(ErrorKind::BadName.context(format!("{name:?}: names do not begin with {NON_COORDINATE}"))),
         false => Ok(()),
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Source: HDF5 File Format Specification 3.0, IV.A.
 
-use model::Result;
+use model::{ErrorKind, Result};
 
 use super::bytes::{Put, UNDEFINED};
 use super::dense;
@@ -147,10 +147,16 @@ impl Link {
 #[derive(Debug, Default)]
 pub(super) struct Header {
     messages: Vec<u8>,
+    /// The type and length of a message that is longer than any may be.
+    too_long: Option<(u8, usize)>,
 }
 
 impl Header {
     fn message(&mut self, kind: u8, flags: u8, order: u16, body: &[u8]) {
+        if body.len() > MESSAGE {
+            self.too_long = Some((kind, body.len()));
+            return;
+        }
         self.messages.u8(kind);
         self.messages.u16(body.len() as u16);
         self.messages.u8(flags);
@@ -214,13 +220,24 @@ impl Header {
     }
 
     /// Appends the header; answers where it is.
-    pub(super) fn finish(self, image: &mut Image) -> u64 {
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if the description of a type, or a fill value, is longer than HDF5 can hold.
+    pub(super) fn finish(self, image: &mut Image) -> Result<u64> {
+        if let Some((kind, len)) = self.too_long {
+            let what = match kind {
+                kind::DATATYPE => "a description of a type",
+                kind::FILL_VALUE => "a fill value",
+                _ => "a description of it",
+            };
+            return Err(ErrorKind::HdfErr.context(format!("{what} of {len} bytes; HDF5 has at most {MESSAGE}")));
+        }
         // The order in which attributes were made is kept and indexed; four bytes tell the length.
         let mut out = b"OHDR\x02\x0e".to_vec();
         out.u32(self.messages.len() as u32);
         out.extend(self.messages);
         out.checksum(0);
-        image.put(&out)
+        Ok(image.put(&out))
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) const RESERVED: &[&str] =
 pub(crate) const PROPERTIES: &str = "_NCProperties";
 pub(crate) const STRICT: &str = "_nc3_strict";
 
+/// Elements of a type without a fill value of its own are told to be zeros up to this size.
+const LONG_FILL: usize = 32 << 10;
+
 /// A filter as it is stored.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFilter {
@@ -119,7 +122,7 @@ impl Metadata<'_> {
             let mut header = Header::default();
             header.put_datatype(&Datatype::Own(described));
             header.put_attributes(&mut maker.image, &[])?;
-            maker.found.types[id.index()] = header.finish(&mut maker.image);
+            maker.found.types[id.index()] = header.finish(&mut maker.image).map_err(|error| error.at(&ty.name))?;
         }
         let root = maker.group(GroupId::ROOT)?;
         let Maker { mut found, image, .. } = maker;
@@ -195,7 +198,7 @@ impl Maker<'_> {
         let mut header = Header::default();
         header.put_links(&mut self.image, &links)?;
         header.put_attributes(&mut self.image, &attributes)?;
-        Ok(header.finish(&mut self.image))
+        header.finish(&mut self.image)
     }
 
     /// The attributes that somebody made.
@@ -251,7 +254,7 @@ impl Maker<'_> {
         let name = format!("This is a netCDF dimension but not a netCDF variable.{len:>10}");
         let attributes = self.scale_attributes(id, &name)?;
         header.put_attributes(&mut self.image, &attributes)?;
-        Ok(header.finish(&mut self.image))
+        header.finish(&mut self.image)
     }
 
     /// What makes a dataset the scale of a dimension.
@@ -321,7 +324,7 @@ impl Maker<'_> {
             attributes.push(self.attribute(name, &values)?);
         }
         header.put_attributes(&mut self.image, &attributes)?;
-        Ok(header.finish(&mut self.image))
+        header.finish(&mut self.image)
     }
 
     fn dimension_list(&mut self, dims: &[DimId]) -> Result<Attribute> {
@@ -350,6 +353,10 @@ impl Maker<'_> {
             return Ok(vec![3, taken | 1 << 2]);
         }
         let value = fill_bytes(self.metadata.model, var, big, item, &mut self.image)?;
+        if var.fill_value().is_none() && value.len() > LONG_FILL {
+            // Zeros are what there is without a value.
+            return Ok(vec![3, taken | 2 << 2]);
+        }
         let mut out = vec![3, taken | 2 << 2 | 1 << 5];
         out.u32(value.len() as u32);
         out.extend(value);

@@ -72,12 +72,27 @@ fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
     let ds = create("nc4");
     let x = dim(&*ds, "x", 2);
     assert_eq!(kind(ds.def_var(ROOT, "v", NcType::Int, &[x; 33])), ErrorKind::MaxDims);
+    assert_eq!(kind(ds.def_var(ROOT, "_nc4_non_coord_x", NcType::Int, &[x])), ErrorKind::BadName);
     let v = var(&*ds, "v", NcType::Int, &[x; 32]);
     let number = Values::Int(vec![1]);
     assert_eq!(kind(ds.put_att(ROOT, Some(v), "DIMENSION_LIST", NcType::Int, &number)), ErrorKind::NameInUse);
     assert_eq!(kind(ds.put_att(ROOT, None, "_NCProperties", NcType::Int, &number)), ErrorKind::NameInUse);
     ds.put_att(ROOT, None, "DIMENSION_LIST", NcType::Int, &number).unwrap();
     assert_eq!(kind(ds.def_grp(ROOT, "x")), ErrorKind::NameInUse);
+    ds.close().unwrap();
+    // What is too long for a message is an error when it is written, and what was written before stays.
+    let ds = create("nc4");
+    let long = ds.def_opaque(ROOT, 70_000, "long").unwrap();
+    let w = var(&*ds, "w", NcType::User(long), &[]);
+    put(&*ds, w, &[], &[], &Values::User(long, vec![3; 70_000]));
+    ds.sync().unwrap();
+    let many = ds.def_enum(ROOT, NcType::Int, "many").unwrap();
+    for i in 0..5000 {
+        ds.insert_enum(many, &format!("member_number_{i}"), i).unwrap();
+    }
+    assert_eq!(ds.sync().unwrap_err().kind(), ErrorKind::HdfErr);
+    assert_eq!(all(&*ds, w), Values::User(long, vec![3; 70_000]));
+    drop(ds);
     let strict = create("nc4-classic");
     assert_eq!(kind(strict.def_grp(ROOT, "g")), ErrorKind::StrictNc3);
     dim(&*strict, "t", 0);
