@@ -89,6 +89,24 @@ fn all_forms_are_read() {
     }
 }
 
+/// HDF4 files are only read: one that the HDF library wrote.
+#[test]
+fn hdf4_files_are_read_by_ranges() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4");
+    let server = Server::start(Kind::default().web("web"));
+    upload(&server, &corpus.join("codings.hdf"), "x.hdf");
+    let local = nczarr::open(corpus.join("codings.hdf").to_str().unwrap()).unwrap();
+    for asked in ["#mode=bytes", "#mode=hdf4,bytes"] {
+        let file = nczarr::open(&format!("{}/web/x.hdf{asked}", server.url())).unwrap();
+        for (id, var) in local.model().vars() {
+            let read = |file: &nczarr::File| file.variable_by_id(id).unwrap().get_values::<f64, _>(..).unwrap();
+            assert_eq!(read(&file), read(&local), "{}", var.name);
+        }
+    }
+    let counts = server.counts();
+    assert_eq!(counts.of(Op::Get), counts.total(), "{counts:?}");
+}
+
 #[test]
 fn few_requests_open_and_read() {
     let folder = tempfile::tempdir().unwrap();
