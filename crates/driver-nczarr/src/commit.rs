@@ -14,7 +14,7 @@ use crate::consolidated::{self, ZMETADATA};
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::joined;
-use crate::json::text;
+use crate::json::{Json, text};
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
 use crate::older::Generation;
@@ -22,7 +22,7 @@ use crate::render;
 use crate::store::{Node, Part, Texts};
 use crate::tree::ZARRAY;
 use crate::v3;
-use crate::v3::document::ZARR_JSON;
+use crate::v3::document::{CONSOLIDATED, ZARR_JSON};
 
 /// What is known to be stored.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ pub(crate) struct Committed {
     pub(crate) consolidate: bool,
     /// Whether the consolidated metadata says the same as the documents.
     pub(crate) consolidated: bool,
+    /// Whether groups below the root may still have consolidated metadata of their own.
+    pub(crate) nested: bool,
     /// The older style that the dataset is of, until it is written to.
     pub(crate) older: Option<Generation>,
     /// Metadata was written at least once, or was there before.
@@ -188,6 +190,9 @@ impl ZarrDataset {
             // It stands in the root's document, which is stored last: it goes first.
             self.drop_consolidated(committed)?;
         }
+        if committed.nested && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)? {
+            self.drop_nested(committed)?;
+        }
         self.declare_both(&model, committed)?;
         self.store(&model, &vars, committed)?;
         for level in levels.iter().rev() {
@@ -199,8 +204,13 @@ impl ZarrDataset {
 
     /// Whether a document would be another than the one that is known.
     fn is_changed(&self, model: &Model, committed: &Committed) -> Result<bool> {
+        self.differs(model, self.nodes(model).iter(), committed)
+    }
+
+    /// Whether one of these nodes' would.
+    fn differs<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n Node>, committed: &Committed) -> Result<bool> {
         let state = self.read_state();
-        for node in self.nodes(model) {
+        for &node in nodes {
             if self.texts(model, &state, node)? != *committed.texts(node) {
                 return Ok(true);
             }
@@ -250,6 +260,7 @@ impl ZarrDataset {
             committed.know(node, self.texts(&model, &state, node)?, &model);
         }
         let lens = lens(&model);
+        committed.nested = model.groups().len() > 1;
         committed.last = Some((model, lens));
         committed.once = true;
         Ok(())
@@ -366,21 +377,59 @@ impl ZarrDataset {
             return Ok(());
         }
         if self.format == ZarrFormat::V3 {
-            let limits = &self.options.limits;
-            let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-            self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
-                let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{ZARR_JSON}: it is gone")))?;
-                match joined::without_consolidated(old, limits) {
-                    Some(text) => new.extend_from_slice(text.as_bytes()),
-                    None => new.extend_from_slice(old),
-                }
-                Ok(())
-            })?;
+            self.drop_inline(&Key::new(ZARR_JSON)?)?;
         } else {
             self.map.delete(&Key::new(ZMETADATA)?)?;
         }
         committed.consolidated = false;
         Ok(())
+    }
+
+    /// Takes away the consolidated metadata that groups below the root have of their own: it is not kept up here. Once is enough.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub(crate) fn drop_nested(&self, committed: &mut Committed) -> Result<()> {
+        if !std::mem::take(&mut committed.nested) {
+            return Ok(());
+        }
+        let outcome = self.try_drop_nested();
+        committed.nested = outcome.is_err();
+        outcome
+    }
+
+    fn try_drop_nested(&self) -> Result<()> {
+        let name = if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZMETADATA };
+        let keys: Vec<Key> = {
+            let state = self.read_state();
+            state.groups.iter().skip(1).map(|group| group.key.join(name)).collect::<Result<_>>()?
+        };
+        let limits = &self.options.limits;
+        for (key, found) in keys.iter().zip(crate::fetch::read_here(&*self.map, &keys, limits)) {
+            if self.format == ZarrFormat::V2 {
+                // Whatever it says.
+                if !matches!(found, Ok(None)) {
+                    self.map.delete(key)?;
+                }
+            } else if found?.and_then(Json::into_object).is_some_and(|document| document.contains_key(CONSOLIDATED)) {
+                self.drop_inline(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes consolidated metadata out of the document of a group.
+    fn drop_inline(&self, key: &Key) -> Result<()> {
+        let limits = &self.options.limits;
+        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
+        self.update(key, limit, &mut |old, new| {
+            let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{key}: it is gone")))?;
+            match joined::without_consolidated(old, limits) {
+                Some(text) => new.extend_from_slice(text.as_bytes()),
+                None => new.extend_from_slice(old),
+            }
+            Ok(())
+        })
     }
 
     fn write_consolidated(&self, model: &Model, committed: &Committed) -> Result<()> {

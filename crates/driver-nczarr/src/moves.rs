@@ -44,6 +44,7 @@ impl ZarrDataset {
             }
             // It names places that will be gone.
             self.drop_consolidated(committed)?;
+            self.drop_nested(committed)?;
             self.move_all(model, moves)?;
         }
         self.write_state().moved = model.naming();

@@ -352,3 +352,46 @@ fn attributes_of_two_writers_are_all_there() {
         }
     }
 }
+
+/// What groups repeat of what is below them is taken away before something there changes, and only then.
+#[test]
+fn consolidated_metadata_of_groups_does_not_grow_old() {
+    for (modes, key) in [("nczarr", "g/.zmetadata"), ("zarr", "g/.zmetadata"), ("zarr,v3", "g/zarr.json")] {
+        for change in 0..4 {
+            let map = TestMap::new(&[]);
+            let d = create(&map, modes);
+            let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+            let g = d.def_grp(ROOT, "g").unwrap();
+            let h = d.def_grp(g, "h").unwrap();
+            let v = d.def_var(h, "v", NcType::Int, &[x]).unwrap();
+            put(&*d, v, &[0], &[2], &[1.0, 2.0]);
+            d.close().unwrap();
+            let nested = "{\"kind\": \"inline\", \"must_understand\": false, \"metadata\": {}}";
+            if modes.ends_with("v3") {
+                let text = map.text(key);
+                let text = text.trim_end().strip_suffix('}').unwrap();
+                map.put(key, format!("{text}, \"consolidated_metadata\": {nested}}}").as_bytes());
+            } else {
+                map.put(key, b"{\"metadata\": {}, \"zarr_consolidated_format\": 1}");
+            }
+            let is_there = || map.keys().iter().any(|one| one == key) && map.text(key).contains("onsolidated_");
+            assert!(is_there());
+            let d = open_rw(&map);
+            let model = d.model().snapshot();
+            let (g, v) = (model.root().groups["g"], VarId(0));
+            let h = model.group(g).unwrap().groups["h"];
+            put(&*d, v, &[0], &[1], &[3.0]);
+            d.sync().unwrap();
+            assert!(is_there(), "data alone");
+            match change {
+                0 => d.put_att(h, Some(v), "a", NcType::Int, &Values::Int(vec![1])).unwrap(),
+                1 => d.put_att(h, None, "a", NcType::Int, &Values::Int(vec![1])).unwrap(),
+                2 => d.rename_var(v, "w").unwrap(),
+                _ => drop(d.def_var(h, "w", NcType::Int, &[x]).unwrap()),
+            }
+            d.close().unwrap();
+            assert!(!is_there(), "{modes} {change}");
+            open(&map).unwrap();
+        }
+    }
+}
