@@ -169,7 +169,7 @@ impl Header {
             let read = file.checked(start.ok_or_else(too_many)?, page_bytes, "page of a data block")?;
             let from = first.saturating_add(number * self.page);
             let mut at = Cursor::new(&read, "page of a data block");
-            elements(reading, &mut at, from..from + self.page, self.length_bytes, &self.axes)?;
+            elements(reading, &mut at, from..from.saturating_add(self.page), self.length_bytes, &self.axes)?;
         }
         Ok(())
     }
