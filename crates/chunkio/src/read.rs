@@ -313,7 +313,7 @@ impl Get<'_> {
             }
             (Some((Found::InPlace, _)), filled) => wrong(filled.unwrap_or(0)),
             (Some((Found::Bytes(stored), _)), _) => match ticket.ranges {
-                Ranges::All => self.place(number, slot, stored, part),
+                Ranges::All => self.place(slot, stored, part),
                 _ => self.place_pieces(slot, stored, part),
             },
         }
@@ -377,39 +377,7 @@ impl Get<'_> {
         })
     }
 
-    /// Scatters a large chunk while its only filter decodes it. The slot comes back if that cannot be.
-    fn place_by_and_by<'s>(
-        &'s self,
-        number: usize,
-        slot: Slot<'s>,
-        stored: &[u8],
-        part: &Part,
-    ) -> Result<Option<Slot<'s>>> {
-        let form = &self.keeper.form;
-        let large = form.bytes() >= pour::LARGE && !part.is_contiguous();
-        let Some(filter) = form.plan.range_filter().filter(|_| large) else { return Ok(Some(slot)) };
-        let mut pour = match Pour::with_slot(self, number, slot, part) {
-            Ok(pour) => pour,
-            Err(slot) => return Ok(Some(slot)),
-        };
-        let mut able = true;
-        let filled = with_scratch(|pair| {
-            let decode = |out: &mut OutBuf<'_>| {
-                filter.decode_by_and_by(stored, out, &mut |start| pour.take_start(start)).unwrap_or_else(|| {
-                    able = false;
-                    Ok(())
-                })
-            };
-            pair.one.fill(form.bytes(), decode).map(<[u8]>::len)
-        })?;
-        match pour.into_rest() {
-            rest if !able => Ok(rest),
-            None if filled == form.bytes() => Ok(None),
-            _ => Err(form.plan.wrong_size(filled)),
-        }
-    }
-
-    fn place(&self, number: usize, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
+    fn place(&self, slot: Slot<'_>, stored: &[u8], part: &Part) -> Result<()> {
         let (form, convert) = (&self.keeper.form, self.convert.as_ref());
         let plan = &form.plan;
         if self.keep && part.cover == Cover::Some {
@@ -420,8 +388,10 @@ impl Get<'_> {
             self.moved(part, range);
             return Ok(());
         }
-        let Some(slot) = self.place_decoded(slot, stored, part)? else { return Ok(()) };
-        let Some(slot) = self.place_by_and_by(number, slot, stored, part)? else { return Ok(()) };
+        let slot = match self.place_decoded(slot, stored, part)? {
+            Some(slot) => slot,
+            None => return Ok(()),
+        };
         let range = if part.cover == Cover::All && part.is_contiguous() && convert.is_none() && plan.layout.is_native()
         {
             let filled = with_scratch(|pair| slot.direct(part, |out| plan.decode_into(stored, pair, out)))?;

@@ -200,22 +200,6 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     /// `NC_EFILTER` if the stream is damaged or wants more room than there is.
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()>;
 
-    /// As [`Filter::decode`], and calls `more` whenever some more of it is there, with all that is there so far: of a large chunk
-    /// what was decoded last is still near the processor. What was shown once stays as it is.
-    ///
-    /// `None`: this filter cannot, and has decoded nothing; the engine decodes the chunk first.
-    ///
-    /// # Errors
-    /// As [`Filter::decode`], and what `more` says. What was shown before an error is worth nothing.
-    fn decode_by_and_by(
-        &self,
-        _src: &[u8],
-        _dst: &mut OutBuf<'_>,
-        _more: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Option<Result<()>> {
-        None
-    }
-
     /// The decoded bytes of `wanted`, one range after another, without decoding the rest of the `decoded` bytes.
     ///
     /// `None`: this filter cannot; the engine decodes the whole chunk. Blosc can, block by block.

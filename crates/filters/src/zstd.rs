@@ -111,15 +111,6 @@ impl Filter for Zstd {
         zstd_ffi::decode(src, usize::MAX, dst)
     }
 
-    fn decode_by_and_by(
-        &self,
-        src: &[u8],
-        dst: &mut OutBuf<'_>,
-        more: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Option<Result<()>> {
-        zstd_ffi::decode_by_and_by(src, dst, more)
-    }
-
     fn decode_ranges(
         &self,
         src: &[u8],
@@ -198,45 +189,6 @@ mod tests {
         let last = damaged.len() - 1000;
         damaged[last..].fill(0);
         assert_eq!(parts(&damaged, data.len(), slice::from_ref(&(0..9))).unwrap(), data[..9]);
-    }
-
-    #[test]
-    fn all_is_shown_as_it_comes() {
-        let data = field();
-        for checksum in [false, true] {
-            let src = packed(&data, checksum);
-            let (mut memory, mut shown) = (vec![0; data.len()], Vec::new());
-            let mut out = OutBuf::over(&mut memory);
-            let mut more = |found: &[u8]| {
-                assert!(found.starts_with(&shown) && found.len() > shown.len());
-                shown = found.to_vec();
-                Ok(())
-            };
-            zstd_ffi::decode_by_and_by(&src, &mut out, &mut more).unwrap().unwrap();
-            assert!(out.filled() == data && shown == data);
-
-            // Damage is an error in the end, though some was shown before; with a checksum, any damage.
-            let mut damaged = src.clone();
-            let at = damaged.len() - 100;
-            damaged[at] ^= 1;
-            let mut out = OutBuf::over(&mut memory);
-            let done = zstd_ffi::decode_by_and_by(&damaged, &mut out, &mut |_| Ok(())).unwrap();
-            assert!(done.is_err() || !checksum);
-            // What follows is decoded as if nothing had been.
-            let mut out = OutBuf::over(&mut memory);
-            zstd_ffi::decode(&src, usize::MAX, &mut out).unwrap();
-            assert!(out.filled() == data);
-            let mut stop = |_: &[u8]| Err(ErrorKind::Inval.context("enough"));
-            let stopped = zstd_ffi::decode_by_and_by(&src, &mut OutBuf::over(&mut memory), &mut stop);
-            assert_eq!(stopped.unwrap().unwrap_err().kind(), ErrorKind::Inval);
-        }
-        // What is no single frame of that size is left to others, untouched.
-        let src = packed(&data, false);
-        let mut memory = vec![0; data.len() + 1];
-        let never = &mut |_: &[u8]| panic!("shown");
-        assert!(zstd_ffi::decode_by_and_by(&src, &mut OutBuf::over(&mut memory), never).is_none());
-        let mut out = OutBuf::over(&mut memory[..data.len()]);
-        assert!(zstd_ffi::decode_by_and_by(&src[..src.len() - 1], &mut out, never).is_none());
     }
 
     /// What is wrong with a frame that is not whole is left to who decodes it whole, and so is a checksum.

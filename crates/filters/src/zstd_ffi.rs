@@ -100,43 +100,21 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
 /// decodes all of it says what.
 #[cfg(feature = "zstd")]
 pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Option<()> {
-    let blocks = Blocks::of(src, dst.room()).filter(|blocks| !blocks.checksum)?;
-    if end > dst.room() {
+    let decoded = dst.room();
+    let blocks = Blocks::of(src)?;
+    let declared = zstd_safe::get_frame_content_size(src).ok().flatten();
+    let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
+    if !whole || end > decoded {
         return None;
     }
-    decode_blocks(src, blocks, dst, &mut |found| Ok(found.len() < end)).ok()?;
-    (dst.filled().len() >= end).then_some(())
-}
-
-/// Decodes the one frame that `src` is, and that says it holds as many bytes as `dst` has room for; `more` is told of each
-/// block, with all that is decoded so far. `None`: it is no such frame, and nothing happened.
-#[cfg(feature = "zstd")]
-pub(crate) fn decode_by_and_by(
-    src: &[u8],
-    dst: &mut OutBuf<'_>,
-    more: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Option<Result<()>> {
-    let blocks = Blocks::of(src, dst.room())?;
-    Some(decode_blocks(src, blocks, dst, &mut |found| more(found).map(|()| true)))
-}
-
-/// Decodes a frame block by block, until `goes_on`, which is given what is decoded so far, does not want more.
-#[cfg(feature = "zstd")]
-fn decode_blocks(
-    src: &[u8],
-    blocks: Blocks<'_>,
-    dst: &mut OutBuf<'_>,
-    goes_on: &mut dyn FnMut(&[u8]) -> Result<bool>,
-) -> Result<()> {
     let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
-    local::with(&DECODER, make, |context| {
+    let started = local::with(&DECODER, make, |context| {
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code))?;
         // The library decodes to where it was told, not to memory of its own first.
         context
             .set_parameter(DParameter::StableOutBuffer(true))
             .map_err(|code| failed("a parameter was refused", code))?;
-        // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written. It never
-        // changes them again.
+        // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
         unsafe {
             raw::append(dst, usize::MAX, |start, size| {
                 let (mut room, mut from) = (Room { start, size }, 0);
@@ -144,45 +122,41 @@ fn decode_blocks(
                 for until in blocks {
                     // No more is decoded than there is to be read.
                     let mut input = InBuffer::around(src.get(from..until).ok_or_else(|| cut(from))?);
-                    context
-                        .decompress_stream(&mut output, &mut input)
-                        .map_err(|code| failed(&format!("the block at byte {from} is damaged"), code))?;
+                    context.decompress_stream(&mut output, &mut input).map_err(|code| failed("the start", code))?;
                     if input.pos() != input.src.len() {
                         return Err(ErrorKind::Filter.context("zstd: the frame ends before its last block"));
                     }
-                    if !goes_on(std::slice::from_raw_parts(start, output.pos()))? || until == src.len() {
+                    if output.pos() >= end {
                         return Ok(output.pos());
                     }
                     from = until;
                 }
-                Err(ErrorKind::Filter.context("zstd: the frame ends before what it is in"))
+                Err(ErrorKind::Filter.context("zstd: the frame holds less than it says"))
             })
         }?;
         context.reset(ResetDirective::SessionOnly).map_err(|code| failed("resetting", code)).map(drop)
-    })
+    });
+    started.ok()
 }
 
-/// Where the blocks of a frame end, one after another (RFC 8878 §3.1.1); the last with the checksum behind it.
+/// Where the blocks of a frame end, one after another (RFC 8878 §3.1.1).
 #[cfg(feature = "zstd")]
 struct Blocks<'s> {
     frame: &'s [u8],
-    checksum: bool,
     /// Where the next one begins; `None` after the last.
     next: Option<usize>,
 }
 
 #[cfg(feature = "zstd")]
 impl<'s> Blocks<'s> {
-    /// `None` if it is no frame that is whole and says that it holds so many bytes.
-    fn of(frame: &'s [u8], decoded: usize) -> Option<Self> {
+    /// `None` if it is no frame, or one with a checksum.
+    fn of(frame: &'s [u8]) -> Option<Self> {
         let head = *frame.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.first()?;
         let (single, checksum) = (head & 0x20 != 0, head & 4 != 0);
         let window = usize::from(!single);
         let dictionary = [0, 1, 2, 4][usize::from(head & 3)];
         let size = [usize::from(single), 2, 4, 8][usize::from(head >> 6)];
-        let declared = zstd_safe::get_frame_content_size(frame).ok().flatten();
-        let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(frame) == Ok(frame.len());
-        whole.then_some(Self { frame, checksum, next: Some(5 + window + dictionary + size) })
+        (!checksum).then_some(Self { frame, next: Some(5 + window + dictionary + size) })
     }
 }
 
@@ -197,9 +171,8 @@ impl Iterator for Blocks<'_> {
         // One byte stands for all of a block that repeats it.
         let len = if head >> 1 & 3 == 1 { 1 } else { head >> 3 };
         let end = at + 3 + len;
-        let last = head & 1 == 1;
-        self.next = (!last).then_some(end);
-        Some(if last && self.checksum { end + 4 } else { end })
+        self.next = (head & 1 == 0).then_some(end);
+        Some(end)
     }
 }
 

@@ -1,6 +1,6 @@
-//! [`Pour`]: a large chunk, taken as storage brings it, or as its only filter decodes it.
+//! [`Pour`]: a large chunk without filters, taken as storage brings it.
 //!
-//! What was just read or decoded and is scattered right away is still near the processor; of many megabytes read at once the first are
+//! What is read of a file and scattered right away is still near the processor; of many megabytes read at once the first are
 //! far away when the last arrive. [`Course`] says how a part is cut so that each piece of the chunk holds whole
 //! iterations of the part's outermost run.
 
@@ -99,35 +99,6 @@ impl<'g> Pour<'g> {
         let form = &get.keeper.form;
         let course = Course::new(part.clone(), form.item(), form.elems)?;
         Some(Self { get, number, course, slot: None, out_of_range: false })
-    }
-
-    /// Of a part that has its slot already.
-    pub(super) fn with_slot(
-        get: &'g Get<'g>,
-        number: usize,
-        slot: Slot<'g>,
-        part: &Part,
-    ) -> std::result::Result<Self, Slot<'g>> {
-        match Self::new(get, number, part) {
-            Some(pour) => Ok(Self { slot: Some(slot), ..pour }),
-            None => Err(slot),
-        }
-    }
-
-    /// Takes what is new of the start of the chunk. As [`Sink::take`].
-    pub(super) fn take_start(&mut self, start: &[u8]) -> Result<()> {
-        let item = self.get.keeper.form.item();
-        while let Some(next) = self.course.next() {
-            let from = self.course.came * item;
-            let Some(piece) = start.get(from..from + next.elems * item) else { break };
-            self.take(piece)?;
-        }
-        Ok(())
-    }
-
-    /// The slot, if not all came.
-    pub(super) fn into_rest(self) -> Option<Slot<'g>> {
-        self.slot
     }
 
     fn wanted(&self, next: &Next) -> usize {

@@ -210,57 +210,6 @@ impl Filter for Pieces {
     }
 }
 
-/// Appends a sum that is quick, and shows what it decodes in pieces; how many is counted.
-#[derive(Debug, Clone)]
-pub struct Slowly;
-
-pub static SHOWN: AtomicUsize = AtomicUsize::new(0);
-
-impl Slowly {
-    fn of(bytes: &[u8]) -> [u8; 4] {
-        let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-        let (words, rest) = bytes.as_chunks::<8>();
-        let words = words.iter().map(|&bytes| u64::from_le_bytes(bytes));
-        let sum = words.chain([word(rest)]).fold(7u64, |sum, word| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        ((sum >> 32) as u32).to_le_bytes()
-    }
-}
-
-impl Filter for Slowly {
-    common!("slowly");
-
-    fn encode_bound(&self, decoded: usize) -> Option<usize> {
-        Some(decoded + 4)
-    }
-
-    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        dst.put(src)?;
-        dst.put(&Self::of(src))
-    }
-
-    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        self.decode_by_and_by(src, dst, &mut |_| Ok(())).unwrap_or(Err(ErrorKind::Filter.context("no sum")))
-    }
-
-    fn decode_by_and_by(
-        &self,
-        src: &[u8],
-        dst: &mut OutBuf<'_>,
-        more: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Option<Result<()>> {
-        let (bytes, sum) = src.split_last_chunk::<4>()?;
-        let mut pieces = || {
-            for piece in bytes.chunks(100_001) {
-                dst.put(piece)?;
-                SHOWN.fetch_add(1, SeqCst);
-                more(dst.filled())?;
-            }
-            if *sum == Self::of(bytes) { Ok(()) } else { Err(ErrorKind::Filter.context("wrong sum")) }
-        };
-        Some(pieces())
-    }
-}
-
 /// Chains by number, for elements of `item` bytes.
 pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
     let shuffle = |told| Box::new(Shuffle { item, told });

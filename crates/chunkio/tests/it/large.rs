@@ -1,16 +1,15 @@
-//! Chunks of several MiB in files, without filters or with one that shows what it decodes: they are taken piece by piece.
+//! Chunks of several MiB without filters, in files: they are taken piece by piece.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
 use dispatch::{Key, Options, ZMap};
 use model::{ErrorKind, NcType, Slab, Values};
 use zmap_file::FileMap;
 
-use crate::filters::{SHOWN, Slowly};
 use crate::support::{get, put};
 
 const SHAPE: [u64; 3] = [45, 160, 110];
@@ -31,7 +30,7 @@ impl ChunkStore for Files {
     }
 }
 
-fn open(path: &Path, order: Order, big_endian: bool, slowly: bool) -> ChunkedArray {
+fn open(path: &Path, order: Order, big_endian: bool) -> ChunkedArray {
     let mut options = Options::default();
     options.cache_bytes = Some(0);
     ChunkedArray::new(ArraySpec {
@@ -40,7 +39,7 @@ fn open(path: &Path, order: Order, big_endian: bool, slowly: bool) -> ChunkedArr
         chunk_shape: CHUNK.to_vec(),
         element: Element::Number { ty: NcType::Int, big_endian },
         order,
-        filters: if slowly { vec![Box::new(Slowly)] } else { Vec::new() },
+        filters: Vec::new(),
         fill: Some(Values::Int(vec![-7])),
         shards: Vec::new(),
         store: Arc::new(Files(FileMap::open(path, true, &Options::default()).unwrap())),
@@ -76,19 +75,13 @@ fn pieces_are_put_where_they_belong() {
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
     let mixed = Order::of(&[1, 0, 2]).unwrap();
-    for (name, order, big_endian, slowly) in [
-        ("c", Order::C, false, false),
-        ("f", Order::F, false, false),
-        ("big", Order::C, true, false),
-        ("mixed", mixed.clone(), true, false),
-        ("filtered", Order::C, false, true),
-        ("filtered, mixed", mixed, true, true),
-    ] {
-        SHOWN.store(0, Ordering::SeqCst);
+    for (name, order, big_endian) in
+        [("c", Order::C, false), ("f", Order::F, false), ("big", Order::C, true), ("mixed", mixed, true)]
+    {
         let path = scratch.path().join(name);
         FileMap::create(&path, None, &Options::default()).unwrap();
-        put(&open(&path, order.clone(), big_endian, slowly), &whole, NcType::Int, &values).unwrap();
-        let array = open(&path, order, big_endian, slowly);
+        put(&open(&path, order.clone(), big_endian), &whole, NcType::Int, &values).unwrap();
+        let array = open(&path, order, big_endian);
         for slab in [
             whole,
             Slab::new(&[1, 2, 3], &[43, 150, 100]),
@@ -108,31 +101,6 @@ fn pieces_are_put_where_they_belong() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Range);
             assert_eq!(found.len(), expected.len() * 2);
         }
-        assert!(!slowly || SHOWN.load(Ordering::SeqCst) > 100);
-    }
-}
-
-#[test]
-fn what_was_shown_of_a_damaged_chunk_is_no_answer() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path().join("x");
-    FileMap::create(&path, None, &Options::default()).unwrap();
-    let whole = Slab::new(&[0; 3], &SHAPE);
-    let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
-    put(&open(&path, Order::C, false, true), &whole, NcType::Int, &values).unwrap();
-    let array = open(&path, Order::C, false, true);
-    for object in ["0.0.0", "1.1.1"] {
-        let object = path.join(object);
-        let stored = fs::read(&object).unwrap();
-        for at in [0, 1_000_000, stored.len() - 5, stored.len() - 1] {
-            let mut damaged = stored.clone();
-            damaged[at] ^= 0x40;
-            fs::write(&object, damaged).unwrap();
-            let error = get(&array, &whole, NcType::Int).1.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Filter, "{at}: {error}");
-        }
-        fs::write(&object, &stored).unwrap();
-        assert!(get(&array, &whole, NcType::Int).0 == values);
     }
 }
 
@@ -143,8 +111,8 @@ fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     FileMap::create(&path, None, &Options::default()).unwrap();
     let whole = Slab::new(&[0; 3], &SHAPE);
     let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
-    put(&open(&path, Order::C, false, false), &whole, NcType::Int, &values).unwrap();
-    let array = open(&path, Order::C, false, false);
+    put(&open(&path, Order::C, false), &whole, NcType::Int, &values).unwrap();
+    let array = open(&path, Order::C, false);
     let object = path.join("1.1.1");
     let stored = fs::read(&object).unwrap();
     assert_eq!(stored.len() as u64, CHUNK.iter().product::<u64>() * 4);
