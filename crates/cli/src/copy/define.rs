@@ -11,10 +11,10 @@ use model::{
     VarId,
 };
 use nczarr::Registry;
-use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
+use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 
 use super::Broken;
-use super::data::Text;
+use super::data::{self, Text};
 use super::fit::Change;
 use super::losses::{self, Losses};
 use super::names::{Names, Place, Space};
@@ -141,6 +141,11 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
     }
     for (id, group) in source.groups().filter(|(id, _)| select.has_group(*id)) {
         work.group_atts(id, &group.atts)?;
+    }
+    if to.info().formatx == FormatX::NcZarr {
+        for ((ty, field), len) in data::field_lengths(from, &source).map_err(Broken::Source)? {
+            work.field_length(ty, &field, len)?;
+        }
     }
     for (id, var) in source.vars() {
         let new = if select.has_var(id, var) { work.var(id, var)? } else { None };
@@ -290,6 +295,20 @@ impl Work<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Lets the strings of a field be as long as the longest of them, if they are longer than they are anyway.
+    fn field_length(&self, ty: TypeId, field: &str, len: usize) -> Result<(), Broken> {
+        let user = self.source.user_type(ty)?;
+        if self.copied.ty(NcType::User(ty)).is_none() || len <= super::var::BUILT_IN_MAX_LEN {
+            return Ok(());
+        }
+        let len = i32::try_from(len)
+            .map_err(|error| ErrorKind::VarSize.context(format!("a string of {len} bytes")).caused_by(error))?;
+        let name = format!("{}.{field}.strlen", user.name);
+        let (group, values) = (self.place(user.group)?.group, Values::Int(vec![len]));
+        self.to.edit(&Edit::PutAtt { group, var: None, name: &name, values: &values })?;
+        Ok(())
     }
 
     fn def_type(&self, user: &UserType) -> Result<TypeId> {

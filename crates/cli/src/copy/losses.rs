@@ -270,7 +270,9 @@ pub fn path(model: &Model, group: GroupId, name: &str) -> String {
 
 /// Attributes that the source has not.
 fn added(path: &str, there: &model::Att, source: &HashSet<String>, lost: &mut Losses) {
-    let new = there.keys().filter(|name| ![MAX_LEN, DEFAULT_MAX_LEN].contains(&name.as_str()));
+    // What says how long strings get belongs to the format.
+    let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN].contains(&name) || name.ends_with(".strlen");
+    let new = there.keys().filter(|name| !length(name));
     for name in new.filter(|name| !source.contains(*name)) {
         lost.add("attributes added", format!("{path}:{name}"));
     }

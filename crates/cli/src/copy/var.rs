@@ -20,7 +20,7 @@ pub const MAX_LEN: &str = "_nczarr_maxstrlen";
 /// The attribute of the root that says so for variables that do not.
 pub const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
 /// How long they may be if nothing says so.
-const BUILT_IN_MAX_LEN: usize = 128;
+pub(super) const BUILT_IN_MAX_LEN: usize = 128;
 
 /// The default fill of a double as netCDF-C writes it to NCZarr.
 const ROUNDED_DEFAULT: f64 = 9.96921e36;

@@ -528,6 +528,15 @@ fn user_defined_types_are_kept() {
             from = to;
         }
     }
+    // Text in compounds of any length.
+    let (long, here) = (folder.path().join("l.cdl"), folder.path().join("l.nc"));
+    let word = "x".repeat(300);
+    let made =
+        format!("netcdf x {{types: compound c {{ int i; string s; }}; variables: c v; data: v = {{1, \"{word}\"}}; }}");
+    std::fs::write(&long, made).unwrap();
+    out(&["gen", "-k", "nc4", "-o", text(&here), text(&long)]);
+    out(&["copy", "--clobber", text(&here), &v3]);
+    assert!(cdl(&[], &v3).contains(&word));
     let classic = folder.path().join("c.nc");
     let made = run(["copy", "-k", "classic", &v2, text(&classic)]);
     let told = String::from_utf8_lossy(&made.stderr).into_owned();
