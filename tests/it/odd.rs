@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use nczarr::{ErrorKind, NcType};
+use nczarr::{ErrorKind, NcType, OpenOptions};
 
 fn put(store: &Path, key: &str, text: impl AsRef<[u8]>) {
     let path = store.join(key);
@@ -111,4 +111,46 @@ fn an_array_at_the_root_is_the_one_variable() {
     let variable = file.variable("some\\ data").unwrap();
     assert_eq!(variable.nc_type(), NcType::Int);
     assert_eq!(variable.get_values::<i64, _>(..).unwrap(), [1, 2]);
+}
+
+/// Text in another encoding than UTF-8 comes back byte for byte, or is refused; it is never another text.
+#[test]
+fn text_that_is_not_utf_8_is_kept_or_refused() {
+    for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3", "zarr,v3,annotate"] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file://{}#mode={modes}", folder.path().join("x.zarr").display());
+        let file = nczarr::create(&url).unwrap();
+        let latin = nczarr::Values::Char(vec![b'a', 0xf6]);
+        assert_eq!(file.put_attribute("a", latin).unwrap_err().kind(), ErrorKind::Char, "{modes}");
+        file.add_dimension("x", 3).unwrap();
+        file.add_variable_with_type("c", NcType::Char, &["x"]).unwrap().put_chars(b"\xf6\x80z", ..).unwrap();
+        file.close().unwrap();
+        let c = nczarr::open(&url).unwrap().variable("c").unwrap();
+        let mut bytes = [0; 3];
+        match c.nc_type() {
+            NcType::Char => bytes.copy_from_slice(c.get_chars(..).unwrap().as_slice()),
+            // Zarr has no word for char.
+            NcType::UByte => bytes.copy_from_slice(&c.get_values::<u8, _>(..).unwrap()),
+            _ => {
+                let texts = c.get_nc_strings(..).unwrap();
+                bytes = std::array::from_fn(|at| texts.as_slice()[at].as_bytes()[0]);
+            }
+        }
+        assert_eq!(&bytes, b"\xf6\x80z", "{modes}");
+
+        let file = OpenOptions::new().writable(true).open(&url).unwrap();
+        let s = file.add_variable_with_type("s", NcType::String, &["x"]).unwrap();
+        let strings: [&[u8]; 3] = [b"a", b"\xf6", b""];
+        match s.put_strings(&strings, ..).and_then(|()| file.sync()) {
+            Ok(()) => {
+                let found = nczarr::open(&url).unwrap().variable("s").unwrap().get_nc_strings(..).unwrap();
+                let found: Vec<&[u8]> = found.as_slice().iter().map(|text| text.as_bytes()).collect();
+                assert_eq!(found, strings, "{modes}");
+            }
+            Err(error) => {
+                assert!(modes.contains("v3"), "{modes}: {error}");
+                assert!(error.kind() == ErrorKind::Filter && error.to_string().contains("not UTF-8"), "{error}");
+            }
+        }
+    }
 }
