@@ -95,7 +95,7 @@ impl<F: Form> Keeper<F> {
     ) -> Result<Self> {
         let cache = Cache::new(options.cache_bytes, chunk_cost);
         let (claims, written) = (Claims::default(), AtomicBool::new(false));
-        let shards = Shards::new(shards, grid.rank(), form.limit(), &store, &options.limits)?;
+        let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
         Ok(Self { name, grid, form, store, shards, options, cache, claims, writable, written })
     }
 

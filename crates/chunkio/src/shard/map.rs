@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Version, ZMap};
 use model::{ErrorKind, Result};
 
+use super::ahead::Ahead;
 use super::cache::Indexes;
 use super::level::Level;
 use super::round::Round;
@@ -30,11 +31,13 @@ pub(crate) struct ShardMap {
     below: Below,
     pub(super) level: Arc<Level>,
     pub(super) indexes: Indexes,
+    /// Of the outermost level.
+    pub(super) ahead: Option<Ahead>,
 }
 
 impl ShardMap {
-    pub(crate) fn new(below: Below, level: Arc<Level>) -> Self {
-        Self { below, level, indexes: Indexes::new() }
+    pub(super) fn new(below: Below, level: Arc<Level>, ahead: Option<Ahead>) -> Self {
+        Self { below, level, indexes: Indexes::new(), ahead }
     }
 
     /// The map that holds the shards.

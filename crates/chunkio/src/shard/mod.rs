@@ -6,6 +6,7 @@
 //!
 //! Source: the codec `sharding_indexed` of Zarr V3.
 
+mod ahead;
 mod answer;
 mod cache;
 mod index;
@@ -23,8 +24,9 @@ use model::{ErrorKind, Result};
 pub(crate) use level::Level;
 pub(crate) use rewrite::{Edits, Rewrite, has_parts};
 
-use crate::grid::ChunkIndex;
+use crate::grid::{ChunkIndex, Grid};
 use crate::{ChunkStore, ShardSpec};
+use ahead::Ahead;
 use map::{Below, ShardMap};
 
 /// The shards of an array.
@@ -41,11 +43,12 @@ impl Shards {
     /// `None` if chunks are objects. `part`: the most stored bytes of a chunk.
     pub(crate) fn new(
         specs: Vec<ShardSpec>,
-        rank: usize,
+        grid: &Grid,
         part: usize,
         store: &Arc<dyn ChunkStore>,
         limits: &Limits,
     ) -> Result<Option<Self>> {
+        let rank = grid.rank();
         let mut levels = Vec::new();
         let (mut part, mut counts) = (part, vec![1u64; rank]);
         for spec in specs.into_iter().rev() {
@@ -64,8 +67,9 @@ impl Shards {
         levels.reverse();
         let mut map: Option<Arc<ShardMap>> = None;
         for level in &levels {
+            let ahead = map.is_none().then(|| Ahead::new(Arc::clone(store), grid, &counts));
             let below = map.take().map_or_else(|| Below::Store(Arc::clone(store)), Below::Shards);
-            map = Some(Arc::new(ShardMap::new(below, Arc::clone(level))));
+            map = Some(Arc::new(ShardMap::new(below, Arc::clone(level), ahead)));
         }
         Ok(map.map(|map| Self { levels, counts, map }))
     }

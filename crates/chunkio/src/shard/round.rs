@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Stretches, Version, ZMap};
 use model::{ErrorKind, Result};
 
+use super::ahead::Ahead;
 use super::answer::Requests;
 use super::cache::Known;
 use super::index::Entry;
@@ -123,7 +124,12 @@ impl<'r, 'j> Round<'r, 'j> {
                 self.ask(open.into_iter().map(|shard| Request { shard, what: What::Whole }).collect());
                 break;
             }
-            self.ask(self.learn(open, self.fresh && attempt == 0));
+            let trust = self.fresh && attempt == 0;
+            let mut requests = self.learn(open, trust);
+            if trust {
+                self.look_ahead(&mut requests);
+            }
+            self.ask(requests);
             let requests = self.plan(self.fresh && attempt == 0);
             self.ask(requests);
         }
@@ -155,6 +161,23 @@ impl<'r, 'j> Round<'r, 'j> {
             }
         }
         requests
+    }
+
+    /// Adds the indexes of all other shards, where a round trip for each would cost more; whoever reads one chunk may not want
+    /// another.
+    fn look_ahead(&mut self, requests: &mut Vec<Request>) {
+        let asks = requests.iter().any(|request| matches!(request.what, What::Index));
+        if !self.caps.remote || self.items.len() < 2 || !asks {
+            return;
+        }
+        for key in self.map.ahead.as_ref().map_or_else(Vec::new, Ahead::keys) {
+            let known = self.map.indexes.find(key.as_str()).is_some();
+            if !known && self.shards.iter().all(|shard| shard.key != key) {
+                let (left, state) = (AtomicUsize::new(0), Mutex::new(State::New));
+                requests.push(Request { shard: self.shards.len(), what: What::Index });
+                self.shards.push(Shard { key, items: Vec::new(), left, state });
+            }
+        }
     }
 
     /// Whether every chunk of a shard is wanted as a whole, so that one request over the network brings all.

@@ -154,7 +154,7 @@ fn faults_are_errors_and_lose_nothing() {
     }
 }
 
-/// Over a network: the index of a shard once, by one request, and then what is wanted, all of it at a time.
+/// Over a network: the indexes of all of a few shards once, together, and then what is wanted, all of it at a time.
 #[test]
 fn boxes_from_shards_over_a_network_cost_few_requests() {
     // 4 shards of 4 × 8 × 8 chunks of 16 KiB.
@@ -172,7 +172,7 @@ fn boxes_from_shards_over_a_network_cost_few_requests() {
     let array = open(counting.clone());
     let (mut requests, mut bytes) = (0, 0);
     for (start, batches) in
-        [([33, 41, 57], 2), ([7, 70, 41], 1), ([33, 134, 115], 2), ([21, 161, 223], 1), ([35, 7, 7], 1)]
+        [([33, 41, 57], 2), ([7, 70, 41], 1), ([33, 134, 115], 1), ([21, 161, 223], 1), ([35, 7, 7], 1)]
     {
         counting.take();
         let found = get_ints(&array, &start, &[16; 3]).unwrap();
@@ -184,7 +184,8 @@ fn boxes_from_shards_over_a_network_cost_few_requests() {
         requests += counts.read().requests;
         bytes += counts.read().bytes;
     }
-    assert!(requests <= 15, "{requests} requests");
+    // 4 indexes; a box is in 2 layers of chunks, that are far apart, and one box in 2 shards.
+    assert_eq!(requests, 4 + 4 * 2 + 4);
     assert!(bytes < 6 << 20, "{bytes} bytes");
 }
 
