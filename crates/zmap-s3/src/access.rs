@@ -57,7 +57,7 @@ pub struct Access {
     pub(crate) connect: Option<Duration>,
     /// How long and how often it is tried.
     pub patience: Patience,
-    /// Requests in flight at once. Default 128.
+    /// Requests in flight at once. Default 256.
     pub in_flight: usize,
     /// Bytes in flight and not yet decoded, or encoded and not yet sent, before another object is begun. Default 256 MiB.
     pub memory: usize,
@@ -144,7 +144,7 @@ impl Access {
             shown: url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
             connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
             patience,
-            in_flight: 128,
+            in_flight: 256,
             memory: 256 << 20,
             multipart_above: 5 << 30,
             part: 64 << 20,
