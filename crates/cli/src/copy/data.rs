@@ -78,46 +78,53 @@ fn var(
         }
         _ => None,
     };
-    let (source, from_id) = match &stage {
-        Some(stage) => (DatasetSource::new(stage.dataset()), stage.id),
-        None => (source, id),
-    };
     let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
-    for (start, count) in Tiles::new(&shape, &moves.block) {
-        moving.part(&count, item);
-        let slab = Slab::new(&start, &count);
-        let elements = match fixed {
-            false => source.strings(from_id, &slab).map(Elements::Strings),
-            true => source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
-        };
-        let elements = elements.map_err(Broken::Source)?;
-        match (&new.form, elements) {
-            (Form::Numbers(change), Elements::Bytes(_, bytes)) => {
-                let bytes =
-                    change.elements(&bytes).and_then(|bytes| bytes.ok_or_else(changed)).map_err(Broken::Source)?;
-                to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
-            }
-            (&Form::Text { len }, Elements::Strings(strings)) => {
-                let bytes = rows(&strings, len).map_err(Broken::Source)?;
-                let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
-                to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
-            }
-            (_, elements) => {
-                let present = match &sparse {
-                    None => None,
-                    Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
-                };
-                let Some(parts) = present else {
-                    to.put_vara(new.id, &start, &count, elements.memory(memory))?;
-                    continue;
-                };
-                for ((start, count), elements) in parts {
-                    to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+    let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), Broken> {
+        for (start, count) in Tiles::new(&shape, &moves.block) {
+            moving.part(&count, item);
+            let slab = Slab::new(&start, &count);
+            let elements = match fixed {
+                false => source.strings(from_id, &slab).map(Elements::Strings),
+                true => source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
+            };
+            let elements = elements.map_err(Broken::Source)?;
+            match (&new.form, elements) {
+                (Form::Numbers(change), Elements::Bytes(_, bytes)) => {
+                    let bytes =
+                        change.elements(&bytes).and_then(|bytes| bytes.ok_or_else(changed)).map_err(Broken::Source)?;
+                    to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: change.to, bytes: &bytes })?;
+                }
+                (&Form::Text { len }, Elements::Strings(strings)) => {
+                    let bytes = rows(&strings, len).map_err(Broken::Source)?;
+                    let (start, count) = ([&start[..], &[0]].concat(), [&count[..], &[len]].concat());
+                    to.put_vara(new.id, &start, &count, MemRef::Fixed { ty: NcType::Char, bytes: &bytes })?;
+                }
+                (_, elements) => {
+                    let present = match &sparse {
+                        None => None,
+                        Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
+                    };
+                    let Some(parts) = present else {
+                        to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                        continue;
+                    };
+                    for ((start, count), elements) in parts {
+                        to.put_vara(new.id, &start, &count, elements.memory(memory))?;
+                    }
                 }
             }
         }
+        Ok(())
+    };
+    if let Some(stage) = stage {
+        let moved = move_from(&DatasetSource::new(stage.dataset()), stage.id);
+        if !matches!(moved, Err(Broken::Target(_))) {
+            return moved;
+        }
+        // It may have taken the room that the target needs.
+        drop(stage);
     }
-    Ok(())
+    move_from(&source, id)
 }
 
 /// Values are looked at before the form of a variable is chosen.

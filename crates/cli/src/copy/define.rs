@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{
-    Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
-    VarId,
+    Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId, UserType,
+    Values, VarId,
 };
 use nczarr::Registry;
 use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
@@ -297,16 +297,26 @@ impl Work<'_> {
         }
     }
 
-    /// Lets the strings of a field be as long as the longest of them, if they are longer than they are anyway.
+    /// Lets the strings of a field be as long as the longest of them, if they are longer than they may be anyway or by what
+    /// was copied.
     fn field_length(&self, ty: TypeId, field: &str, len: usize) -> Result<(), Broken> {
         let user = self.source.user_type(ty)?;
-        if self.copied.ty(NcType::User(ty)).is_none() || len <= super::var::BUILT_IN_MAX_LEN {
+        if self.copied.ty(NcType::User(ty)).is_none() {
+            return Ok(());
+        }
+        let name = format!("{}.{field}.strlen", user.name);
+        let group = self.place(user.group)?.group;
+        let said = self.to.model().snapshot().group(group)?.atts.get(&name).and_then(|values| values.scalar(0));
+        let most = match said {
+            Some(Scalar::Int(most)) => usize::try_from(most).unwrap_or(0),
+            _ => super::var::BUILT_IN_MAX_LEN,
+        };
+        if len <= most {
             return Ok(());
         }
         let len = i32::try_from(len)
             .map_err(|error| ErrorKind::VarSize.context(format!("a string of {len} bytes")).caused_by(error))?;
-        let name = format!("{}.{field}.strlen", user.name);
-        let (group, values) = (self.place(user.group)?.group, Values::Int(vec![len]));
+        let values = Values::Int(vec![len]);
         self.to.edit(&Edit::PutAtt { group, var: None, name: &name, values: &values })?;
         Ok(())
     }

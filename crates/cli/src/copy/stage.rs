@@ -3,12 +3,12 @@
 //! its elements are put, as they are, into a store of their own beside the target, in chunks that are whole parts of both kinds of
 //! blocks. That takes as much room on the disk as the elements do; if there is none, the copy is made without.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 use nczarr::{CreateOptions, File};
+use tempfile::TempDir;
 
 use super::Broken;
 use super::data::{Tiles, block};
@@ -24,7 +24,8 @@ pub struct Stage {
     file: File,
     /// The variable there.
     pub id: VarId,
-    path: PathBuf,
+    /// What it lies in, which goes after the file is closed; at the latest with the next copy to this place.
+    _folder: TempDir,
 }
 
 /// Whether a variable is moved by a stage: where decoding costs, chunks are known and would be read often.
@@ -46,19 +47,17 @@ impl Stage {
         blocks: &[u64],
         budget: u64,
     ) -> Result<Option<Self>, Broken> {
-        let path = folder.join("stage.zarr");
-        let made = Self::fill(&path, from, (model, id), blocks, budget);
-        match made {
+        // The target may have any name.
+        let Ok(folder) = tempfile::Builder::new().prefix("stage").tempdir_in(folder) else { return Ok(None) };
+        match Self::fill(folder, from, (model, id), blocks, budget) {
             Ok(stage) => Ok(Some(stage)),
-            Err(broken) => {
-                let _ = fs::remove_dir_all(&path);
-                if let Broken::Source(_) = broken { Err(broken) } else { Ok(None) }
-            }
+            Err(Broken::Source(error)) => Err(Broken::Source(error)),
+            Err(_) => Ok(None),
         }
     }
 
     fn fill(
-        path: &Path,
+        folder: TempDir,
         from: &dyn Dataset,
         (model, id): (&Model, VarId),
         blocks: &[u64],
@@ -70,7 +69,7 @@ impl Stage {
         // Whole chunks of the source, as far as memory reaches.
         let reads = block(&shape, &(data.chunk_shape(), Some(blocks.to_vec())), item, budget);
         let chunks = reads.iter().zip(blocks).map(|(read, block)| *read.min(block)).collect();
-        let file = CreateOptions::new().create(&format!("{}#mode=zarr", path.display()))?;
+        let file = CreateOptions::new().create(&format!("{}#mode=zarr", folder.path().join("v.zarr").display()))?;
         let to = file.dataset();
         let mut dims = Vec::new();
         for (at, &len) in shape.iter().enumerate() {
@@ -84,25 +83,19 @@ impl Stage {
         to._enddef(0, 0, 0, 0)?;
         for (start, count) in Tiles::new(&shape, &reads) {
             let slab = Slab::new(&start, &count);
+            // What is absent is read as well: that may be an error.
+            let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
             if data.is_absent(&slab).map_err(Broken::Source)? {
                 continue;
             }
-            let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
             to.put_vara(new, &start, &count, MemRef::Fixed { ty: var.xtype, bytes: &bytes })?;
         }
         to.sync()?;
-        Ok(Self { file, id: new, path: path.to_owned() })
+        Ok(Self { file, id: new, _folder: folder })
     }
 
     /// What the elements are read from.
     pub fn dataset(&self) -> &dyn Dataset {
         self.file.dataset().as_ref()
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        // The directory around it goes as well, at the latest with the next copy to this place.
-        let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{failure, out, text};
+use crate::{failure, out, run, text};
 
 const CDL: &str = "netcdf a { dimensions: x = 3; t = UNLIMITED; variables: int v(x); short n(t, x); :g = 1; \
     data: v = 1, 2, 3; n = 1, 2, 3, 4, 5, 6; \
@@ -201,8 +201,37 @@ fn encoded_chunks_are_decoded_once_by_a_stage() {
         out(&[&["copy"], &args[..], &[text(&source), text(&at(target))]].concat());
         assert_eq!(out(&["diff", text(&source), text(&at(target))]), "", "{target}");
     }
+    // Whatever the target is called.
+    out(&[&["copy"], &args[..], &[text(&source), text(&at("stage.zarr"))]].concat());
+    assert_eq!(out(&["diff", text(&source), text(&at("stage.zarr"))]), "");
+    // What was not there is an error to whoever wants it to be.
+    let strict = format!("file://{}#missing_chunks=error", text(&source));
+    let told = failure(&[&["copy"], &args[..], &[&strict, text(&at("c.zarr"))]].concat());
+    assert!(told.1.contains("NC_ENOOBJECT") && !at("c.zarr").exists(), "{told:?}");
     // What was not there is not there.
     assert!(!at("b.zarr").join("none/0.0.0").exists());
     let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert!(left.into_iter().all(|name| !name.starts_with('.')));
+}
+
+/// What a dataset says of the strings of a field is raised where they are longer, and never lowered.
+#[test]
+fn strings_in_compounds_have_the_room_they_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (said, expected) in [(10, "t.s.strlen = 36"), (300, "t.s.strlen = 300")] {
+        let cdl = format!(
+            "netcdf s {{ types: compound t {{ string s; int i; }}; dimensions: x = 2; variables: t v(x); \
+             :t.s.strlen = {said}; data: v = {{\"short\", 1}}, {{\"a text that is longer than ten bytes\", 2}}; }}"
+        );
+        fs::write(at("s.cdl"), cdl).unwrap();
+        out(&["gen", "--clobber", "-4", "-o", text(&at("s.nc")), text(&at("s.cdl"))]);
+        let target = format!("file://{}#mode=nczarr", text(&at("s.zarr")));
+        let copied = run(["copy", "--clobber", text(&at("s.nc")), &target]);
+        assert!(copied.status.success(), "{copied:?}");
+        // What was raised is told.
+        assert_eq!(String::from_utf8_lossy(&copied.stderr).contains("/:t.s.strlen"), said == 10);
+        let found = out(&["dump", text(&at("s.zarr"))]);
+        assert!(found.contains(expected) && found.contains("longer than ten bytes"), "{found}");
+    }
 }
