@@ -6,8 +6,9 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Persist, Registry, place};
-use model::{ErrorKind, ModelCell, Result};
+use model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
 
+use super::bytes::UNDEFINED;
 use super::commit::Committed;
 use super::dataset::{NewFile, Slot};
 use super::datatype::describe;
@@ -89,6 +90,7 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
     let (mut vars, mut used, mut pointers) = (Vec::new(), vec![(0, superblock::LEN)], false);
     for ((id, var), stored) in model.vars().zip(&built.stored) {
         let (stored, space) = stored.as_ref().ok_or_else(|| refuse(format!("variable {:?}", var.name)))?;
+        check_shape(&model, var, space).map_err(|error| error.at(&var.name))?;
         pointers |= !model.is_fixed(var.xtype)?;
         let described = Datatype::parse(&describe(&model, var.xtype, is_big(var))?)?;
         if !is_stored_like(&described, &stored.ty) {
@@ -139,6 +141,23 @@ fn is_stored_like(a: &Datatype, b: &Datatype) -> bool {
     a.is_like(b) && first == second
 }
 
+/// Where it lies is told by the shape that is stored, and what is written goes by its dimensions.
+fn check_shape(model: &Model, var: &Var, space: &Space) -> Result<()> {
+    let stored = space.dims.as_deref().ok_or_else(|| refuse("it has no dataspace"))?;
+    let fits = |&dim: &DimId, stored: u64| {
+        let dim = model.dim(dim)?;
+        Ok::<_, model::Error>(if dim.unlimited { stored <= dim.len() } else { stored == dim.len() })
+    };
+    let mut is_like = stored.len() == var.dims.len();
+    for (dim, &stored) in var.dims.iter().zip(stored) {
+        is_like &= fits(dim, stored)?;
+    }
+    match is_like {
+        true => Ok(()),
+        false => Err(refuse(format!("its shape is {stored:?} there, which its dimensions are not"))),
+    }
+}
+
 /// How the data of a variable lie in the file, and where.
 fn lie(hdf: &Hdf, stored: &Stored, space: &Space, growing: bool, registry: &Registry) -> Result<(Plan, Stand)> {
     let one = |form| Plan { form, filters: Vec::new(), stored: Vec::new() };
@@ -150,10 +169,13 @@ fn lie(hdf: &Hdf, stored: &Stored, space: &Space, growing: bool, registry: &Regi
     }
     Ok(match layout {
         Layout::Compact(data) if data.len() as u64 == bytes => (one(Form::Compact), Stand::Bytes(data.clone())),
-        Layout::Contiguous(address, _) if hdf.place(*address, bytes).is_err() || bytes == 0 => {
+        Layout::Contiguous(address, _) if *address == UNDEFINED || bytes == 0 => {
             (one(Form::Contiguous), Stand::Chunks(Vec::new()))
         }
-        Layout::Contiguous(address, _) => (one(Form::Contiguous), Stand::Piece(*address, bytes)),
+        Layout::Contiguous(_, Some(len)) if *len < bytes => {
+            return Err(refuse(format!("{len} bytes are stored of {bytes}")));
+        }
+        Layout::Contiguous(address, _) => (one(Form::Contiguous), Stand::Piece(hdf.place(*address, bytes)?, bytes)),
         Layout::Chunked { plain_edges: false, shape, .. } => {
             let (mut filters, mut kept) = (Vec::new(), Vec::new());
             for filter in &stored.filters {

@@ -2,5 +2,6 @@
 
 mod conformance_suite;
 mod damaged;
+mod misfits;
 mod support;
 mod writing;

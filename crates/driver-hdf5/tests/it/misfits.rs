@@ -1,0 +1,150 @@
+//! Files that can be read, and that would be damaged by who writes them: they are refused.
+
+use std::sync::Arc;
+
+use dispatch::{Dataset, NcDispatch as _, Options};
+use model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
+
+use crate::support::{ROOT, all, create, dim, enddef, put, registry, var};
+
+fn open(bytes: Vec<u8>) -> Result<Arc<dyn Dataset>> {
+    registry().open_bytes("x.nc", bytes.into(), true, &Options::default())
+}
+
+/// Jenkins' `lookup3`, by its definition.
+fn checksum(bytes: &[u8]) -> u32 {
+    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
+    let [mut a, mut b, mut c] = [start; 3];
+    let blocks = bytes.chunks(12).count();
+    for (number, block) in bytes.chunks(12).enumerate() {
+        let mut padded = [0; 12];
+        padded[..block.len()].copy_from_slice(block);
+        let word = |at: usize| u32::from_le_bytes(padded[at..at + 4].try_into().unwrap());
+        (a, b, c) = (a.wrapping_add(word(0)), b.wrapping_add(word(4)), c.wrapping_add(word(8)));
+        if number + 1 < blocks {
+            let step = |x: &mut u32, y: &mut u32, z: u32, bits| {
+                *x = x.wrapping_sub(*y) ^ y.rotate_left(bits);
+                *y = y.wrapping_add(z);
+            };
+            step(&mut a, &mut c, b, 4);
+            step(&mut b, &mut a, c, 6);
+            step(&mut c, &mut b, a, 8);
+            step(&mut a, &mut c, b, 16);
+            step(&mut b, &mut a, c, 19);
+            step(&mut c, &mut b, a, 4);
+        } else {
+            let step = |x: &mut u32, y: u32, bits| *x = (*x ^ y).wrapping_sub(y.rotate_left(bits));
+            step(&mut c, b, 14);
+            step(&mut a, c, 11);
+            step(&mut b, a, 25);
+            step(&mut c, b, 16);
+            step(&mut a, c, 4);
+            step(&mut b, a, 14);
+            step(&mut c, b, 24);
+        }
+    }
+    c
+}
+
+/// Changes the last object header that has `mark`, and its checksum: those before it are of older metadata.
+fn change(image: &mut [u8], mark: &[u8], change: impl Fn(&mut [u8])) {
+    let starts: Vec<usize> =
+        image.windows(4).enumerate().filter(|(_, found)| found == b"OHDR").map(|(at, _)| at).collect();
+    for start in starts.into_iter().rev() {
+        let flags = image[start + 5];
+        let times = if flags & 0x20 != 0 { 16 } else { 0 };
+        let phases = if flags & 0x10 != 0 { 4 } else { 0 };
+        let at = start + 6 + times + phases;
+        let width = 1 << (flags & 3);
+        let len = (0..width).fold(0, |len, byte| len | usize::from(image[at + byte]) << (8 * byte));
+        let end = at + width + len;
+        if image[start..end].windows(mark.len()).any(|found| found == mark) {
+            let stored = u32::from_le_bytes(image[end..end + 4].try_into().unwrap());
+            assert_eq!(stored, checksum(&image[start..end]));
+            change(&mut image[start..end]);
+            let new = checksum(&image[start..end]);
+            image[end..end + 4].copy_from_slice(&new.to_le_bytes());
+            return;
+        }
+    }
+    panic!("no header has the mark");
+}
+
+/// Replaces bytes of a header.
+fn replace(header: &mut [u8], old: &[u8], new: &[u8]) {
+    let at = header.windows(old.len()).position(|found| found == old).unwrap();
+    header[at..at + new.len()].copy_from_slice(new);
+}
+
+/// Three arrays in one piece, beside one another; the first one says `mark`.
+fn image() -> Vec<u8> {
+    let ds = create("nc4");
+    let (short, long) = (dim(&*ds, "short", 4), dim(&*ds, "long", 400));
+    let v = var(&*ds, "v", NcType::Int, &[short]);
+    ds.put_att(ROOT, Some(v), "which", NcType::Char, &Values::Char(b"the-mark".to_vec())).unwrap();
+    let w = var(&*ds, "w", NcType::Int, &[long]);
+    enddef(&*ds);
+    put(&*ds, v, &[0], &[4], &Values::Int(vec![1; 4]));
+    put(&*ds, w, &[0], &[400], &Values::Int(vec![2; 400]));
+    ds.close().unwrap();
+    ds.image().unwrap()
+}
+
+fn refused(image: Vec<u8>, kind: ErrorKind, says: &str) {
+    let error = open(image).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(says), "{error}");
+}
+
+#[test]
+fn a_shape_that_is_not_that_of_the_dimensions_is_not_written() {
+    let mut image = image();
+    open(image.clone()).unwrap();
+    // Its dimension is said to be the other one: 400 elements would be written over what lies behind.
+    change(&mut image, b"the-mark", |header| {
+        let name = b"_Netcdf4Coordinates\0";
+        let at = header.windows(name.len()).position(|found| found == name).unwrap();
+        // After the name: the type and the shape, whose lengths are told before it.
+        let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
+        let number = at + name.len() + len(5) + len(3);
+        assert_eq!(header[number..number + 4], [0; 4]);
+        header[number] = 1;
+    });
+    refused(image, ErrorKind::Perm, "shape");
+}
+
+#[test]
+fn an_address_behind_the_end_is_damage_and_not_absence() {
+    let whole = image();
+    let ds = open(whole.clone()).unwrap();
+    let v = ds.inq_varid(ROOT, "v").unwrap();
+    assert_eq!(all(&*ds, v), Values::Int(vec![1; 4]));
+    // Where the data are: the only place where that is followed by their length.
+    let data = [1_i32; 4].map(i32::to_le_bytes).concat();
+    let at = whole.windows(16).position(|found| found == data).unwrap() as u64;
+    let stored = [at.to_le_bytes(), 16_u64.to_le_bytes()].concat();
+    let with = |address: u64, len: u64| {
+        let (mut image, new) = (whole.clone(), [address.to_le_bytes(), len.to_le_bytes()].concat());
+        change(&mut image, b"the-mark", |header| replace(header, &stored, &new));
+        image
+    };
+    refused(with(1 << 40, 16), ErrorKind::HdfErr, "the file has");
+    refused(with(at, 12), ErrorKind::Perm, "12 bytes are stored of 16");
+    let ds = open(with(u64::MAX, 16)).unwrap();
+    assert_ne!(all(&*ds, v), Values::Int(vec![1; 4]), "never written");
+}
+
+#[test]
+fn strings_of_many_collections_are_read_by_who_writes() {
+    let ds = create("nc4");
+    let x = dim(&*ds, "x", 3000);
+    let v = var(&*ds, "v", NcType::String, &[x]);
+    ds.def_var_chunking(v, &Chunking::Chunked(vec![3000])).unwrap();
+    enddef(&*ds);
+    let strings = Values::String((0..3000).map(|i| NcString::from("text ".repeat(i % 97).as_str())).collect());
+    put(&*ds, v, &[0], &[3000], &strings);
+    ds.close().unwrap();
+    let ds = open(ds.image().unwrap()).unwrap();
+    let v = ds.inq_varid(ROOT, "v").unwrap();
+    assert_eq!(all(&*ds, v), strings);
+}
