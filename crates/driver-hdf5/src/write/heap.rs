@@ -2,6 +2,9 @@
 //!
 //! Source: HDF5 File Format Specification 3.0, III.E.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::bytes::Put;
 use super::image::HeapId;
 
@@ -21,31 +24,36 @@ const VALUE_HEAD: usize = 16;
 #[derive(Debug, Default, Clone)]
 pub(super) struct Collection {
     values: Vec<u8>,
-    count: u16,
+    /// Where each of them is, by index from 1 on.
+    places: Vec<Range<usize>>,
 }
 
 impl Collection {
     /// Whether one more value may be put here, if there are so many bytes for all.
     pub(super) fn has_room(&self, value: usize, bytes: usize) -> bool {
         let all = HEAD + self.values.len() + VALUE_HEAD + value.next_multiple_of(8);
-        self.count == 0 || self.count < u16::MAX && all <= bytes
+        self.places.is_empty() || self.places.len() < usize::from(u16::MAX) && all <= bytes
     }
 
     /// Appends a value; answers its index.
     pub(super) fn push(&mut self, value: &[u8]) -> u32 {
-        self.count += 1;
-        self.values.u16(self.count);
+        // There is room for it.
+        let index = self.places.len() as u16 + 1;
+        self.values.u16(index);
         self.values.u16(1);
         self.values.u32(0);
         self.values.u64(value.len() as u64);
+        let start = self.values.len();
         self.values.extend_from_slice(value);
+        self.places.push(start..self.values.len());
         self.values.resize(self.values.len().next_multiple_of(8), 0);
-        u32::from(self.count)
+        u32::from(index)
     }
 
     /// The value of an index.
     pub(super) fn value(&self, index: u32) -> Option<&[u8]> {
-        find(&self.values, index)
+        let place = self.places.get((index as usize).checked_sub(1)?)?;
+        self.values.get(place.clone())
     }
 
     /// The collection as it lies in the file, in at least so many bytes.
@@ -65,26 +73,23 @@ impl Collection {
     }
 }
 
-/// The value of an index among the values of a collection.
-pub(super) fn find(mut values: &[u8], index: u32) -> Option<&[u8]> {
-    loop {
-        let (head, rest) = values.split_at_checked(VALUE_HEAD)?;
-        let found = u16::from_le_bytes([head[0], head[1]]);
+/// Where the values of a collection are that lies in the file so: by index. `None`: it is damaged.
+pub(super) fn places(collection: &[u8]) -> Option<HashMap<u16, Range<usize>>> {
+    collection.strip_prefix(b"GCOL\x01")?;
+    let (mut places, mut at) = (HashMap::new(), HEAD);
+    while let Some(head) = collection.get(at..at + VALUE_HEAD) {
+        let index = u16::from_le_bytes([head[0], head[1]]);
         let len = usize::try_from(u64::from_le_bytes(head[8..].try_into().ok()?)).ok()?;
-        if found == 0 {
+        if index == 0 {
+            break;
+        }
+        let (start, end) = (at + VALUE_HEAD, (at + VALUE_HEAD).checked_add(len)?);
+        if end > collection.len() || places.insert(index, start..end).is_some() {
             return None;
         }
-        if u32::from(found) == index {
-            return rest.get(..len);
-        }
-        values = rest.get(len.checked_next_multiple_of(8)?..)?;
+        at = end.next_multiple_of(8);
     }
-}
-
-/// The values of a collection as it lies in the file.
-pub(super) fn values(collection: &[u8]) -> Option<&[u8]> {
-    collection.strip_prefix(b"GCOL\x01")?;
-    collection.get(HEAD..)
+    Some(places)
 }
 
 /// The heap of an image.

@@ -3,6 +3,9 @@
 //! Values go into collections of the file as they are encoded. A collection that is not full yet stays open: those who
 //! follow put theirs there too.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dispatch::{ElementCodec, Json};
@@ -79,8 +82,8 @@ impl FileHeap {
         Ok((open.place.map_or(0, |(address, _)| address), index))
     }
 
-    /// The value at a place; `collections` are those that were read already.
-    fn value(&self, address: u64, index: u32, collections: &mut Vec<(u64, Vec<u8>)>) -> Result<Vec<u8>> {
+    /// The value at a place.
+    fn value(&self, address: u64, index: u32, read: &mut Read) -> Result<Vec<u8>> {
         let absent = || ErrorKind::HdfErr.context(format!("global heap at {address}: no value {index}"));
         {
             let open = self.open();
@@ -88,21 +91,35 @@ impl FileHeap {
                 return open.values.value(index).map(<[u8]>::to_vec).ok_or_else(absent);
             }
         }
-        let at = match collections.iter().position(|(here, _)| *here == address) {
-            Some(at) => at,
-            None => {
+        let (bytes, places) = match read.collections.entry(address) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(vacant) => {
                 let (mut head, mut bytes) = (Vec::new(), Vec::new());
                 self.file.read(address, 16, &mut head)?;
                 let len = u64::from_le_bytes(head[8..16].try_into().unwrap_or_default());
-                let len = usize::try_from(len).ok().filter(|_| len <= self.file.end()).ok_or_else(absent)?;
-                self.file.read(address, len, &mut bytes)?;
-                collections.push((address, bytes));
-                collections.len() - 1
+                // They lie in the file beside one another.
+                read.bytes = read.bytes.saturating_add(len);
+                if read.bytes > self.file.end() {
+                    let what = format!("global heap at {address}: {len} bytes more than the file has for collections");
+                    return Err(ErrorKind::HdfErr.context(what));
+                }
+                self.file.read(address, usize::try_from(len).map_err(|_| absent())?, &mut bytes)?;
+                let places = heap::places(&bytes).ok_or_else(absent)?;
+                vacant.insert((bytes, places))
             }
         };
-        let values = heap::values(&collections[at].1).ok_or_else(absent)?;
-        heap::find(values, index).map(<[u8]>::to_vec).ok_or_else(absent)
+        let place = places.get(&u16::try_from(index).map_err(|_| absent())?).ok_or_else(absent)?;
+        bytes.get(place.clone()).map(<[u8]>::to_vec).ok_or_else(absent)
     }
+}
+
+/// Collections that were read already.
+#[derive(Debug, Default)]
+struct Read {
+    /// By address: their bytes, and where the values are in them.
+    collections: HashMap<u64, (Vec<u8>, HashMap<u16, Range<usize>>)>,
+    /// Of all of them.
+    bytes: u64,
 }
 
 impl Heap for &FileHeap {
@@ -160,7 +177,7 @@ impl ElementCodec for Pointers {
             let what = format!("{count} elements of {size} bytes expected, {} bytes found", src.len());
             return Err(ErrorKind::Filter.context(what));
         }
-        let mut reader = Reader { codec: self, collections: Vec::new(), left: limit };
+        let mut reader = Reader { codec: self, read: Read::default(), left: limit };
         src.chunks_exact(size).map(|element| reader.element(element)).collect()
     }
 }
@@ -168,7 +185,7 @@ impl ElementCodec for Pointers {
 /// Reads elements of one chunk.
 struct Reader<'c> {
     codec: &'c Pointers,
-    collections: Vec<(u64, Vec<u8>)>,
+    read: Read,
     left: usize,
 }
 
@@ -194,7 +211,7 @@ impl Reader<'_> {
         if address == 0 {
             return Ok(Vec::new());
         }
-        let value = self.codec.heap.value(address, number(12), &mut self.collections)?;
+        let value = self.codec.heap.value(address, number(12), &mut self.read)?;
         let too_long = || ErrorKind::Filter.context("the values of a chunk take more memory than they may");
         self.left = self.left.checked_sub(value.len()).ok_or_else(too_long)?;
         Ok(value)
