@@ -57,9 +57,9 @@ impl NewFile {
             | Edit::DefVlen { group, name, .. }
             | Edit::DefEnum { group, name, .. }
             | Edit::DefOpaque { group, name, .. } => new_object(&model, group, name)?,
-            Edit::PutAtt { group, var, name, values } => {
+            Edit::PutAtt { var, name, values, .. } => {
                 let name = &*name::nfc(name);
-                check_att_name(group, var, name)?;
+                check_att_name(name)?;
                 if let Some(id) = var.filter(|_| name == FILL_VALUE)
                     && model.var(id)?.atts.get(name) != Some(values)
                 {
@@ -67,8 +67,8 @@ impl NewFile {
                 }
                 check_values(values).map_err(|error| error.at(name))?;
             }
-            Edit::RenameAtt { group, var, name, to } => {
-                check_att_name(group, var, &name::nfc(to))?;
+            Edit::RenameAtt { var, name, to, .. } => {
+                check_att_name(&name::nfc(to))?;
                 if let Some(id) = var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE)) {
                     relayout(id, Late::Fill)?;
                 }
@@ -124,12 +124,9 @@ fn check_var_name(name: &str) -> Result<()> {
     }
 }
 
-fn check_att_name(group: GroupId, var: Option<VarId>, name: &str) -> Result<()> {
-    let taken = match var {
-        Some(_) => RESERVED.contains(&name),
-        None => group == GroupId::ROOT && [PROPERTIES, STRICT].contains(&name),
-    };
-    match taken {
+/// A name that nobody would be shown.
+fn check_att_name(name: &str) -> Result<()> {
+    match RESERVED.contains(&name) || [PROPERTIES, STRICT].contains(&name) {
         true => Err(ErrorKind::NameInUse.context(format!("attribute {name}: the name is reserved"))),
         false => Ok(()),
     }

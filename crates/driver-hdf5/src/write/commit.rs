@@ -122,6 +122,10 @@ impl NewFile {
                 let end = file.end();
                 if end < told {
                     file.write_at(0, &superblock::write(root, end))?;
+                    // It may not say that there is more than there is.
+                    if self.is_durable() {
+                        file.persist()?;
+                    }
                     committed.told = Some((root, end));
                 }
                 file.set_len(end, true)
@@ -154,7 +158,8 @@ impl NewFile {
             allocated.as_ref().map_or(0, |&(address, _)| address)
         });
         let new = allocated?;
-        let write = |built: Result<(Vec<u8>, u64, u64)>| {
+        let mut in_force = false;
+        let mut write = |built: Result<(Vec<u8>, u64, u64)>| {
             let (bytes, base, root) = built?;
             file.write_at(base, &bytes)?;
             let end = file.end();
@@ -162,6 +167,7 @@ impl NewFile {
             if self.is_durable() {
                 file.persist()?;
             }
+            in_force = true;
             file.write_at(0, &superblock::write(root, end))?;
             if self.is_durable() {
                 file.persist()?;
@@ -172,7 +178,8 @@ impl NewFile {
             Ok(told) => committed.told = Some(told),
             Err(error) => {
                 if new.1 > 0 {
-                    file.free(new.0, new.1, file.epoch());
+                    // Which superblock the disk has is not known once one was written: both lead to something.
+                    file.free(new.0, new.1, if in_force { 0 } else { file.epoch() });
                 }
                 return Err(error);
             }

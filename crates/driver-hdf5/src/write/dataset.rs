@@ -86,6 +86,16 @@ impl NewFile {
         Ok(data)
     }
 
+    /// Lets nobody write from now on, and waits for those who do; whether somebody else did that already.
+    fn end(&self) -> bool {
+        if self.shared.closed.swap(true, Ordering::SeqCst) {
+            return true;
+        }
+        let all: Vec<_> = self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
+        all.iter().for_each(|data| data.finish());
+        false
+    }
+
     /// Gives up the lock of a file, for who opens it next.
     fn release(&self) {
         if let Some((file, path)) = self.shared.file.as_file()
@@ -153,7 +163,7 @@ impl Dataset for NewFile {
     }
 
     fn close(&self) -> Result<()> {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
+        if self.end() {
             return Ok(());
         }
         let flushed = self.flush();
@@ -164,7 +174,7 @@ impl Dataset for NewFile {
     }
 
     fn abort(&self) -> Result<()> {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
+        if self.end() {
             return Ok(());
         }
         let mut committed = self.lock_committed();

@@ -147,7 +147,8 @@ impl File {
         self.space().take(len).ok_or_else(too_long)
     }
 
-    /// Gives back what was allocated `epoch` and never led to by metadata of an earlier one; what was, is free later.
+    /// Gives back what was allocated `epoch` and never led to by metadata of an earlier one; what was, is free later
+    /// (so is all of epoch 0).
     pub(super) fn free(&self, address: u64, len: u64, epoch: u64) {
         let len = len.next_multiple_of(ALIGN);
         let mut space = self.space();

@@ -258,6 +258,15 @@ impl Variable {
         self.written.load(Ordering::Acquire)
     }
 
+    fn is_closed(&self) -> bool {
+        self.shared.closed.load(Ordering::SeqCst)
+    }
+
+    /// Waits until nobody writes any more who began before the dataset was closed.
+    pub(super) fn finish(&self) {
+        drop(self.retired.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
     pub(super) fn retire(&self) -> bool {
         // Never waits: who writes may be waiting for other work that came here.
@@ -289,10 +298,17 @@ impl VarData for Variable {
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        if self.shared.closed.load(Ordering::Acquire) {
+        let retired = match self.retired.try_read() {
+            Ok(retired) => Some(retired),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            // Who closes waits for those who write: nobody who writes may wait then, for it may be within another write.
+            Err(TryLockError::WouldBlock) if self.is_closed() => None,
+            Err(TryLockError::WouldBlock) => Some(self.retired.read().unwrap_or_else(PoisonError::into_inner)),
+        };
+        // Asked while it is held: who closes is not done before it is given back.
+        let Some(retired) = retired.filter(|_| !self.is_closed()) else {
             return Err(ErrorKind::BadId.context("the dataset is closed"));
-        }
-        let retired = self.retired.read().unwrap_or_else(PoisonError::into_inner);
+        };
         if *retired {
             let what = "the variable's layout was changed since its data were asked for";
             return Err(ErrorKind::LateDef.context(what));

@@ -77,7 +77,14 @@ fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
     let number = Values::Int(vec![1]);
     assert_eq!(kind(ds.put_att(ROOT, Some(v), "DIMENSION_LIST", NcType::Int, &number)), ErrorKind::NameInUse);
     assert_eq!(kind(ds.put_att(ROOT, None, "_NCProperties", NcType::Int, &number)), ErrorKind::NameInUse);
-    ds.put_att(ROOT, None, "DIMENSION_LIST", NcType::Int, &number).unwrap();
+    // Reading shows them to nobody, whoever has them.
+    ds.put_att(ROOT, None, "plain", NcType::Int, &number).unwrap();
+    for (owner, name) in
+        [(None, "DIMENSION_LIST"), (None, "CLASS"), (Some(v), "_nc3_strict"), (Some(v), "_NCProperties")]
+    {
+        assert_eq!(kind(ds.put_att(ROOT, owner, name, NcType::Int, &number)), ErrorKind::NameInUse, "{name}");
+    }
+    assert_eq!(kind(ds.rename_att(ROOT, None, "plain", "NAME")), ErrorKind::NameInUse);
     assert_eq!(kind(ds.def_grp(ROOT, "x")), ErrorKind::NameInUse);
     ds.close().unwrap();
     // What is too long for a message is an error when it is written, and what was written before stays.
@@ -146,4 +153,48 @@ fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
     assert!(bytes.starts_with(b"\x89HDF\r\n\x1a\n\x02"));
     // The superblock says where the file ends.
     assert_eq!(bytes.len() as u64, u64::from_le_bytes(bytes[28..36].try_into().unwrap()));
+}
+
+#[test]
+fn who_writes_while_it_is_closed_is_told_or_is_heard() {
+    for _ in 0..20 {
+        let ds = create("nc4");
+        let x = dim(&*ds, "x", 64);
+        let (v, w) = (var(&*ds, "v", NcType::Int, &[x]), var(&*ds, "w", NcType::Int, &[x]));
+        ds.def_var_chunking(w, &Chunking::Chunked(vec![8])).unwrap();
+        enddef(&*ds);
+        let begin = std::sync::Barrier::new(3);
+        let (ds, begin) = (&ds, &begin);
+        // What each of them wrote last.
+        let write = |id| {
+            let data = ds.data(id).unwrap();
+            begin.wait();
+            (1_i32..)
+                .find(|value| {
+                    let bytes = [*value; 64].map(i32::to_ne_bytes).concat();
+                    let memory = dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
+                    match data.put(&model::Slab::new(&[0], &[64]), memory) {
+                        Ok(()) => false,
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::BadId);
+                            true
+                        }
+                    }
+                })
+                .unwrap()
+                - 1
+        };
+        let last = std::thread::scope(|scope| {
+            let others = [v, w].map(|id| scope.spawn(move || write(id)));
+            begin.wait();
+            ds.close().unwrap();
+            others.map(|other| other.join().unwrap())
+        });
+        let image = ds.image().unwrap();
+        let again = registry().open_bytes("x.nc", image.into(), false, &Options::default()).unwrap();
+        for (id, last) in [v, w].into_iter().zip(last) {
+            let expected = if last == 0 { fill::INT } else { last };
+            assert_eq!(all(&*again, id), Values::Int(vec![expected; 64]));
+        }
+    }
 }
