@@ -3,9 +3,10 @@
 //! A type can be added to until something uses it. Strings and vlens inside a compound take the place of the handle
 //! they are in C: a pointer, or a length and a pointer.
 
+use std::collections::HashSet;
+
 use crate::apply::MAX_VAR_DIMS;
 use crate::name::normalize;
-use crate::packed::MAX_DEPTH;
 use crate::{
     Defined, EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values,
 };
@@ -46,9 +47,7 @@ impl Model {
     }
 
     pub(crate) fn def_enum(&mut self, group: GroupId, name: &str, base: NcType) -> Result<Defined> {
-        if !base.is_integer() {
-            return Err(ErrorKind::BadType.context(format!("enum {name:?}: base type {}", base.name())));
-        }
+        check_base(name, base)?;
         self.def_type(group, name, TypeClass::Enum { base, members: Vec::new() })
     }
 
@@ -60,21 +59,92 @@ impl Model {
     /// Size and alignment of a field of a type, in bytes, as C lays out a struct: for compounds that nobody gave offsets.
     ///
     /// # Errors
-    /// As [`Model::type_size`]; [`ErrorKind::BadType`] for types nested too deeply.
+    /// As [`Model::type_size`].
     pub fn extent(&self, ty: NcType) -> Result<(usize, usize)> {
-        fn align(model: &Model, ty: NcType, depth: usize) -> Result<usize> {
-            let NcType::User(id) = ty else { return Ok(ty.size().unwrap_or(STRING_HANDLE)) };
-            match &model.user_type(id)?.class {
-                _ if depth > MAX_DEPTH => Err(ErrorKind::BadType.context("types nested too deeply")),
-                TypeClass::Compound { fields, .. } => {
-                    fields.iter().try_fold(1, |widest, field| Ok(align(model, field.ty, depth + 1)?.max(widest)))
-                }
-                TypeClass::Enum { base, .. } => align(model, *base, depth + 1),
-                TypeClass::Opaque { .. } => Ok(1),
-                TypeClass::Vlen { .. } => Ok(STRING_HANDLE),
+        // Each type is looked at once, however often and deeply it is used.
+        let (mut seen, mut open, mut widest) = (HashSet::new(), vec![ty], 1);
+        while let Some(ty) = open.pop() {
+            let NcType::User(id) = ty else {
+                widest = widest.max(ty.size().unwrap_or(STRING_HANDLE));
+                continue;
+            };
+            if !seen.insert(id) {
+                continue;
+            }
+            match &self.user_type(id)?.class {
+                TypeClass::Compound { fields, .. } => open.extend(fields.iter().map(|field| field.ty)),
+                TypeClass::Enum { base, .. } => open.push(*base),
+                TypeClass::Opaque { .. } => {}
+                TypeClass::Vlen { .. } => widest = widest.max(STRING_HANDLE),
             }
         }
-        Ok((self.field_size(ty)?, align(self, ty, 0)?))
+        Ok((self.field_size(ty)?, widest))
+    }
+
+    /// Defines a compound with all its fields at once: what many insertions do, each of which looks at all fields before it.
+    ///
+    /// # Errors
+    /// As those edits; nothing has changed then.
+    pub fn define_compound(
+        &mut self,
+        group: GroupId,
+        name: &str,
+        size: usize,
+        mut fields: Vec<Field>,
+    ) -> Result<TypeId> {
+        check_size(name, size)?;
+        let (mut names, mut places) = (HashSet::with_capacity(fields.len()), Vec::with_capacity(fields.len()));
+        for field in &mut fields {
+            field.name = normalize(&field.name)?.into_owned();
+        }
+        for field in &fields {
+            let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{name}.{}: {what}", field.name)));
+            let end = self.check_field(name, size, field)?;
+            if !names.insert(&*field.name) {
+                return bad(ErrorKind::NameInUse, "the compound has that field".to_owned());
+            }
+            places.push((field.offset, end, &*field.name));
+        }
+        places.sort_unstable();
+        for pair in places.windows(2) {
+            if let [(_, end, before), (offset, _, after)] = pair
+                && end > offset
+            {
+                let what = format!("{name}.{after}: offset {offset}: overlaps field {before:?}");
+                return Err(ErrorKind::BadField.context(what));
+            }
+        }
+        self.whole_type(group, name, TypeClass::Compound { size, fields })
+    }
+
+    /// Defines an enum with all its members at once: what many insertions do, each of which looks at all members before it.
+    ///
+    /// # Errors
+    /// As those edits; nothing has changed then.
+    pub fn define_enum(
+        &mut self,
+        group: GroupId,
+        name: &str,
+        base: NcType,
+        mut members: Vec<EnumMember>,
+    ) -> Result<TypeId> {
+        check_base(name, base)?;
+        for member in &mut members {
+            member.name = normalize(&member.name)?.into_owned();
+        }
+        let (mut names, mut values) = (HashSet::with_capacity(members.len()), HashSet::with_capacity(members.len()));
+        for EnumMember { name: member, value } in &members {
+            check_value(name, member, *value, base)?;
+            if !names.insert(&**member) || !values.insert(*value) {
+                return Err(ErrorKind::NameInUse.context(format!("{name}.{member}: {value}: the enum has one of them")));
+            }
+        }
+        self.whole_type(group, name, TypeClass::Enum { base, members })
+    }
+
+    fn whole_type(&mut self, group: GroupId, name: &str, class: TypeClass) -> Result<TypeId> {
+        let name = normalize(name)?.into_owned();
+        self.add_type(UserType { name, group, class })
     }
 
     pub(crate) fn insert_field(
@@ -90,36 +160,43 @@ impl Model {
         let TypeClass::Compound { size, fields } = class else {
             return Err(ErrorKind::BadClass.context(format!("type {type_name:?} is no compound")));
         };
-        let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{name}: {what}")));
         self.check_unused(id)?;
-        self.check_type(ty)?;
+        let field = Field { name: name.into_owned(), offset, ty, shape: shape.to_vec() };
+        let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{}: {what}", field.name)));
         if ty == NcType::User(id) {
             return bad(ErrorKind::BadType, "a type cannot hold itself".to_owned());
         }
-        if fields.iter().any(|field| field.name == name) {
+        if fields.iter().any(|other| other.name == field.name) {
             return bad(ErrorKind::NameInUse, "the compound has that field".to_owned());
         }
+        let end = self.check_field(type_name, *size, &field)?;
+        for other in fields {
+            let other_end = self.field_end(other.offset, other.ty, &other.shape)?;
+            if end > other.offset && other_end.is_none_or(|end| end > offset) {
+                return bad(ErrorKind::BadField, format!("offset {offset}: overlaps field {:?}", other.name));
+            }
+        }
+        if let TypeClass::Compound { fields, .. } = &mut self.user_type_mut(id)?.class {
+            fields.push(field);
+        }
+        Ok(Defined::Nothing)
+    }
+
+    /// Whether a compound of a size can have a field, wherever others are: one past its last byte.
+    fn check_field(&self, type_name: &str, size: usize, field: &Field) -> Result<usize> {
+        let Field { name, offset, ty, shape } = field;
+        let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{name}: {what}")));
+        self.check_type(*ty)?;
         if shape.len() > MAX_VAR_DIMS {
             return bad(ErrorKind::MaxDims, format!("{} dimensions, at most {MAX_VAR_DIMS} are possible", shape.len()));
         }
         if shape.contains(&0) {
             return bad(ErrorKind::Inval, format!("shape {shape:?}"));
         }
-        let end = self.field_end(offset, ty, shape)?;
-        if end.is_none_or(|end| end > *size) {
-            return bad(ErrorKind::BadField, format!("offset {offset}, shape {shape:?}: beyond the {size} bytes"));
+        match self.field_end(*offset, *ty, shape)? {
+            Some(end) if end <= size => Ok(end),
+            _ => bad(ErrorKind::BadField, format!("offset {offset}, shape {shape:?}: beyond the {size} bytes")),
         }
-        for other in fields {
-            let other_end = self.field_end(other.offset, other.ty, &other.shape)?;
-            if end.is_none_or(|end| end > other.offset) && other_end.is_none_or(|end| end > offset) {
-                return bad(ErrorKind::BadField, format!("offset {offset}: overlaps field {:?}", other.name));
-            }
-        }
-        let field = Field { name: name.into_owned(), offset, ty, shape: shape.to_vec() };
-        if let TypeClass::Compound { fields, .. } = &mut self.user_type_mut(id)?.class {
-            fields.push(field);
-        }
-        Ok(Defined::Nothing)
     }
 
     /// One past the last byte of a field; `None` if that does not fit.
@@ -136,9 +213,7 @@ impl Model {
         };
         let bad = |kind: ErrorKind, what: String| Err(kind.context(format!("{type_name}.{name}: {what}")));
         self.check_unused(id)?;
-        if !fits(value, *base) {
-            return bad(ErrorKind::Range, format!("{value} does not fit {}", base.name()));
-        }
+        check_value(type_name, &name, value, *base)?;
         if let Some(other) = members.iter().find(|member| member.name == name || member.value == value) {
             return bad(ErrorKind::NameInUse, format!("{value}: there is {} = {}", other.name, other.value));
         }
@@ -172,6 +247,20 @@ fn check_size(name: &str, size: usize) -> Result<()> {
     match size {
         0 => Err(ErrorKind::Inval.context(format!("type {name:?}: 0 bytes"))),
         _ => Ok(()),
+    }
+}
+
+fn check_base(name: &str, base: NcType) -> Result<()> {
+    match base.is_integer() {
+        true => Ok(()),
+        false => Err(ErrorKind::BadType.context(format!("enum {name:?}: base type {}", base.name()))),
+    }
+}
+
+fn check_value(type_name: &str, name: &str, value: i128, base: NcType) -> Result<()> {
+    match fits(value, base) {
+        true => Ok(()),
+        false => Err(ErrorKind::Range.context(format!("{type_name}.{name}: {value} does not fit {}", base.name()))),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The rules of every edit, as tables.
 
 use model::{
-    Chunking, Defined, DimId, Edit, Endian, ErrorKind, FILL_VALUE, FillMode, FilterSpec, GroupId, Model, ModelCell,
-    NcString, NcType, Quantize, TypeClass, TypeId, Values, VarFill, VarId,
+    Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, FILL_VALUE, Field, FillMode, FilterSpec, GroupId,
+    Model, ModelCell, NcString, NcType, Quantize, TypeClass, TypeId, Values, VarFill, VarId,
 };
 
 use crate::sample::{self, BLOB, COLOUR, DEPTH, G, H, LIST, POINT, ROOT, SCALAR, TEMP, TIME, USED, X, Y, outcome};
@@ -404,4 +404,94 @@ fn a_cell_keeps_snapshots_apart_and_rolls_back() {
     assert!(cell.end());
     assert!(!cell.end() && !cell.roll_back());
     assert_eq!(cell.snapshot().var(TEMP).unwrap().name, "air");
+}
+
+/// What is defined at once is what many insertions make, and refused where one of them is.
+#[test]
+fn whole_types_are_those_of_insertions() {
+    let field =
+        |name: &str, offset, ty, shape: &[u32]| Field { name: name.to_owned(), offset, ty, shape: shape.to_vec() };
+    let long = [1; 1025];
+    for fields in [
+        vec![],
+        vec![
+            field("mid", 4, NcType::Int, &[]),
+            field("low", 0, NcType::Byte, &[4]),
+            field("high", 8, NcType::Double, &[]),
+        ],
+        vec![field("a", 0, NcType::Int, &[]), field("a", 4, NcType::Int, &[])],
+        vec![field("a\u{308}", 0, NcType::Int, &[]), field("ä", 4, NcType::Int, &[])],
+        vec![field("a", 4, NcType::Int, &[]), field("b", 2, NcType::Int, &[])],
+        vec![field("a", 0, NcType::Byte, &[16]), field("b", 3, NcType::Byte, &[])],
+        vec![field("a", 3, NcType::Byte, &[]), field("b", 3, NcType::Byte, &[])],
+        vec![field("a", 13, NcType::Int, &[])],
+        vec![field("a", usize::MAX, NcType::Int, &[])],
+        vec![field("a", 0, NcType::Int, &[0])],
+        vec![field("a", 0, NcType::Byte, &long)],
+        vec![field("a", 0, NcType::Byte, &[u32::MAX, u32::MAX, u32::MAX])],
+        vec![field("a/b", 0, NcType::Byte, &[])],
+        vec![field("a", 0, NcType::User(TypeId(99)), &[])],
+        vec![field("a", 0, NcType::User(LIST), &[])],
+        vec![field("a", 0, NcType::String, &[]), field("b", 8, NcType::String, &[])],
+    ] {
+        let mut model = sample::model();
+        let Defined::Type(ty) = model.apply(&Edit::DefCompound { group: ROOT, name: "new", size: 16 }).unwrap() else {
+            panic!("no type")
+        };
+        let expected = fields.iter().try_for_each(|Field { name, offset, ty: field, shape }| {
+            model.apply(&Edit::InsertField { ty, name, offset: *offset, field: *field, shape }).map(drop)
+        });
+        let mut whole = sample::model();
+        let found = whole.define_compound(ROOT, "new", 16, fields.clone());
+        match expected {
+            Ok(()) => assert_eq!(whole.user_type(found.unwrap()).unwrap(), model.user_type(ty).unwrap()),
+            Err(error) => {
+                assert_eq!(found.unwrap_err().kind(), error.kind(), "{fields:?}");
+                assert!(whole.find_type(ROOT, "new").is_none());
+            }
+        }
+    }
+    let member = |name: &str, value| EnumMember { name: name.to_owned(), value };
+    for members in [
+        vec![],
+        vec![member("red", 1), member("blue", -128)],
+        vec![member("red", 1), member("red", 2)],
+        vec![member("a\u{308}", 1), member("ä", 2)],
+        vec![member("red", 1), member("blue", 1)],
+        vec![member("red", 128)],
+        vec![member("", 1)],
+    ] {
+        let mut model = sample::model();
+        let Defined::Type(ty) = model.apply(&Edit::DefEnum { group: ROOT, name: "new", base: NcType::Byte }).unwrap()
+        else {
+            panic!("no type")
+        };
+        let expected = members.iter().try_for_each(|EnumMember { name, value }| {
+            model.apply(&Edit::InsertEnum { ty, name, value: *value }).map(drop)
+        });
+        let mut whole = sample::model();
+        let found = whole.define_enum(ROOT, "new", NcType::Byte, members.clone());
+        match expected {
+            Ok(()) => assert_eq!(whole.user_type(found.unwrap()).unwrap(), model.user_type(ty).unwrap()),
+            Err(error) => assert_eq!(found.unwrap_err().kind(), error.kind(), "{members:?}"),
+        }
+    }
+    let mut model = sample::model();
+    assert_eq!(model.define_enum(ROOT, "new", NcType::Float, Vec::new()).unwrap_err().kind(), ErrorKind::BadType);
+    assert_eq!(model.define_compound(ROOT, "new", 0, Vec::new()).unwrap_err().kind(), ErrorKind::Inval);
+    assert_eq!(model.define_compound(ROOT, "a/b", 1, Vec::new()).unwrap_err().kind(), ErrorKind::BadName);
+}
+
+/// As a tree these are 2^41 types.
+#[test]
+fn alignment_looks_at_each_type_once() {
+    let mut model = sample::model();
+    let mut ty = NcType::Short;
+    for i in 0..40 {
+        let field = |name: &str, offset| Field { name: name.to_owned(), offset, ty, shape: Vec::new() };
+        let half = model.type_size(ty).unwrap().unwrap();
+        let fields = vec![field("a", 0), field("b", half)];
+        ty = NcType::User(model.define_compound(ROOT, &format!("t{i}"), 2 * half, fields).unwrap());
+    }
+    assert_eq!(model.extent(ty).unwrap(), (1 << 41, 2));
 }
