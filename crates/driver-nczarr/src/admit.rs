@@ -4,7 +4,10 @@
 //! known beside the model. If another edit came between, the storage is asked again.
 
 use dispatch::{Key, ZarrFormat};
-use model::{DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Values, VarId, name};
+use model::{
+    DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId, Values,
+    VarId, name,
+};
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
 use crate::dataset::{State, VarState, ZarrDataset};
@@ -274,8 +277,22 @@ impl Look<'_> {
                     Err(ErrorKind::NotNc4.context(format!("type {name}: Zarr has neither vlens nor enums")))
                 }
             },
-            Edit::InsertField { .. } | Edit::InsertEnum { .. } => Ok(()),
+            Edit::InsertField { ty, name, .. } | Edit::InsertEnum { ty, name, .. } => self.check_members(ty, name),
             _ => Err(ErrorKind::Inval.context("NCZarr does not know this edit")),
+        }
+    }
+
+    /// Whether a type can have another member.
+    fn check_members(&self, ty: TypeId, name: &str) -> Result<()> {
+        let Ok(user) = self.model.user_type(ty) else { return Ok(()) };
+        let count = match &user.class {
+            TypeClass::Compound { fields, .. } => fields.len(),
+            TypeClass::Enum { members, .. } => members.len(),
+            TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => 0,
+        };
+        match count >= user::MAX_MEMBERS && self.dataset.flavour == Flavour::NcZarr {
+            true => Err(ErrorKind::NotNc4.context(format!("{}.{name}: at most {count} are possible", user.name))),
+            false => Ok(()),
         }
     }
 

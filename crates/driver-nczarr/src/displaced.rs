@@ -2,7 +2,7 @@
 //!
 //! A rename moves a child before the list tells of it. In between, as many are listed and not there as there are others that
 //! no list names: these are them. They are taken in under the names they have now, and what still refers to the old name of
-//! a group is led to the new one ([`candidates`]). Where the numbers differ something is lost, and that stays an error.
+//! a group is led to the new one ([`resolve`]). Where the numbers differ something is lost, and that stays an error.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -90,8 +90,19 @@ pub(crate) fn is_missing(node: &Node) -> bool {
     }
 }
 
+/// What `find` has under a full name; or under the name that it has by now, if only one can be meant.
+pub(crate) fn resolve<T: PartialEq>(name: &str, displaced: &[Key], find: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let exact = find(name);
+    if exact.is_some() || displaced.is_empty() {
+        return exact;
+    }
+    let mut found = candidates(name, displaced).into_iter().filter_map(|name| find(&name));
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
 /// The names that something may have by now whose full name was `name` before groups were renamed.
-pub(crate) fn candidates(name: &str, displaced: &[Key]) -> Vec<String> {
+fn candidates(name: &str, displaced: &[Key]) -> Vec<String> {
     let mut names = vec![name.to_owned()];
     for group in displaced {
         let depth = group.segments().count();
@@ -112,6 +123,21 @@ pub(crate) fn candidates(name: &str, displaced: &[Key]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_meant_is_found() {
+        let displaced = ["h", "k"].map(|text| Key::new(text).unwrap());
+        for (there, expected) in [
+            (&["/g/x"][..], Some("/g/x")),
+            (&["/g/x", "/h/x"], Some("/g/x")),
+            (&["/k/x"], Some("/k/x")),
+            (&["/h/x", "/k/x"], None),
+            (&["/x"], None),
+        ] {
+            let find = |name: &str| there.iter().copied().find(|there| *there == name);
+            assert_eq!(resolve("/g/x", &displaced, find), expected, "{there:?}");
+        }
+    }
 
     #[test]
     fn names_before_and_after() {

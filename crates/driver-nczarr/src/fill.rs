@@ -14,7 +14,7 @@ use crate::meta::bad;
 use crate::types;
 
 /// Zeros of more bytes than this are never made because a document says `0`: they are the default of such a type.
-const MAX_ZEROS: usize = 4096;
+pub(crate) const MAX_ZEROS: usize = 4096;
 
 /// Whether a fill value is no more than zeros of a user-defined type, however large.
 pub(crate) fn is_large_zero(value: &Value<'_>, dtype: &DType) -> bool {

@@ -352,12 +352,16 @@ fn array_object(model: &Model, id: VarId, raw: Option<&Object>, out: &mut String
     if names.is_empty() {
         ours.push(("scalar", "1".into()));
     }
+    let mut raw = raw.map(Cow::Borrowed);
     if let NcType::User(ty) = var.xtype {
         ours.push((user::TYPE, json::quote(&user::name_of(model, ty)?).into()));
         if let Some(place) = var.atts.get_index_of(FILL_VALUE) {
             ours.push((lists::FILL, place.to_string().into()));
+        } else if let Some(raw) = raw.as_mut().filter(|raw| raw.contains_key(lists::FILL)) {
+            raw.to_mut().remove(lists::FILL);
         }
     }
+    let raw = raw.as_deref();
     if raw.is_none_or(|raw| !raw.contains_key("storage")) {
         ours.push(("storage", "\"chunked\"".into()));
     }

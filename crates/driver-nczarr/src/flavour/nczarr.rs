@@ -41,10 +41,10 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
         }
         arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
     }
-    user::define(&mut loaded.model, &types)?;
+    user::define(&mut loaded.model, &types, &displaced)?;
     for (id, typed) in typed.into_iter().filter(|(_, typed)| !typed.is_empty()) {
         let mut atts = std::mem::take(&mut loaded.model.group_mut(id)?.atts);
-        user::present_atts(&loaded.model, &mut atts, &typed);
+        user::present_atts(&loaded.model, &mut atts, &typed, &displaced);
         loaded.model.group_mut(id)?.atts = atts;
     }
     // Variables after all groups: a reference may point anywhere.
@@ -58,14 +58,14 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
             _ => None,
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
-            let names = displaced::candidates(&name, &displaced);
-            if let Err(error) = user::present(&loaded.model, var, &mut stored, &names, implied) {
+            let id = displaced::resolve(&name, &displaced, |name| user::find(&loaded.model, name));
+            if let Err(error) = user::present(&loaded.model, var, &mut stored, (&name, id), implied) {
                 var.xtype = NcType::Byte;
                 var.fill = VarFill::NoFill;
                 note(var, error.at(&key));
             }
         }
-        user::present_atts(&loaded.model, &mut var.atts, &stored.typed);
+        user::present_atts(&loaded.model, &mut var.atts, &stored.typed, &displaced);
         let linked = match (links, &stored.meta) {
             (Links::Names(names), Some(meta)) => named(&mut loaded.model, var, names, &meta.shape),
             (links, _) => dims(var, &stored, links, &loaded.model, &key, &displaced),
@@ -118,7 +118,7 @@ fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, 
     }
     let mut ids = Vec::with_capacity(dims.len());
     for name in &dims {
-        let id = resolve(model, name).or_else(|| resolve_displaced(model, name, displaced)).ok_or_else(|| {
+        let id = displaced::resolve(name, displaced, |name| resolve(model, name)).ok_or_else(|| {
             ErrorKind::BadDim.context(format!("{key}/.zattrs: member \"dimension_references\": no dimension {name:?}"))
         })?;
         ids.push(id);
@@ -153,17 +153,6 @@ fn resolve(model: &Model, name: &str) -> Option<DimId> {
         name = rest;
     }
     group.dims.get(name).copied()
-}
-
-/// The dimension whose full name it was before groups were renamed, if only one can be it.
-fn resolve_displaced(model: &Model, name: &str, displaced: &[Key]) -> Option<DimId> {
-    let mut found: Vec<DimId> =
-        displaced::candidates(name, displaced).iter().filter_map(|name| resolve(model, name)).collect();
-    found.dedup();
-    match *found {
-        [only] => Some(only),
-        _ => None,
-    }
 }
 
 /// An unlimited dimension is as long as the longest variable along it: a writer may have stopped half-way.

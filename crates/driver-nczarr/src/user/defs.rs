@@ -2,11 +2,15 @@
 //!
 //! Types may refer to types of any group, which need not come before; never, in whatever way, to themselves.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use model::{Defined, Edit, Error, ErrorKind, Group, GroupId, Model, NcType, Result, TypeClass, TypeId};
+use dispatch::Key;
+use model::{
+    Defined, Edit, EnumMember, Error, ErrorKind, Field, Group, GroupId, Model, NcType, Result, TypeClass, TypeId,
+};
 
 use super::{MAX_SIZE, type_name};
+use crate::displaced;
 use crate::json::{Json, Object, Value, write_list, write_name, write_number, write_string};
 use crate::meta::bad;
 
@@ -83,9 +87,11 @@ fn one(model: &Model, id: TypeId) -> Result<String> {
 
 /// Defines the types of all groups: `lists` has the `types` of each group that has some.
 ///
+/// `displaced`: groups that have other names than types are referred to with.
+///
 /// # Errors
 /// `NC_ENCZARR` naming the type and what of it makes no sense.
-pub(crate) fn define(model: &mut Model, lists: &[(GroupId, Vec<Json>)]) -> Result<()> {
+pub(crate) fn define(model: &mut Model, lists: &[(GroupId, Vec<Json>)], displaced: &[Key]) -> Result<()> {
     let mut found = HashMap::new();
     let mut order = Vec::new();
     for (group, list) in lists {
@@ -100,7 +106,8 @@ pub(crate) fn define(model: &mut Model, lists: &[(GroupId, Vec<Json>)]) -> Resul
             order.push(full);
         }
     }
-    let mut making = Making { order: HashMap::new(), made: HashMap::new(), found };
+    let waiting = order.iter().cloned().collect();
+    let mut making = Making { order: HashMap::new(), waiting, made: HashMap::new(), found, displaced };
     for name in &order {
         let group = making.found.get(name).map_or(GroupId::ROOT, |(group, _)| *group);
         making.order.entry(group).or_default().push_back(name.clone());
@@ -112,9 +119,15 @@ struct Making<'d> {
     found: HashMap<String, (GroupId, &'d Object)>,
     /// The types of each group that nobody came to yet.
     order: HashMap<GroupId, VecDeque<String>>,
+    /// All of these.
+    waiting: HashSet<String>,
     /// `None`: it is being made.
     made: HashMap<String, Option<TypeId>>,
+    displaced: &'d [Key],
 }
+
+/// Members of an enum or fields of a compound: HDF5 has no more either.
+pub(crate) const MAX_MEMBERS: usize = 65_535;
 
 /// Types that refer to types that refer to types: no honest dataset goes deeper.
 const MAX_DEPTH: usize = 64;
@@ -135,12 +148,12 @@ impl Making<'_> {
         }
         self.made.insert(full.to_owned(), None);
         // Those of its group keep their order, as far as they allow it; what is wrong with one is told when it is its turn.
-        while let Some(queue) = self.order.get_mut(&group)
-            && queue.iter().any(|name| name == full)
+        while self.waiting.contains(full)
+            && let Some(before) = self.order.get_mut(&group).and_then(VecDeque::pop_front)
         {
-            match queue.pop_front() {
-                Some(before) if before != full => drop(self.make(model, &before, depth + 1)),
-                _ => break,
+            self.waiting.remove(&before);
+            if before != full {
+                drop(self.make(model, &before, depth + 1));
             }
         }
         let made = self.class(model, full, group, members, depth).map_err(|error| match error.kind() {
@@ -175,9 +188,13 @@ impl Making<'_> {
             size.map(|size| size as usize).ok_or_else(|| missing("a \"size\" from 1 to 2^30"))
         };
         let list = |of: &Object, name: &str| {
-            member(of, name)
-                .and_then(|value| value.as_array().map(<[Json]>::to_vec))
-                .ok_or_else(|| missing(&format!("a list {name:?}")))
+            let list = member(of, name).and_then(|value| value.as_array().map(<[Json]>::to_vec));
+            match list.ok_or_else(|| missing(&format!("a list {name:?}")))? {
+                list if list.len() > MAX_MEMBERS => {
+                    Err(wrong(full, format!("{} {name}, at most {MAX_MEMBERS} are possible", list.len())))
+                }
+                list => Ok(list),
+            }
         };
         let define = |model: &mut Model, edit: &Edit<'_>| match model.apply(edit)? {
             Defined::Type(id) => Ok(id),
@@ -195,15 +212,15 @@ impl Making<'_> {
             "enum" => {
                 let base = self.of(model, &text(members, "base", "a \"base\"")?, depth)?;
                 let items = list(members, "members")?;
-                let ty = define(model, &Edit::DefEnum { group, name, base })?;
+                let mut members = Vec::with_capacity(items.len());
                 for item in &items {
                     let item = item.as_object().ok_or_else(|| missing("members that are objects"))?;
                     let name = text(item, "name", "members with a \"name\"")?;
                     let value = item.get("value").and_then(Value::as_integer);
                     let value = value.ok_or_else(|| missing("members with an integer \"value\""))?;
-                    model.apply(&Edit::InsertEnum { ty, name: &name, value })?;
+                    members.push(EnumMember { name, value });
                 }
-                Ok(ty)
+                model.define_enum(group, name, base, members)
             }
             "compound" => {
                 let (size, items) = (size(members)?, list(members, "fields")?);
@@ -219,18 +236,10 @@ impl Making<'_> {
                         None => Some(Vec::new()),
                         Some(shape) => shape.as_array().and_then(|shape| shape.iter().map(len).collect()),
                     };
-                    fields.push((
-                        name,
-                        ty,
-                        offset,
-                        shape.ok_or_else(|| missing("a \"shape\" that is a list of sizes"))?,
-                    ));
+                    let shape = shape.ok_or_else(|| missing("a \"shape\" that is a list of sizes"))?;
+                    fields.push(Field { name, offset, ty, shape });
                 }
-                let ty = define(model, &Edit::DefCompound { group, name, size })?;
-                for (name, field, offset, shape) in &fields {
-                    model.apply(&Edit::InsertField { ty, name, offset: *offset, field: *field, shape })?;
-                }
-                Ok(ty)
+                model.define_compound(group, name, size, fields)
             }
             other => {
                 Err(wrong(full, format!("class {other:?}: \"compound\", \"enum\", \"opaque\", \"vlen\" are known")))
@@ -242,7 +251,13 @@ impl Making<'_> {
     fn of(&mut self, model: &mut Model, name: &str, depth: usize) -> Result<NcType> {
         match NcType::ATOMIC.into_iter().find(|ty| ty.name() == name) {
             Some(atomic) => Ok(atomic),
-            None => self.make(model, name, depth + 1).map(NcType::User),
+            None => {
+                let found = displaced::resolve(name, self.displaced, |name| {
+                    self.found.get_key_value(name).map(|(name, _)| name)
+                });
+                let name = found.map_or(name, String::as_str).to_owned();
+                self.make(model, &name, depth + 1).map(NcType::User)
+            }
         }
     }
 }

@@ -21,6 +21,9 @@ pub(crate) const MAX_SIZE: usize = MAX_WIDTH;
 /// Bytes of a string in a compound where nothing says how long they get.
 const DEFAULT_STRLEN: usize = 128;
 
+/// Compounds nested more deeply have no record.
+const MAX_DEPTH: usize = 64;
+
 /// A compound of more parts has no form: it would be slow, and nobody has such.
 const MAX_STEPS: usize = 1 << 12;
 
@@ -99,9 +102,7 @@ impl Builder<'_> {
     /// record of fields that are no records or arrays.
     pub(super) fn build(&self, id: TypeId, format: Option<ZarrFormat>) -> Option<Result<Form>> {
         let ty = NcType::User(id);
-        if !self.has_record(ty, 0) {
-            return None;
-        }
+        self.levels(id, 0, &mut HashMap::new())?;
         let mut steps = Vec::new();
         let dtype = match self.dtype(ty, &mut steps) {
             Ok(dtype) => dtype,
@@ -145,17 +146,30 @@ impl Builder<'_> {
         Ok(Form { dtype: DType::from_name(&format!("|V{size}")), variable: None, element: None, pieces: Some(pieces) })
     }
 
-    /// Whether elements have a fixed number of bytes when they are stored: no vlen is anywhere in them, and no string is
-    /// all they are.
-    fn has_record(&self, ty: NcType, depth: usize) -> bool {
-        let NcType::User(id) = ty else { return true };
-        if depth > 64 || self.model.is_fixed(ty).unwrap_or(false) {
-            return depth <= 64;
+    /// How many levels of compounds with strings a type has, if its elements have a fixed number of bytes when they are
+    /// stored: no vlen is anywhere in them. `known` has those of types that were looked at: each is once.
+    fn levels(&self, id: TypeId, depth: usize, known: &mut HashMap<TypeId, usize>) -> Option<usize> {
+        if let Some(&levels) = known.get(&id) {
+            return Some(levels).filter(|levels| depth + levels <= MAX_DEPTH);
         }
-        match self.model.user_type(id).map(|ty| &ty.class) {
-            Ok(TypeClass::Compound { fields, .. }) => fields.iter().all(|field| self.has_record(field.ty, depth + 1)),
-            _ => false,
+        if depth > MAX_DEPTH {
+            return None;
         }
+        let levels = match &self.model.user_type(id).ok()?.class {
+            _ if self.model.is_fixed(NcType::User(id)).unwrap_or(false) => 0,
+            TypeClass::Compound { fields, .. } => {
+                let mut deepest = 0;
+                for field in fields {
+                    if let NcType::User(inner) = field.ty {
+                        deepest = deepest.max(self.levels(inner, depth + 1, known)? + 1);
+                    }
+                }
+                deepest
+            }
+            _ => return None,
+        };
+        known.insert(id, levels);
+        Some(levels)
     }
 
     /// The stored type of a type that has a record, and the steps from its packed form.

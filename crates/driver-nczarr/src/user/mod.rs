@@ -14,7 +14,7 @@ mod form;
 mod present;
 
 pub(crate) use atts::{check as check_att, read as read_att, write as write_att};
-pub(crate) use defs::{define, write as write_defs};
+pub(crate) use defs::{MAX_MEMBERS, define, write as write_defs};
 pub(crate) use form::{Form, MAX_SIZE};
 pub(crate) use present::{new_form, present, present_atts, stored_fill};
 

@@ -3,20 +3,23 @@
 
 use std::collections::HashMap;
 
-use dispatch::Registry;
+use dispatch::{Key, Registry};
 use model::{ErrorKind, FILL_VALUE, Model, NcType, Result, TypeId, Values, Var, VarFill};
 
 use super::codec::{Packed, reordered};
 use super::form::{Builder, Form, form, integer_of, widths};
 use super::{find, read_att};
+use crate::displaced;
 use crate::dtype::{DType, Kind};
+use crate::fill::MAX_ZEROS;
+use crate::lists;
 use crate::record::Record;
 use crate::types::NO_TYPE;
 use crate::var::Stored;
 
 use dispatch::ZarrFormat;
 
-/// Gives a variable its type. `name`: the type's full name, or those it may have by now.
+/// Gives a variable its type: the name of it that is stored, and what was found under it.
 ///
 /// # Errors
 /// `NC_ENCZARR` if there is no such type, or its elements are not stored so; the variable is left half-way.
@@ -24,20 +27,14 @@ pub(crate) fn present(
     model: &Model,
     var: &mut Var,
     stored: &mut Stored,
-    names: &[String],
+    (name, id): (&str, Option<TypeId>),
     implied: Option<usize>,
 ) -> Result<()> {
-    let id = names.iter().find_map(|name| find(model, name)).ok_or_else(|| {
-        let name = names.first().map_or("", String::as_str);
-        ErrorKind::NcZarr.context(format!("member \"type\": no type {name:?}"))
-    })?;
+    let id = id.ok_or_else(|| ErrorKind::NcZarr.context(format!("member \"type\": no type {name:?}")))?;
     let ty = NcType::User(id);
     let Some(dtype) = stored.meta.as_ref().map(|meta| meta.dtype.clone()) else { return Ok(()) };
     let fixed = model.is_fixed(ty)?;
-    let wrong = || {
-        let name = names.first().map_or("", String::as_str);
-        ErrorKind::NcZarr.context(format!("elements of type {name:?} are not stored as {}", dtype.text))
-    };
+    let wrong = || ErrorKind::NcZarr.context(format!("elements of type {name:?} are not stored as {}", dtype.text));
     let found = match dtype.kind {
         Kind::Object => {
             let (Some(codec), Some(list), false) = (stored.element.take(), stored.list, fixed) else {
@@ -62,6 +59,12 @@ pub(crate) fn present(
         (fill, _) => fill.clone(),
     };
     let value = match &fill {
+        // The word for an element without anything in it.
+        VarFill::Value(Values::Packed(_, list) | Values::String(list))
+            if dtype.kind == Kind::Object && matches!(&list[..], [element] if element.as_bytes().is_empty()) =>
+        {
+            None
+        }
         VarFill::Value(value) => {
             Some(read_fill(model, id, &found, value).map_err(|error| error.at("member \"fill_value\""))?)
         }
@@ -69,29 +72,47 @@ pub(crate) fn present(
     };
     let blank = model.blank(ty)?;
     let no_fill = fill == VarFill::NoFill;
+    let implied = implied.filter(|_| !no_fill);
+    // A few bytes of a document are not to be many in memory. Who sets such an attribute writes it down.
+    if value.is_none() && implied.is_some() && !is_small(&blank) {
+        return Err(ErrorKind::NcZarr.context(format!(
+            "member {:?}: a fill value of more than {MAX_ZEROS} bytes of type {name:?} is stored in full, expected in \
+             member \"fill_value\"",
+            lists::FILL
+        )));
+    }
     var.xtype = ty;
     var.stored_type = None;
     stored.list = None;
     stored.element = found.element;
     stored.pieces = found.pieces.filter(|_| fixed);
-    let value = value.unwrap_or_else(|| blank.clone());
-    if let Some(place) = implied.filter(|_| !no_fill) {
+    let value = value.or_else(|| implied.map(|_| blank.clone()));
+    if let (Some(place), Some(value)) = (implied, &value) {
         var.atts.shift_remove(FILL_VALUE);
         var.atts.shift_insert(place.min(var.atts.len()), FILL_VALUE.to_owned(), value.clone());
         stored.implied_fill = Some(value.clone());
     }
-    var.fill = match no_fill {
-        true => VarFill::NoFill,
-        false if value == blank && implied.is_none() => VarFill::Default,
-        false => VarFill::Value(value),
+    var.fill = match value {
+        _ if no_fill => VarFill::NoFill,
+        Some(value) if implied.is_some() || value != blank => VarFill::Value(value),
+        _ => VarFill::Default,
     };
     Ok(())
 }
 
+fn is_small(value: &Values) -> bool {
+    match value {
+        Values::User(_, bytes) => bytes.len() <= MAX_ZEROS,
+        Values::Packed(_, list) => list.iter().all(|element| element.as_bytes().len() <= MAX_ZEROS),
+        _ => true,
+    }
+}
+
 /// The attributes whose types were recorded as user-defined ones; what is none of its type stays what it is without one.
-pub(crate) fn present_atts(model: &Model, atts: &mut model::Att, typed: &[super::Typed]) {
+pub(crate) fn present_atts(model: &Model, atts: &mut model::Att, typed: &[super::Typed], displaced: &[Key]) {
     for (name, ty, value) in typed {
-        if let Some(values) = find(model, ty).and_then(|id| read_att(model, id, value))
+        if let Some(values) =
+            displaced::resolve(ty, displaced, |ty| find(model, ty)).and_then(|id| read_att(model, id, value))
             && let Some(shown) = atts.get_mut(name)
         {
             *shown = values;
@@ -154,9 +175,6 @@ fn read_fill(model: &Model, id: TypeId, form: &Form, value: &Values) -> Result<V
     let wrong = || ErrorKind::NcZarr.context("none of the type's");
     let native = |list: &[model::NcString]| -> Result<Values> {
         let [element] = list else { return Err(wrong()) };
-        if element.as_bytes().is_empty() {
-            return model.blank(ty);
-        }
         let element = reordered(model, ty, element.as_bytes(), true)?;
         model.check_packed(ty, &element)?;
         Ok(Values::Packed(id, vec![element.into()]))

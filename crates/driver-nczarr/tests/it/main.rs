@@ -6,6 +6,7 @@ mod files;
 mod filters;
 mod foreign_types;
 mod hostile;
+mod odd_types;
 mod older;
 mod plain;
 mod redefine;
