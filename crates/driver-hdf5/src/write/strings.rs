@@ -91,7 +91,7 @@ impl FileHeap {
                 return open.values.value(index).map(<[u8]>::to_vec).ok_or_else(absent);
             }
         }
-        let (bytes, places) = match read.collections.entry(address) {
+        let found = match read.collections.entry(address) {
             Entry::Occupied(found) => found.into_mut(),
             Entry::Vacant(vacant) => {
                 let (mut head, mut bytes) = (Vec::new(), Vec::new());
@@ -105,19 +105,27 @@ impl FileHeap {
                 }
                 self.file.read(address, usize::try_from(len).map_err(|_| absent())?, &mut bytes)?;
                 let places = heap::places(&bytes).ok_or_else(absent)?;
-                vacant.insert((bytes, places))
+                vacant.insert(Found { bytes, places })
             }
         };
-        let place = places.get(&u16::try_from(index).map_err(|_| absent())?).ok_or_else(absent)?;
-        bytes.get(place.clone()).map(<[u8]>::to_vec).ok_or_else(absent)
+        let place = found.places.get(&u16::try_from(index).map_err(|_| absent())?).ok_or_else(absent)?;
+        found.bytes.get(place.clone()).map(<[u8]>::to_vec).ok_or_else(absent)
     }
+}
+
+/// A collection of the file.
+#[derive(Debug)]
+struct Found {
+    bytes: Vec<u8>,
+    /// Where the values are in them, by index.
+    places: HashMap<u16, Range<usize>>,
 }
 
 /// Collections that were read already.
 #[derive(Debug, Default)]
 struct Read {
-    /// By address: their bytes, and where the values are in them.
-    collections: HashMap<u64, (Vec<u8>, HashMap<u16, Range<usize>>)>,
+    /// By address.
+    collections: HashMap<u64, Found>,
     /// Of all of them.
     bytes: u64,
 }
