@@ -163,9 +163,8 @@ fn is_unfinished(name: &str, start: &str) -> bool {
 fn lock(file: &File, path: impl std::fmt::Display) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")))
-        }
+        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access
+            .context(format!("{path}: it is locked: open for writing elsewhere, or, if it is netCDF-4, for reading"))),
         // Not every file system has locks.
         Err(TryLockError::Error(error)) => {
             tracing::debug!(%path, %error, "the file could not be locked");

@@ -158,7 +158,10 @@ fn lock(path: &Path) -> Result<File> {
     let io = |error| Error::io(path.display().to_string(), error);
     let file = fs::OpenOptions::new().write(true).open(path).map_err(io)?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ErrorKind::Access.context("it is open for writing elsewhere")),
+        Err(TryLockError::WouldBlock) => {
+            Err(ErrorKind::Access
+                .context("it is locked: open for writing elsewhere, or, if it is netCDF-4, for reading"))
+        }
         // Not every file system has locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }

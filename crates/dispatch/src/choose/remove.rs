@@ -88,7 +88,8 @@ fn remove_file(path: &str) -> Result<()> {
     if let Ok(file) = &file
         && let Err(TryLockError::WouldBlock) = file.try_lock()
     {
-        return Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")));
+        return Err(ErrorKind::Access
+            .context(format!("{path}: it is locked: open for writing elsewhere, or, if it is netCDF-4, for reading")));
     }
     std::fs::remove_file(path).map_err(|error| match Error::io(path, error) {
         error if error.kind() == ErrorKind::NotFound => error,

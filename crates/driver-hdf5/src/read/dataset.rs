@@ -9,6 +9,7 @@ use model::{Edit, ErrorKind, ModelCell, Result, VarId};
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::messages::Space;
+use super::store::Store;
 use super::var::{self, Making};
 use super::walk::Stored;
 
@@ -74,6 +75,12 @@ impl Dataset for HdfDataset {
     fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
         self.vars.write().unwrap_or_else(PoisonError::into_inner).clear();
+        // For who writes it next.
+        if let Store::File(file, path) = &*self.file.store
+            && let Err(error) = file.unlock()
+        {
+            tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");
+        }
         Ok(())
     }
 

@@ -38,6 +38,6 @@ pub(crate) use datatype::{Class, Datatype};
 pub(crate) use file::Hdf;
 pub(crate) use index::Table;
 pub(crate) use messages::{Layout, Space};
-pub(crate) use open::{open, open_bytes, open_hdf, open_in_memory};
+pub(crate) use open::{lock, open, open_bytes, open_hdf, open_in_memory};
 pub(crate) use store::Store;
 pub(crate) use walk::Stored;

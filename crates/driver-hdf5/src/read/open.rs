@@ -1,6 +1,7 @@
 //! Opening: a file, or bytes in memory, or a file somewhere else.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
@@ -22,7 +23,7 @@ const FIRST: u64 = 512 << 10;
 /// Opens a file.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is no HDF5 file; `NC_ETRUNC` if it was cut short; `NC_EHDFERR` if it is damaged; what the system says.
+/// `NC_ENOTNC` if it is no HDF5 file; `NC_EACCESS` if somebody writes it; `NC_ETRUNC` if it was cut short; `NC_EHDFERR` if it is damaged; what the system says.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
     if request.map.is_some() {
@@ -48,7 +49,27 @@ fn local(path: &str) -> Result<Store> {
     if !std::fs::metadata(path).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
-    Ok(Store::File(File::open(path).map_err(io)?, PathBuf::from(path)))
+    let file = File::open(path).map_err(io)?;
+    lock(&file, path)?;
+    Ok(Store::File(file, PathBuf::from(path)))
+}
+
+/// Keeps writers out as long as the file is open: they would put other chunks where those are that were found.
+///
+/// # Errors
+/// `NC_EACCESS` if somebody writes it.
+pub(crate) fn lock(file: &File, path: &str) -> Result<()> {
+    match file.try_lock_shared() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")))
+        }
+        // Not every file system has locks.
+        Err(TryLockError::Error(error)) => {
+            tracing::debug!(path, %error, "the file could not be locked");
+            Ok(())
+        }
+    }
 }
 
 /// Opens what `bytes` hold.
@@ -73,7 +94,10 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     if request.writable {
         return write::open_in_memory(request, persist);
     }
-    let bytes = std::fs::read(&request.target.path).map_err(|error| Error::io(request.target.path.clone(), error))?;
+    let io = |error| Error::io(request.target.path.clone(), error);
+    let (mut file, mut bytes) = (File::open(&request.target.path).map_err(io)?, Vec::new());
+    lock(&file, &request.target.path)?;
+    file.read_to_end(&mut bytes).map_err(io)?;
     open_bytes(request, bytes.into())
 }
 

@@ -19,7 +19,7 @@ use super::strings::FileHeap;
 use super::superblock;
 use super::var::{Shared, Stand, Variable};
 use crate::INFO;
-use crate::read::{Class, Datatype, Hdf, Layout, Space, Store, Stored, Table, open_hdf};
+use crate::read::{Class, Datatype, Hdf, Layout, Space, Store, Stored, Table, lock, open_hdf};
 
 /// Opens a file.
 ///
@@ -46,6 +46,9 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
 /// As [`open`].
 pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result<Arc<dyn Dataset>> {
     let opened = place::open(&request.target.path, persist)?;
+    if !persist {
+        lock(&opened.file, &request.target.path)?;
+    }
     let bytes: Arc<[u8]> = opened.read()?.into();
     let persist = persist.then(|| Persist::to_opened(opened, request.options.durability, INFO.magic));
     let file = File::memory(bytes.to_vec());

@@ -198,3 +198,28 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
         }
     }
 }
+
+#[test]
+fn who_reads_a_file_keeps_those_out_who_would_write_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.nc");
+    let open = |writable| registry().open(path.to_str().unwrap(), writable, &Options::default());
+    let ds = create_at(&path).unwrap();
+    ds.sync().unwrap();
+    assert_eq!(kind(open(false)), ErrorKind::Access);
+    ds.close().unwrap();
+    let (first, second) = (open(false).unwrap(), open(false).unwrap());
+    for reader in [first, second] {
+        assert_eq!(kind(open(true)), ErrorKind::Access);
+        // What somebody still holds is no matter.
+        reader.close().unwrap();
+    }
+    let writer = open(true).unwrap();
+    assert_eq!(kind(open(false)), ErrorKind::Access);
+    assert_eq!(
+        kind(registry().open_in_memory(path.to_str().unwrap(), false, &Options::default(), false)),
+        ErrorKind::Access
+    );
+    writer.close().unwrap();
+    open(false).unwrap().close().unwrap();
+}
