@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use cdl::Options;
-use nczarr::{ErrorKind, OpenOptions};
+use nczarr::{ErrorKind, Limits, OpenOptions};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 
@@ -73,6 +73,20 @@ fn parts_of_chunks_and_of_blocks_are_parts_of_the_whole() {
             let expected: Vec<f64> = rows.flat_map(|row| row[inner..].to_vec()).collect();
             assert_eq!(*part, expected);
         }
+    }
+}
+
+#[test]
+fn chunks_are_read_as_often_as_one_likes() {
+    // No room but for the metadata as they are; nothing is kept of chunks.
+    let mut limits = Limits::default();
+    limits.metadata = 0;
+    let open = OpenOptions::new().limits(limits).cache_bytes(0);
+    let file = open.open(&here("codings.hdf").display().to_string()).unwrap();
+    let var = file.variable("gz_ch_i32").unwrap();
+    let first = var.get::<i32, _>(..).unwrap();
+    for time in 0..3000 {
+        assert_eq!(*var.get::<i32, _>(..).unwrap(), *first, "{time}");
     }
 }
 

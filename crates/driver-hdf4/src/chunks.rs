@@ -1,7 +1,7 @@
 //! [`Chunks`]: the chunks of one array as the engine's map: each found by its place in the grid, and read where it lies.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chunkio::ChunkStore;
 use dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
@@ -19,9 +19,23 @@ use crate::vdata::Vdata;
 pub(crate) struct Chunks {
     file: Arc<HdfFile>,
     /// By key: the indices, joined by dots.
-    places: HashMap<String, (u16, u16)>,
+    places: HashMap<String, Place>,
     /// How each chunk is stored, and how many bytes it is decoded.
     coding: Option<(Coding, u64)>,
+}
+
+/// A chunk: its tag and number, and where its bytes lie once it was looked for.
+#[derive(Debug)]
+struct Place {
+    tag: u16,
+    number: u16,
+    pieces: OnceLock<Pieces>,
+}
+
+impl Place {
+    fn new(tag: u16, number: u16) -> Self {
+        Self { tag, number, pieces: OnceLock::new() }
+    }
 }
 
 impl Chunks {
@@ -33,7 +47,7 @@ impl Chunks {
     /// All of the array is one chunk, the compressed data of this number.
     pub(crate) fn one(file: &Arc<HdfFile>, rank: usize, number: u16) -> Self {
         let mut chunks = Self::none(file);
-        chunks.places.insert(key(&vec![0; rank]).as_str().to_owned(), (tag::COMPRESSED, number));
+        chunks.places.insert(key(&vec![0; rank]).as_str().to_owned(), Place::new(tag::COMPRESSED, number));
         chunks
     }
 
@@ -63,7 +77,8 @@ impl Chunks {
             if place.iter().zip(&grid).any(|(at, len)| at >= len) {
                 return Err(ErrorKind::HdfErr.context(format!("a chunk at {place:?} of a grid of {grid:?}")));
             }
-            let object = (u16::from_be_bytes([object[0], object[1]]), u16::from_be_bytes([object[2], object[3]]));
+            let number = |at: usize| u16::from_be_bytes([object[at], object[at + 1]]);
+            let object = Place::new(number(0), number(2));
             if chunks.places.insert(key(&place).as_str().to_owned(), object).is_some() {
                 return Err(ErrorKind::HdfErr.context(format!("two chunks are said to be at {place:?}")));
             }
@@ -72,12 +87,20 @@ impl Chunks {
     }
 
     /// Where the stored bytes of a chunk lie. `None`: there is no such chunk.
-    fn pieces(&self, key: &Key) -> Result<Option<Pieces>> {
-        let Some(&(tag, number)) = self.places.get(key.as_str()) else { return Ok(None) };
-        let Some((coding, bytes)) = self.coding else { return self.file.pieces(tag, number).map(Some) };
+    fn pieces(&self, key: &Key) -> Result<Option<&Pieces>> {
+        let Some(place) = self.places.get(key.as_str()) else { return Ok(None) };
+        if let Some(pieces) = place.pieces.get() {
+            return Ok(Some(pieces));
+        }
+        let pieces = self.find(place.tag, place.number)?;
+        Ok(Some(place.pieces.get_or_init(|| pieces)))
+    }
+
+    fn find(&self, tag: u16, number: u16) -> Result<Pieces> {
+        let Some((coding, bytes)) = self.coding else { return self.file.pieces(tag, number) };
         match self.file.element(tag, number)? {
             Some(Element::Compressed(chunk)) if chunk.len == bytes && chunk.coding == coding => {
-                self.file.pieces(tag::COMPRESSED, chunk.number).map(Some)
+                self.file.pieces(tag::COMPRESSED, chunk.number)
             }
             other => Err(ErrorKind::HdfErr.context(format!(
                 "{}: compressed by {coding:?} from {bytes} bytes is what it should be, it is {other:?}",
