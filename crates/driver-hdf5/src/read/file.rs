@@ -3,6 +3,7 @@
 //! What is read of metadata comes out of blocks that are kept. Raw data are read past them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chunkio::ByteStore as _;
@@ -19,6 +20,12 @@ const BLOCK: u64 = 64 << 10;
 /// Blocks that are kept.
 const KEPT: usize = 256;
 
+/// How often each byte of a file may be read as metadata: shared headers and types, and what is kept of an index, count too.
+const TIMES: u64 = 16;
+
+/// Bytes of metadata that may be read of any file beyond that.
+const SPARE: u64 = 32 << 20;
+
 /// An open file.
 #[derive(Debug)]
 pub(crate) struct Hdf {
@@ -32,13 +39,17 @@ pub(crate) struct Hdf {
     /// Bytes of a length.
     pub(crate) lengths: u8,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
+    /// Bytes of metadata that may still be read. Sound files have each structure once; a damaged one might name the same
+    /// megabyte a thousand times.
+    left: AtomicU64,
 }
 
 impl Hdf {
     /// A file of which nothing is known yet.
     pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
         let len = store.size()?;
-        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, blocks: Mutex::default() })
+        let left = AtomicU64::new(len.saturating_mul(TIMES).saturating_add(SPARE));
+        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, blocks: Mutex::default(), left })
     }
 
     /// The place in the store of an address.
@@ -53,11 +64,27 @@ impl Hdf {
         }
     }
 
-    /// Bytes at an address.
+    /// Bytes of metadata at an address.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if they are not in the file; what the storage says.
+    /// `NC_EHDFERR` if they are not in the file, or more is read than a file of this size can have; what the storage says.
     pub(crate) fn read(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+        self.place(address, len)?;
+        self.spend(len)?;
+        self.read_again(address, len)
+    }
+
+    /// Counts bytes of metadata that are read, or kept of what was read.
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if they are more than a file of this size can have.
+    pub(crate) fn spend(&self, bytes: u64) -> Result<()> {
+        let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        spent.map(drop).map_err(|_| bad("more metadata than a file of this size can have"))
+    }
+
+    /// As [`Hdf::read`], for what may be read many times: it is not counted.
+    pub(crate) fn read_again(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let start = self.place(address, len)?;
         let room = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
         let mut bytes = Vec::new();

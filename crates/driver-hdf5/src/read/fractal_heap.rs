@@ -30,6 +30,8 @@ pub(crate) struct FractalHeap<'f> {
     /// Rows of the root; 0: it is a direct block.
     rows: u16,
     blocks: HashMap<u64, Vec<u8>>,
+    /// Where each huge object is, and how long, by number: once the list was read.
+    listed: Option<HashMap<u64, (u64, u64)>>,
 }
 
 impl<'f> FractalHeap<'f> {
@@ -72,11 +74,18 @@ impl<'f> FractalHeap<'f> {
             root,
             rows,
             blocks: HashMap::new(),
+            listed: None,
         })
     }
 
     /// The object of an id, which may be followed by other bytes.
     pub(crate) fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+        let object = self.find(id)?;
+        self.file.spend(object.len() as u64)?;
+        Ok(object)
+    }
+
+    fn find(&mut self, id: &[u8]) -> Result<Vec<u8>> {
         let id = id.get(..self.id_len).ok_or_else(|| bad("fractal heap: an id that is cut short"))?;
         let mut at = Cursor::new(id, "fractal heap");
         let flags = at.u8()?;
@@ -99,22 +108,27 @@ impl<'f> FractalHeap<'f> {
         }
     }
 
-    fn huge(&self, id: &[u8]) -> Result<Vec<u8>> {
+    fn huge(&mut self, id: &[u8]) -> Result<Vec<u8>> {
         let (o, l) = (self.file.offsets, self.file.lengths);
         let mut at = Cursor::new(id, "huge object");
         if id.len() >= usize::from(o) + usize::from(l) {
             return self.file.read(at.address(o)?, at.uint(l)?);
         }
         let wanted = at.uint(id.len().min(8) as u8)?;
-        let mut found = None;
-        btree2::each(self.file, self.huge, &[1], &mut |record| {
-            let mut at = Cursor::new(record, "huge object");
-            let place = (at.address(o)?, at.uint(l)?);
-            if at.uint(l)? == wanted {
-                found = Some(place);
+        let listed = match self.listed.take() {
+            Some(listed) => listed,
+            None => {
+                let mut listed = HashMap::new();
+                btree2::each(self.file, self.huge, &[1], &mut |record| {
+                    let mut at = Cursor::new(record, "huge object");
+                    let place = (at.address(o)?, at.uint(l)?);
+                    listed.insert(at.uint(l)?, place);
+                    Ok(())
+                })?;
+                listed
             }
-            Ok(())
-        })?;
+        };
+        let found = self.listed.insert(listed).get(&wanted).copied();
         let (address, len) = found.ok_or_else(|| bad(format!("fractal heap: no huge object {wanted}")))?;
         self.file.read(address, len)
     }

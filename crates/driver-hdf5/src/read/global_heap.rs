@@ -37,13 +37,14 @@ impl Collection {
     }
 
     fn read(file: &Hdf, address: u64) -> Result<Self> {
-        let head = file.read(address, 8 + u64::from(file.lengths))?;
+        // Collections are read again when they are no longer kept.
+        let head = file.read_again(address, 8 + u64::from(file.lengths))?;
         let mut at = Cursor::new(&head, "global heap");
         at.expect(b"GCOL")?;
         at.version(1)?;
         at.skip(3)?;
         let len = at.uint(file.lengths)?;
-        let bytes = file.read(address, len)?;
+        let bytes = file.read_again(address, len)?;
         let mut at = Cursor::new(&bytes, "global heap");
         at.skip(head.len().min(bytes.len()))?;
         let mut objects = HashMap::new();

@@ -1,5 +1,7 @@
 //! [`Header`]: the messages of an object, out of its header and what continues it.
 
+use std::collections::HashSet;
+
 use model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -42,6 +44,19 @@ pub(crate) struct Header {
     /// Whether it tracks the order in which attributes are made.
     parts: Vec<Vec<u8>>,
     messages: Vec<Message>,
+}
+
+/// The pieces of a header: where each is, and how long.
+#[derive(Debug)]
+struct Pieces {
+    list: Vec<(u64, u64)>,
+    seen: HashSet<u64>,
+}
+
+impl Pieces {
+    fn new(address: u64, len: u64) -> Self {
+        Self { list: vec![(address, len)], seen: HashSet::from([address]) }
+    }
 }
 
 /// A message as it is looked at.
@@ -93,10 +108,10 @@ impl Header {
         let count = at.u16()?;
         at.skip(4)?;
         let len = at.u32()?;
-        let mut parts = vec![(self.address.saturating_add(16), u64::from(len))];
+        let mut parts = Pieces::new(self.address.saturating_add(16), u64::from(len));
         let mut budget = Budget::new(file, 16);
         let mut next = 0;
-        while let Some(&(address, len)) = parts.get(next) {
+        while let Some(&(address, len)) = parts.list.get(next) {
             next += 1;
             budget.spend("continued object headers")?;
             let bytes = file.read(address, len)?;
@@ -126,10 +141,10 @@ impl Header {
         let len = at.uint(1 << (flags & 3))?;
         let start = at.at();
         let whole = len.checked_add(start as u64 + 4).ok_or_else(|| bad("an object header without an end"))?;
-        let mut parts = vec![(self.address, whole)];
+        let mut parts = Pieces::new(self.address, whole);
         let mut budget = Budget::new(file, 8);
         let mut next = 0;
-        while let Some(&(address, len)) = parts.get(next) {
+        while let Some(&(address, len)) = parts.list.get(next) {
             budget.spend("continued object headers")?;
             let bytes = file.checked(address, len, "object header")?;
             let mut at = Cursor::new(&bytes, "object header");
@@ -152,14 +167,14 @@ impl Header {
         Ok(())
     }
 
-    fn take(&mut self, file: &Hdf, message: Message, bytes: &[u8], parts: &mut Vec<(u64, u64)>) -> Result<()> {
+    fn take(&mut self, file: &Hdf, message: Message, bytes: &[u8], parts: &mut Pieces) -> Result<()> {
         if message.ty == kind::CONTINUATION {
             let mut at = Cursor::new(&bytes[message.start..][..message.len], "continuation");
             let (address, len) = (at.address(file.offsets)?, at.uint(file.lengths)?);
-            if address == UNDEFINED || parts.iter().any(|&(other, _)| other == address) {
+            if address == UNDEFINED || !parts.seen.insert(address) {
                 return Err(bad(format!("an object header that goes on at address {address}, again")));
             }
-            parts.push((address, len));
+            parts.list.push((address, len));
         }
         self.messages.push(message);
         Ok(())

@@ -98,10 +98,10 @@ fn symbols(
             let (name, object, cached) = (at.uint(o)?, at.address(o)?, at.u32()?);
             at.skip(4)?;
             let goal = match cached {
-                2 => Goal::Path(heap.text(at.u32()?.into())?),
+                2 => Goal::Path(heap.text(file, at.u32()?.into())?),
                 _ => Goal::Object(object),
             };
-            links.push(Link { name: heap.text(name)?, goal, order: None });
+            links.push(Link { name: heap.text(file, name)?, goal, order: None });
         }
         return Ok(());
     }

@@ -21,9 +21,11 @@ impl LocalHeap {
     }
 
     /// The text at an offset.
-    pub(crate) fn text(&self, offset: u64) -> Result<String> {
+    pub(crate) fn text(&self, file: &Hdf, offset: u64) -> Result<String> {
         let rest = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..));
         let rest = rest.ok_or_else(|| bad(format!("a name at {offset} of a local heap of {}", self.0.len())))?;
-        Ok(String::from_utf8_lossy(Cursor::new(rest, "local heap").until_zero()?).into_owned())
+        let text = Cursor::new(rest, "local heap").until_zero()?;
+        file.spend(text.len() as u64)?;
+        Ok(String::from_utf8_lossy(text).into_owned())
     }
 }

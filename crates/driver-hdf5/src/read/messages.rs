@@ -4,7 +4,7 @@ use model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;
-use super::header::{Header, kind};
+use super::header::{Found, Header, kind};
 
 /// The shape of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,8 +165,12 @@ pub(crate) struct FilterMessage {
 }
 
 /// The filters of a dataset, in the order of encoding.
-pub(crate) fn pipeline(bytes: &[u8]) -> Result<Vec<FilterMessage>> {
-    let mut at = Cursor::new(bytes, "filter pipeline");
+///
+/// # Errors
+/// `NC_EHDFERR` if the message is damaged or shared.
+pub(crate) fn pipeline(message: &Found<'_>) -> Result<Vec<FilterMessage>> {
+    own(message, "filter pipeline")?;
+    let mut at = Cursor::new(message.bytes, "filter pipeline");
     let version = at.version(2)?;
     let count = at.u8()?;
     at.skip(if version == 1 { 6 } else { 0 })?;
@@ -184,9 +188,21 @@ pub(crate) fn pipeline(bytes: &[u8]) -> Result<Vec<FilterMessage>> {
     Ok(filters)
 }
 
+/// Refuses a message that several objects share.
+fn own(message: &Found<'_>, what: &str) -> Result<()> {
+    match message.shared {
+        true => Err(bad(format!("its {what} is in the table of shared messages, which is not read"))),
+        false => Ok(()),
+    }
+}
+
 /// The fill value that somebody set: the bytes of an element.
+///
+/// # Errors
+/// `NC_EHDFERR` if it is damaged or shared.
 pub(crate) fn fill(header: &Header) -> Result<Option<Vec<u8>>> {
-    if let Some(message) = header.find(kind::FILL).filter(|message| !message.shared) {
+    if let Some(message) = header.find(kind::FILL) {
+        own(&message, "fill value")?;
         let mut at = Cursor::new(message.bytes, "fill value");
         let version = at.version(3)?;
         let defined = if version < 3 {
@@ -204,7 +220,8 @@ pub(crate) fn fill(header: &Header) -> Result<Option<Vec<u8>>> {
             len => Some(at.bytes(len as usize)?.to_vec()),
         });
     }
-    if let Some(message) = header.find(kind::OLD_FILL).filter(|message| !message.shared) {
+    if let Some(message) = header.find(kind::OLD_FILL) {
+        own(&message, "fill value")?;
         let mut at = Cursor::new(message.bytes, "fill value");
         let len = at.u32()?;
         return Ok(if len == 0 { None } else { Some(at.bytes(len as usize)?.to_vec()) });

@@ -34,6 +34,9 @@ mod values;
 mod var;
 mod walk;
 
+#[cfg(test)]
+mod limits;
+
 pub(crate) use datatype::{Class, Datatype};
 pub(crate) use file::Hdf;
 pub(crate) use index::Table;

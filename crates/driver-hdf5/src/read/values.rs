@@ -23,6 +23,9 @@ pub(crate) struct Decoder<'f> {
 /// Bytes that may be taken out of the heap beyond those that the file has.
 const SPARE: u64 = 16 << 20;
 
+/// Bytes that each element asked for may have besides.
+const EACH: u64 = 256;
+
 /// Whether elements have the same bytes whatever they hold.
 pub(crate) fn is_fixed(ty: &Datatype) -> bool {
     match &ty.class {
@@ -33,43 +36,55 @@ pub(crate) fn is_fixed(ty: &Datatype) -> bool {
     }
 }
 
-/// Bytes of a number that have to be turned round, from `offset` on.
-fn swaps(ty: &Datatype, offset: usize, out: &mut Vec<(usize, usize)>) {
+/// Bytes of an element that have to be turned round.
+#[derive(Debug)]
+enum Turn {
+    /// A number: where it is, and how many bytes.
+    Number(usize, usize),
+    /// The same in each of `count` parts of `step` bytes, the first of them at `at`.
+    Each { at: usize, step: usize, count: usize, turns: Vec<Turn> },
+}
+
+fn turns(ty: &Datatype, offset: usize, out: &mut Vec<Turn>) {
     let size = ty.size as usize;
     match &ty.class {
         Class::Integer { big_endian, .. } | Class::Float { big_endian, .. }
             if *big_endian != cfg!(target_endian = "big") && size > 1 =>
         {
-            out.push((offset, size));
+            out.push(Turn::Number(offset, size));
         }
-        Class::Enum { base, .. } => swaps(base, offset, out),
+        Class::Enum { base, .. } => turns(base, offset, out),
         Class::Compound(members) => {
-            members.iter().for_each(|member| swaps(&member.ty, offset + member.offset as usize, out));
+            members.iter().for_each(|member| turns(&member.ty, offset + member.offset as usize, out));
         }
         Class::Array { base, .. } => {
-            let mut first = Vec::new();
-            swaps(base, 0, &mut first);
-            let inner = base.size as usize;
-            if !first.is_empty() {
-                let starts = (0..size / inner.max(1)).map(|i| offset + i * inner);
-                out.extend(starts.flat_map(|start| first.iter().map(move |&(at, size)| (start + at, size))));
+            let (mut each, step) = (Vec::new(), base.size as usize);
+            turns(base, 0, &mut each);
+            if !each.is_empty() {
+                out.push(Turn::Each { at: offset, step, count: size / step.max(1), turns: each });
             }
         }
         _ => {}
     }
 }
 
+fn turn(turns: &[Turn], element: &mut [u8]) {
+    for it in turns {
+        match it {
+            Turn::Number(at, size) => element[*at..at + size].reverse(),
+            Turn::Each { at, step, count, turns } => {
+                element[*at..at + step * count].chunks_exact_mut(*step).for_each(|part| turn(turns, part));
+            }
+        }
+    }
+}
+
 /// Turns elements of fixed size into this machine's byte order.
 pub(crate) fn to_native(ty: &Datatype, bytes: &mut [u8]) {
     let mut list = Vec::new();
-    swaps(ty, 0, &mut list);
-    if list.is_empty() {
-        return;
-    }
-    for element in bytes.chunks_exact_mut(ty.size as usize) {
-        for &(at, size) in &list {
-            element[at..at + size].reverse();
-        }
+    turns(ty, 0, &mut list);
+    if !list.is_empty() {
+        bytes.chunks_exact_mut(ty.size as usize).for_each(|element| turn(&list, element));
     }
 }
 
@@ -117,6 +132,8 @@ impl<'f> Decoder<'f> {
 
     /// Elements of type string, text of a fixed size included.
     pub(crate) fn strings(&mut self, ty: &Datatype, bytes: &[u8], out: &mut [NcString]) -> Result<()> {
+        // Elements that were never written are all the one fill value.
+        self.left = self.left.saturating_add((out.len() as u64).saturating_mul(EACH));
         for (element, out) in bytes.chunks_exact(ty.size as usize).zip(out) {
             match &ty.class {
                 Class::Text => *out = text(element),

@@ -1,5 +1,7 @@
 //! [`walk`]: all groups, datasets and named types of a file, in netCDF's order; nothing is made of them yet.
 
+use std::collections::HashMap;
+
 use model::Result;
 
 use super::attributes::{self, Attribute};
@@ -62,7 +64,8 @@ const DEPTH: usize = 200;
 /// `NC_EHDFERR` if a group is damaged.
 pub(crate) fn walk(file: &Hdf, root: u64) -> Result<Tree> {
     let mut tree = Tree { groups: Vec::new(), notes: Vec::new() };
-    let mut walker = Walker { file, root, budget: Budget::new(file, 8), above: Vec::new(), tree: &mut tree };
+    let mut walker =
+        Walker { file, root, budget: Budget::new(file, 8), above: Vec::new(), passed: HashMap::new(), tree: &mut tree };
     let header = Header::read(file, root)?;
     walker.group("/".to_owned(), None, &header)?;
     Ok(tree)
@@ -74,6 +77,8 @@ struct Walker<'f> {
     budget: Budget,
     /// The groups that are being looked at, by address.
     above: Vec<u64>,
+    /// Groups that paths went through, and where their links lead by name.
+    passed: HashMap<u64, HashMap<String, Goal>>,
     tree: &'f mut Tree,
 }
 
@@ -164,7 +169,7 @@ impl Walker<'_> {
         if header.find(kind::EXTERNAL).is_some() {
             layout = Layout::Other("in other files");
         }
-        let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(found.bytes))?;
+        let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(&found))?;
         Ok(Stored { ty, layout, filters, fill: messages::fill(header)? })
     }
 
@@ -176,9 +181,14 @@ impl Walker<'_> {
         let mut at = if path.starts_with('/') { self.root } else { here };
         for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
             self.budget.spend("links")?;
-            let header = Header::read(self.file, at)?;
-            let found = links::of(self.file, &header)?.into_iter().find(|link| link.name == part);
-            let next = match found.map(|link| link.goal) {
+            if !self.passed.contains_key(&at) {
+                let links = links::of(self.file, &Header::read(self.file, at)?)?;
+                // Of several of one name the first counts.
+                let goals = links.into_iter().rev().map(|link| (link.name, link.goal)).collect();
+                self.passed.insert(at, goals);
+            }
+            let found = self.passed.get(&at).and_then(|links| links.get(part)).cloned();
+            let next = match found {
                 Some(Goal::Object(address)) => Some(address),
                 Some(Goal::Path(path)) => self.follow(&path, at, depth + 1)?,
                 _ => None,

@@ -47,6 +47,20 @@ fn what_is_put_is_there_and_what_is_not_is_the_fill_value() {
 }
 
 #[test]
+fn long_fill_values_of_many_strings_never_written_are_read() {
+    let ds = create("nc4");
+    let x = dim(&*ds, "x", 100_000);
+    let texts = var(&*ds, "s", NcType::String, &[x]);
+    let text = NcString::from("0123456789".repeat(20).as_str());
+    ds.def_var_fill(texts, false, Some(&Values::String(vec![text.clone()]))).unwrap();
+    enddef(&*ds);
+    ds.close().unwrap();
+    let ds = registry().open_bytes("x.nc", ds.image().unwrap().into(), false, &Options::default()).unwrap();
+    let Values::String(found) = all(&*ds, texts) else { panic!("no strings") };
+    assert!(found.len() == 100_000 && found.iter().all(|found| *found == text));
+}
+
+#[test]
 fn a_file_does_not_grow_by_what_is_written_again() {
     let ds = create("nc4");
     let x = dim(&*ds, "x", 10_000);

@@ -16,6 +16,8 @@ struct Header {
     length_bytes: u8,
     /// Bits of the number of an element.
     bits: u8,
+    /// Elements in the index block.
+    in_index: u64,
     /// Elements in the smallest data block.
     least: u64,
     /// Elements of a page.
@@ -62,6 +64,7 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
         size: size.into(),
         length_bytes,
         bits,
+        in_index,
         least,
         page: 1 << page_bits,
         count,
@@ -108,6 +111,16 @@ impl Header {
         6 + u64::from(reading.file.offsets) + u64::from(self.bits.div_ceil(8))
     }
 
+    /// Passes what a block says after its signature: whose it is, and its first element, those of the index block not counted.
+    fn owner(&self, reading: &Reading<'_>, at: &mut Cursor<'_>, first: Option<u64>) -> Result<()> {
+        at.skip(2)?;
+        let (array, start) = (at.address(reading.file.offsets)?, at.uint(self.bits.div_ceil(8))?);
+        match array == self.address && first.is_none_or(|first| start == first - self.in_index) {
+            true => Ok(()),
+            false => Err(bad("extensible array: a block of another array, or another block")),
+        }
+    }
+
     fn secondary(&self, reading: &mut Reading<'_>, block: u64, first: u64, count: u64, each: u64) -> Result<()> {
         let file = reading.file;
         let pages = if each > self.page { each / self.page } else { 0 };
@@ -118,7 +131,7 @@ impl Header {
         let read = file.checked(block, bytes, "secondary block")?;
         let mut at = Cursor::new(&read, "secondary block");
         at.expect(b"EASB")?;
-        at.skip(prefix as usize - 4)?;
+        self.owner(reading, &mut at, Some(first))?;
         let used = at.bytes((count * bitmap) as usize)?;
         for number in 0..count {
             let block = at.address(file.offsets)?;
@@ -148,11 +161,8 @@ impl Header {
         let read = file.checked(block, bytes.checked_add(prefix + 4).ok_or_else(too_many)?, "data block")?;
         let mut at = Cursor::new(&read, "data block");
         at.expect(b"EADB")?;
-        at.skip(2)?;
-        if at.address(file.offsets)? != self.address {
-            return Err(bad("extensible array: a block of another array"));
-        }
-        at.skip(self.bits.div_ceil(8).into())?;
+        // What the HDF5 library writes there of blocks that the index block lists is not their first element.
+        self.owner(reading, &mut at, used.map(|_| first))?;
         if !paged {
             return elements(reading, &mut at, first..first.saturating_add(each), self.length_bytes, &self.axes);
         }

@@ -11,6 +11,9 @@ use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;
 use super::messages::{Index, Layout, Space};
 
+/// What a chunk of a table counts as: indexes without entries of their own, or whose entries were read before, are bounded too.
+const KEPT: u64 = 16;
+
 /// One stored chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunk {
@@ -65,6 +68,7 @@ impl Reading<'_> {
             number = number * count + at;
         }
         self.file.place(address, len)?;
+        self.file.spend(KEPT)?;
         self.chunks.push(Chunk { number, address, len, skipped });
         Ok(())
     }

@@ -1,0 +1,96 @@
+//! What a small file may make a reader do, and what it may not hide.
+
+use std::sync::Arc;
+
+use model::{ErrorKind, NcType, Values};
+
+use super::datatype::{Class, Datatype, Member};
+use super::file::Hdf;
+use super::header::Header;
+use super::local_heap::LocalHeap;
+use super::messages;
+use super::store::Store;
+use super::values;
+
+fn file(bytes: Vec<u8>) -> Hdf {
+    Hdf::new(Arc::new(Store::Memory(bytes.into()))).unwrap()
+}
+
+/// A local heap that is one long name.
+fn heap(len: usize) -> Vec<u8> {
+    let mut bytes = [&b"HEAP\0\0\0\0"[..], &(len as u64 + 1).to_le_bytes(), &[0xff; 8], &32u64.to_le_bytes()].concat();
+    bytes.resize(32 + len, b'a');
+    bytes.push(0);
+    bytes
+}
+
+#[test]
+fn a_name_may_not_be_read_again_and_again() {
+    let file = file(heap(1 << 20));
+    let heap = LocalHeap::read(&file, 0).unwrap();
+    let read = (0..65_535).map_while(|_| heap.text(&file, 0).ok()).count();
+    assert!((8..200).contains(&read), "{read} names of a megabyte");
+    let error = heap.text(&file, 0).unwrap_err();
+    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("more metadata than"), "{error}");
+}
+
+/// An object header of the first version, of one message.
+fn header(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
+    let len = body.len() as u8;
+    let head = [1, 0, 1, 0, 1, 0, 0, 0, 8 + len, 0, 0, 0, 0, 0, 0, 0];
+    [&head[..], &[kind, 0, len, 0, flags, 0, 0, 0], body].concat()
+}
+
+#[test]
+fn shared_fill_values_are_errors_and_not_absent() {
+    // Version 2, allocated late, written if set, set; of 4 bytes.
+    let own = [2, 2, 2, 1, 4, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+    let file = file(header(5, 0, &own));
+    assert_eq!(messages::fill(&Header::read(&file, 0).unwrap()).unwrap(), Some(vec![7, 0, 0, 0]));
+    for kind in [4, 5] {
+        let file = super::limits::file(header(kind, 2, &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+        let error = messages::fill(&Header::read(&file, 0).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("fill value is in the table of shared messages"), "{error}");
+    }
+    let file = super::limits::file(header(11, 2, &[1, 0, 0, 0, 0, 0, 0, 0]));
+    let header = Header::read(&file, 0).unwrap();
+    messages::pipeline(&header.find(11).unwrap()).unwrap_err();
+}
+
+#[test]
+fn a_header_goes_on_at_a_place_once() {
+    // On at its own messages.
+    let file = file(header(16, 0, &[16, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0]));
+    let error = Header::read(&file, 0).unwrap_err();
+    assert!(error.to_string().contains("again"), "{error}");
+}
+
+fn number(size: u32) -> Datatype {
+    let class = Class::Integer { signed: true, big_endian: cfg!(target_endian = "little"), whole: true };
+    Datatype { size, class, named: None }
+}
+
+fn array(base: Datatype, count: u32) -> Datatype {
+    let class = Class::Array { shape: vec![count], base: Box::new(base.clone()) };
+    Datatype { size: base.size * count, class, named: None }
+}
+
+#[test]
+fn numbers_of_arrays_in_compounds_in_arrays_are_turned() {
+    let member = |name: &str, offset, ty| Member { name: name.to_owned(), offset, ty };
+    // A byte that is padding, a pair of pairs, a number.
+    let members = vec![member("a", 1, array(array(number(2), 2), 2)), member("b", 9, number(4))];
+    let compound = Datatype { size: 14, class: Class::Compound(members), named: None };
+    let mut bytes: Vec<u8> = (0..56).collect();
+    values::to_native(&array(compound, 2), &mut bytes);
+    let expected: Vec<u8> =
+        [0, 14, 28, 42].iter().flat_map(|at| [0, 2, 1, 4, 3, 6, 5, 8, 7, 12, 11, 10, 9, 13].map(|i| at + i)).collect();
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn an_array_of_which_there_is_nothing_takes_nothing() {
+    // A list of all numbers would have 2^29 entries.
+    let ty = array(array(number(2), 1 << 14), 1 << 15);
+    assert_eq!(values::numbers(&ty, NcType::Short, &[]), Some(Values::Short(Vec::new())));
+}
