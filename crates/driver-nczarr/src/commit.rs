@@ -10,7 +10,7 @@ use dispatch::{Key, ZarrFormat};
 use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use crate::bridge;
-use crate::consolidated::{self, ZMETADATA};
+use crate::consolidated::ZMETADATA;
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::joined;
@@ -20,8 +20,6 @@ use crate::meta::ArrayMeta;
 use crate::older::Generation;
 use crate::render;
 use crate::store::{Node, Part, Texts};
-use crate::tree::ZARRAY;
-use crate::v3;
 use crate::v3::document::{CONSOLIDATED, ZARR_JSON};
 
 /// What is known to be stored.
@@ -127,7 +125,8 @@ impl ZarrDataset {
                 break model;
             }
         };
-        if self.created && !committed.once {
+        let is_first = self.created && !committed.once;
+        if is_first {
             self.write_root(&mut committed)?;
         }
         if self.flavour == Flavour::NcZarr
@@ -141,7 +140,7 @@ impl ZarrDataset {
             (var.on_disk, var.planned) = (true, false);
         }
         if committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&model, &committed)?;
+            self.write_consolidated(&model, &committed, is_first || self.options.exclusive)?;
             committed.consolidated = true;
         }
         Ok(())
@@ -267,7 +266,7 @@ impl ZarrDataset {
     }
 
     /// All that has documents: each group before the variables in it.
-    fn nodes(&self, model: &Model) -> Vec<Node> {
+    pub(crate) fn nodes(&self, model: &Model) -> Vec<Node> {
         let groups = model.groups().flat_map(|(id, group)| {
             let group_itself = (!self.root_array).then_some(Node::Group(id));
             group_itself.into_iter().chain(group.vars.values().map(|&id| Node::Var(id)))
@@ -419,7 +418,7 @@ impl ZarrDataset {
     }
 
     /// Takes consolidated metadata out of the document of a group.
-    fn drop_inline(&self, key: &Key) -> Result<()> {
+    pub(crate) fn drop_inline(&self, key: &Key) -> Result<()> {
         let limits = &self.options.limits;
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(key, limit, &mut |old, new| {
@@ -428,81 +427,6 @@ impl ZarrDataset {
                 Some(text) => new.extend_from_slice(text.as_bytes()),
                 None => new.extend_from_slice(old),
             }
-            Ok(())
-        })
-    }
-
-    fn write_consolidated(&self, model: &Model, committed: &Committed) -> Result<()> {
-        if self.format == ZarrFormat::V3 {
-            return self.write_inline(model, committed);
-        }
-        let state = self.read_state();
-        let mut all: Vec<(Key, &str)> = Vec::new();
-        for node in self.nodes(model) {
-            for part in [Part::Marker, Part::Attrs] {
-                if let Some(text) = &committed.texts(node)[part as usize] {
-                    let mut key = Key::root();
-                    node.key(&state, part, &mut key)?;
-                    all.push((key, text));
-                }
-            }
-        }
-        // Damaged arrays stay listed as they are.
-        let mut damaged = Vec::new();
-        for var in &state.vars {
-            if let Some(document) = &var.stored.document {
-                damaged.push((var.key.join(ZARRAY)?, text(&document.to_strict())));
-            }
-        }
-        drop(state);
-        let all = all.iter().map(|(key, text)| (key, *text));
-        let text = consolidated::print(all.chain(damaged.iter().map(|(key, text)| (key, text.as_str()))));
-        self.map.write(&Key::new(ZMETADATA)?, text.as_bytes())
-    }
-
-    /// Puts what all other documents say into that of the root.
-    fn write_inline(&self, model: &Model, committed: &Committed) -> Result<()> {
-        if self.root_array {
-            return Ok(());
-        }
-        let mut inline = v3::consolidated::Inline::new();
-        let mut nodes = Vec::new();
-        let state = self.read_state();
-        for node in self.nodes(model) {
-            match node {
-                Node::Group(GroupId::ROOT) => {}
-                Node::Group(id) => nodes.push((node, state.group(id)?.key.clone())),
-                Node::Var(id) => nodes.push((node, state.var(id)?.key.clone())),
-            }
-        }
-        drop(state);
-        // What is there now may be what others made of it.
-        let stored = match self.created {
-            true => Vec::new(),
-            false => {
-                let keys = nodes.iter().map(|(_, key)| key.join(ZARR_JSON)).collect::<Result<Vec<_>>>()?;
-                crate::fetch::read_here(&*self.map, &keys, &self.options.limits)
-            }
-        };
-        let mut stored = stored.into_iter();
-        for (node, key) in &nodes {
-            let found = stored.next().transpose()?.flatten();
-            let found = found.map(|document| text(&document.to_strict()));
-            let known = if self.created { committed.texts(*node)[Part::Marker as usize].as_deref() } else { None };
-            if let Some(text) = found.as_deref().or(known) {
-                inline.add(key, text, matches!(node, Node::Group(_)));
-            }
-        }
-        let limits = &self.options.limits;
-        let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
-        self.update(&Key::new(ZARR_JSON)?, limit, &mut |old, new| {
-            let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{ZARR_JSON}: it is gone")))?;
-            let without = joined::without_consolidated(old, limits);
-            let root = without.as_deref().or_else(|| std::str::from_utf8(old).ok());
-            let text = root.and_then(|root| inline.in_root(root));
-            let text =
-                text.ok_or_else(|| ErrorKind::NcZarr.context(format!("{ZARR_JSON}: it is no object any more")))?;
-            new.extend_from_slice(text.as_bytes());
             Ok(())
         })
     }

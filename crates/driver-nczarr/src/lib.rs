@@ -16,6 +16,7 @@ mod base64;
 mod bridge;
 mod codecs;
 mod commit;
+mod consolidate;
 mod consolidated;
 mod create;
 mod dataset;

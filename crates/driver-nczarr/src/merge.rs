@@ -240,6 +240,12 @@ fn names(group: &Object, list: &str) -> HashSet<String> {
     items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
 }
 
+/// The names of the arrays and groups that the attributes of a group list.
+pub(crate) fn listed(attributes: &Json) -> HashSet<String> {
+    let lists = group(attributes).map(|group| ["arrays", "groups"].map(|list| names(group, list)));
+    lists.into_iter().flatten().flatten().collect()
+}
+
 fn group(document: &Json) -> Option<&Object> {
     document.as_object()?.get(NCZARR_GROUP)?.as_object()
 }

@@ -195,6 +195,15 @@ impl ZarrDataset {
         change(found.transpose()?.flatten().as_deref(), &mut new)?;
         self.map.write(key, &new)
     }
+
+    /// Whether a group or an array of this name is stored in a group.
+    pub(crate) fn is_node(&self, group: &Key, name: &str) -> Result<bool> {
+        let place = group.join(name)?;
+        if self.format == ZarrFormat::V3 {
+            return self.map.exists(&place.join(ZARR_JSON)?);
+        }
+        Ok(self.map.exists(&place.join(ZARRAY)?)? || self.map.exists(&place.join(ZGROUP)?)?)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -368,7 +377,7 @@ impl Batch<'_> {
             // What others moved away is not listed again; what a writer left out that did not know it is.
             let before = gone.len();
             for name in missing {
-                if !self.is_node(&key.parent().unwrap_or_default(), &name)? {
+                if !self.dataset.is_node(&key.parent().unwrap_or_default(), &name)? {
                     gone.push(name);
                 }
             }
@@ -376,14 +385,6 @@ impl Batch<'_> {
                 return Ok(());
             }
         }
-    }
-
-    fn is_node(&self, group: &Key, name: &str) -> Result<bool> {
-        let place = group.join(name)?;
-        if self.joined {
-            return self.dataset.map.exists(&place.join(ZARR_JSON)?);
-        }
-        Ok(self.dataset.map.exists(&place.join(ZARRAY)?)? || self.dataset.map.exists(&place.join(ZGROUP)?)?)
     }
 }
 

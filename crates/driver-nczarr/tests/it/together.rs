@@ -395,3 +395,47 @@ fn consolidated_metadata_of_groups_does_not_grow_old() {
         }
     }
 }
+
+/// Consolidated metadata says what two writers stored together, or is not there if one of them cannot know it.
+#[test]
+fn consolidated_metadata_lacks_nothing_of_another_writer() {
+    for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
+        // One that created it, and one that opened it; the other defines a variable, or gives an attribute alone.
+        for (created, defines) in [(true, true), (true, false), (false, true), (false, false)] {
+            let map = TestMap::new(&[]);
+            let mut one = with_variables(&map, &format!("{modes},consolidated"), 2);
+            one.sync().unwrap();
+            if !created {
+                one.close().unwrap();
+                one = open_rw(&map);
+            }
+            let key = if modes.ends_with("v3") { "zarr.json" } else { ".zmetadata" };
+            let text = || map.keys().contains(&key.to_owned()).then(|| map.text(key)).unwrap_or_default();
+            assert!(text().contains("onsolidated_"), "{modes}");
+            let other = open_rw(&map);
+            other.put_att(ROOT, Some(VarId(0)), "theirs", NcType::Int, &Values::Int(vec![7])).unwrap();
+            if defines {
+                let x = other.inq_dimid(ROOT, "x").unwrap();
+                other.def_var(ROOT, "w", NcType::Int, &[x]).unwrap();
+            }
+            other.close().unwrap();
+            assert!(text().contains("theirs"), "{modes}");
+            one.put_att(ROOT, Some(VarId(0)), "ours", NcType::Int, &Values::Int(vec![8])).unwrap();
+            one.close().unwrap();
+            let context = format!("{modes} {created} {defines}");
+            if defines {
+                assert!(!text().contains("onsolidated_"), "{context}: {}", text());
+            } else {
+                let text = text();
+                assert!(
+                    text.contains("onsolidated_") && text.contains("theirs") && text.contains("ours"),
+                    "{context}: {text}"
+                );
+            }
+            let again = open(&map).unwrap();
+            assert_eq!(number(&*again, Some(VarId(0)), "theirs"), Some(7), "{context}");
+            assert_eq!(number(&*again, Some(VarId(0)), "ours"), Some(8), "{context}");
+            assert_eq!(again.inq_varid(ROOT, "w").is_ok(), defines, "{context}");
+        }
+    }
+}
