@@ -13,6 +13,7 @@ use dispatch::{Durability, Options};
 use model::{Error, ErrorKind, Result};
 
 use crate::directory::Directory;
+use crate::listing::Entry;
 use crate::records::{self, CENTRAL_LEN, END_LEN, Member, u16_at};
 use crate::source::{Source, write_both, write_file};
 
@@ -27,8 +28,8 @@ pub(crate) struct Appender {
     changes: AtomicU64,
     /// The directory that was there first, and where it lay.
     old: (Vec<u8>, u64),
-    /// Records of it that are kept whatever happens.
-    others: Vec<u64>,
+    /// Members in it that are no objects, and are kept whatever happens.
+    others: Vec<Entry>,
     /// Whether it may be written still. Who writes holds it meanwhile: nothing comes behind the last directory.
     open: RwLock<bool>,
     /// Who holds it writes a directory.
@@ -43,6 +44,9 @@ struct Saved {
     /// Where it ends.
     end: u64,
 }
+
+/// A member that is no object, with its record in the directory that was read.
+pub(crate) type Other<'a> = (&'a Entry, &'a [u8]);
 
 /// A directory that is being made.
 pub(crate) struct Records<'o> {
@@ -78,7 +82,7 @@ impl Appender {
             tail: AtomicU64::new(if directory.end == END_LEN as u64 { 0 } else { directory.end }),
             changes: AtomicU64::new(0),
             old: (old, start),
-            others: directory.others.clone(),
+            others: directory.others.iter().map(Entry::copy).collect(),
             open: RwLock::new(true),
             saved: Mutex::new(Saved { changes: 0, end: directory.end }),
         })
@@ -111,6 +115,16 @@ impl Appender {
             .map_err(|_| ErrorKind::Io.context("an archive holds less than 2^63 bytes"))
     }
 
+    /// The members that are no objects, in the order in which they lie in the archive, each with its record in the directory that was
+    /// read.
+    pub(crate) fn others(&self) -> Result<Vec<Other<'_>>> {
+        let (old, start) = (self.old.0.as_slice(), self.old.1);
+        let others = self.others.iter().filter_map(|other| Some((other, record((old, start), other.central?))));
+        let mut others = others.map(|(other, record)| Ok((other, record?))).collect::<Result<Vec<_>>>()?;
+        others.sort_by_key(|(other, _)| other.at);
+        Ok(others)
+    }
+
     /// Says that the next directory differs from the last one.
     pub(crate) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::Release);
@@ -126,7 +140,7 @@ impl Appender {
         }
         let fail = |error| Error::io("writing the directory", error);
         let mut records = Records { bytes: Vec::new(), count: 0, old: &self.old.0, start: self.old.1 };
-        for &other in &self.others {
+        for other in self.others.iter().filter_map(|other| other.central) {
             records.keep(other)?;
         }
         each(&mut records)?;
@@ -202,16 +216,20 @@ impl Records<'_> {
 
     /// Adds a record as it stands in the directory that was read.
     fn keep(&mut self, at: u64) -> Result<()> {
-        let record = at.checked_sub(self.start).and_then(|from| self.old.get(usize::try_from(from).ok()?..));
-        let record = record.filter(|record| record.starts_with(&records::CENTRAL)).and_then(|record| {
-            let rest: usize = [28, 30, 32].iter().map(|&at| usize::from(u16_at(record, at))).sum();
-            record.get(..CENTRAL_LEN + rest)
-        });
-        let record = record.ok_or_else(|| ErrorKind::Io.context(format!("no record of the directory at byte {at}")))?;
-        self.bytes.extend_from_slice(record);
+        self.bytes.extend_from_slice(record((self.old, self.start), at)?);
         self.count += 1;
         Ok(())
     }
+}
+
+/// The record at `at` in a directory, which begins at `start`.
+fn record((directory, start): (&[u8], u64), at: u64) -> Result<&[u8]> {
+    let record = at.checked_sub(start).and_then(|from| directory.get(usize::try_from(from).ok()?..));
+    let record = record.filter(|record| record.starts_with(&records::CENTRAL)).and_then(|record| {
+        let rest: usize = [28, 30, 32].iter().map(|&at| usize::from(u16_at(record, at))).sum();
+        record.get(..CENTRAL_LEN + rest)
+    });
+    record.ok_or_else(|| ErrorKind::Io.context(format!("no record of the directory at byte {at}")))
 }
 
 #[cfg(test)]

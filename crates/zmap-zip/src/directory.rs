@@ -29,8 +29,8 @@ const JUNK: &str = "__MACOSX/";
 pub(crate) struct Directory {
     /// Members that are objects, by key.
     pub(crate) entries: Listing,
-    /// Where the records of all other members are in the directory: folders, and names that are no keys.
-    pub(crate) others: Vec<u64>,
+    /// All other members: what lies outside the folder that the keys begin in, folders, and names that are no keys.
+    pub(crate) others: Vec<Entry>,
     /// The folder in which the keys begin, with a `/` at the end; empty: the root.
     pub(crate) folder: String,
     /// Where it begins.

@@ -14,6 +14,7 @@
 
 mod append;
 mod batch;
+mod carried;
 mod central;
 mod directory;
 mod elsewhere;

@@ -148,9 +148,8 @@ impl Listing {
         }
     }
 
-    /// Makes the names keys: what follows `folder`, if `is_key` says that it is one. Answers where the records of all others
-    /// are in the directory.
-    pub(crate) fn make_keys(&mut self, folder: &str, is_key: impl Fn(&str) -> bool) -> Vec<u64> {
+    /// Makes the names keys: what follows `folder`, if `is_key` says that it is one. Answers all others.
+    pub(crate) fn make_keys(&mut self, folder: &str, is_key: impl Fn(&str) -> bool) -> Vec<Entry> {
         let (names, mut others) = (&self.names, Vec::new());
         self.members.retain_mut(|member| match name_of(names, member).strip_prefix(folder) {
             Some(key) if is_key(key) => {
@@ -158,18 +157,18 @@ impl Listing {
                 true
             }
             _ => {
-                others.extend(member.entry.central);
+                others.push(member.entry.copy());
                 false
             }
         });
         others
     }
 
-    /// Takes out empty members below which others lie, as some archivers write folders; answers where their records are.
+    /// Takes out empty members below which others lie, as some archivers write folders; answers them.
     ///
     /// # Errors
     /// `NC_EIO` for one that is not empty.
-    pub(crate) fn take_folders(&mut self) -> Result<Vec<u64>> {
+    pub(crate) fn take_folders(&mut self) -> Result<Vec<Entry>> {
         let leads = |at: usize| {
             let key = self.name(at);
             // What begins with it follows it, what lies below it perhaps later.
@@ -182,16 +181,16 @@ impl Listing {
             let key = self.name(full);
             return Err(ErrorKind::Io.context(format!("member {key:?} holds bytes, and others lie below it")));
         }
-        let (mut records, mut at, mut next) = (Vec::new(), 0, folders.into_iter().peekable());
+        let (mut taken, mut at, mut next) = (Vec::new(), 0, folders.into_iter().peekable());
         self.members.retain(|member| {
             let keep = next.next_if_eq(&at).is_none();
             at += 1;
             if !keep {
-                records.extend(member.entry.central);
+                taken.push(member.entry.copy());
             }
             keep
         });
-        Ok(records)
+        Ok(taken)
     }
 
     /// The member of a name.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 use dispatch::{ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
 use model::{Error, ErrorKind, Result};
 
-use crate::append::Appender;
+use crate::append::{Appender, Other};
 use crate::batch;
 use crate::directory::{Directory, Folder};
 use crate::elsewhere;
@@ -232,6 +232,12 @@ impl ZipMap {
             read.and_then(|()| take(&key, bytes)).map_err(|error| self.named(error, &key))?;
         }
         Ok(())
+    }
+
+    /// The members that are no objects, for who makes an archive anew: what reads them, and each with its record in the directory.
+    pub(crate) fn others(&self) -> Result<(&Members, Vec<Other<'_>>)> {
+        let others = self.appender.as_ref().map(Appender::others).transpose()?;
+        Ok((&self.members, others.unwrap_or_default()))
     }
 
     #[cfg(test)]

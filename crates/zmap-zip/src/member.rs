@@ -105,7 +105,7 @@ impl Members {
     }
 
     /// Where the bytes of a member begin.
-    fn begin(&self, entry: &Entry) -> Result<u64> {
+    pub(crate) fn begin(&self, entry: &Entry) -> Result<u64> {
         if let Some(data) = entry.data() {
             return Ok(data);
         }

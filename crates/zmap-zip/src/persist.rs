@@ -50,7 +50,8 @@ impl Persist {
         Ok(Self { path, old, is_new: true, options: options.clone() })
     }
 
-    /// Puts an archive of all objects there, unless it is new and nothing was ever put into it.
+    /// Puts an archive of all objects there, and of what else was in the archive that was read, unless it is new and nothing
+    /// was ever put into it.
     ///
     /// # Errors
     /// `NC_EEXIST` if something else is there by now; what the system says. Then what was there is there still.
@@ -61,10 +62,12 @@ impl Persist {
         let fail = |error| Error::io(self.path.display().to_string(), error);
         let old = self.old.as_ref().map(|old| &*old.file);
         let mut made = place::beside(&self.path, old).map_err(fail)?;
-        repack::write(map, made.as_file_mut())?;
-        let made = match self.old.take_if(|old| place::is_at(&old.file, &self.path)) {
-            Some(old) => place::put(made, &self.path, old, &self.options).map_err(fail)?,
-            None => place::put_new(made, &self.path, &self.options)?,
+        repack::write(map, true, made.as_file_mut())?;
+        let made = match &self.old {
+            Some(old) if place::is_at(&old.file, &self.path) => {
+                place::put(made, &self.path, &mut self.old, &self.options).map_err(fail)?
+            }
+            _ => place::put_new(made, &self.path, &self.options)?,
         };
         let _ = made.unlock();
         Ok(())

@@ -85,7 +85,7 @@ pub(crate) fn create(path: &Path, old: Option<Held>, options: &Options) -> Resul
     records::end(0, 0, 0, &mut empty);
     made.write_all(&empty).map_err(fail)?;
     match old {
-        Some(old) => put(made, &path, old, options).map_err(fail),
+        Some(old) => put(made, &path, &mut Some(old), options).map_err(fail),
         None => put_new(made, &path, options),
     }
 }
@@ -162,13 +162,16 @@ fn clear(path: &Path) {
     }
 }
 
-/// Puts a file that was made in the place of an old one, whose lock is held until then.
-pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: H, options: &Options) -> io::Result<File> {
+/// Puts a file that was made in the place of an old one, whose lock is held until then; and further on if that fails, so
+/// that it can be tried again.
+pub(crate) fn put<H>(made: NamedTempFile, path: &Path, old: &mut Option<H>, options: &Options) -> io::Result<File> {
     sync(&made, options)?;
-    // Elsewhere no file can take the place of one that is open.
-    let old = cfg!(unix).then_some(old);
+    if cfg!(not(unix)) {
+        // There no file can take the place of one that is open.
+        *old = None;
+    }
     let file = made.persist(path).map_err(|error| error.error)?;
-    drop(old);
+    *old = None;
     sync_folder(path, options)?;
     Ok(file)
 }
@@ -268,6 +271,22 @@ mod tests {
         remove(&path("x.zip")).unwrap();
         assert!(!left.exists());
         assert_eq!(names().len(), 4);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_could_not_be_put_in_a_place_can_be_put_there_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.zip");
+        drop(create(&path, None, &Options::default()).unwrap());
+        let mut old = claim_old(&path).unwrap();
+        let made = beside(&path, None).unwrap();
+        std::fs::remove_file(made.path()).unwrap();
+        put(made, &path, &mut old, &Options::default()).unwrap_err();
+        assert!(old.as_ref().is_some_and(|old| is_at(&old.file, &path)));
+        assert_eq!(claim(&path).unwrap_err().kind(), ErrorKind::Perm, "it is held still");
+        put(beside(&path, None).unwrap(), &path, &mut old, &Options::default()).unwrap();
+        assert!(old.is_none());
     }
 
     #[cfg(unix)]

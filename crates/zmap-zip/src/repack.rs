@@ -8,6 +8,7 @@ use dispatch::{Key, Options};
 use model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
+use crate::carried;
 use crate::place;
 use crate::records::{self, MAX_NAME, Member};
 
@@ -36,8 +37,8 @@ pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repack
     let before = file.metadata().map_err(fail)?.len();
     let mut made = place::beside(&path, Some(&file)).map_err(fail)?;
     drop(file);
-    let after = write(&old, made.as_file_mut())?;
-    let made = place::put(made, &path, old, options).map_err(fail)?;
+    let after = write(&old, false, made.as_file_mut())?;
+    let made = place::put(made, &path, &mut Some(old), options).map_err(fail)?;
     let _ = made.unlock();
     Ok(Repacked { before, after })
 }
@@ -56,19 +57,24 @@ pub fn archive<V: AsRef<[u8]>>(objects: impl IntoIterator<Item = (Key, V)>) -> R
     Ok(bytes)
 }
 
-/// The bytes of an archive of all objects of a map.
+/// The bytes of an archive of all objects of a map, and what else is in its archive.
 pub(crate) fn image(map: &ZipMap) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, map.folder());
+    writer.carry(map)?;
     map.each(|key, value| writer.add(key, &value))?;
     writer.finish()?;
     Ok(bytes)
 }
 
-/// Makes an archive of all objects of a map in a new file; answers how long it is. All of it is on the device then: it is
+/// Makes an archive of all objects of a map in a new file, with what else is in its archive if `others` says so; answers how
+/// long it is. All of it is on the device then: it is
 /// to take the place of another one, which must not depend on what storage has not written yet.
-pub(crate) fn write(map: &ZipMap, file: &mut File) -> Result<u64> {
+pub(crate) fn write(map: &ZipMap, others: bool, file: &mut File) -> Result<u64> {
     let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, &mut *file), map.folder());
+    if others {
+        writer.carry(map)?;
+    }
     map.each(|key, bytes| writer.add(key, &bytes))?;
     let len = writer.finish()?;
     file.sync_data().map_err(|error| Error::io("writing", error))?;
@@ -107,6 +113,21 @@ impl<W: Write> Writer<W> {
             .map_err(|error| Error::io("writing", error))?;
         self.at += (head.len() + value.len()) as u64;
         self.count += 1;
+        Ok(())
+    }
+
+    /// Adds what is no object, as it is. It comes before all that is added.
+    fn carry(&mut self, map: &ZipMap) -> Result<()> {
+        let (members, others) = map.others()?;
+        for (entry, record) in others {
+            let at = self.at;
+            carried::copy(members, entry, record, |bytes| {
+                self.at += bytes.len() as u64;
+                self.to.write_all(bytes).map_err(|error| Error::io("writing", error))
+            })?;
+            carried::central(record, at, &mut self.directory)?;
+            self.count += 1;
+        }
         Ok(())
     }
 

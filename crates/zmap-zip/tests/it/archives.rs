@@ -164,6 +164,58 @@ fn packing_anew_drops_what_is_dead() {
     assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left lying about");
 }
 
+/// Of an archive in which several datasets lie, one is written in memory and put back: the others are there still, as they were.
+#[test]
+fn what_lies_beside_the_dataset_is_kept() {
+    let scratch = Scratch::new();
+    let path = scratch.path();
+    let long = vec![7; 100_000];
+    let members: [(&str, &[u8]); 6] = [
+        ("a/.zgroup", b"{}"),
+        ("a/v/0", b"old"),
+        ("b/.zgroup", b"{}"),
+        ("b/empty/", b""),
+        ("b/v/0", &long),
+        ("README", b"two datasets"),
+    ];
+    let streamed = || {
+        let mut writer = ZipWriter::new_stream(Vec::new());
+        for (name, bytes) in members.into_iter().filter(|(name, _)| !name.ends_with('/')) {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    };
+    for bytes in
+        [packed(&members, CompressionMethod::Stored), packed(&members, CompressionMethod::Deflated), streamed()]
+    {
+        std::fs::write(&path, &bytes).unwrap();
+        let mut expected = seen_by_others(&bytes);
+        for (name, bytes) in &mut expected {
+            if name == "a/v/0" {
+                *bytes = b"new".to_vec();
+            }
+        }
+        for round in 0..2 {
+            let options = Options::default();
+            let map = ZipMap::open_in_memory(&path, Some("a"), MARKERS, true, true, &options).unwrap();
+            map.write(&key("v/0"), b"even newer").unwrap();
+            map.write(&key("v/0"), b"new").unwrap();
+            let image = map.image().unwrap();
+            map.close().unwrap();
+            let found = std::fs::read(&path).unwrap();
+            assert_eq!(found, image, "round {round}");
+            assert_eq!(seen_by_others(&found), expected, "round {round}");
+            let b = ZipMap::open(&path, Some("b"), MARKERS, false, &options).unwrap();
+            assert_eq!(objects(&b), [(".zgroup".to_owned(), b"{}".to_vec()), ("v/0".to_owned(), long.clone())]);
+        }
+        repack(&path, MARKERS, &Options::default()).unwrap();
+        let found = seen_by_others(&std::fs::read(&path).unwrap());
+        expected.retain(|(name, _)| !name.ends_with('/'));
+        assert_eq!(found, expected, "all datasets are there after packing anew");
+    }
+}
+
 #[test]
 fn many_members_and_far_ones() {
     let many = || (0..70_000u32).map(|i| (key(&format!("v/{i}")), i.to_le_bytes()));
