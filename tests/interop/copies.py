@@ -173,6 +173,10 @@ def comparable(found, expected):
     if expected.dtype.kind == "c" and found.dtype == expected.dtype:
         part = f"f{expected.dtype.itemsize // 2}"
         return [numpy.ascontiguousarray(array).reshape(-1).view(part) for array in (found, expected)]
+    if expected.dtype.names and found.dtype.kind == "V" and not found.dtype.names:
+        # Records that are not flat are stored as their bytes.
+        if found.dtype.itemsize == expected.dtype.itemsize:
+            found = numpy.ascontiguousarray(found).view(expected.dtype).reshape(expected.shape)
     if expected.dtype.names and expected.dtype.names == found.dtype.names:
         pairs = [(found[name], as_netcdf(expected[name])) for name in expected.dtype.names]
         pairs = [comparable(mine if right.dtype.names else as_netcdf(mine), right) for mine, right in pairs]
@@ -214,10 +218,15 @@ def check(ncz, name, url, arrays, work):
                 report.check(reader, copy, "open", f"{type(error).__name__}: {error}", None)
                 continue
             for path, expected in variables.items():
-                if expected is None or kind == "nczarr" and expected.dtype.kind in "cV":
+                if expected is None:
+                    # Lists have a form of their own in NCZarr, that these readers show as bytes.
                     stored = (target / path[1:] / ".zarray").exists()
-                    report.check("ncz", copy, f"{path} stored", stored, kind == "zarr" and expected is not None)
+                    report.check("ncz", copy, f"{path} stored", stored, kind == "nczarr" and "/vlen-" in name)
                     continue
+                if kind == "nczarr" and expected.dtype.kind == "c":
+                    # A record of the two parts.
+                    part = f"f{expected.dtype.itemsize // 2}"
+                    expected = expected.view([("r", part), ("i", part)])
                 try:
                     report.check(reader, copy, path, *comparable(read(path), expected))
                 except Exception as error:

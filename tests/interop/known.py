@@ -23,6 +23,7 @@ COPIES = {
     ("*", "*", "*", "*No Zarr data type found that matches *"): "records in records, and fields with a shape, are no types to it",
     ("*", "* nczarr", "*", "Error: Incorrect padding"): PLAIN_FILL,
     ("netcdf-c", "* zarr", "open", "*NCZarr error*"): NO_TYPE,
+    ("netcdf-c", "* nczarr", "open", "*NCZarr error*"): NO_TYPE,
     ("netcdf-c", "* zarr", "/*", "KeyError: *"): RANK,
     ("netcdf-c", "*", "open", "UnicodeDecodeError: *"): NO_UTF8,
     ("netcdf-c", "*", "open", "*Numeric conversion not representable*"): ATTRIBUTES,
