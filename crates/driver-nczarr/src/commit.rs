@@ -140,7 +140,9 @@ impl ZarrDataset {
             (var.on_disk, var.planned) = (true, false);
         }
         if committed.consolidate && !committed.consolidated {
-            self.write_consolidated(&model, &committed, is_first || self.options.exclusive)?;
+            // Far away, whoever creates a dataset would read all of it again with each definition.
+            let is_ours = is_first || self.options.exclusive || self.created && self.map.caps().remote;
+            self.write_consolidated(&model, &committed, is_ours)?;
             committed.consolidated = true;
         }
         Ok(())
