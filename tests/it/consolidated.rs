@@ -146,3 +146,32 @@ fn what_is_written_later_is_in_it() {
     let nodes = &root["consolidated_metadata"]["metadata"];
     assert_eq!((&nodes["v"]["shape"], nodes.as_object().unwrap().len()), (&json!([3]), 2));
 }
+
+#[test]
+fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
+    for (format, key) in [("v2", ".zmetadata"), ("v3", "zarr.json")] {
+        let store = Store::new(&format!("nczarr,{format}"));
+        let consolidated = || match std::fs::read_to_string(store.0.path().join("b").join(key)) {
+            Ok(text) if key == "zarr.json" => {
+                serde_json::from_str::<Value>(&text).unwrap().get("consolidated_metadata").map(Value::to_string)
+            }
+            text => text.ok(),
+        };
+        let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
+        let file = nczarr::create(&path).unwrap();
+        file.add_dimension("x", 3).unwrap();
+        file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
+        assert_eq!(consolidated(), None, "{format}");
+        file.sync().unwrap();
+        assert!(consolidated().unwrap().contains("\"v"), "{format}");
+        // Others would find what is no longer so.
+        file.add_variable::<i32>("w", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
+        assert_eq!(consolidated(), None, "{format}");
+        let other = OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
+        other.close().unwrap();
+        file.close().unwrap();
+        let all = consolidated().unwrap();
+        assert!(all.contains("\"w") && all.contains("by another"), "{format}: {all}");
+    }
+}

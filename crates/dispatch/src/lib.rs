@@ -19,6 +19,7 @@ mod choose;
 mod dataset;
 mod driver;
 mod element;
+pub mod file_io;
 mod filter;
 mod filter_text;
 mod key;
@@ -41,6 +42,7 @@ mod source;
 mod survey;
 pub mod trace;
 mod version;
+mod write_gate;
 mod zmap;
 
 pub use batch::{
@@ -77,6 +79,7 @@ pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use survey::Survey;
 pub use version::{Stamp, Version};
+pub use write_gate::{WriteGate, Writing};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, Sink,
     WriteJob, WriteTicket, Written, ZMap,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chunkio::ByteStore;
-use dispatch::{ByteSource, OutBuf, ReadAhead};
+use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use model::{Error, ErrorKind, Result};
 
 /// The bytes of one file.
@@ -86,15 +86,12 @@ impl Store {
 
 impl ByteStore for Store {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
-        let rest = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let len = out.room().min(rest);
         match &self.place {
-            Place::File { file, path } => {
-                let read = file_io::read_at(file, offset, out.zeroed(len)?);
-                read.map_err(|error| Error::io(format!("{}: read", path.display()), error))
-            }
+            Place::File { file, path } => file_io::read_at(file, offset, out)
+                .map_err(|error| Error::io(format!("{}: read", path.display()), error)),
             Place::Memory(bytes) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let len = out.room().min(bytes.len() - from);
                 out.put(&bytes[from..from + len])
             }
             Place::Elsewhere(source) => source.read_at(offset, out),
@@ -114,32 +111,5 @@ impl ByteStore for Store {
             Place::Memory(bytes) => Some(bytes),
             _ => None,
         }
-    }
-}
-
-#[cfg(unix)]
-mod file_io {
-    use std::fs::File;
-    use std::io::Result;
-    use std::os::unix::fs::FileExt as _;
-
-    pub(super) fn read_at(file: &File, offset: u64, out: &mut [u8]) -> Result<()> {
-        file.read_exact_at(out, offset)
-    }
-}
-
-/// Where files have one place only at which they are read: one reader after another.
-#[cfg(not(unix))]
-mod file_io {
-    use std::fs::File;
-    use std::io::{Read as _, Result, Seek as _, SeekFrom};
-    use std::sync::{Mutex, PoisonError};
-
-    static TURN: Mutex<()> = Mutex::new(());
-
-    pub(super) fn read_at(mut file: &File, offset: u64, out: &mut [u8]) -> Result<()> {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(offset))?;
-        file.read_exact(out)
     }
 }

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod driver;
-mod file_io;
 mod lookup3;
 mod read;
 mod write;

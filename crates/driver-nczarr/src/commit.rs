@@ -111,11 +111,11 @@ impl Committed {
 }
 
 impl ZarrDataset {
-    /// Writes what changed.
+    /// Writes what changed. Consolidated metadata once definitions are over: `finally`, and until then there is none.
     ///
     /// # Errors
     /// What the storage says; what was written until then stays, and the next call writes the rest.
-    pub(crate) fn write_metadata(&self) -> Result<()> {
+    pub(crate) fn write_metadata(&self, finally: bool) -> Result<()> {
         let mut committed = self.lock_committed();
         let model = loop {
             self.move_renamed(&self.model.snapshot(), &mut committed)?;
@@ -132,17 +132,15 @@ impl ZarrDataset {
         if self.flavour == Flavour::NcZarr
             && let Some(between) = bridge::between(&model, &committed)?
         {
-            self.write_nodes(Arc::new(between), &mut committed)?;
+            self.write_nodes(Arc::new(between), &mut committed, finally)?;
         }
-        self.write_nodes(Arc::clone(&model), &mut committed)?;
+        self.write_nodes(Arc::clone(&model), &mut committed, finally)?;
         committed.once = true;
         for var in self.write_state().vars.iter_mut().take(model.vars().len()) {
             (var.on_disk, var.planned) = (true, false);
         }
-        if committed.consolidate && !committed.consolidated {
-            // Far away, whoever creates a dataset would read all of it again with each definition.
-            let is_ours = is_first || self.options.exclusive || self.created && self.map.caps().remote;
-            self.write_consolidated(&model, &committed, is_ours)?;
+        if finally && committed.consolidate && !committed.consolidated {
+            self.write_consolidated(&model, &committed, is_first || self.options.exclusive)?;
             committed.consolidated = true;
         }
         Ok(())
@@ -171,12 +169,12 @@ impl ZarrDataset {
     }
 
     /// Writes the documents of groups and variables that changed.
-    fn write_nodes(&self, model: Arc<Model>, committed: &mut Committed) -> Result<()> {
+    fn write_nodes(&self, model: Arc<Model>, committed: &mut Committed, finally: bool) -> Result<()> {
         let mut lens = lens(&model);
         let mut vars = self.touched(&model, &lens, committed);
         let levels = self.levels(&model);
         // Consolidated metadata is of one style.
-        let consolidates = committed.consolidate && !committed.consolidated;
+        let consolidates = finally && committed.consolidate && !committed.consolidated;
         if committed.older.is_some() && (consolidates || self.is_changed(&model, committed)?) {
             self.upgrade(committed)?;
         }
@@ -187,8 +185,9 @@ impl ZarrDataset {
                 vars = self.touched(&model, &lens, committed);
             }
         }
-        if self.format == ZarrFormat::V3 && committed.consolidated && self.is_changed(&model, committed)? {
-            // It stands in the root's document, which is stored last: it goes first.
+        let lasts = finally && self.format == ZarrFormat::V2;
+        if committed.consolidated && !lasts && self.is_changed(&model, committed)? {
+            // It would stay old: until definitions are over, and in V3 it stands in the root's document, which is stored last.
             self.drop_consolidated(committed)?;
         }
         if committed.nested && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)? {

@@ -247,15 +247,28 @@ impl ZarrDataset {
     fn write_all(&self) -> Result<()> {
         // Data first: what metadata speaks of is there.
         let flushed = self.flush();
-        self.write_metadata()?;
+        self.write_metadata(true)?;
         self.model.end();
         flushed?;
         self.map.sync()
     }
 
+    /// Lets nobody write from now on, and waits for those who do; whether it was closed already.
+    fn end(&self) -> bool {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return true;
+        }
+        self.arrays().iter().for_each(|array| array.finish());
+        false
+    }
+
+    fn arrays(&self) -> Vec<Arc<Gate>> {
+        self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect()
+    }
+
     /// Writes data out; the first error, after all were tried.
     fn flush(&self) -> Result<()> {
-        let arrays: Vec<_> = self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect();
+        let arrays = self.arrays();
         let mut outcome = Ok(());
         for array in arrays {
             outcome = outcome.and(array.array().sync());
@@ -305,7 +318,7 @@ impl Dataset for ZarrDataset {
 
     fn commit(&self) -> Result<()> {
         self.check_open()?;
-        if self.writable { self.write_metadata() } else { Ok(()) }
+        if self.writable { self.write_metadata(false) } else { Ok(()) }
     }
 
     fn sync(&self) -> Result<()> {
@@ -327,7 +340,7 @@ impl Dataset for ZarrDataset {
     }
 
     fn close(&self) -> Result<()> {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if self.end() {
             return Ok(());
         }
         let written = if self.writable { self.write_all() } else { Ok(()) };
@@ -336,7 +349,7 @@ impl Dataset for ZarrDataset {
     }
 
     fn abort(&self) -> Result<()> {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if self.end() {
             return Ok(());
         }
         let outcome = if !self.writable {

@@ -1,28 +1,25 @@
 //! [`Gate`]: the engine's array of a variable, as callers keep it.
 //!
-//! A layout may change as long as there are no data. What somebody kept of the old one must not write any more then:
-//! nobody would ever store it. The same holds once the dataset is closed. Reading costs nothing extra.
+//! A layout may change as long as there are no data, and a dataset is closed: who may still write then is the business of
+//! [`WriteGate`]. Reading costs nothing extra.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, TryLockError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
-use model::{ErrorKind, NcType, Result, Slab};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData, WriteGate};
+use model::{NcType, Result, Slab};
 
 /// An array that is written only as long as it is the variable's.
 #[derive(Debug)]
 pub(crate) struct Gate {
     array: ChunkedArray,
-    /// Whether another array took its place. Shared by those who write.
-    retired: RwLock<bool>,
-    /// Whether the dataset is closed.
-    closed: Arc<AtomicBool>,
+    gate: WriteGate,
 }
 
 impl Gate {
     pub(crate) fn new(array: ChunkedArray, closed: Arc<AtomicBool>) -> Self {
-        Self { array, retired: RwLock::new(false), closed }
+        Self { array, gate: WriteGate::new(closed) }
     }
 
     /// The array, past the gate.
@@ -32,14 +29,12 @@ impl Gate {
 
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
     pub(crate) fn retire(&self) -> bool {
-        // Never waits: who writes may be waiting for other work that came here.
-        let mut retired = match self.retired.try_write() {
-            Ok(retired) => retired,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        *retired = !self.array.written();
-        *retired
+        self.gate.retire(|| self.array.written())
+    }
+
+    /// Waits until nobody writes any more who began before the dataset was closed.
+    pub(crate) fn finish(&self) {
+        self.gate.finish();
     }
 }
 
@@ -62,14 +57,7 @@ impl VarData for Gate {
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(ErrorKind::BadId.context("the dataset is closed"));
-        }
-        let retired = self.retired.read().unwrap_or_else(PoisonError::into_inner);
-        if *retired {
-            let what = "the variable's layout was changed since its data were asked for";
-            return Err(ErrorKind::LateDef.context(what));
-        }
+        let _writing = self.gate.enter()?;
         self.array.put(slab, data)
     }
 

@@ -1,5 +1,6 @@
 //! [`check_driver`] and [`check_dataset`]: the guarantees of [`Driver`] and [`Dataset`].
 
+mod closing;
 mod data;
 mod inquiry;
 mod life;
@@ -13,7 +14,7 @@ use url_infer::Target;
 
 use crate::failure::{Outcome, broken, fails, holds, ok, same};
 
-/// Checks a driver: opening, creating, editing, reading back, giving up.
+/// Checks a driver: opening, creating, editing, reading back, giving up, closing while others write.
 ///
 /// `place` makes a path or URL each time it is called, at which nothing is yet and which means this driver. Maps
 /// and filters the driver needs are taken from `registry`. A driver that cannot create datasets is checked for
@@ -39,7 +40,9 @@ pub fn check_driver(driver: &dyn Driver, registry: &Arc<Registry>, place: &dyn F
     if target.scheme.is_local() && fs::exists(&target.path).unwrap_or(false) {
         other_there(&suite, &suite.target(&place())?)?;
     }
-    life::check(&suite, &|| suite.target(&place()))
+    let place = || suite.target(&place());
+    life::check(&suite, &place)?;
+    closing::check(&suite, &place)
 }
 
 /// Checks what an open dataset says of itself, and that its data can be read in parts as in whole.

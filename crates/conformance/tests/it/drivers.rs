@@ -9,7 +9,7 @@ use dispatch::{
     Registry, VarData,
 };
 use driver_nczarr::NcZarrDriver;
-use model::{Edit, ModelCell, Result, Slab, VarId};
+use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
 use zmap_file::FileMaps;
 use zmap_mem::MemMaps;
 
@@ -57,6 +57,7 @@ enum Fault {
     DataAreShifted,
     PartsAreShifted,
     AdmitsEverything,
+    TakesWhatIsLate,
 }
 
 /// The driver of this project with a fault.
@@ -123,7 +124,7 @@ impl Dataset for FaultyDataset {
     fn close(&self) -> Result<()> {
         let again = self.closed.fetch_add(1, Ordering::Relaxed) > 0;
         match self.fault {
-            Fault::SecondCloseFails if again => Err(model::ErrorKind::BadId.into()),
+            Fault::SecondCloseFails if again => Err(ErrorKind::BadId.into()),
             Fault::CloseForgets if !again => self.inner.abort(),
             _ => self.inner.close(),
         }
@@ -170,7 +171,10 @@ impl VarData for FaultyData {
         {
             *last -= 1;
         }
-        self.inner.put(&Slab { start: &start, ..*slab }, data)
+        match self.inner.put(&Slab { start: &start, ..*slab }, data) {
+            Err(error) if self.fault == Fault::TakesWhatIsLate && error.kind() == ErrorKind::BadId => Ok(()),
+            put => put,
+        }
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {
@@ -199,6 +203,7 @@ fn every_broken_promise_is_found() {
         (Fault::DataAreShifted, "start"),
         (Fault::PartsAreShifted, "v_"),
         (Fault::AdmitsEverything, "read-only"),
+        (Fault::TakesWhatIsLate, "while the dataset was closed"),
     ];
     for (fault, about) in faults {
         let failure =

@@ -358,7 +358,8 @@ fn every_broken_promise_is_found() {
         (Fault::BatchStopsAtAnError, "tickets back"),
     ];
     for (fault, about) in faults {
-        let failure = check(fault).expect_err(&format!("{fault:?} was not found"));
+        // What is only seen when threads meet may take more than one try.
+        let failure = (0..50).find_map(|_| check(fault).err()).unwrap_or_else(|| panic!("{fault:?} was not found"));
         let told = failure.to_string();
         assert!(told.contains(about), "{fault:?}: {told}");
     }

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chunkio::ByteStore;
-use dispatch::{ByteSource, OutBuf, ReadAhead};
+use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use model::{Error, ErrorKind, Result};
-
-use crate::file_io;
 
 /// The bytes of one file.
 #[derive(Debug)]

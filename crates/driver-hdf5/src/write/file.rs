@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use dispatch::OutBuf;
 use dispatch::place::Opened;
+use dispatch::{OutBuf, file_io};
 use model::{Error, ErrorKind, Result};
 
 use super::superblock;
-use crate::file_io;
 
 /// Where the bytes are.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! [`Variable`]: the data of one variable, as callers keep it.
 //!
-//! A layout may change as long as there are no data. What somebody kept of the old one must not write any more then:
-//! nobody would ever store it. The same holds once the dataset is closed.
+//! A layout may change as long as there are no data, and a dataset is closed: who may still write then is the business of
+//! [`WriteGate`].
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate};
 use model::{ErrorKind, Model, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::Extent;
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     pub(super) heap: Arc<FileHeap>,
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
-    pub(super) closed: AtomicBool,
+    pub(super) closed: Arc<AtomicBool>,
 }
 
 /// Data that are there before they are written.
@@ -46,8 +46,7 @@ pub(super) struct Variable {
     shared: Arc<Shared>,
     plan: Plan,
     data: Data,
-    /// Whether another layout took its place. Shared by those who write.
-    retired: RwLock<bool>,
+    gate: WriteGate,
     written: AtomicBool,
 }
 
@@ -191,7 +190,7 @@ impl Variable {
             shared: Arc::clone(shared),
             plan,
             data,
-            retired: RwLock::new(false),
+            gate: WriteGate::new(Arc::clone(&shared.closed)),
             written: AtomicBool::new(false),
         })
     }
@@ -258,25 +257,14 @@ impl Variable {
         self.written.load(Ordering::Acquire)
     }
 
-    fn is_closed(&self) -> bool {
-        self.shared.closed.load(Ordering::SeqCst)
-    }
-
     /// Waits until nobody writes any more who began before the dataset was closed.
     pub(super) fn finish(&self) {
-        drop(self.retired.write().unwrap_or_else(PoisonError::into_inner));
+        self.gate.finish();
     }
 
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
     pub(super) fn retire(&self) -> bool {
-        // Never waits: who writes may be waiting for other work that came here.
-        let mut retired = match self.retired.try_write() {
-            Ok(retired) => retired,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        *retired = !self.written();
-        *retired
+        self.gate.retire(|| self.written())
     }
 }
 
@@ -298,21 +286,7 @@ impl VarData for Variable {
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        let retired = match self.retired.try_read() {
-            Ok(retired) => Some(retired),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            // Who closes waits for those who write: nobody who writes may wait then, for it may be within another write.
-            Err(TryLockError::WouldBlock) if self.is_closed() => None,
-            Err(TryLockError::WouldBlock) => Some(self.retired.read().unwrap_or_else(PoisonError::into_inner)),
-        };
-        // Asked while it is held: who closes is not done before it is given back.
-        let Some(retired) = retired.filter(|_| !self.is_closed()) else {
-            return Err(ErrorKind::BadId.context("the dataset is closed"));
-        };
-        if *retired {
-            let what = "the variable's layout was changed since its data were asked for";
-            return Err(ErrorKind::LateDef.context(what));
-        }
+        let _writing = self.gate.enter()?;
         if !slab.is_empty() {
             self.written.store(true, Ordering::Release);
         }
