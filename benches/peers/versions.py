@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Zarr V3 beside V2, one runner, whole arrays: who reads and writes both takes turns within each round.
+
+    versions.py 'NCZ bench op' [--only REGEX] [--repeats 9]
+
+Prints the medians and how many times as fast V3 is, paired within rounds: the machine's speed changes between them, and
+not between two runs one after the other.
+"""
+import argparse
+import os
+import re
+import shlex
+import statistics
+import types
+
+import run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runner")
+    parser.add_argument("--only", default="", metavar="REGEX")
+    parser.add_argument("--repeats", type=int, default=9)
+    given = parser.parse_args()
+    settings = types.SimpleNamespace(root=run.STORES, data=os.path.join(run.ROOT, "data"), seed=1, timeout=120)
+    driver = run.Driver(settings, {**run.runners(), "ours": shlex.split(given.runner)})
+    known = {case.name: case for case in run.cases("128", None, "f4")}
+    print("| case | V2 | V3 | V3 is × as fast, least to most |\n|---|---|---|---|")
+    for name, older in known.items():
+        newer = known.get(name.replace("/v2/", "/v3/"))
+        if not re.match(r"(read|write)/v2/", name) or newer is None or not re.search(given.only, name):
+            continue
+        times = {older.name: [], newer.name: []}
+        places = {}
+        for case in (older, newer):
+            if case.input:
+                # The one input that the driver keeps is for one case at a time.
+                path, missing = driver.prepare(case)
+                places[case.name] = f"{path}_{case.args['format']}"
+                os.rename(path, places[case.name])
+                driver.input = None, None
+                assert missing is None, missing
+        for turn in range(given.repeats):
+            for case in (older, newer) if turn % 2 else (newer, older):
+                args = dict(case.args, path=places.get(case.name, os.path.join(settings.root, "output")))
+                if not case.input:
+                    run.remove(args["path"])
+                    args["data"] = driver.raw(args)
+                said = driver.run("ours", args, settings.timeout)
+                if "skip" in said:
+                    raise SystemExit(f"{case.name}: {said['skip']}")
+                times[case.name].append(said["seconds"])
+        for path in [*places.values(), os.path.join(settings.root, "output")]:
+            run.remove(path)
+        ratios = sorted(old / new for old, new in zip(times[older.name], times[newer.name]))
+        medians = [statistics.median(times[case.name]) * 1e3 for case in (older, newer)]
+        print(f"| {name.replace('v2/', '')} | {medians[0]:.1f} ms | {medians[1]:.1f} ms | "
+              f"{statistics.median(ratios):.2f} ({ratios[1]:.2f}–{ratios[-2]:.2f}) |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
