@@ -43,3 +43,6 @@ COPIES = {
     ("*", "netcdf-c/missing_userfill_* nczarr", "*", "*"): PLAIN_FILL,
     ("*", "* nczarr", "*", "UnicodeEncodeError: *"): PLAIN_FILL,
 }
+
+
+HDF5_COPIES = {}

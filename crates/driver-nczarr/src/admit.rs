@@ -10,7 +10,7 @@ use model::{
 };
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::dataset::{State, VarState, ZarrDataset};
+use crate::dataset::{GroupState, State, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::plan::{instance, maxstrlen};
@@ -18,6 +18,7 @@ use crate::types;
 use crate::user;
 use crate::v3;
 use crate::v3::document::ZARR_JSON;
+use crate::v3::node_name;
 use crate::var::Stored;
 
 /// What is left for documents and chunks behind the key of a variable or group.
@@ -154,11 +155,14 @@ impl ZarrDataset {
         }
         // Readers of plain Zarr skip hidden names. `zarr.json` is free in a V2 store: as a variable or group it is only
         // ever a prefix of keys, which nobody can take for V3's document of that name, and V2 has no such document.
-        let is_v3 = self.format == ZarrFormat::V3;
-        if name.starts_with('.') || is_v3 && (name == ZARR_JSON || name.starts_with("__")) {
+        // Of V3 it is where there is a place for the true name.
+        let refused = self.format == ZarrFormat::V3 && !state.escapes && node_name::is_forbidden(&name);
+        if name.starts_with('.') || refused {
             return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
         }
-        let key = state.group(parent)?.key.join(&name).map_err(|error| ErrorKind::BadName.context(error.what()))?;
+        let key = state
+            .new_key(&state.group(parent)?.key, &name)
+            .map_err(|error| ErrorKind::BadName.context(error.what()))?;
         let most = self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
         let (len, below) = (key.as_str().len(), chunk_name(model, dims));
         if len.saturating_add(below) > most {
@@ -352,7 +356,8 @@ impl Look<'_> {
                 user::check_att(self.model, values).map_err(|error| error.at(name))?;
             }
         } else if !is_fill || values.nc_type().is_atomic() {
-            attrs::check(values).map_err(|error| error.at(name))?;
+            let kept = self.dataset.flavour == Flavour::NcZarr || self.dataset.annotate;
+            attrs::check(values, kept).map_err(|error| error.at(name))?;
         }
         let bad_width = name == DEFAULT_MAXSTRLEN && var.is_none() && group == GroupId::ROOT
             || name == MAXSTRLEN && is_string(self.model, var);
@@ -490,7 +495,8 @@ fn is_vacated(state: &State, model: &Model, key: &Key) -> bool {
         .any(|((id, _), here)| here.key == *key && state.proper_key(model, id).is_ok_and(|proper| proper != *key));
     var || model.groups().zip(&state.groups).any(|((_, group), here)| {
         let parent = group.parent.and_then(|parent| state.groups.get(parent.index()));
-        here.key == *key && parent.is_some_and(|parent| parent.key.join(&group.name).is_ok_and(|proper| proper != *key))
+        let proper = |parent: &GroupState| state.key_of(&parent.key, &group.name, key);
+        here.key == *key && parent.is_some_and(|parent| proper(parent).is_ok_and(|proper| proper != *key))
     })
 }
 

@@ -17,6 +17,7 @@ use crate::dtype::Kind;
 use crate::json::{Members, Object, Value, write_list, write_name, write_string};
 use crate::lists::{self, Declared, Lists};
 use crate::tree::RawTree;
+use crate::v3::node_name;
 use crate::var::Links;
 
 /// What is said of a fill value that is no attribute.
@@ -173,8 +174,10 @@ impl Structure {
 /// A dimension that the model does not have.
 pub(crate) fn write_group(model: &Model, group: &model::Group, out: &mut String) -> Result<()> {
     let is_alone = model.groups().len() == 1;
-    let is_sorted = group.vars.keys().is_sorted();
-    let implied = match is_alone && is_sorted {
+    // Nodes are found by the names they are stored by.
+    let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::is_elsewhere(name));
+    let (vars, groups) = (group.vars.keys().collect::<Vec<_>>(), group.groups.keys().collect::<Vec<_>>());
+    let implied = match is_alone && is_sorted(&vars) {
         true => is_implied(model, group)?,
         // Names of other groups' dimensions are seen here.
         false => group.dims.is_empty(),
@@ -183,11 +186,8 @@ pub(crate) fn write_group(model: &Model, group: &model::Group, out: &mut String)
         write_name("dimensions", out);
         lists::write_dims(model, group, out)?;
     }
-    for (member, is_sorted, names) in [
-        ("arrays", is_sorted, group.vars.keys().collect::<Vec<_>>()),
-        ("groups", group.groups.keys().is_sorted(), group.groups.keys().collect()),
-    ] {
-        if !is_sorted {
+    for (member, names) in [("arrays", vars), ("groups", groups)] {
+        if !is_sorted(&names) {
             write_name(member, out);
             write_list(names, out, |name, out| write_string(name, out));
         }

@@ -6,11 +6,14 @@
 //!
 //! Source: the NCZarr manual, appendix C; the table of sensible readings in the formats notes.
 
+mod kept;
 mod merged;
-pub(crate) mod nan;
+mod nan;
 mod read;
+mod text;
 mod write;
 
+pub(crate) use kept::{KEPT, Kept, restore};
 pub(crate) use merged::merged;
 pub(crate) use read::read;
 pub(crate) use write::{check, recorded, write};

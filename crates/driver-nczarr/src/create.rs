@@ -66,6 +66,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         about,
         state: RwLock::new(State {
             joined: format == ZarrFormat::V3,
+            escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
             vars: Vec::new(),
             groups: vec![GroupState::default()],
             moved: 0,

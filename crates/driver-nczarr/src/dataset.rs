@@ -18,6 +18,7 @@ use crate::gate::Gate;
 use crate::json::Object;
 use crate::layout::Chunks;
 use crate::plan::Planning;
+use crate::v3::node_name;
 use crate::var::Stored;
 
 /// An open dataset.
@@ -64,6 +65,8 @@ impl fmt::Debug for ZarrDataset {
 pub(crate) struct State {
     /// Whether a node has one document, as in V3.
     pub(crate) joined: bool,
+    /// Whether what has a name that no node can have is stored under another one.
+    pub(crate) escapes: bool,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<GroupState>,
     /// The [`Model::naming`] by which all is where its name says.
@@ -102,11 +105,11 @@ impl State {
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
         for (_, group) in model.groups_from(self.groups.len()) {
             let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
-            let key = parent.map_or_else(|| Ok(Key::root()), |parent| parent.key.join(&group.name))?;
+            let key = parent.map_or_else(|| Ok(Key::root()), |parent| self.new_key(&parent.key, &group.name))?;
             self.groups.push(GroupState { key, ..GroupState::default() });
         }
         for (_, var) in model.vars_from(self.vars.len()) {
-            let key = self.group(var.group)?.key.join(&var.name)?;
+            let key = self.new_key(&self.group(var.group)?.key, &var.name)?;
             self.vars.push(VarState { key, replan: true, ..VarState::default() });
         }
         Ok(())
@@ -127,7 +130,20 @@ impl State {
     /// Where a variable belongs by its name, given where its group is.
     pub(crate) fn proper_key(&self, model: &Model, id: VarId) -> Result<Key> {
         let var = model.var(id)?;
-        self.group(var.group)?.key.join(&var.name)
+        self.key_of(&self.group(var.group)?.key, &var.name, &self.var(id)?.key)
+    }
+
+    /// Where something new of this name belongs in a group.
+    pub(crate) fn new_key(&self, group: &Key, name: &str) -> Result<Key> {
+        group.join(&node_name::of(name, self.escapes))
+    }
+
+    /// Where something of this name belongs in a group that is stored at `here`: what others stored by such a name stays there.
+    pub(crate) fn key_of(&self, group: &Key, name: &str, here: &Key) -> Result<Key> {
+        match group.join(name) {
+            Ok(plain) if plain == *here => Ok(plain),
+            _ => self.new_key(group, name),
+        }
     }
 
     pub(crate) fn group(&self, id: GroupId) -> Result<&GroupState> {

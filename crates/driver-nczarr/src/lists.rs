@@ -8,7 +8,7 @@
 use dispatch::Key;
 use model::{Group, Model, Result};
 
-use crate::attrs::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
+use crate::attrs::{KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
 use crate::json::{Json, Members, Value, write_name, write_number};
 use crate::meta::bad;
 use crate::user;
@@ -166,9 +166,9 @@ pub(crate) fn recorded_types<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Membe
     beside(attrs)?.get("types")?.as_object()
 }
 
-/// The bits kept for the NaNs of attributes, by their names.
-pub(crate) fn recorded_nans<'a, 't>(attrs: &'a Members<'t>) -> Option<&'a Members<'t>> {
-    beside(attrs)?.get("nan")?.as_object()
+/// What is kept of attributes beside their types, by the members of [`KEPT`] and their names.
+pub(crate) fn recorded_beside<'a, 't>(attrs: &'a Members<'t>) -> [Option<&'a Members<'t>>; 2] {
+    KEPT.map(|member| beside(attrs)?.get(member)?.as_object())
 }
 
 /// What is kept of attributes beside them: NCZarr's, or the annotation of a plain store.

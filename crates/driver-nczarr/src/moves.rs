@@ -99,8 +99,9 @@ impl ZarrDataset {
         let Some(place) = state.groups.get(parent.index()) else { return Ok(Vec::new()) };
         let mut moves = Vec::new();
         let mut check = |child: Child, name: &str, from: Option<&Key>| -> Result<()> {
-            let to = place.key.join(name)?;
-            if let Some(from) = from.filter(|from| **from != to) {
+            let Some(from) = from else { return Ok(()) };
+            let to = state.key_of(&place.key, name, from)?;
+            if *from != to {
                 moves.push(Move { child, from: from.clone(), to });
             }
             Ok(())

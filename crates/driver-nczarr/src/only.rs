@@ -26,6 +26,7 @@ use crate::opening::Opening;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
 use crate::user;
 use crate::v3::document::{self, NodeType, ZARR_JSON};
+use crate::v3::node_name;
 use crate::var::{Built, Links, Reading};
 
 /// Groups nest at most this deep.
@@ -149,7 +150,9 @@ fn group_attributes(document: &Json) -> Option<Option<Object>> {
 /// The groups on the way and the variable's name, all of them names that a store can have.
 pub(crate) fn names(path: &str) -> Option<(Vec<&str>, &str)> {
     let mut names: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
-    let plain = |name: &&str| !name.is_empty() && !name.starts_with('.') && !name.contains('\\');
+    let plain = |name: &&str| {
+        !name.is_empty() && !name.starts_with('.') && !name.contains('\\') && !node_name::is_elsewhere(name)
+    };
     if names.len() > MAX_DEPTH || !names.iter().all(plain) {
         return None;
     }

@@ -133,6 +133,7 @@ impl<'a> Opening<'a> {
         let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
         let state = State {
             joined: format == ZarrFormat::V3,
+            escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
             vars: loaded.vars,
             groups: groups.collect(),
             moved: loaded.model.naming(),

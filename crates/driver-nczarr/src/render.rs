@@ -10,8 +10,8 @@ use model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
 use crate::annotation;
 use crate::attrs::{
-    self, ARRAY_DIMENSIONS, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK,
-    NETCDF,
+    self, ARRAY_DIMENSIONS, FILL_VALUE, Kept, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP,
+    NCZARR_SUPERBLOCK, NETCDF,
 };
 use crate::create::new_properties;
 use crate::dataset::{GroupState, VarState, ZarrDataset};
@@ -40,14 +40,13 @@ struct Attributes<'o> {
 #[derive(Default)]
 struct Beside {
     types: String,
-    /// Bits of NaNs that JSON cannot tell apart.
-    nans: String,
+    kept: Kept,
 }
 
 impl<'o> Attributes<'o> {
     fn new(flavour: Flavour, annotate: bool, out: &'o mut String) -> Self {
         out.push('{');
-        let open = || Beside { types: "{".to_owned(), nans: "{".to_owned() };
+        let open = || Beside { types: "{".to_owned(), kept: Kept::default() };
         Self { out, flavour, beside: (annotate || flavour == Flavour::NcZarr).then(open) }
     }
 
@@ -82,13 +81,12 @@ impl<'o> Attributes<'o> {
     /// Ends the document of a plain store, with what its annotation is to hold beside what is about attributes.
     fn end_plain(self, mut annotation: String) {
         if let Some(beside) = &self.beside {
-            for (member, values) in [("types", &beside.types), ("nan", &beside.nans)] {
-                if values.len() > 1 {
-                    write_name(member, &mut annotation);
-                    annotation.push_str(values);
-                    annotation.push('}');
-                }
+            if beside.types.len() > 1 {
+                write_name("types", &mut annotation);
+                annotation.push_str(&beside.types);
+                annotation.push('}');
             }
+            beside.kept.write(&mut annotation);
             if annotation.len() > 1 {
                 write_name(NETCDF, self.out);
                 self.out.push_str(&annotation);
@@ -106,11 +104,7 @@ impl<'o> Attributes<'o> {
             out.push_str("{\"types\": ");
             out.push_str(&beside.types);
             out.push('}');
-            if beside.nans.len() > 1 {
-                write_name("nan", out);
-                out.push_str(&beside.nans);
-                out.push('}');
-            }
+            beside.kept.write(out);
             out.push('}');
         }
         self.out.push('}');
@@ -220,11 +214,8 @@ impl ZarrDataset {
             out.record(name, &user::name_of(model, id)?);
             return Ok(());
         }
-        if let Some(beside) = &mut out.beside
-            && let Some(bits) = attrs::nan::bits(values)
-        {
-            write_name(name, &mut beside.nans);
-            write_strict(&bits, &mut beside.nans);
+        if let Some(beside) = &mut out.beside {
+            beside.kept.put(name, values);
         }
         if let Some(value) = raw.get(name)
             && value.is_strict()

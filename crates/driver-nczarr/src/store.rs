@@ -65,10 +65,7 @@ impl ZarrDataset {
             write(&mut text).map(|()| Some(text.into_boxed_str()))
         };
         match node {
-            Node::Group(id) if state.joined => {
-                let here = state.group(id)?;
-                Ok([None, written(&|out| self.v3_group(model, id, here, out))?])
-            }
+            Node::Group(id) if state.joined => Ok([None, written(&|out| self.v3_group(model, id, state, out))?]),
             Node::Var(id) if state.joined => {
                 let here = state.var(id)?;
                 let Some(meta) = here.stored.meta.as_ref().filter(|_| !here.stored.attrs_lost) else {

@@ -11,10 +11,12 @@ use model::{Error, ErrorKind, Result};
 
 use crate::displaced::{self, Child};
 use crate::fetch::Source;
+use crate::flavour::Naming;
 use crate::json::{Json, Object};
 use crate::lists;
 use crate::nodes::{Node, Place, Want};
 use crate::v3::document::ZARR_JSON;
+use crate::v3::node_name;
 use crate::var::{Built, Reading};
 
 pub(crate) const ZGROUP: &str = ".zgroup";
@@ -107,6 +109,9 @@ pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool, reading: &R
     }
     if !listed {
         tree.drop_empty_folders();
+    }
+    if reading.format == ZarrFormat::V3 && reading.naming != Naming::None {
+        node_name::give(&mut tree, reading.naming != Naming::References);
     }
     Ok(tree)
 }

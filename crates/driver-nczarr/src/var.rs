@@ -99,6 +99,8 @@ pub(crate) struct Stored {
     pub(crate) pieces: Option<Vec<chunkio::Piece>>,
     /// Attributes of user-defined types, as they are stored.
     pub(crate) typed: Vec<user::Typed>,
+    /// Whether its document tells another name than that by which it is stored.
+    pub(crate) told_name: bool,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,
 }
@@ -289,7 +291,7 @@ pub(crate) fn present_one(attrs: &Members<'_>, name: &str, value: &Value<'_>, dt
 /// What NCZarr keeps of attributes beside them.
 struct Recorded<'a, 't> {
     types: Option<&'a Members<'t>>,
-    nans: Option<&'a Members<'t>>,
+    kept: [Option<&'a Members<'t>>; 2],
     /// It is the annotation of a plain store, which others may have changed without knowing it.
     is_annotation: bool,
 }
@@ -298,7 +300,7 @@ impl<'a, 't> Recorded<'a, 't> {
     fn of(attrs: &'a Members<'t>) -> Self {
         Self {
             types: lists::recorded_types(attrs),
-            nans: lists::recorded_nans(attrs),
+            kept: lists::recorded_beside(attrs),
             is_annotation: !attrs.contains_key(attrs::NCZARR_ATTR),
         }
     }
@@ -312,7 +314,7 @@ impl<'a, 't> Recorded<'a, 't> {
             (!self.is_annotation || annotation::fits(value, ty)).then_some(ty)
         };
         let values = fill.unwrap_or_else(|| attrs::read(value, ty()));
-        attrs::nan::restore(values, self.nans.and_then(|nans| nans.get(name)))
+        attrs::restore(values, name, self.kept)
     }
 }
 

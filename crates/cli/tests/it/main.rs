@@ -3,6 +3,7 @@
 mod bench_compare;
 mod bench_op;
 mod chain;
+mod circle;
 mod copy;
 mod copy_place;
 mod corpus;

@@ -9,13 +9,12 @@ use std::collections::HashSet;
 use dispatch::ZarrFormat;
 use model::Result;
 
-use super::{NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
+use super::{KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
 use crate::json::{Json, Object};
 use crate::merge::{self, Merge};
 use crate::v3::keys::{self, NCZARR_ATTRS};
 
 const DIMENSIONS: &str = "dimensions";
-const NAN: &str = "nan";
 const TYPES: &str = "types";
 
 /// The attributes to store where `other` stand, `[ours, base, other]`; those that are there come in our order. Names in `gone`
@@ -94,7 +93,8 @@ fn lists(
 struct Touched<'a> {
     attrs: [&'a Object; 2],
     types: [Vec<(String, String)>; 2],
-    nans: [Option<&'a Object>; 2],
+    /// By the members of [`KEPT`].
+    kept: [[Option<&'a Object>; 2]; 2],
 }
 
 impl<'a> Touched<'a> {
@@ -102,7 +102,7 @@ impl<'a> Touched<'a> {
         Self {
             attrs,
             types: recorded.map(|recorded| recorded.map(types).unwrap_or_default()),
-            nans: recorded.map(|recorded| recorded?.as_object()?.get(NAN)?.as_object()),
+            kept: KEPT.map(|member| recorded.map(|recorded| recorded?.as_object()?.get(member)?.as_object())),
         }
     }
 
@@ -110,21 +110,28 @@ impl<'a> Touched<'a> {
     fn is_changed(&self, name: &str) -> bool {
         let [ours, base] = &self.attrs;
         let [our_types, base_types] = self.types.each_ref().map(|types| types.iter().find(|(of, _)| of == name));
-        let [our_nans, base_nans] = self.nans.map(|nans| nans.and_then(|nans| nans.get(name)));
+        let is_kept_otherwise = self.kept.iter().any(|kept| {
+            let [ours, base] = kept.map(|kept| kept.and_then(|kept| kept.get(name)));
+            ours != base
+        });
         // What a key holds is no value of that type.
         let is_key = super::is_reserved(name) || keys::is_reserved(name);
-        !is_key && ours.get(name) != base.get(name) || our_types != base_types || our_nans != base_nans
+        !is_key && ours.get(name) != base.get(name) || our_types != base_types || is_kept_otherwise
     }
 
     fn types(&self, found: Vec<(String, String)>) -> Vec<(String, String)> {
         self.merged(&self.types[0], found)
     }
 
-    fn nans(&self, found: Option<&Json>) -> Json {
-        let list = |nans: &Object| nans.iter().map(|(name, bits)| (name.to_owned(), bits.clone())).collect();
-        let found =
-            found.and_then(Json::as_object).and_then(|found| found.get(NAN)?.as_object()).map_or_else(Vec::new, list);
-        Json::Object(self.merged(&self.nans[0].map_or_else(Vec::new, list), found).into_iter().collect())
+    /// The members of [`KEPT`] to store.
+    fn kept(&self, found: Option<&Json>) -> [(&'static str, Json); 2] {
+        let list = |kept: &Object| kept.iter().map(|(name, kept)| (name.to_owned(), kept.clone())).collect();
+        let mut all = KEPT.into_iter().zip(&self.kept).map(|(member, [ours, _])| {
+            let found = found.and_then(Json::as_object).and_then(|found| found.get(member)?.as_object());
+            let merged = self.merged(&ours.map_or_else(Vec::new, list), found.map_or_else(Vec::new, list));
+            (member, Json::Object(merged.into_iter().collect()))
+        });
+        std::array::from_fn(|at| all.next().unwrap_or((KEPT[at], Json::Null)))
     }
 
     fn merged<T: Clone>(&self, ours: &[(String, T)], found: Vec<(String, T)>) -> Vec<(String, T)> {
@@ -144,7 +151,7 @@ impl<'a> Touched<'a> {
 fn recorded(attrs: [&Object; 2], ours: &Json, base: Option<&Json>, found: Option<&Json>) -> Json {
     let touched = Touched::new(attrs, [Some(ours), base], keys::types);
     let types = touched.types(found.map(keys::types).unwrap_or_default());
-    keys::stored_types(&types, Some(&touched.nans(found)), found)
+    keys::stored_types(&types, &touched.kept(found), found)
 }
 
 /// An annotation: `None` if nothing is left to say.
@@ -179,7 +186,7 @@ fn beside(attrs: [&Object; 2], [ours, base, found]: [Option<&Json>; 3]) -> Optio
     }
     let types = touched.types(found.map(types).unwrap_or_default());
     let types = types.into_iter().map(|(name, ty)| (name, Json::string(ty))).collect();
-    for (name, values) in [(TYPES, Json::Object(types)), (NAN, touched.nans(found))] {
+    for (name, values) in [(TYPES, Json::Object(types))].into_iter().chain(touched.kept(found)) {
         match values.as_object().is_some_and(|values| !values.is_empty()) {
             true => merged.insert(name, values),
             false => drop(merged.remove(name)),

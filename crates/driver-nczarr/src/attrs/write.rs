@@ -1,10 +1,12 @@
 //! From typed values to the text of their JSON, and the type to record.
 
+use std::borrow::Cow;
 use std::fmt::{Debug, Display};
 
 use dispatch::Limits;
 use model::{ErrorKind, Result, Values};
 
+use super::text;
 use crate::dtype::DType;
 use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
 
@@ -20,12 +22,13 @@ pub(crate) fn recorded(values: &Values) -> String {
     DType::attribute_name(values.nc_type(), longest)
 }
 
-/// Whether an attribute can be written.
+/// Whether an attribute can be written. `kept`: there is a place beside it for what JSON has no word for.
 ///
 /// # Errors
 /// [`ErrorKind::Char`] if text is not UTF-8, [`ErrorKind::NotNc4`] for values of a user-defined type.
-pub(crate) fn check(values: &Values) -> Result<()> {
+pub(crate) fn check(values: &Values, kept: bool) -> Result<()> {
     match values {
+        Values::Char(_) | Values::String(_) if kept => Ok(()),
         Values::Char(bytes) => text_of(bytes).map(drop),
         Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
         Values::User(..) | Values::Packed(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
@@ -40,7 +43,7 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-/// Appends the stored form of an attribute; always legal JSON.
+/// Appends the stored form of an attribute; always legal JSON. What that cannot tell, [`super::Kept`] does.
 ///
 /// Char text that is a JSON object or list is stored as that; all other text is a JSON string.
 ///
@@ -49,15 +52,16 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
 pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Result<()> {
     match values {
         Values::Char(bytes) => {
-            let text = text_of(bytes)?;
-            if let Some(value) = structure(text, limits) {
+            let text = text::of(bytes);
+            // Of what was no UTF-8 the bytes are kept, which are those of the text as it is.
+            if let Some(value) = structure(&text, limits).filter(|_| matches!(text, Cow::Borrowed(_))) {
                 write_strict(&value, out);
                 return Ok(());
             }
-            write_string(text, out);
+            write_string(&text, out);
         }
         Values::String(strings) => {
-            let texts = strings.iter().map(|text| text.to_str()).collect::<Result<Vec<_>>>()?;
+            let texts = strings.iter().map(|text| text::of(text.as_bytes())).collect::<Vec<_>>();
             list(&texts, out, |text, out| write_string(text, out));
         }
         Values::Byte(v) => list(v, out, integer),
@@ -70,7 +74,7 @@ pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Resul
         Values::UInt64(v) => list(v, out, integer),
         Values::Float(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_single, out)),
         Values::Double(v) => list(v, out, |&value, out| float(value, value.is_finite(), json_float, out)),
-        other => return check(other),
+        other => return check(other, true),
     }
     Ok(())
 }
@@ -137,7 +141,7 @@ mod tests {
 
     fn stored(values: &Values) -> (String, String) {
         let mut out = String::new();
-        check(values).unwrap();
+        check(values, false).unwrap();
         write(values, &Limits::default(), &mut out).unwrap();
         (out, recorded(values))
     }
@@ -168,8 +172,8 @@ mod tests {
         let deep = "[".repeat(5000) + &"]".repeat(5000);
         assert_eq!(stored(&Values::text(&deep)).1, ">S1");
         for bad in [Values::Char(vec![0xe9]), Values::String(vec!["a".into(), vec![0xe9].into()])] {
-            let (checked, written) = (check(&bad), write(&bad, &Limits::default(), &mut String::new()));
-            assert_eq!((checked.unwrap_err().kind(), written.unwrap_err().kind()), (ErrorKind::Char, ErrorKind::Char));
+            assert_eq!(check(&bad, false).unwrap_err().kind(), ErrorKind::Char);
+            check(&bad, true).unwrap();
         }
     }
 
@@ -204,7 +208,7 @@ mod tests {
         }
         assert_eq!(stored(&Values::Double(vec![-999.0])).0, "-999.0");
         let user = Values::User(model::TypeId(0), vec![]);
-        assert_eq!(check(&user).unwrap_err().kind(), ErrorKind::NotNc4);
+        assert_eq!(check(&user, true).unwrap_err().kind(), ErrorKind::NotNc4);
         assert_eq!(write(&user, &Limits::default(), &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
     }
 }

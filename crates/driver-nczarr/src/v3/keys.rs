@@ -6,13 +6,15 @@
 //!
 //! Source: appendix E of the NCZarr document, and the table of resolutions in the formats notes.
 
+use dispatch::Key;
 use model::{FilterSpec, Group, Model, NcType, Result, Values};
 
-use super::fill;
 use super::types::DataType;
+use super::{fill, node_name};
 use crate::annotation;
-use crate::attrs::{FILL_VALUE, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
+use crate::attrs::{FILL_VALUE, KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::base64;
+use crate::dataset::State;
 use crate::dtype::{DType, Kind};
 use crate::json::{
     Json, Members, Object, Value, json_float, json_single, write_list, write_name, write_number, write_string,
@@ -59,8 +61,10 @@ pub(crate) fn group<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
                 group.insert(name, list.clone());
             }
         }
-        if let Some(types) = members.get("types") {
-            group.insert("types", types.clone());
+        for name in ["types", node_name::NAME] {
+            if let Some(value) = members.get(name) {
+                group.insert(name, value.clone());
+            }
         }
         today.insert(NCZARR_GROUP, Value::Object(group));
     }
@@ -99,6 +103,8 @@ pub(crate) struct Extra {
     pub(crate) ty: Option<String>,
     /// The place of its fill value among its attributes, of which it is none that is stored.
     pub(crate) place: Option<usize>,
+    /// The document tells a name.
+    pub(crate) named: bool,
     /// It is in the spelling of the first writer, who gives every string a fill value.
     pub(crate) is_first: bool,
 }
@@ -131,6 +137,7 @@ pub(crate) fn array<'t>(attrs: &Members<'t>) -> Result<(Members<'t>, Extra)> {
             .remove(NO_FILL)
             .is_some_and(|flag| flag.as_integer().is_some_and(|flag| flag != 0) || flag.as_bool() == Some(true));
         extra.filters = members.remove(FILTERS).as_ref().and_then(filters);
+        extra.named = members.get(node_name::NAME).and_then(Value::as_str).is_some();
         extra.unwritten = members.get(FILL).and_then(Value::as_str) == Some(annotation::UNWRITTEN);
         if extra.unwritten {
             members.remove(FILL);
@@ -152,6 +159,7 @@ pub(crate) fn annotated(attrs: &Members<'_>) -> Extra {
         unwritten: false,
         ty: None,
         place: None,
+        named: members.get(node_name::NAME).and_then(Value::as_str).is_some(),
         is_first: false,
     }
 }
@@ -248,8 +256,10 @@ fn today<'t>(attrs: &Members<'t>) -> Result<Members<'t>> {
     }
     let mut beside = Members::new();
     beside.insert("types", Value::Object(types));
-    if let Some(nans) = members.get("nan") {
-        beside.insert("nan", nans.clone());
+    for member in KEPT {
+        if let Some(kept) = members.get(member) {
+            beside.insert(member, kept.clone());
+        }
     }
     today.insert(NCZARR_ATTR, Value::Object(beside));
     Ok(today)
@@ -311,11 +321,11 @@ pub(crate) fn write_superblock(out: &mut String) {
     out.push_str("{\"version\": \"3.0.0\", \"format\": 3}");
 }
 
-/// Appends the lists of a group.
+/// Appends the lists of a group, which is at this key.
 ///
 /// # Errors
 /// A dimension that the model does not have.
-pub(crate) fn write_group(model: &Model, group: &Group, out: &mut String) -> Result<()> {
+pub(crate) fn write_group(model: &Model, group: &Group, state: &State, key: &Key, out: &mut String) -> Result<()> {
     out.push_str("{\"dimensions\": [");
     for (name, &dim) in &group.dims {
         let dim = model.dim(dim)?;
@@ -327,10 +337,14 @@ pub(crate) fn write_group(model: &Model, group: &Group, out: &mut String) -> Res
         write_number(format_args!(", \"size\": {}, \"unlimited\": {}}}", dim.len(), u8::from(dim.unlimited)), out);
     }
     out.push(']');
+    // Others look for nodes of these names.
+    let vars = group.vars.values().map(|&id| Ok(node_name::stored(&state.var(id)?.key))).collect::<Result<Vec<_>>>()?;
+    let groups = group.groups.values().map(|&id| Ok(node_name::stored(&state.group(id)?.key)));
     write_name("arrays", out);
-    write_list(group.vars.keys(), out, |name, out| write_string(name, out));
+    write_list(vars, out, |name, out| write_string(name, out));
     write_name("subgroups", out);
-    write_list(group.groups.keys(), out, |name, out| write_string(name, out));
+    write_list(groups.collect::<Result<Vec<_>>>()?, out, |name, out| write_string(name, out));
+    node_name::write(&group.name, key, out);
     if !group.types.is_empty() {
         write_name("types", out);
         user::write_defs(model, group, out)?;
@@ -339,8 +353,8 @@ pub(crate) fn write_group(model: &Model, group: &Group, out: &mut String) -> Res
     Ok(())
 }
 
-/// Appends the keys of an array. `references`: the full names of its dimensions.
-pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String) {
+/// Appends the keys of an array with its name and its place. `references`: the full names of its dimensions.
+pub(crate) fn write_array(references: &[String], extra: &Extra, (name, key): (&str, &Key), out: &mut String) {
     out.push_str("{\"dimension_references\": ");
     write_list(references, out, |name, out| write_string(name, out));
     if let Some(alias) = &extra.alias {
@@ -360,6 +374,7 @@ pub(crate) fn write_array(references: &[String], extra: &Extra, out: &mut String
         write_number(place, out);
     }
     write_extra(extra, out);
+    node_name::write(name, key, out);
     out.push('}');
 }
 
@@ -377,6 +392,10 @@ pub(crate) fn stored_group(lists: &Object, like: &Json) -> Json {
         if let Some(names) = lists.get(of) {
             stored.insert(name, names.clone());
         }
+    }
+    match lists.get(node_name::NAME) {
+        Some(name) => stored.insert(node_name::NAME, name.clone()),
+        None => drop(stored.remove(node_name::NAME)),
     }
     Json::Object(stored)
 }
@@ -416,8 +435,8 @@ pub(crate) fn types(recorded: &Json) -> Vec<(String, String)> {
     }
 }
 
-/// Recorded types and bits of NaNs in the spelling of `like`; what else stands there stays.
-pub(crate) fn stored_types(types: &[(String, String)], nans: Option<&Json>, like: Option<&Json>) -> Json {
+/// Recorded types and what is kept beside them in the spelling of `like`; what else stands there stays.
+pub(crate) fn stored_types(types: &[(String, String)], kept: &[(&'static str, Json)], like: Option<&Json>) -> Json {
     let mut stored = like.and_then(Json::as_object).cloned().unwrap_or_default();
     let types = match stored.get(TYPES) {
         Some(Json::Object(_)) => {
@@ -433,9 +452,11 @@ pub(crate) fn stored_types(types: &[(String, String)], nans: Option<&Json>, like
         }
     };
     stored.insert(TYPES, types);
-    match nans.filter(|nans| nans.as_object().is_some_and(|nans| !nans.is_empty())) {
-        Some(nans) => stored.insert("nan", nans.clone()),
-        None => drop(stored.remove("nan")),
+    for (member, kept) in kept {
+        match kept.as_object().is_some_and(|kept| !kept.is_empty()) {
+            true => stored.insert(*member, kept.clone()),
+            false => drop(stored.remove(member)),
+        }
     }
     Json::Object(stored)
 }

@@ -6,6 +6,7 @@
 //! * [`filters`]: the filters of netCDF ⇄ codecs that others know;
 //! * [`keys`]: NCZarr's own keys ⇄ as V2 documents have them;
 //! * [`names`]: dimensions ⇄ `dimension_names` of NCZarr;
+//! * [`node_name`]: names of variables and groups ⇄ those of nodes;
 //! * [`consolidated`]: the documents of all nodes in that of the root;
 //! * [`document`] reads documents, [`var`] makes variables of them; [`plan`] decides how new ones are stored, [`render`]
 //!   writes documents.
@@ -17,6 +18,7 @@ pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod keys;
 pub(crate) mod names;
+pub(crate) mod node_name;
 pub(crate) mod plan;
 pub(crate) mod render;
 pub(crate) mod types;

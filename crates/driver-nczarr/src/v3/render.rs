@@ -5,10 +5,10 @@
 
 use model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
-use super::{filters, keys, names};
+use super::{filters, keys, names, node_name};
 use crate::annotation;
-use crate::attrs::{self, FILL_VALUE, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
-use crate::dataset::{GroupState, VarState, ZarrDataset};
+use crate::attrs::{self, FILL_VALUE, Kept, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
+use crate::dataset::{State, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::flavour::Flavour;
 use crate::json::{write_list, write_name, write_number, write_strict, write_string};
@@ -27,7 +27,7 @@ struct Attributes<'o> {
     types: Option<String>,
     /// In an annotated store, types of attributes that would be read otherwise.
     annotated: Option<String>,
-    nans: String,
+    kept: Kept,
 }
 
 impl<'o> Attributes<'o> {
@@ -35,7 +35,7 @@ impl<'o> Attributes<'o> {
         write_name("attributes", out);
         out.push('{');
         let types = (dataset.flavour == Flavour::NcZarr).then(|| "[".to_owned());
-        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), nans: "{".to_owned() }
+        Self { out, types, annotated: dataset.annotate.then(|| "{".to_owned()), kept: Kept::default() }
     }
 
     /// The place for the value of the next attribute, whose type is recorded.
@@ -52,10 +52,7 @@ impl<'o> Attributes<'o> {
             let ty = user::name_of(model, id)?;
             return user::write_att(model, values, self.next(name, &ty)).map_err(|error| error.at(name));
         }
-        if let Some(bits) = attrs::nan::bits(values) {
-            write_name(name, &mut self.nans);
-            write_strict(&bits, &mut self.nans);
-        }
+        self.kept.put(name, values);
         let limits = &dataset.options.limits;
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
@@ -75,13 +72,12 @@ impl<'o> Attributes<'o> {
         if let Some(types) = self.annotated.take() {
             let mut text = "{".to_owned();
             annotation(&mut text)?;
-            for (member, values) in [("types", &types), ("nan", &self.nans)] {
-                if values.len() > 1 {
-                    write_name(member, &mut text);
-                    text.push_str(values);
-                    text.push('}');
-                }
+            if types.len() > 1 {
+                write_name("types", &mut text);
+                text.push_str(&types);
+                text.push('}');
             }
+            self.kept.write(&mut text);
             if text.len() > 1 {
                 write_name(NETCDF, self.out);
                 self.out.push_str(&text);
@@ -99,11 +95,7 @@ impl<'o> Attributes<'o> {
         self.out.push_str("{\"attribute_types\": ");
         self.out.push_str(&types);
         self.out.push(']');
-        if self.nans.len() > 1 {
-            write_name("nan", self.out);
-            self.out.push_str(&self.nans);
-            self.out.push('}');
-        }
+        self.kept.write(self.out);
         self.out.push_str("}}");
     }
 }
@@ -113,8 +105,8 @@ impl ZarrDataset {
     ///
     /// # Errors
     /// What of the model cannot be written.
-    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, state: &GroupState, out: &mut String) -> Result<()> {
-        let group = model.group(id)?;
+    pub(crate) fn v3_group(&self, model: &Model, id: GroupId, all: &State, out: &mut String) -> Result<()> {
+        let (group, state) = (model.group(id)?, all.group(id)?);
         match &state.zgroup {
             Some(raw) => render::overlay(Some(raw), &[], out),
             None => out.push_str("{\"zarr_format\": 3, \"node_type\": \"group\""),
@@ -130,10 +122,14 @@ impl ZarrDataset {
             if id == GroupId::ROOT {
                 keys::write_superblock(attributes.next(NCZARR_SUPERBLOCK, "json"));
             }
-            keys::write_group(model, group, attributes.next(NCZARR_GROUP, "json"))?;
+            keys::write_group(model, group, all, &state.key, attributes.next(NCZARR_GROUP, "json"))?;
             attributes.end();
         } else {
-            attributes.end_plain(|out| annotation::write_group(model, group, out))?;
+            attributes.end_plain(|out| {
+                annotation::write_group(model, group, out)?;
+                node_name::write(&group.name, &state.key, out);
+                Ok(())
+            })?;
         }
         out.push('}');
         Ok(())
@@ -216,13 +212,14 @@ impl ZarrDataset {
                 extra.place = var.atts.get_index_of(FILL_VALUE);
                 extra.alias = None;
             }
-            keys::write_array(&references, &extra, attributes.next(NCZARR_ARRAY, "json"));
+            keys::write_array(&references, &extra, (&var.name, &state.key), attributes.next(NCZARR_ARRAY, "json"));
             attributes.end();
         } else {
             extra.implied = is_told_by_array(meta.dtype.kind) && var.atts.contains_key(FILL_VALUE);
             attributes.end_plain(|out| {
                 annotation::write_var(var, out);
                 keys::write_annotated(&extra, out);
+                node_name::write(&var.name, &state.key, out);
                 Ok(())
             })?;
         }

@@ -90,6 +90,7 @@ fn fill_in(
     place: &dyn Fn() -> String,
 ) {
     let Document { mut meta, mut data, chain, fill, problem, .. } = document;
+    stored.told_name = extra.named;
     let is_nczarr = reading.naming == Naming::References;
     let units = times(&mut data.dtype, reading.counted_times);
     let dtype = &data.dtype;

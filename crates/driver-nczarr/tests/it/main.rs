@@ -6,6 +6,8 @@ mod files;
 mod filters;
 mod foreign_types;
 mod hostile;
+mod latin;
+mod node_names;
 mod odd_types;
 mod older;
 mod plain;

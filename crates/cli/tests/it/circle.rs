@@ -1,0 +1,170 @@
+//! Copies around a circle of formats, strictly: classic → NCZarr → netCDF-4 → NCZarr V3 → plain Zarr V3 → classic with every
+//! classic dataset of the corpus, netCDF-4 → NCZarr → netCDF-4 by V2 and by V3 with every one in HDF5, types and all. Each prints
+//! at the end what it printed before.
+//!
+//! A part of the corpus lies in the repository; `NCZ_CORPUS` names the whole of it. What does not go around as it is is named
+//! here with its reason, and must still not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::chain::kind;
+use crate::{out, run, text};
+
+/// What is known of a dataset.
+#[derive(Clone, Copy)]
+enum Known {
+    /// It cannot be read at all, as is told.
+    Refused(&'static str),
+    /// It goes around without something that is no part of its text, as is told.
+    Without(&'static str),
+    /// Its text is another one, at such a line.
+    Changed(&'static str),
+}
+
+/// Datasets, the way, what is known, and why.
+const KNOWN: [(&str, &str, Known, &str); 9] = [
+    ("earliest.h5", "V2", Known::Refused(HALF), "no netCDF-4 file: netCDF has no numbers of 16 bits"),
+    ("earliest.h5", "V3", Known::Refused(HALF), "the same"),
+    ("v108.h5", "V2", Known::Refused(HALF), "the same"),
+    ("v108.h5", "V3", Known::Refused(HALF), "the same"),
+    ("bad_cdf5_begin.nc", "V2, V3", Known::Refused("NC_ENOTNC: /var_small: it begins"), "damaged on purpose"),
+    ("nc4_f_szip.nc", "V3", Known::Without("filter szip: szip"), "no reader of Zarr V3 has szip"),
+    ("nc4_strings.nc", "V2", Known::Changed("five:_nczarr_maxstrlen"), LONGER),
+    ("nc4_strings.nc", "V3", Known::Changed("five:_nczarr_maxstrlen"), LONGER),
+    ("ref_szip.h5", "V3", Known::Without("filter szip: szip"), "the same"),
+];
+const LONGER: &str =
+    "it says that its strings have 5 bytes at most, and one has 12; netCDF-C reads of NCZarr as many as it says";
+const HALF: &str = "NC_EBADTYPID: half: elements of HDF5's type float of 16 bits";
+
+/// A way: the kind of each copy and what its URL says beside.
+type Way = &'static [(&'static str, &'static str)];
+
+const CLASSIC: [(&str, Way); 1] =
+    [("V2, V3", &[("nczarr", ""), ("nc4", ""), ("nczarr", "#mode=v3"), ("zarr", "#mode=v3")])];
+
+const HDF5: [(&str, Way); 2] = [("V2", &[("nczarr", "")]), ("V3", &[("nczarr", "#mode=v3")])];
+
+/// All files of the corpus that begin so, by their names.
+fn files(begins: &[&[u8]]) -> BTreeMap<String, PathBuf> {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let roots = [Some(own), std::env::var_os("NCZ_CORPUS").map(PathBuf::from)];
+    let mut folders: Vec<PathBuf> =
+        roots.into_iter().flatten().flat_map(|root| [root.join("netcdf-c"), root.join("hdf5")]).collect();
+    let mut files = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if begins.iter().any(|begin| begins_with(&path, begin)) {
+                // What the repository has is a part of the whole.
+                files.insert(path.file_name().unwrap().to_str().unwrap().to_owned(), path);
+            }
+        }
+    }
+    files
+}
+
+fn begins_with(path: &Path, begin: &[u8]) -> bool {
+    let mut found = vec![0; begin.len()];
+    fs::File::open(path).unwrap().read_exact(&mut found).is_ok() && found == begin
+}
+
+/// The text of a dataset, with all digits.
+fn cdl(path: &Path) -> Vec<u8> {
+    let output = run(["dump", "-n", "x", "-p", "9,17", text(path)]);
+    assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Sends a dataset around; what is told, and whether the text is another one in the end.
+fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, Option<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut told, mut from) = (String::new(), path.to_owned());
+    for (number, (kind, fragment)) in way.iter().chain([&(last, "")]).enumerate() {
+        let to = folder.path().join(number.to_string());
+        let url = format!("{}{fragment}", to.display());
+        let strictly = strict.then_some("--strict");
+        let args = ["copy", "-k", kind].into_iter().chain(strictly).chain([text(&from), &url]);
+        let output = run(args);
+        told += &String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return (format!("to {kind}{fragment}: {told}"), None);
+        }
+        from = to;
+    }
+    let (before, after) = (cdl(path), cdl(&from));
+    let lines =
+        |text: &[u8]| text.split(|&byte| byte == b'\n').map(String::from_utf8_lossy).map(String::from).collect();
+    let differs = (before != after).then(|| {
+        let (before, after): (Vec<String>, Vec<String>) = (lines(&before), lines(&after));
+        format!("{:?}", before.iter().zip(&after).find(|(before, after)| before != after))
+    });
+    (told, differs)
+}
+
+/// What is wrong with a dataset that was sent around.
+fn wrong(path: &Path, way: &(&'static str, Way), last: &'static str) -> Option<String> {
+    let name = path.file_name().unwrap();
+    let known = KNOWN.iter().find(|(dataset, by, ..)| *dataset == name && *by == way.0);
+    let known = known.map(|(_, _, known, why)| (known, why));
+    let strict = !matches!(known, Some((Known::Without(_), _)));
+    let (told, differs) = around(path, way.1, last, strict);
+    match (known, differs) {
+        (Some((Known::Changed(what), _)), Some(line)) if line.contains(what) => (!told.is_empty()).then_some(told),
+        (_, Some(line)) => Some(line),
+        (None, None) => (!told.is_empty()).then_some(told),
+        (Some((Known::Refused(what) | Known::Without(what), _)), None) if told.contains(what) => {
+            // Nothing else may be lost.
+            let others = told.lines().filter(|line| !line.contains(what)).collect::<Vec<_>>();
+            (!others.is_empty()).then(|| others.join("\n"))
+        }
+        (Some((_, why)), None) => Some(format!("not as known ({why}): {told:?}")),
+    }
+}
+
+/// Sends all files around all ways.
+fn all_around(
+    files: &BTreeMap<String, PathBuf>,
+    ways: &[(&'static str, Way)],
+    last: impl Fn(&Path) -> &'static str + Sync,
+) {
+    let runs: Vec<_> = files.values().flat_map(|path| ways.iter().map(move |way| (path, way))).collect();
+    let (next, bad) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some((path, way)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(what) = wrong(path, way, last(path)) {
+                        bad.lock().unwrap().push(format!("{} by {}: {what}", path.display(), way.0));
+                    }
+                }
+            });
+        }
+    });
+    let bad = bad.into_inner().unwrap();
+    assert!(bad.is_empty(), "{} of {}:\n{}", bad.len(), runs.len(), bad.join("\n"));
+}
+
+#[test]
+fn every_classic_dataset_goes_around() {
+    let files = files(&[b"CDF\x01", b"CDF\x02", b"CDF\x05"]);
+    assert!(files.len() > 30, "{} files", files.len());
+    all_around(&files, &CLASSIC, kind);
+}
+
+#[test]
+fn every_hdf5_dataset_goes_around() {
+    let files = files(&[b"\x89HDF\r\n\x1a\n"]);
+    assert!(files.len() > 20, "{} files", files.len());
+    all_around(&files, &HDF5, |path| match out(&["dump", "-k", text(path)]).trim() {
+        "netCDF-4 classic model" => "nc4-classic",
+        _ => "nc4",
+    });
+}

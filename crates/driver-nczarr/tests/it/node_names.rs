@@ -1,0 +1,189 @@
+//! Names that no node of Zarr V3 can have: stored under others, with the true name beside, through every kind of change.
+
+use dispatch::{Dataset, NcDispatch, Options};
+use model::{ErrorKind, GroupId, NcType};
+use serde_json::json;
+
+use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
+
+const ROOT: GroupId = GroupId::ROOT;
+const MODES: [&str; 2] = ["nczarr,v3", "zarr,v3,annotate"];
+
+/// The names of variables by path, in order, with the first value of each.
+fn values(d: &dyn Dataset) -> Vec<(String, f64)> {
+    let model = d.model().snapshot();
+    model.vars().map(|(id, _)| (model.var_path(id).unwrap(), get(d, id)[0])).collect()
+}
+
+fn expect(d: &dyn Dataset, expected: &[(&str, f64)]) {
+    let found = values(d);
+    let found: Vec<_> = found.iter().map(|(path, value)| (path.as_str(), *value)).collect();
+    assert_eq!(found, expected);
+}
+
+/// Variables in the order of the values that they have.
+fn dataset(modes: &str) -> std::sync::Arc<TestMap> {
+    let map = TestMap::new(&[]);
+    let d = create(&map, modes);
+    let x = d.def_dim(ROOT, "zarr.json", Some(2)).unwrap();
+    let g = d.def_grp(ROOT, "__g").unwrap();
+    let y = d.def_dim(g, "y", Some(2)).unwrap();
+    let h = d.def_grp(g, "zarr.json").unwrap();
+    for (i, (group, name, dim)) in
+        [(ROOT, "zarr.json", x), (ROOT, "_nczarr.zarr.json", x), (ROOT, "plain", x), (g, "__v", y), (h, "zarr.json", y)]
+            .into_iter()
+            .enumerate()
+    {
+        let v = d.def_var(group, name, NcType::Int, &[dim]).unwrap();
+        put(&*d, v, &[0], &[2], &[i as f64; 2]);
+    }
+    d.close().unwrap();
+    map
+}
+
+const ALL: [(&str, f64); 5] = [
+    ("/zarr.json", 0.0),
+    ("/_nczarr.zarr.json", 1.0),
+    ("/plain", 2.0),
+    ("/__g/__v", 3.0),
+    ("/__g/zarr.json/zarr.json", 4.0),
+];
+
+#[test]
+fn any_name_is_stored_and_found() {
+    for modes in MODES {
+        let map = dataset(modes);
+        let d = open(&map).unwrap();
+        expect(&*d, &ALL);
+        let model = d.model().snapshot();
+        let dims = |path: &str| model.var(var(&*d, path)).unwrap().dims.clone();
+        assert_eq!(dims("__g/__v"), dims("__g/zarr.json/zarr.json"), "{modes}");
+        assert_eq!(dims("zarr.json"), dims("plain"), "{modes}");
+        let keys = map.keys();
+        for key in ["_nczarr.zarr.json/zarr.json", "_nczarr._nczarr.zarr.json/c/0", "_nczarr.__g/_nczarr.__v/c/0"] {
+            assert!(keys.iter().any(|found| found == key), "{modes}: {keys:?}");
+        }
+        // No segment but those of documents is reserved.
+        let nodes = keys.iter().flat_map(|key| key.rsplit_once('/').map_or("", |(nodes, _)| nodes).split('/'));
+        assert!(nodes.into_iter().all(|name| name != "zarr.json" && !name.starts_with("__")), "{keys:?}");
+        // Read as plain Zarr without names: what others see.
+        let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
+        assert_eq!(get(&*d, var(&*d, "_nczarr.__g/_nczarr.__v")), [3.0; 2]);
+    }
+    let map = dataset("nczarr,v3");
+    let keys = &map.json("_nczarr.__g/zarr.json")["attributes"]["_nczarr_group"];
+    assert_eq!((&keys["name"], &keys["arrays"]), (&json!("__g"), &json!(["_nczarr.__v"])));
+    let keys = &map.json("_nczarr.__g/_nczarr.__v/zarr.json")["attributes"]["_nczarr_array"];
+    assert_eq!((&keys["name"], &keys["dimension_references"]), (&json!("__v"), &json!(["/__g/y"])));
+    assert_eq!(map.json("plain/zarr.json")["attributes"]["_nczarr_array"].get("name"), None);
+}
+
+#[test]
+fn a_plain_store_without_a_place_for_the_name_refuses_it() {
+    let d = create(&TestMap::new(&[]), "zarr,v3");
+    for name in ["zarr.json", "__v"] {
+        let error = d.def_var(ROOT, name, NcType::Int, &[]).unwrap_err();
+        assert!(error.kind() == ErrorKind::BadName && error.what().contains(name), "{error}");
+    }
+    d.def_var(ROOT, "_nczarr.v", NcType::Int, &[]).unwrap();
+}
+
+#[test]
+fn names_are_consolidated_renamed_and_merged() {
+    for modes in MODES {
+        let map = dataset(modes);
+        let d = open_with(&map, &format!("{modes},consolidated"), true, &Options::default()).unwrap();
+        d.rename_var(var(&*d, "zarr.json"), "__moved").unwrap();
+        d.rename_var(var(&*d, "plain"), "zarr.json").unwrap();
+        d.rename_var(var(&*d, "__g/__v"), "v").unwrap();
+        d.rename_grp(d.inq_ncid(ROOT, "__g").unwrap(), "g").unwrap();
+        d.close().unwrap();
+        let expected = [
+            ("/__moved", 0.0),
+            ("/_nczarr.zarr.json", 1.0),
+            ("/zarr.json", 2.0),
+            ("/g/v", 3.0),
+            ("/g/zarr.json/zarr.json", 4.0),
+        ];
+        expect(&*open(&map).unwrap(), &expected);
+        assert!(map.text("zarr.json").contains("consolidated_metadata"), "{modes}");
+        assert!(map.keys().iter().any(|key| key == "g/v/zarr.json"), "{:?}", map.keys());
+        assert!(!map.text("g/v/zarr.json").contains("__v") && !map.text("g/zarr.json").contains("__g"), "{modes}");
+        // Two writers, of which one renames.
+        let (one, two) = (open_rw(&map), open_rw(&map));
+        let w = two.def_var(ROOT, "__new", NcType::Int, &[]).unwrap();
+        put(&*two, w, &[], &[], &[5.0]);
+        two.close().unwrap();
+        one.rename_var(var(&*one, "__moved"), "still").unwrap();
+        one.close().unwrap();
+        let mut found = values(&*open(&map).unwrap());
+        found.sort_by(|a, b| a.1.total_cmp(&b.1));
+        assert_eq!((&*found[0].0, &*found[5].0, found.len()), ("/still", "/__new", 6), "{modes}");
+    }
+}
+
+#[test]
+fn what_others_stored_by_such_names_stays() {
+    for modes in MODES {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+        for (i, name) in ["a", "b", "c"].iter().enumerate() {
+            let v = d.def_var(ROOT, name, NcType::Int, &[x]).unwrap();
+            put(&*d, v, &[0], &[2], &[i as f64; 2]);
+        }
+        d.close().unwrap();
+        // As a writer would have stored them that knows nothing of all this.
+        for (from, to) in [("a", "__a"), ("b", "_nczarr.__b")] {
+            for rest in ["zarr.json", "c/0"] {
+                let bytes = map.objects()[&format!("{from}/{rest}")].clone();
+                map.put(&format!("{to}/{rest}"), &bytes);
+                map.remove(&format!("{from}/{rest}"));
+            }
+            let root = map.text("zarr.json").replace(&format!("\"{from}\""), &format!("\"{to}\""));
+            map.put("zarr.json", root.as_bytes());
+        }
+        let d = open_with(&map, modes, true, &Options::default()).unwrap();
+        let mut found = values(&*d);
+        found.sort_by(|a, b| a.1.total_cmp(&b.1));
+        assert_eq!((&*found[0].0, &*found[1].0), ("/__a", "/_nczarr.__b"), "{modes}");
+        // The place of a new one is taken.
+        assert_eq!(d.def_var(ROOT, "__b", NcType::Int, &[]).unwrap_err().kind(), ErrorKind::Object);
+        d.rename_var(var(&*d, "c"), "__c").unwrap();
+        d.close().unwrap();
+        let keys = map.keys();
+        for key in ["__a/zarr.json", "_nczarr.__b/c/0", "_nczarr.__c/c/0"] {
+            assert!(keys.iter().any(|found| found == key), "{modes}: {keys:?}");
+        }
+        assert_eq!(get(&*open(&map).unwrap(), var(&*open(&map).unwrap(), "__c")), [2.0; 2]);
+    }
+}
+
+#[test]
+fn a_name_that_does_not_fit_counts_for_nothing() {
+    for modes in MODES {
+        let map = dataset(modes);
+        let change = |key: &str, from: &str, to: &str| {
+            let text = map.text(key);
+            assert!(text.contains(from), "{key}: {text}");
+            map.put(key, text.replace(from, to).as_bytes());
+        };
+        // Left behind by a rename: the place counts.
+        change("_nczarr.__g/_nczarr.__v/zarr.json", "\"name\": \"__v\"", "\"name\": \"old\"");
+        // Behind the prefix stands a name that needs none; none is told; it is no name.
+        let after = if modes.starts_with("zarr") { "" } else { ", " };
+        let named = format!("\"attributes\": {{\"name\": \"__plain\"{after}");
+        change("plain/zarr.json", "\"attributes\": {", &named);
+        expect(&*open(&map).unwrap(), &ALL);
+        change("_nczarr.__g/_nczarr.__v/zarr.json", "\"name\": \"old\"", "\"name\": 5");
+        let d = open(&map).unwrap();
+        assert_eq!(get(&*d, var(&*d, "__g/_nczarr.__v")), [3.0; 2], "{modes}");
+        // A node of that name is there, too.
+        let bytes = map.objects()["plain/zarr.json"].clone();
+        map.put("__g/zarr.json", &bytes);
+        change("zarr.json", "\"plain\"", "\"plain\",\"__g\"");
+        let d = open(&map).unwrap();
+        let model = d.model().snapshot();
+        assert!(model.find_group(ROOT, "_nczarr.__g").is_some() && model.root().vars.contains_key("__g"), "{modes}");
+    }
+}
