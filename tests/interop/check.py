@@ -12,6 +12,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import h5netcdf
 import h5py
 import netCDF4
 import numpy
@@ -397,6 +398,49 @@ def with_h5py(report, folder, dataset):
                 check(f"{expected.path} values", native(numpy.asarray(array[...])), expected.values)
 
 
+def with_h5netcdf(report, folder, dataset):
+    """Dimensions, attributes and values, found without netCDF-C."""
+    check = lambda what, found, expected: report.check("h5netcdf", dataset["path"], what, found, expected)
+    with h5netcdf.File(folder / dataset["path"], "r", decode_vlen_strings=True) as root:
+        for path, content, variables in walk(dataset["content"], False):
+            group = root[path[1:]] if path else root
+            dims = sorted((name, dim.size, dim.isunlimited()) for name, dim in group.dims.items())
+            expected = sorted((dim["name"], dim["len"], dim["unlimited"]) for dim in content["dims"])
+            check(f"{path}/ dimensions", dims, expected)
+            check(f"{path}/ variables", sorted(group.variables), sorted(var.name for var in variables))
+            check(f"{path}/ groups", sorted(group.groups), sorted(group["name"] for group in content["groups"]))
+            h5netcdf_atts(check, path + "/", group.attrs, content["atts"])
+            for expected in variables:
+                var = group.variables[expected.name]
+                check(f"{expected.path} dimensions", list(var.dimensions), expected.dims)
+                h5netcdf_atts(check, expected.path, var.attrs, expected.atts)
+                try:
+                    values = var[...]
+                except OSError as error:
+                    # As h5py, it has no filters but those of the library.
+                    check(f"{expected.path} values", str(error), None)
+                    continue
+                values = numpy.array(values, object) if expected.type == "string" else native(numpy.asarray(values))
+                check(f"{expected.path} values", values.reshape(expected.shape), expected.values)
+
+
+def h5netcdf_atts(check, place, found, atts):
+    names = {name for name in found if not hidden(name)}
+    check(f"{place} attributes", sorted(names), sorted(att["name"] for att in atts if not hidden(att["name"])))
+    for att in atts:
+        if att["name"] not in names:
+            continue
+        value, values = found[att["name"]], att["values"]
+        if att["type"] in ("char", "string"):
+            texts = [value] if isinstance(value, (str, bytes)) else list(value)
+            # netCDF's text says of itself that it is ASCII.
+            texts = [text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text for text in texts]
+            texts = [text.decode() for text in texts]
+            check(f"{place}@{att['name']}", texts, values if isinstance(values, list) else [values])
+        else:
+            check(f"{place}@{att['name']}", numpy.atleast_1d(value), numbers(values, DTYPES[att["type"]]))
+
+
 def with_tensorstore(report, folder, dataset):
     check = lambda what, found, expected: report.check("tensorstore", dataset["path"], what, found, expected)
     for _, _, variables in walk(dataset["content"], scalar_as_vector(dataset)):
@@ -423,7 +467,7 @@ def with_tensorstore(report, folder, dataset):
 READERS = {
     "netcdf-c": netcdf_c, "zarr-python": zarr_python, "xarray": with_xarray, "tensorstore": with_tensorstore,
 }
-READERS_OF_HDF5 = {"netcdf-c": netcdf_c, "h5py": with_h5py}
+READERS_OF_HDF5 = {"netcdf-c": netcdf_c, "h5py": with_h5py, "h5netcdf": with_h5netcdf}
 
 
 def main():

@@ -1,6 +1,6 @@
 """Copies the HDF5 datasets of the corpus with `ncz copy`, and lets netCDF-C, h5py and h5netcdf read both.
 
-They must find in the copy what they find in the original, user-defined types and all: groups, dimensions, types, attributes, and
+The datasets of the repository are always among them. They must find in the copy what they find in the original, user-defined types and all: groups, dimensions, types, attributes, and
 values bit for bit. What is stored for HDF5's own sake (references, numbers of dimensions, the writer) is left out.
 
 usage: hdf5_copies.py NCZ CORPUS WORK [--whole]
@@ -19,6 +19,9 @@ import numpy
 from check import Report
 from known import HDF5_COPIES
 
+# Dimensions without variables are datasets to HDF5, of any length and never written.
+MOST = 1 << 24
+NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 MAGIC = b"\x89HDF\r\n\x1a\n"
 OWN = {
     "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "DIMENSION_LIST", "REFERENCE_LIST", "_nc3_strict", "CLASS", "NAME",
@@ -93,10 +96,15 @@ def by_h5py(path):
             if isinstance(object, h5py.Datatype):
                 found[f"{name} type"] = str(object.dtype), object.dtype.metadata and str(object.dtype.metadata)
             elif isinstance(object, h5py.Dataset):
-                found[f"{name} type"] = str(object.dtype), object.shape, object.maxshape, object.is_scale
+                if bytes(object.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
+                    # netCDF-C makes it as long as what was written along it.
+                    found[f"{name} dimension"] = object.maxshape, object.is_scale
+                    return
+                shape = [most and length for length, most in zip(object.shape, object.maxshape)]
+                found[f"{name} type"] = str(object.dtype), shape, object.maxshape, object.is_scale
                 scales = [[scale.name for scale in axis.values()] for axis in object.dims] if not object.is_scale else []
                 found[f"{name} scales"] = scales
-                found[name] = read(lambda: object[()])
+                found[name] = read(lambda: object[()]) if object.size <= MOST else "not read"
             else:
                 found[f"{name} members"] = sorted(object)
             for att in object.attrs:
@@ -122,7 +130,7 @@ def by_h5netcdf(path):
             found[f"{path}/@{name}"] = read(lambda: group.attrs[name], flat)
         for name, var in group.variables.items():
             found[f"{path}/{name} type"] = str(var.dtype), var.dimensions, var.shape
-            found[f"{path}/{name}"] = read(lambda: var[...])
+            found[f"{path}/{name}"] = read(lambda: var[...]) if numpy.prod(var.shape) <= MOST else "not read"
             for att in var.attrs:
                 found[f"{path}/{name}@{att}"] = read(lambda: var.attrs[att], flat)
         for name, child in group.groups.items():
@@ -145,11 +153,14 @@ READERS = {"netcdf-c": by_netcdf_c, "h5py": by_h5py, "h5netcdf": by_h5netcdf}
 
 
 def datasets(corpus):
-    files = [path for part in ("netcdf-c", "hdf5") for path in sorted((corpus / part).rglob("*")) if path.is_file()]
-    for path in files:
-        with path.open("rb") as file:
-            if file.read(8) == MAGIC:
-                yield str(path.relative_to(corpus)), path
+    """Names and paths."""
+    found = {}
+    for root in (Path(__file__).resolve().parent.parent / "corpus", corpus):
+        for path in (path for part in ("netcdf-c", "hdf5") for path in (root / part).rglob("*") if path.is_file()):
+            with path.open("rb") as file:
+                if file.read(8) == MAGIC:
+                    found[str(path.relative_to(root))] = path
+    return sorted(found.items())
 
 
 def main():

@@ -44,5 +44,29 @@ COPIES = {
     ("*", "* nczarr", "*", "UnicodeEncodeError: *"): PLAIN_FILL,
 }
 
+EXTENT = "netCDF-C lets a variable grow to what was written of it; the copy has all its records"
+UNWRITTEN = "netCDF-C gives back memory that nobody wrote, another one each time"
+MADE_UP = "dimensions that the original does not name have names in the copy"
+ORDER = "numbers in compounds are little-endian in the copy"
+HALF = "netCDF has no numbers of 16 bits"
+BINDING = "the binding has no such types"
 
-HDF5_COPIES = {}
+# The same of copies of HDF5 datasets to netCDF-4 files.
+HDF5_COPIES = {
+    ("ncz", "hdf5/*", "copy", "*NC_EBADTYPID: half*"): HALF,
+    ("h5py", "*/nc4_*", "/never", "*"): EXTENT,
+    ("h5py", "*/nc4_*", "/short_rec", "*"): EXTENT,
+    ("h5py", "*/nc4_append.nc", "/rec2", "*"): EXTENT,
+    ("h5py", "*/nc4_append.nc", "/two", "*"): EXTENT,
+    ("netcdf-c", "*/nc4_append.nc", "/two", "*"): UNWRITTEN,
+    ("netcdf-c", "*/f03tst_open_mem.nc", "/var2", "*"): UNWRITTEN,
+    ("h5py", "*.h5", "*", "*phony_dim_*"): MADE_UP,
+    ("h5py", "*.h5", "*/phony_dim_* dimension", "*"): MADE_UP,
+    ("h5netcdf", "*/ref_groups.h5", "*", "*phony_dim_*"): "it numbers such dimensions in another order than netCDF-C",
+    ("h5netcdf", "*/ref_tst_compounds.nc", "/ cmptypes", "*"): ORDER,
+    ("h5py", "*/ref_tst_compounds.nc", "/obs* type", "*"): ORDER,
+    ("h5netcdf", "*/ref_tst_compounds.nc", "/obs type", "*"): ORDER,
+    ("netcdf-c", "*", "original", "*unsupported datatype*"): BINDING,
+    ("netcdf-c", "*", "original", "*nested structured dtype arrays not supported*"): BINDING,
+    ("h5netcdf", "*/nc4_ut_opaque_vlen.nc", "original", "*'NoneType' object has no attribute 'maps'*"): BINDING,
+}

@@ -36,5 +36,6 @@ echo 'netcdf c { dimensions: t = UNLIMITED ; x = 2 ; variables: int r(t, x) ; da
 "$python" "$here/write.py" "$work/theirs"
 "$target/debug/interop" read "$work/theirs" || failed=1
 "$python" "$here/copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/copies" ${NCZ_CORPUS:+--whole} || failed=1
+"$python" "$here/hdf5_copies.py" "$target/debug/ncz" "${NCZ_CORPUS:-tests/corpus}" "$work/hdf5" ${NCZ_CORPUS:+--whole} || failed=1
 [ -z "${NCZ_CORPUS:-}" ] || "$python" "$here/edited.py" "$target/debug/interop" "$NCZ_CORPUS" "$work/edited" || failed=1
 exit $failed

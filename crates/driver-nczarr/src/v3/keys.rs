@@ -341,9 +341,9 @@ pub(crate) fn write_group(model: &Model, group: &Group, state: &State, key: &Key
     let vars = group.vars.values().map(|&id| Ok(node_name::stored(&state.var(id)?.key))).collect::<Result<Vec<_>>>()?;
     let groups = group.groups.values().map(|&id| Ok(node_name::stored(&state.group(id)?.key)));
     write_name("arrays", out);
-    write_list(vars, out, |name, out| write_string(name, out));
+    write_list(vars, out, write_string);
     write_name("subgroups", out);
-    write_list(groups.collect::<Result<Vec<_>>>()?, out, |name, out| write_string(name, out));
+    write_list(groups.collect::<Result<Vec<_>>>()?, out, write_string);
     node_name::write(&group.name, key, out);
     if !group.types.is_empty() {
         write_name("types", out);

@@ -132,7 +132,7 @@ fn what_is_written_is_read() {
         ..Extra::default()
     };
     let mut out = r#"{"_nczarr_array": "#.to_owned();
-    write_array(&["/g/x".to_owned(), "/y".to_owned()], &extra, &mut out);
+    write_array(&["/g/x".to_owned(), "/y".to_owned()], &extra, ("v", &Key::new("v").unwrap()), &mut out);
     out.push('}');
     let (today, found) = array(&object(&out)).unwrap();
     assert_eq!(found, extra);
@@ -147,7 +147,9 @@ fn what_is_written_is_read() {
     model.add_dim(GroupId::ROOT, "t", 5, true).unwrap();
     model.add_group(GroupId::ROOT, "g").unwrap();
     let mut out = r#"{"_nczarr_group": "#.to_owned();
-    write_group(&model, model.root(), &mut out).unwrap();
+    let mut state = State::default();
+    state.extend(&model).unwrap();
+    write_group(&model, model.root(), &state, &Key::root(), &mut out).unwrap();
     out.push_str(r#", "_nczarr_superblock": "#);
     write_superblock(&mut out);
     out.push_str(r#", "_nczarr_attrs": {"attribute_types": ["#);
