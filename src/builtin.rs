@@ -96,9 +96,9 @@ static KNOWN: &[Known] = &[
     Known::new(PluginKind::Filter, "astype", "numeric"),
     Known::new(PluginKind::Filter, "categorize", "numeric"),
     Known::new(PluginKind::Element, "categorize", "numeric"),
-    Known::other_filter(5, "nbit"),
-    Known::other_filter(6, "scaleoffset"),
-    Known::other_filter(32000, "lzf"),
+    Known { hdf5_id: Some(5), ..Known::new(PluginKind::Filter, "nbit", "hdf5") },
+    Known { hdf5_id: Some(6), ..Known::new(PluginKind::Filter, "scaleoffset", "hdf5") },
+    Known { hdf5_id: Some(32000), ..Known::new(PluginKind::Filter, "lzf", "hdf5") },
     Known::other_filter(32003, "snappy"),
     Known::other_filter(32008, "bitshuffle"),
     Known::other_filter(32013, "zfp"),
@@ -187,10 +187,10 @@ mod tests {
         let registry = Registry::new().with_table(&TABLE);
         for row in filters::HDF5_FILTERS {
             let outcome = registry.filter_by_id(row.id).map(|class| class.info().name);
-            match (row.codec, outcome) {
-                (Some(_), Ok(name)) => assert_eq!(name, row.name),
-                (Some(_), Err(error)) => assert_eq!(error.kind(), model::ErrorKind::NotBuilt, "{error}"),
-                (None, outcome) => {
+            match (row.read, outcome) {
+                (true, Ok(name)) => assert_eq!(name, row.name),
+                (true, Err(error)) => assert_eq!(error.kind(), model::ErrorKind::NotBuilt, "{error}"),
+                (false, outcome) => {
                     let error = outcome.unwrap_err().to_string();
                     let expected = format!("NC_ENOFILTER: filter {} ({}) is no part of this project", row.id, row.name);
                     assert_eq!(error, expected);

@@ -14,6 +14,8 @@ mod failpoints;
 mod features;
 mod hdf4;
 mod hdf5;
+mod hdf5_elsewhere;
+mod hdf5_filters;
 mod hdf5_index;
 mod incompressible;
 mod killed;

@@ -37,7 +37,11 @@ fn as_text(plugins: &[Plugin]) -> String {
     }
     text.push_str("\nHDF5 filters: id, name, codec of Zarr V2 and of V3, parameters\n");
     for filter in nczarr::HDF5_FILTERS {
-        let (v2, v3) = filter.codec.unwrap_or(("no part of this project", ""));
+        let (v2, v3) = filter.codec.unwrap_or(match (filter.read, filter.written) {
+            (false, _) => ("no part of this project", ""),
+            (true, false) => ("in HDF5 files only, to be read", ""),
+            (true, true) => ("in HDF5 files only", ""),
+        });
         let line = format!("{:>5}  {:<11} {v2:<10}  {v3:<20}  {}", filter.id, filter.name, filter.params);
         let _ = writeln!(text, "{}", line.trim_end());
     }

@@ -147,6 +147,12 @@ pub trait FilterClass: Send + Sync + 'static {
     fn is_lossless(&self) -> bool {
         true
     }
+
+    /// Whether new data can be encoded with it; one that cannot is there to read what others wrote, and is refused where
+    /// filters are defined.
+    fn encodes(&self) -> bool {
+        true
+    }
 }
 
 /// One filter with its parameters: a value.
@@ -162,7 +168,7 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
         self.params()
     }
 
-    /// The codec description of the given generation.
+    /// The codec description of the given generation; `Null` if Zarr has no codec for it.
     fn to_json(&self, format: ZarrFormat) -> Json;
 
     /// Learns what it will work on; called once per variable, before any data.

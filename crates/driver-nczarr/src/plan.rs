@@ -220,7 +220,12 @@ pub(crate) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
         Some(id) => registry.filter_by_id(id)?,
         None => registry.filter(&spec.name)?,
     };
-    class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {}", class.info().name)))
+    let name = class.info().name;
+    let filter = class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {name}")))?;
+    match filter.to_json(ZarrFormat::V2).is_null() {
+        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr has no codec for it"))),
+        false => Ok(filter),
+    }
 }
 
 /// Bytes of one string of a variable.

@@ -11,8 +11,12 @@ pub struct Hdf5Filter {
     pub id: u32,
     /// Its name here, or among people.
     pub name: &'static str,
-    /// The `id` of its codec in Zarr V2 and the `name` in V3; `None`: it is no part of this project.
+    /// The `id` of its codec in Zarr V2 and the `name` in V3; `None`: Zarr has none.
     pub codec: Option<(&'static str, &'static str)>,
+    /// Whether it is read; if not it is no part of this project.
+    pub read: bool,
+    /// Whether it is written too.
+    pub written: bool,
     /// Its visible parameters, in the order HDF5 has them.
     pub params: &'static str,
 }
@@ -23,10 +27,10 @@ pub static HDF5_FILTERS: &[Hdf5Filter] = &[
     own(2, "shuffle", ("shuffle", "numcodecs.shuffle"), ""),
     own(3, "fletcher32", ("fletcher32", "numcodecs.fletcher32"), ""),
     own(4, "szip", ("szip", "szip"), "mask, pixels-per-block"),
-    other(5, "nbit"),
-    other(6, "scaleoffset"),
+    read(5, "nbit"),
+    read(6, "scaleoffset"),
     own(307, "bzip2", ("bz2", "numcodecs.bz2"), "level"),
-    other(32000, "lzf"),
+    Hdf5Filter { written: true, ..read(32000, "lzf") },
     own(32001, "blosc", ("blosc", "blosc"), "0, 0, 0, blocksize, clevel, shuffle, cname"),
     other(32003, "snappy"),
     own(32004, "lz4", ("lz4", "numcodecs.lz4"), "0, acceleration"),
@@ -40,9 +44,14 @@ pub static HDF5_FILTERS: &[Hdf5Filter] = &[
 ];
 
 const fn own(id: u32, name: &'static str, codec: (&'static str, &'static str), params: &'static str) -> Hdf5Filter {
-    Hdf5Filter { id, name, codec: Some(codec), params }
+    Hdf5Filter { id, name, codec: Some(codec), read: true, written: true, params }
 }
 
 const fn other(id: u32, name: &'static str) -> Hdf5Filter {
-    Hdf5Filter { id, name, codec: None, params: "" }
+    Hdf5Filter { id, name, codec: None, read: false, written: false, params: "" }
+}
+
+/// One that is in HDF5 files only.
+const fn read(id: u32, name: &'static str) -> Hdf5Filter {
+    Hdf5Filter { read: true, ..other(id, name) }
 }

@@ -1,12 +1,12 @@
 //! The filters of the project, one file and one Cargo feature each, and the codecs of variable-length elements.
 //!
 //! * Compressors: deflate (zlib and gzip), bzip2, lz4, lzma, szip, zstd, blosc. Checksums: fletcher32, crc32, crc32c,
-//!   adler32, lookup3. Others: shuffle; those that compute with elements (`numeric`). [`BUILTIN`] names those of this
-//!   build.
+//!   adler32, lookup3. Others: shuffle; those that compute with elements (`numeric`); those that are in HDF5 files only
+//!   (`hdf5_only`). [`BUILTIN`] names those of this build.
 //! * Elements: `vlen-utf8`, `vlen-bytes`, `vlen-array`, `json2`, `msgpack2`, `categorize`, and `pickle`, which is refused:
 //!   [`BUILTIN_ELEMENTS`].
 //!
-//! Not here: filters of HDF5 files that no Zarr document can name, bitshuffle (HDF5 32008) and the form in which HDF5's own
+//! Not here: bitshuffle (HDF5 32008), which no Zarr document can name, and the form in which HDF5's own
 //! LZ4 filter (32004) frames its blocks: numcodecs has no such codecs, so NCZarr cannot store them.
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
@@ -28,6 +28,8 @@ mod dtype;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
 mod hdf5;
+#[cfg(feature = "hdf5")]
+mod hdf5_only;
 #[cfg_attr(
     not(all(feature = "bzip2", feature = "zstd")),
     allow(dead_code, reason = "not every filter reads every kind of member")
@@ -90,6 +92,8 @@ pub use deflate::{GzipClass, ZlibClass};
 #[cfg(feature = "fletcher32")]
 pub use fletcher32::Fletcher32Class;
 pub use hdf5::{HDF5_FILTERS, Hdf5Filter};
+#[cfg(feature = "hdf5")]
+pub use hdf5_only::{LzfClass, NbitClass, ScaleOffsetClass};
 #[cfg(feature = "lz4")]
 pub use lz4::Lz4Class;
 #[cfg(feature = "lzma")]
@@ -151,6 +155,12 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &AstypeClass,
     #[cfg(feature = "numeric")]
     &CategorizeClass,
+    #[cfg(feature = "hdf5")]
+    &NbitClass,
+    #[cfg(feature = "hdf5")]
+    &ScaleOffsetClass,
+    #[cfg(feature = "hdf5")]
+    &LzfClass,
 ];
 
 /// The element codec classes, for a facade's table.

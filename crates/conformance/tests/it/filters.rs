@@ -29,7 +29,8 @@ fn the_filters_of_this_project_pass() {
     ];
     for class in filters::BUILTIN {
         let name = class.info().name;
-        if element_filters::NAMES.contains(&name) {
+        // Zarr has no codec for those of HDF5 files only, which the suite would have them read again from.
+        if element_filters::NAMES.contains(&name) || ["nbit", "scaleoffset", "lzf"].contains(&name) {
             continue;
         }
         let samples = samples.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("samples for {name}")).1;

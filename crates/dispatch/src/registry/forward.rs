@@ -105,6 +105,10 @@ macro_rules! forward {
             fn is_lossless(&self) -> bool {
                 self.deref().is_lossless()
             }
+
+            fn encodes(&self) -> bool {
+                self.deref().encodes()
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]

@@ -7,8 +7,9 @@ use super::cursor::{Cursor, UNDEFINED, bad};
 use super::datatype::Datatype;
 use super::file::Hdf;
 use super::fractal_heap::FractalHeap;
-use super::header::{Found, Header, kind, shared_at};
+use super::header::{Found, Header, kind};
 use super::messages::Space;
+use super::shared;
 
 /// One attribute.
 #[derive(Debug)]
@@ -29,15 +30,7 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     for (number, message) in header.all(kind::ATTRIBUTE).enumerate() {
         let order = message.order.map_or(number as u32, u32::from);
-        match message.shared {
-            false => attributes.push(parse(file, message.bytes, order)?),
-            true => {
-                let owner = Header::read(file, shared_at(file, message.bytes)?)?;
-                let own = owner.find(kind::ATTRIBUTE).filter(|message| !message.shared);
-                let own = own.ok_or_else(|| bad("an attribute that is said to be elsewhere, and is not"))?;
-                attributes.push(parse(file, own.bytes, order)?);
-            }
-        }
+        attributes.push(parse(file, &shared::resolve(file, kind::ATTRIBUTE, message)?, order)?);
     }
     if let Some(message) = header.find(kind::ATTRIBUTE_INFO) {
         let mut at = Cursor::new(message.bytes, "attribute info");
@@ -50,10 +43,11 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Attribute>> {
             btree2::each(file, names, &[8], &mut |record| {
                 let mut at = Cursor::new(record, "record of an attribute");
                 let (id, flags, order) = (at.bytes(8)?, at.u8()?, at.u32()?);
-                if flags & 2 != 0 {
-                    return Err(bad("an attribute in the table of shared messages, which is not read"));
-                }
-                attributes.push(parse(file, &heap.object(id)?, order)?);
+                let bytes = match flags & 2 {
+                    0 => heap.object(id)?,
+                    _ => shared::object(file, kind::ATTRIBUTE, id)?,
+                };
+                attributes.push(parse(file, &bytes, order)?);
                 Ok(())
             })?;
         }
@@ -79,11 +73,9 @@ fn parse(file: &Hdf, bytes: &[u8], order: u32) -> Result<Attribute> {
     let (name, ty, space) = (part(name)?, part(ty)?, part(space)?);
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).into_owned();
-    if version > 1 && flags & 2 != 0 {
-        return Err(bad(format!("attribute {name:?}: its dataspace is shared, which is not read")));
-    }
+    let space = Found { shared: version > 1 && flags & 2 != 0, order: None, bytes: space };
     let ty = Datatype::of(file, Found { shared: version > 1 && flags & 1 != 0, order: None, bytes: ty });
-    let space = Space::parse(file, space)?;
+    let space = Space::parse(file, &shared::resolve(file, kind::DATASPACE, space)?)?;
     if let Ok(ty) = &ty {
         let wanted = space.len()?.checked_mul(ty.size.into());
         let wanted = wanted.and_then(|len| usize::try_from(len).ok()).filter(|&len| len <= at.rest().len());

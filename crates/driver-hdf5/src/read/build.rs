@@ -223,7 +223,7 @@ impl Builder<'_> {
                 _ => Values::Char(bytes.clone()),
             });
         }
-        let nc_type = self.types.nc_type(ty, &mut self.model)?;
+        let nc_type = self.types.shown(ty, &mut self.model)?;
         if bytes.is_empty() {
             return Ok(types::nothing(nc_type));
         }

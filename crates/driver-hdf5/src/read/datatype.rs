@@ -4,7 +4,8 @@ use model::Result;
 
 use super::cursor::{Cursor, bad};
 use super::file::Hdf;
-use super::header::{Found, Header, kind, shared_at};
+use super::header::{Found, Header, kind};
+use super::shared::{self, Place};
 
 /// A datatype.
 #[derive(Debug, Clone)]
@@ -22,7 +23,10 @@ pub(crate) enum Class {
     Integer {
         signed: bool,
         big_endian: bool,
-        whole: bool,
+        /// Bits that count.
+        precision: u16,
+        /// Bits below them.
+        offset: u16,
     },
     Float {
         big_endian: bool,
@@ -66,7 +70,10 @@ impl Datatype {
     pub(crate) fn of(file: &Hdf, message: Found<'_>) -> Result<Self> {
         match message.shared {
             false => Self::parse(message.bytes),
-            true => Self::at(file, shared_at(file, message.bytes)?),
+            true => match shared::place(file, message.bytes)? {
+                Place::Object(address) => Self::at(file, address),
+                Place::Heap(id) => Self::parse(&shared::object(file, kind::DATATYPE, &id)?),
+            },
         }
     }
 
@@ -102,8 +109,7 @@ impl Datatype {
         let class = match class {
             0 => {
                 let (offset, precision) = (at.u16()?, at.u16()?);
-                let whole = offset == 0 && u32::from(precision) == size.saturating_mul(8);
-                Class::Integer { signed: bits & 8 != 0, big_endian, whole }
+                Class::Integer { signed: bits & 8 != 0, big_endian, precision, offset }
             }
             1 => {
                 let (offset, precision) = (at.u16()?, at.u16()?);
@@ -177,11 +183,24 @@ impl Datatype {
         Ok(Self { size, class, named: None })
     }
 
+    /// Whether all bits of an integer count.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self.class {
+            Class::Integer { precision, offset, .. } => {
+                offset == 0 && u32::from(precision) == 8 * self.size.min(16) && [1, 2, 4, 8].contains(&self.size)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether elements of both are alike in memory: nothing is asked of byte order.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.size == other.size
             && match (&self.class, &other.class) {
-                (Class::Integer { signed: a, .. }, Class::Integer { signed: b, .. }) => a == b,
+                (
+                    Class::Integer { signed: a, precision: p, offset: o, .. },
+                    Class::Integer { signed: b, precision: q, offset: r, .. },
+                ) => (a, p, o) == (b, q, r),
                 (Class::Float { ieee: a, .. }, Class::Float { ieee: b, .. }) => a == b,
                 (Class::Text, Class::Text) | (Class::Opaque, Class::Opaque) | (Class::Strings, Class::Strings) => true,
                 (Class::Compound(a), Class::Compound(b)) => {
@@ -201,8 +220,12 @@ impl Datatype {
     pub(crate) fn name(&self) -> String {
         let bits = self.size.saturating_mul(8);
         match &self.class {
-            Class::Integer { signed, .. } => {
-                format!("{}integer of {bits} bits", if *signed { "" } else { "unsigned " })
+            Class::Integer { signed, precision, .. } => {
+                let part = match self.is_whole() {
+                    true => String::new(),
+                    false => format!(", of which {precision} count"),
+                };
+                format!("{}integer of {bits} bits{part}", if *signed { "" } else { "unsigned " })
             }
             Class::Float { .. } => format!("float of {bits} bits"),
             Class::Text | Class::Strings => "string".to_owned(),

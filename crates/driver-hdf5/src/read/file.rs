@@ -11,6 +11,7 @@ use dispatch::OutBuf;
 use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, bad};
+use super::shared::SharedTable;
 use super::store::Store;
 use crate::lookup3::lookup3;
 
@@ -38,6 +39,8 @@ pub(crate) struct Hdf {
     pub(crate) offsets: u8,
     /// Bytes of a length.
     pub(crate) lengths: u8,
+    /// Messages that objects share.
+    pub(crate) shared: SharedTable,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
     /// Bytes of metadata that may still be read. Sound files have each structure once; a damaged one might name the same
     /// megabyte a thousand times.
@@ -49,7 +52,8 @@ impl Hdf {
     pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
         let len = store.size()?;
         let left = AtomicU64::new(len.saturating_mul(TIMES).saturating_add(SPARE));
-        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, blocks: Mutex::default(), left })
+        let shared = SharedTable::default();
+        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, shared, blocks: Mutex::default(), left })
     }
 
     /// The place in the store of an address.

@@ -78,6 +78,16 @@ impl<'f> FractalHeap<'f> {
         })
     }
 
+    /// With blocks that were read before.
+    pub(crate) fn with_blocks(self, blocks: HashMap<u64, Vec<u8>>) -> Self {
+        Self { blocks, ..self }
+    }
+
+    /// The blocks that were read.
+    pub(crate) fn into_blocks(self) -> HashMap<u64, Vec<u8>> {
+        self.blocks
+    }
+
     /// The object of an id, which may be followed by other bytes.
     pub(crate) fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
         let object = self.find(id)?;

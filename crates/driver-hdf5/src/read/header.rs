@@ -20,6 +20,7 @@ pub(crate) mod kind {
     pub(crate) const GROUP_INFO: u16 = 10;
     pub(crate) const PIPELINE: u16 = 11;
     pub(crate) const ATTRIBUTE: u16 = 12;
+    pub(crate) const SHARED_TABLE: u16 = 15;
     pub(crate) const CONTINUATION: u16 = 16;
     pub(crate) const SYMBOLS: u16 = 17;
     pub(crate) const ATTRIBUTE_INFO: u16 = 21;
@@ -179,19 +180,4 @@ impl Header {
         self.messages.push(message);
         Ok(())
     }
-}
-
-/// Where a shared message is: the object whose own one it is.
-///
-/// # Errors
-/// `NC_EHDFERR` for messages in the table of shared ones, which this reader does not know.
-pub(crate) fn shared_at(file: &Hdf, bytes: &[u8]) -> Result<u64> {
-    let mut at = Cursor::new(bytes, "shared message");
-    let (version, ty) = (at.version(3)?, at.u8()?);
-    if version == 1 {
-        at.skip(6)?;
-    } else if version == 3 && ty != 2 {
-        return Err(bad("a message in the table of shared messages, which is not read"));
-    }
-    at.address(file.offsets)
 }

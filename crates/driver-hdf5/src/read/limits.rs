@@ -46,15 +46,15 @@ fn shared_fill_values_are_errors_and_not_absent() {
     // Version 2, allocated late, written if set, set; of 4 bytes.
     let own = [2, 2, 2, 1, 4, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
     let file = file(header(5, 0, &own));
-    assert_eq!(messages::fill(&Header::read(&file, 0).unwrap()).unwrap(), Some(vec![7, 0, 0, 0]));
+    assert_eq!(messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap(), Some(vec![7, 0, 0, 0]));
     for kind in [4, 5] {
         let file = super::limits::file(header(kind, 2, &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
-        let error = messages::fill(&Header::read(&file, 0).unwrap()).unwrap_err();
-        assert!(error.to_string().contains("fill value is in the table of shared messages"), "{error}");
+        let error = messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("is in the table of shared messages, where there are none"), "{error}");
     }
     let file = super::limits::file(header(11, 2, &[1, 0, 0, 0, 0, 0, 0, 0]));
     let header = Header::read(&file, 0).unwrap();
-    messages::pipeline(&header.find(11).unwrap()).unwrap_err();
+    messages::pipeline(&file, header.find(11).unwrap()).unwrap_err();
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn a_header_goes_on_at_a_place_once() {
 }
 
 fn number(size: u32) -> Datatype {
-    let class = Class::Integer { signed: true, big_endian: cfg!(target_endian = "little"), whole: true };
+    let big_endian = cfg!(target_endian = "little");
+    let class = Class::Integer { signed: true, big_endian, precision: 8 * size as u16, offset: 0 };
     Datatype { size, class, named: None }
 }
 

@@ -3,8 +3,10 @@
 use model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
+use super::external::Stretch;
 use super::file::Hdf;
 use super::header::{Found, Header, kind};
+use super::shared;
 
 /// The shape of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,10 @@ impl Space {
     }
 }
 
+/// What is said of the data of a virtual dataset.
+const VIRTUAL: &str =
+    "in other datasets, as it is a virtual one, of which `h5repack -l CONTI` writes a copy with data of its own;";
+
 /// How the chunks of a dataset are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Index {
@@ -75,7 +81,9 @@ pub(crate) enum Layout {
         /// Whether filters are left out of chunks at the edge.
         plain_edges: bool,
     },
-    /// In other files, or nobody knows where.
+    /// In other files.
+    External(Vec<Stretch>),
+    /// In other datasets, or nobody knows where.
     Other(&'static str),
 }
 
@@ -141,7 +149,7 @@ impl Layout {
                 };
                 Self::chunked(dims, index, at.address(file.offsets)?, length_bytes, flags & 1 != 0)?
             }
-            3 => Self::Other("in other files (a virtual dataset)"),
+            3 => Self::Other(VIRTUAL),
             _ => Self::Other("of an unknown class"),
         })
     }
@@ -167,10 +175,10 @@ pub(crate) struct FilterMessage {
 /// The filters of a dataset, in the order of encoding.
 ///
 /// # Errors
-/// `NC_EHDFERR` if the message is damaged or shared.
-pub(crate) fn pipeline(message: &Found<'_>) -> Result<Vec<FilterMessage>> {
-    own(message, "filter pipeline")?;
-    let mut at = Cursor::new(message.bytes, "filter pipeline");
+/// `NC_EHDFERR` if the message is damaged.
+pub(crate) fn pipeline(file: &Hdf, message: Found<'_>) -> Result<Vec<FilterMessage>> {
+    let bytes = shared::resolve(file, kind::PIPELINE, message)?;
+    let mut at = Cursor::new(&bytes, "filter pipeline");
     let version = at.version(2)?;
     let count = at.u8()?;
     at.skip(if version == 1 { 6 } else { 0 })?;
@@ -188,22 +196,14 @@ pub(crate) fn pipeline(message: &Found<'_>) -> Result<Vec<FilterMessage>> {
     Ok(filters)
 }
 
-/// Refuses a message that several objects share.
-fn own(message: &Found<'_>, what: &str) -> Result<()> {
-    match message.shared {
-        true => Err(bad(format!("its {what} is in the table of shared messages, which is not read"))),
-        false => Ok(()),
-    }
-}
-
 /// The fill value that somebody set: the bytes of an element.
 ///
 /// # Errors
-/// `NC_EHDFERR` if it is damaged or shared.
-pub(crate) fn fill(header: &Header) -> Result<Option<Vec<u8>>> {
+/// `NC_EHDFERR` if it is damaged.
+pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Option<Vec<u8>>> {
     if let Some(message) = header.find(kind::FILL) {
-        own(&message, "fill value")?;
-        let mut at = Cursor::new(message.bytes, "fill value");
+        let bytes = shared::resolve(file, kind::FILL, message)?;
+        let mut at = Cursor::new(&bytes, "fill value");
         let version = at.version(3)?;
         let defined = if version < 3 {
             at.skip(2)?;
@@ -221,8 +221,8 @@ pub(crate) fn fill(header: &Header) -> Result<Option<Vec<u8>>> {
         });
     }
     if let Some(message) = header.find(kind::OLD_FILL) {
-        own(&message, "fill value")?;
-        let mut at = Cursor::new(message.bytes, "fill value");
+        let bytes = shared::resolve(file, kind::OLD_FILL, message)?;
+        let mut at = Cursor::new(&bytes, "fill value");
         let len = at.u32()?;
         return Ok(if len == 0 { None } else { Some(at.bytes(len as usize)?.to_vec()) });
     }

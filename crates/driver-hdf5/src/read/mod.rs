@@ -1,10 +1,10 @@
 //! Reading: what a file holds, as netCDF-C presents it.
 //!
 //! * `store`, `file`, `cursor`: bytes, addresses, numbers.
-//! * `superblock`, `header`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
+//! * `superblock`, `header`, `shared`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
 //!   of the file format each.
 //! * `walk` finds all objects, `types`, `dims` and `build` make netCDF's model of them.
-//! * `var`, `chunks`, `masked`, `values`: the data.
+//! * `var`, `chunks`, `masked`, `external`, `partial`, `values`: the data.
 //!
 //! Source: the HDF5 file format specification, version 3; the netCDF-4 conventions for dimension scales; where these leave
 //! something open, what netCDF-C 4.10 does.
@@ -17,6 +17,7 @@ mod cursor;
 mod dataset;
 mod datatype;
 mod dims;
+mod external;
 mod file;
 mod fractal_heap;
 mod global_heap;
@@ -27,6 +28,8 @@ mod local_heap;
 mod masked;
 mod messages;
 mod open;
+mod partial;
+mod shared;
 mod store;
 mod superblock;
 mod types;

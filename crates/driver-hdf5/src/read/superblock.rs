@@ -6,6 +6,7 @@ use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;
+use super::shared::SharedTable;
 use super::store::Store;
 
 /// First bytes of a superblock.
@@ -44,22 +45,22 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
         return Err(bad(format!("superblock: addresses of {offsets} bytes, lengths of {lengths}")));
     }
     (file.offsets, file.lengths) = (offsets, lengths);
-    let (stored_base, end, root) = if old {
+    let (stored_base, extension, end, root) = if old {
         at.skip(if version == 0 { 9 } else { 13 })?;
         let stored_base = at.address(offsets)?;
         let _free = at.address(offsets)?;
         let end = at.address(offsets)?;
         let _driver = at.address(offsets)?;
         let _name = at.address(offsets)?;
-        (stored_base, end, at.address(offsets)?)
+        (stored_base, UNDEFINED, end, at.address(offsets)?)
     } else {
         at.skip(1)?;
         let stored_base = at.address(offsets)?;
-        let _extension = at.address(offsets)?;
+        let extension = at.address(offsets)?;
         let end = at.address(offsets)?;
         let root = at.address(offsets)?;
         file.checked(base, at.at() as u64 + 4, "superblock")?;
-        (stored_base, end, root)
+        (stored_base, extension, end, root)
     };
     file.base = base;
     if end == UNDEFINED || root == UNDEFINED {
@@ -69,6 +70,9 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
     if end.saturating_sub(stored_base) > file.len.saturating_sub(base) {
         let what = format!("the file has {} bytes, its superblock says {end}", file.len);
         return Err(ErrorKind::Trunc.context(what));
+    }
+    if extension != UNDEFINED {
+        file.shared = SharedTable::read(&file, extension)?;
     }
     Ok((file, Superblock { version, root }))
 }

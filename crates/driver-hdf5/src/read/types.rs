@@ -5,6 +5,7 @@ use model::{
 };
 
 use super::datatype::{Class, Datatype, Member};
+use super::partial::Bits;
 use super::walk::Tree;
 
 /// The user-defined types of a file.
@@ -112,7 +113,7 @@ impl Types {
     /// `NC_EBADTYPID` if there is none.
     pub(crate) fn nc_type(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
         Ok(match &ty.class {
-            Class::Integer { signed, whole: true, .. } => match (ty.size, signed) {
+            Class::Integer { signed, .. } if ty.is_whole() => match (ty.size, signed) {
                 (1, true) => NcType::Byte,
                 (1, false) => NcType::UByte,
                 (2, true) => NcType::Short,
@@ -148,12 +149,23 @@ impl Types {
         })
     }
 
-    /// As [`Types::nc_type`], of a dataset of a group: a type without a name gets one there, as netCDF-C gives it.
+    /// As [`Types::nc_type`], where elements need not have the size of the type: integers of which some bits count.
+    ///
+    /// # Errors
+    /// As [`Types::nc_type`].
+    pub(crate) fn shown(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
+        match Bits::of(ty) {
+            Some(bits) => Ok(bits.nc_type()),
+            None => self.nc_type(ty, model),
+        }
+    }
+
+    /// As [`Types::shown`], of a dataset of a group: a type without a name gets one there, as netCDF-C gives it.
     ///
     /// # Errors
     /// As [`Types::nc_type`].
     pub(crate) fn of_dataset(&mut self, ty: &Datatype, model: &mut Model) -> Result<NcType> {
-        if let Ok(found) = self.nc_type(ty, model) {
+        if let Ok(found) = self.shown(ty, model) {
             return Ok(found);
         }
         let (class, word) = match &ty.class {

@@ -8,6 +8,7 @@ use super::cursor::bad;
 use super::datatype::{Class, Datatype};
 use super::file::Hdf;
 use super::global_heap::{Collection, GlobalHeap, HeapRef};
+use super::partial::Bits;
 
 /// What elements of variable length are read with.
 #[derive(Debug)]
@@ -90,6 +91,9 @@ pub(crate) fn to_native(ty: &Datatype, bytes: &mut [u8]) {
 
 /// Numbers as they are stored.
 pub(crate) fn numbers(ty: &Datatype, nc_type: NcType, bytes: &[u8]) -> Option<Values> {
+    if let Some(bits) = Bits::of(ty) {
+        return Some(bits.values(bytes)).filter(|values| values.nc_type() == nc_type);
+    }
     let mut bytes = bytes.to_vec();
     to_native(ty, &mut bytes);
     Values::from_native_bytes(nc_type, &bytes)

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short};
+use chunkio::{ArrayDim, ArraySpec, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short};
 use dispatch::{Buffer, CacheConfig, MemMut, Options, Registry, VarData, byte_len};
 use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::chunks::Chunks;
 use super::cursor::{UNDEFINED, bad};
 use super::datatype::{Class, Datatype};
+use super::external::External;
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::index::Table;
 use super::masked::Masked;
 use super::messages::{Index, Layout, Space};
+use super::partial::{Bits, Partial};
 use super::store::Store;
 use super::values::{self, Decoder};
 use super::walk::Stored;
@@ -40,12 +42,13 @@ const BLANK: u64 = 1 << 16;
 pub(crate) fn make(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space) -> Result<Arc<dyn VarData>> {
     let var = with.model.var(id)?;
     let number = match &stored.ty.class {
-        Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } => Some(*big_endian),
+        Class::Integer { big_endian, .. } if stored.ty.is_whole() => Some(*big_endian),
+        Class::Float { big_endian, .. } => Some(*big_endian),
         Class::Text if stored.ty.size == 1 => Some(false),
         _ => None,
     };
     let made: Arc<dyn VarData> = match (&stored.layout, number) {
-        (Layout::Compact(_) | Layout::Contiguous(..), number) if is_there(&stored.layout) => {
+        (Layout::Compact(_) | Layout::Contiguous(..) | Layout::External(_), number) if is_there(&stored.layout) => {
             let (store, begin) = flat_store(with.file, stored, space)?;
             let dims = space.dims.iter().flatten();
             let mut dims: Vec<ArrayDim> =
@@ -83,6 +86,9 @@ pub(crate) fn make(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space)
 }
 
 fn raw(with: &Making<'_>, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn VarData> {
+    if let Some(bits) = Bits::of(&stored.ty) {
+        return Arc::new(Partial { inner, bits });
+    }
     let (file, heap) = (Arc::clone(with.file), Arc::clone(with.heap));
     let fixed = xtype != NcType::String && values::is_fixed(&stored.ty);
     Arc::new(Raw { file, heap, inner, ty: stored.ty.clone(), xtype, fixed })
@@ -93,12 +99,13 @@ fn is_there(layout: &Layout) -> bool {
     !matches!(layout, Layout::Contiguous(UNDEFINED, _))
 }
 
-fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<Store>, u64)> {
+fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<dyn ByteStore>, u64)> {
     let wanted = space.len()?.checked_mul(stored.ty.size.into());
     let wanted = wanted.ok_or_else(|| bad(format!("{:?} elements of {} bytes", space.dims, stored.ty.size)))?;
-    let (len, place) = match &stored.layout {
+    let (len, place): (_, (Arc<dyn ByteStore>, u64)) = match &stored.layout {
         Layout::Compact(bytes) => (Some(bytes.len() as u64), (Arc::new(Store::Memory(bytes.clone().into())), 0)),
-        Layout::Contiguous(address, len) => (*len, (Arc::clone(&file.store), file.place(*address, wanted)?)),
+        Layout::Contiguous(address, len) => (*len, (Arc::<Store>::clone(&file.store), file.place(*address, wanted)?)),
+        Layout::External(stretches) => (None, (Arc::new(External::open(file, stretches, wanted)?), 0)),
         _ => return Err(ErrorKind::Internal.context("an array in chunks")),
     };
     match len {
@@ -200,22 +207,59 @@ struct Raw {
     fixed: bool,
 }
 
+/// The elements as they are stored.
 #[derive(Debug)]
 // One per variable, never moved about.
 #[allow(clippy::large_enum_variant)]
-enum Inner {
+pub(super) enum Inner {
     Chunked(ChunkedArray),
     /// With one dimension more: the bytes of an element.
     Flat(FlatArray),
 }
 
 impl Inner {
-    fn get(&self, slab: &Slab<'_>, size: usize, out: &mut dispatch::OutBuf<'_>) -> Result<()> {
+    /// The stored bytes of elements of `size` bytes.
+    pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut dispatch::OutBuf<'_>) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Flat(array) => {
                 with_bytes(slab, size, |slab| array.get(slab, MemMut::Fixed { ty: NcType::Char, out }))
             }
+        }
+    }
+
+    pub(super) fn look(&self, slab: &Slab<'_>, size: usize) -> Result<()> {
+        match self {
+            Self::Chunked(array) => array.look(slab),
+            Self::Flat(array) => with_bytes(slab, size, |slab| array.look(slab)),
+        }
+    }
+
+    pub(super) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        match self {
+            Self::Chunked(array) => array.is_absent(slab),
+            Self::Flat(_) => Ok(false),
+        }
+    }
+
+    pub(super) fn tune(&self, cache: CacheConfig) -> Result<()> {
+        match self {
+            Self::Chunked(array) => array.tune(cache),
+            Self::Flat(array) => array.tune(cache),
+        }
+    }
+
+    pub(super) fn cache(&self) -> CacheConfig {
+        match self {
+            Self::Chunked(array) => array.cache(),
+            Self::Flat(array) => array.cache(),
+        }
+    }
+
+    pub(super) fn chunk_shape(&self) -> Option<Vec<u64>> {
+        match self {
+            Self::Chunked(array) => array.chunk_shape(),
+            Self::Flat(_) => None,
         }
     }
 }
@@ -257,37 +301,22 @@ impl VarData for Raw {
     }
 
     fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        match &self.inner {
-            Inner::Chunked(array) => array.look(slab),
-            Inner::Flat(array) => with_bytes(slab, self.ty.size as usize, |slab| array.look(slab)),
-        }
+        self.inner.look(slab, self.ty.size as usize)
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        match &self.inner {
-            Inner::Chunked(array) => array.is_absent(slab),
-            Inner::Flat(_) => Ok(false),
-        }
+        self.inner.is_absent(slab)
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {
-        match &self.inner {
-            Inner::Chunked(array) => array.tune(cache),
-            Inner::Flat(array) => array.tune(cache),
-        }
+        self.inner.tune(cache)
     }
 
     fn cache(&self) -> CacheConfig {
-        match &self.inner {
-            Inner::Chunked(array) => array.cache(),
-            Inner::Flat(array) => array.cache(),
-        }
+        self.inner.cache()
     }
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
-        match &self.inner {
-            Inner::Chunked(array) => array.chunk_shape(),
-            Inner::Flat(_) => None,
-        }
+        self.inner.chunk_shape()
     }
 }

@@ -6,10 +6,12 @@ use model::Result;
 
 use super::attributes::{self, Attribute};
 use super::datatype::{Class, Datatype};
+use super::external;
 use super::file::{Budget, Hdf};
 use super::header::{Header, kind};
 use super::links::{self, Goal, Link};
 use super::messages::{self, FilterMessage, Layout, Space};
+use super::shared;
 
 /// A group.
 #[derive(Debug)]
@@ -133,7 +135,7 @@ impl Walker<'_> {
             return Ok(Some(header));
         }
         if let Some(space) = header.find(kind::DATASPACE) {
-            let space = Space::parse(self.file, space.bytes)?;
+            let space = Space::parse(self.file, &shared::resolve(self.file, kind::DATASPACE, space)?)?;
             if space.dims.is_none() {
                 self.note(&link, "it is a dataset without a shape, and is left out");
                 return Ok(None);
@@ -166,11 +168,12 @@ impl Walker<'_> {
         let ty = Datatype::of(self.file, ty)?;
         let layout = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?;
         let mut layout = Layout::parse(self.file, layout.bytes)?;
-        if header.find(kind::EXTERNAL).is_some() {
-            layout = Layout::Other("in other files");
+        if let Some(files) = header.find(kind::EXTERNAL) {
+            layout = Layout::External(external::list(self.file, files.bytes)?);
         }
-        let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(&found))?;
-        Ok(Stored { ty, layout, filters, fill: messages::fill(header)? })
+        let filters =
+            header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(self.file, found))?;
+        Ok(Stored { ty, layout, filters, fill: messages::fill(self.file, header)? })
     }
 
     /// The object that a path means, from a group on.

@@ -89,6 +89,9 @@ pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
         None => registry.filter(&spec.name)?,
     };
     let info = class.info();
+    if !class.encodes() {
+        return Err(ErrorKind::NoFilter.context(format!("filter {}: it is only read", info.name)));
+    }
     if info.hdf5_id.is_none_or(|id| id > u32::from(u16::MAX)) {
         return Err(ErrorKind::Filter.context(format!("filter {}: HDF5 has no number for it", info.name)));
     }

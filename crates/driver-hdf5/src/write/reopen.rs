@@ -182,7 +182,11 @@ fn lie(hdf: &Hdf, stored: &Stored, space: &Space, growing: bool, registry: &Regi
         Layout::Chunked { plain_edges: false, shape, .. } => {
             let (mut filters, mut kept) = (Vec::new(), Vec::new());
             for filter in &stored.filters {
-                filters.push(registry.filter_by_id(filter.id)?.parse_params(&filter.params)?);
+                let class = registry.filter_by_id(filter.id)?;
+                if !class.encodes() {
+                    return Err(refuse(format!("its filter {} is only read", class.info().name)));
+                }
+                filters.push(class.parse_params(&filter.params)?);
                 kept.push(StoredFilter {
                     id: filter.id as u16,
                     name: filter.name.clone(),

@@ -10,8 +10,8 @@ fn the_table_is_what_the_filters_say() {
         let info = class.info();
         let Some(id) = info.hdf5_id else { continue };
         let row = HDF5_FILTERS.iter().find(|row| row.id == id).unwrap_or_else(|| panic!("no row for {}", info.name));
-        let (v2, v3) = row.codec.unwrap_or_else(|| panic!("no codec of {}", info.name));
-        assert_eq!(info.name, row.name);
+        assert_eq!((info.name, true, class.encodes()), (row.name, row.read, row.written));
+        let Some((v2, v3)) = row.codec else { continue };
         let filter = match info.name {
             "szip" => class.parse_params(&[4, 8]),
             "blosc" => class.parse_params(&[0, 0, 0, 0, 5, 1, 1]),
@@ -25,7 +25,7 @@ fn the_table_is_what_the_filters_say() {
         let count = row.params.split(", ").filter(|name| !name.is_empty()).count();
         assert_eq!(filter.params().len(), count, "{}", info.name);
     }
-    for row in HDF5_FILTERS.iter().filter(|row| row.codec.is_none()) {
+    for row in HDF5_FILTERS.iter().filter(|row| !row.read) {
         assert!(filters::BUILTIN.iter().all(|class| class.info().hdf5_id != Some(row.id)), "{}", row.name);
     }
 }
@@ -40,5 +40,74 @@ fn what_does_not_shrink_comes_back() {
             let back = crate::decode(&*filter, &stream, len).unwrap();
             assert!(back == data, "{filter:?}, {len} bytes");
         }
+    }
+}
+
+/// Filters of HDF5 files only have no codec; what is only read is not written.
+#[test]
+#[cfg(feature = "hdf5")]
+fn filters_of_hdf5_alone_have_no_codec() {
+    let number = [8, 0, 1000, 1, 4, 0, 17, 3];
+    let scale: Vec<u32> = [2, 0, 1000, 0, 4, 1, 0, 1].into_iter().chain([0; 12]).collect();
+    for (name, params) in [("lzf", &[][..]), ("nbit", &number), ("scaleoffset", &scale)] {
+        let class = crate::class(name);
+        let filter = crate::bound(class.parse_params(params).unwrap(), 4);
+        assert!(filter.to_json(ZarrFormat::V2).is_null() && filter.to_json(ZarrFormat::V3).is_null());
+        let outcome = crate::encode(&*filter, &[0; 4000]);
+        assert_eq!(outcome.is_ok(), class.encodes(), "{name}");
+    }
+    // Parameters that describe nothing, or too much.
+    let nested: Vec<u32> = [0, 0, 1].into_iter().chain([2, 4].repeat(40)).chain([4, 4]).collect();
+    for (name, params) in [
+        ("nbit", &[][..]),
+        ("nbit", &[8, 0, 1000, 1, 4, 0, 33, 0]),
+        ("nbit", &[8, 0, 1000, 1, 4, 0, 20, u32::MAX]),
+        ("nbit", &[8, 0, 1000, 1, u32::MAX, 0, 0, 0]),
+        ("nbit", &[8, 0, 1, 2, 7, 4, 2]),
+        ("nbit", &[8, 0, 1, 3, 8, 2, 0, 4, 8, 0, 4, 8]),
+        ("nbit", &[8, 0, 1, 3, 8, 60_000, 0, 4, 8]),
+        ("nbit", &nested),
+        ("scaleoffset", &[2, 0]),
+        ("scaleoffset", &[0; 20]),
+        ("lzf", &[1, 2, 3, 4]),
+    ] {
+        assert_eq!(crate::class(name).parse_params(params).unwrap_err().kind(), model::ErrorKind::Inval, "{params:?}");
+    }
+    // A chunk of other elements.
+    let mut filter = crate::class("nbit").parse_params(&[8, 0, 999, 1, 4, 0, 17, 3]).unwrap();
+    let item = dispatch::ItemType::bytes(4);
+    let chunk = dispatch::ChunkInfo {
+        item_size: 4,
+        chunk_bytes: 4000,
+        elements: 1000,
+        row: 1000,
+        line: None,
+        big_endian: false,
+        item,
+    };
+    assert_eq!(filter.bind(&chunk).unwrap_err().kind(), model::ErrorKind::Filter);
+}
+
+/// What LZF makes comes back: runs and matches of every length, noise, and matches that go on in what they make.
+#[test]
+#[cfg(feature = "hdf5")]
+fn lzf_comes_back() {
+    let filter = crate::bound(crate::class("lzf").parse_params(&[]).unwrap(), 4);
+    let mut data = vec![Vec::new(), vec![7; 100_000], crate::noise(20_000), crate::sample(5000)];
+    data.extend((1..700).map(|len| [crate::noise(len), vec![9; len], crate::noise(len)].concat()));
+    data.push([crate::noise(9000), crate::noise(9000)].concat());
+    data.push([crate::noise(8192), crate::noise(8192)].concat());
+    for data in data {
+        let stream = crate::encode(&*filter, &data).unwrap();
+        assert!(crate::decode(&*filter, &stream, data.len()).unwrap() == data, "{} bytes", data.len());
+        if data.len() > 1 {
+            assert!(crate::decode(&*filter, &stream, data.len() - 1).is_err());
+        }
+    }
+    let short = crate::encode(&*filter, &[7; 100_000]).unwrap();
+    assert!(short.len() < 1200, "{} bytes", short.len());
+    // A match before the data, a run that ends.
+    for stream in [&[0x20, 0x00][..], &[0, 1, 0x20, 1], &[5, 1, 2], &[0, 1, 0xe0], &[0, 1, 0xe0, 1], &[0x1f]] {
+        assert_eq!(crate::decode(&*filter, stream, 1000).unwrap_err().kind(), model::ErrorKind::Filter, "{stream:?}");
     }
 }

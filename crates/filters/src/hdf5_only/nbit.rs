@@ -1,0 +1,232 @@
+//! N-bit (HDF5 filter 5): of each number only the bits that count are stored, one number after another.
+//!
+//! * HDF5 parameters: how many there are, whether the chunk is stored as it is, the elements of a chunk; then the type: 1 and
+//!   size, order (1: big-endian), precision, offset; 2 and size of an array, then the type of what is in it; 3 and size of a
+//!   compound and its number of members, then the offset and the type of each; 4 and a size: bytes stored as they are
+//! * Zarr: no codec
+//! * Stored: the bits of each number, the topmost first, without gaps. The others are zero when it is read
+//!
+//! Source: HDF5's reference manual, `H5Pset_nbit`; its user guide, "N-bit filter"; how HDF5 reads.
+
+use std::borrow::Cow;
+
+use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use model::{Error, ErrorKind, Result};
+
+use super::bits::Bits;
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(5),
+    name: "nbit",
+    aliases: &[],
+    about: "stores the bits of numbers that count, in HDF5 files only; it is only read",
+};
+
+/// Types in types, at most.
+const DEPTH: u32 = 32;
+
+/// The class of the n-bit filter.
+pub struct NbitClass;
+
+inventory::submit! { FilterPlugin(&NbitClass) }
+
+impl FilterClass for NbitClass {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        let wrong = |what| ErrorKind::Inval.context(format!("nbit: {what}, found {params:?}"));
+        let [_, as_it_is, elements, types @ ..] = params else {
+            return Err(wrong("expected the type of elements in its parameters"));
+        };
+        let mut rest = types.iter().copied();
+        let kind = match *as_it_is {
+            0 => Some(Kind::next(&mut rest, DEPTH).map_err(wrong)?),
+            _ => None,
+        };
+        Ok(Box::new(Nbit { params: params.into(), kind, elements: *elements as usize }))
+    }
+
+    fn parse_json(&self, codec: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> {
+        super::no_codec(INFO.name, codec)
+    }
+
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
+    fn encodes(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Nbit {
+    params: Box<[u32]>,
+    /// `None`: chunks are stored as they are.
+    kind: Option<Kind>,
+    /// Of a chunk.
+    elements: usize,
+}
+
+/// What an element is.
+#[derive(Debug, Clone)]
+enum Kind {
+    /// A number.
+    Bits {
+        size: usize,
+        big_endian: bool,
+        precision: usize,
+        offset: usize,
+    },
+    /// Bytes that are stored as they are.
+    Bytes(usize),
+    Array {
+        size: usize,
+        base: Box<Kind>,
+    },
+    /// Members, and where each begins.
+    Compound {
+        size: usize,
+        members: Vec<(usize, Kind)>,
+    },
+}
+
+type Params<'a> = std::iter::Copied<std::slice::Iter<'a, u32>>;
+
+impl Kind {
+    fn size(&self) -> usize {
+        match *self {
+            Self::Bits { size, .. } | Self::Bytes(size) | Self::Array { size, .. } | Self::Compound { size, .. } => {
+                size
+            }
+        }
+    }
+
+    /// The type that the next parameters describe, or what is wrong with it.
+    fn next(rest: &mut Params<'_>, depth: u32) -> std::result::Result<Self, &'static str> {
+        let depth = depth.checked_sub(1).ok_or("expected fewer types in types")?;
+        let mut number = || rest.next().map(|number| number as usize).ok_or("expected more parameters");
+        let (class, size) = (number()?, number()?);
+        if size == 0 {
+            return Err("expected types of at least a byte");
+        }
+        Ok(match class {
+            1 => {
+                let (order, precision, offset) = (number()?, number()?, number()?);
+                let bits = size.checked_mul(8).ok_or("expected smaller types")?;
+                if order > 1 || precision == 0 || precision > bits || offset > bits - precision {
+                    return Err("expected a precision and an offset that the size has room for");
+                }
+                Self::Bits { size, big_endian: order == 1, precision, offset }
+            }
+            2 => {
+                let base = Self::next(rest, depth)?;
+                if !size.is_multiple_of(base.size()) {
+                    return Err("expected an array of whole elements");
+                }
+                Self::Array { size, base: Box::new(base) }
+            }
+            3 => {
+                let (count, mut members, mut used) = (number()?, Vec::new(), 0usize);
+                for _ in 0..count {
+                    let offset = rest.next().ok_or("expected more members")? as usize;
+                    let member = Self::next(rest, depth)?;
+                    used = used.saturating_add(member.size());
+                    if used > size || offset.checked_add(member.size()).is_none_or(|end| end > size) {
+                        return Err("expected members within their compound");
+                    }
+                    members.push((offset, member));
+                }
+                Self::Compound { size, members }
+            }
+            4 => Self::Bytes(size),
+            _ => return Err("expected types of the classes 1 to 4"),
+        })
+    }
+
+    /// Makes one element, whose bytes are zero; `None` if the bits end before.
+    fn decode(&self, bits: &mut Bits<'_>, element: &mut [u8]) -> Option<()> {
+        match self {
+            Self::Bits { size, big_endian, precision, offset } => {
+                let end = offset + precision;
+                // Bytes from the most significant on.
+                for byte in (offset / 8..end.div_ceil(8)).rev() {
+                    let (low, high) = ((8 * byte).max(*offset), (8 * byte + 8).min(end));
+                    let value = bits.take((high - low) as u32)? << (low - 8 * byte);
+                    let place = if *big_endian { size - 1 - byte } else { byte };
+                    element[place] = value as u8;
+                }
+            }
+            Self::Bytes(_) => {
+                for byte in element {
+                    *byte = bits.take(8)? as u8;
+                }
+            }
+            Self::Array { base, .. } => {
+                for part in element.chunks_exact_mut(base.size()) {
+                    base.decode(bits, part)?;
+                }
+            }
+            Self::Compound { members, .. } => {
+                for (offset, member) in members {
+                    member.decode(bits, &mut element[*offset..offset + member.size()])?;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+fn damaged(what: String) -> Error {
+    ErrorKind::Filter.context(format!("nbit: {what}"))
+}
+
+impl Filter for Nbit {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&self.params)
+    }
+
+    fn to_json(&self, _: ZarrFormat) -> Json {
+        Json::Null
+    }
+
+    fn bind(&mut self, chunk: &ChunkInfo) -> Result<()> {
+        let Some(kind) = &self.kind else { return Ok(()) };
+        match (kind.size(), self.elements) == (chunk.item_size, chunk.elements) {
+            true => Ok(()),
+            false => Err(damaged(format!(
+                "its parameters are for {} elements of {} bytes, a chunk has {} of {}",
+                self.elements,
+                kind.size(),
+                chunk.elements,
+                chunk.item_size
+            ))),
+        }
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, _: &[u8], _: &mut OutBuf<'_>) -> Result<()> {
+        Err(super::only_read(INFO.name))
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        let Some(kind) = &self.kind else { return dst.put(src) };
+        let bytes = self.elements.checked_mul(kind.size());
+        let bytes = bytes.ok_or_else(|| damaged(format!("{} elements of {} bytes", self.elements, kind.size())))?;
+        let mut bits = Bits::new(src);
+        for element in dst.zeroed(bytes)?.chunks_exact_mut(kind.size()) {
+            kind.decode(&mut bits, element)
+                .ok_or_else(|| damaged(format!("{} bytes end before {} elements", src.len(), self.elements)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Filters that are in HDF5 files only, and integers of which some bits count: files by h5py, in `tests/corpus/hdf5`.
+//!
+//! Beside each file lies what HDF5 reads in it: a line for each dataset, with its values; floats as the bits of a double.
+//! `make.py` there makes both.
+
+use std::fs;
+use std::path::PathBuf;
+
+use nczarr::model::{Values, VarFill};
+use nczarr::{ErrorKind, Extent, File, NcType};
+
+const FILES: [&str; 3] = ["scaleoffset", "nbit", "lzf"];
+
+fn here(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/hdf5")).join(name)
+}
+
+/// The datasets of a file and their values, as text.
+fn answers(name: &str) -> Vec<(String, Vec<String>)> {
+    let text = fs::read_to_string(here(&format!("{name}.txt"))).unwrap();
+    let line = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        (words.next().unwrap(), words.skip(1).collect())
+    };
+    text.lines().map(line).collect()
+}
+
+fn values(file: &File, name: &str) -> nczarr::Result<Vec<String>> {
+    let variable = file.variable(name)?;
+    Ok(match variable.nc_type() {
+        NcType::Float | NcType::Double => {
+            variable.get::<f64, _>(..)?.iter().map(|value| format!("{:016x}", value.to_bits())).collect()
+        }
+        NcType::UInt64 => variable.get::<u64, _>(..)?.iter().map(u64::to_string).collect(),
+        _ => variable.get::<i64, _>(..)?.iter().map(i64::to_string).collect(),
+    })
+}
+
+#[test]
+fn what_hdf5_reads_is_read() {
+    for name in FILES {
+        let path = here(&format!("{name}.h5"));
+        let file = nczarr::open(path.to_str().unwrap()).unwrap();
+        let held = nczarr::open_bytes(fs::read(&path).unwrap()).unwrap();
+        let answers = answers(name);
+        for (dataset, expected) in &answers {
+            for file in [&file, &held] {
+                let found = values(file, dataset).unwrap_or_else(|error| panic!("{name}: {dataset}: {error}"));
+                assert_eq!(found, *expected, "{name}: {dataset}");
+            }
+        }
+        let records = usize::from(name == "nbit");
+        assert_eq!(file.root().variables().len(), answers.len() + records, "{name}");
+    }
+}
+
+/// The type is the smallest that has so many bits.
+#[test]
+fn integers_of_which_some_bits_count_have_a_type() {
+    let file = nczarr::open(here("nbit.h5").to_str().unwrap()).unwrap();
+    let mut seen = 0;
+    for variable in file.root().variables() {
+        let name = variable.name();
+        let Some((_, rest)) = name.split_once("_p") else { continue };
+        let bits: u32 = rest.split('_').next().unwrap().parse().unwrap();
+        let signed = name.contains("_i");
+        let expected = match (bits, signed) {
+            (0..=8, true) => NcType::Byte,
+            (0..=8, false) => NcType::UByte,
+            (9..=16, true) => NcType::Short,
+            (9..=16, false) => NcType::UShort,
+            (17..=32, true) => NcType::Int,
+            (17..=32, false) => NcType::UInt,
+            (_, true) => NcType::Int64,
+            (_, false) => NcType::UInt64,
+        };
+        assert_eq!(variable.nc_type(), expected, "{name}");
+        seen += 1;
+    }
+    assert!(seen >= 24, "{seen}");
+    // Parts, with a stride, as another type, and what that type cannot hold.
+    let variable = file.variable("raw_i4_p20_o5_be").or_else(|_| file.variable("raw_i4_p20_o5_le")).unwrap();
+    let all = variable.get::<i32, _>(..).unwrap();
+    let part = variable
+        .get::<f32, _>((
+            Extent::Strided { start: 1, count: None, stride: 2 },
+            Extent::Strided { start: 0, count: None, stride: 2 },
+        ))
+        .unwrap();
+    let expected: Vec<f32> =
+        [5, 7, 9, 15, 17, 19].iter().map(|&at| all.iter().nth(at).copied().unwrap() as f32).collect();
+    assert_eq!(part.to_vec(), expected);
+    assert_eq!(variable.get::<i8, _>(..).unwrap_err().kind(), ErrorKind::Range);
+    assert_eq!(variable.get_strings(..).unwrap_err().kind(), ErrorKind::Char);
+    // A fill value where nothing was written.
+    let model = file.model();
+    let gap = file.variable("nb_gap").unwrap();
+    assert_eq!(model.var(gap.id()).unwrap().fill, VarFill::Value(Values::Int(vec![-77])));
+}
+
+#[test]
+fn members_of_records_are_unpacked() {
+    let file = nczarr::open(here("nbit.h5").to_str().unwrap()).unwrap();
+    let text =
+        nczarr_tests::dump::dump(&file, &cdl::Options { name: "x".to_owned(), ..cdl::Options::default() }).unwrap();
+    let data = text.split("nb_record = \n").nth(1).or_else(|| text.split("nb_record =").nth(1)).unwrap();
+    let data: String = data.split(';').next().unwrap().split_whitespace().collect();
+    assert_eq!(data, r#"{-1,{0,0,500},{"ab0"},0},{0,{1,2,501},{"ab1"},0.25},{1,{2,4,502},{"ab2"},0.5}"#);
+}
+
+/// They are read and not written: neither new variables nor what such a file holds.
+#[test]
+fn what_is_only_read_is_not_written() {
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("scaled.h5").display().to_string();
+    fs::copy(here("scaled.h5"), &copy).unwrap();
+    let error = nczarr::append(&copy).and_then(File::close).unwrap_err();
+    assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("scaleoffset is only read"), "{error}");
+    assert!(fs::read(&copy).unwrap() == fs::read(here("scaled.h5")).unwrap());
+    assert_eq!(values(&nczarr::open(&copy).unwrap(), "v").unwrap(), ["70", "71", "72", "73"]);
+    let scale: Vec<u32> = [2, 0, 300, 0, 4, 1, 0, 0].into_iter().chain([0; 12]).collect();
+    for (name, params) in [("scaleoffset", &scale[..]), ("nbit", &[8, 0, 300, 1, 4, 0, 17, 0]), ("lzf", &[])] {
+        for target in ["x.nc#mode=netcdf-4", "x.zarr#mode=nczarr,file"] {
+            let url = format!("file://{}/{name}_{target}", place.path().display());
+            let file = nczarr::create(&url).unwrap();
+            file.add_dimension("x", 300).unwrap();
+            let variable = file.add_variable::<i32>("v", &["x"]).unwrap();
+            let may = name == "lzf" && target.starts_with("x.nc");
+            match variable.set_filter(name, params) {
+                Ok(()) => assert!(may, "{name} {target}"),
+                Err(error) => assert!(!may && error.kind() == ErrorKind::NoFilter, "{name} {target}: {error}"),
+            }
+            let values: Vec<i32> = (0..300).map(|k| k / 7).collect();
+            variable.put(&values, ..).unwrap();
+            file.close().unwrap();
+            let file = nczarr::open(&url).unwrap();
+            assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), values, "{name} {target}");
+        }
+    }
+    // What has LZF is written to.
+    let url = place.path().join("lzf_x.nc").display().to_string();
+    let file = nczarr::append(&url).unwrap();
+    file.variable("v").unwrap().put(&[5, 6], 10..12).unwrap();
+    file.close().unwrap();
+    let found = nczarr::open(&url).unwrap().variable("v").unwrap().get::<i32, _>(8..14).unwrap().to_vec();
+    assert_eq!(found, [1, 1, 5, 6, 1, 1]);
+}
