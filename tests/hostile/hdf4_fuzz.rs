@@ -1,4 +1,6 @@
 //! HDF4 files cut short and with single bytes changed: an error, or the values of one variable differ; within bounds.
+//!
+//! `NCZ_TEST_ROUNDS` is how many bytes of each file are changed (default 150); the whole count is 500.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +12,11 @@ use crate::alloc;
 
 /// What may be in use beyond the size of the file.
 const SPARE: usize = 64 << 20;
-const CUTS: usize = 200;
-const FLIPS: usize = 500;
+
+/// How many bytes of each file are changed, one at a time; for five of them it is cut short at two lengths.
+fn rounds() -> usize {
+    std::env::var("NCZ_TEST_ROUNDS").map_or(150, |rounds| rounds.parse().expect("a number of rounds"))
+}
 
 /// A variable's type, shape and values; `None`: an error.
 type Var = (NcType, Vec<u64>, Option<Vec<f64>>);
@@ -75,8 +80,10 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
     let sound = content(&nczarr::open_bytes(bytes.clone()).expect("a sound file")).expect("a sound file");
     let mut failed = Vec::new();
     let mut numbers = Numbers(name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
-    let step = (bytes.len() / CUTS).max(1);
+    let (flips, mut cases) = (rounds(), 0);
+    let step = (bytes.len() / (flips * 2 / 5).max(1)).max(1);
     for len in (0..bytes.len()).step_by(step) {
+        cases += 1;
         match look(len, || nczarr::open_bytes(bytes[..len].to_vec())) {
             Err(why) => failed.push(format!("{name}: cut to {len}: {why}")),
             // What is read of a file that was cut is what was there.
@@ -88,7 +95,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
             Ok(Err(_)) => {}
         }
     }
-    for number in 0..FLIPS {
+    for number in 0..flips {
         let (at, change) = (numbers.below(bytes.len()), numbers.below(255) as u8 + 1);
         let change = if number % 4 == 0 { 1 << (change % 8) } else { change };
         let mut damaged = bytes.clone();
@@ -106,7 +113,7 @@ fn fuzz(path: &Path) -> (usize, Vec<String>) {
             Ok(Err(_)) => {}
         }
     }
-    (CUTS + FLIPS, failed)
+    (cases + flips, failed)
 }
 
 #[test]
@@ -118,12 +125,16 @@ fn damaged_hdf4_files_are_errors_or_differ_where_they_were_damaged() {
         .map(|name| Path::new(corpus).join(format!("hdf4/{name}.hdf")))
         .collect();
     files.extend([0, 1].map(|n| Path::new(corpus).join(format!("netcdf-c/hdf4/hdf4_sd_{n}/hdf4_sd_{n}.hdf"))));
+    let theirs = std::env::var_os("NCZ_CORPUS").map(|root| Path::new(&root).join("netcdf-c/upstream/hdf4_test"));
+    if let Some(theirs) = theirs.filter(|theirs| theirs.is_dir()) {
+        files.extend(fs::read_dir(theirs).unwrap().map(|entry| entry.unwrap().path()));
+    }
     let (mut cases, mut failed) = (0, Vec::new());
     for file in &files {
         let (more, why) = fuzz(file);
         cases += more;
         failed.extend(why);
     }
-    eprintln!("damaged HDF4 files: {cases} cases, {} failed", failed.len());
+    eprintln!("damaged HDF4 files: {} files, {cases} cases, {} failed", files.len(), failed.len());
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -33,6 +33,7 @@ mod round_trip;
 mod shards;
 mod unpack;
 mod unsafe_code;
+mod upstream;
 mod user_types;
 mod wrapped;
 mod writing;
