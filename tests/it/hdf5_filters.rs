@@ -1,4 +1,4 @@
-//! Filters that are in HDF5 files only, and integers of which some bits count: files by h5py, in `tests/corpus/hdf5`.
+//! Filters that are in HDF5 files only, szip, and integers of which some bits count: files by h5py, in `tests/corpus/hdf5`.
 //!
 //! Beside each file lies what HDF5 reads in it: a line for each dataset, with its values; floats as the bits of a double.
 //! `make.py` there makes both.
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use nczarr::model::{Values, VarFill};
 use nczarr::{ErrorKind, Extent, File, NcType};
 
-const FILES: [&str; 3] = ["scaleoffset", "nbit", "lzf"];
+const FILES: [&str; 4] = ["scaleoffset", "nbit", "lzf", "szip"];
 
 fn here(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/hdf5")).join(name)

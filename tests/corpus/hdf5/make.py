@@ -1,4 +1,4 @@
-"""Makes scaleoffset.h5, nbit.h5 and lzf.h5 here, filters of HDF5 alone, and beside each what h5py reads in it; shared.h5,
+"""Makes scaleoffset.h5, nbit.h5, lzf.h5 and szip.h5 here, filters of HDF5, and beside each what h5py reads in it; shared.h5,
 of which shared.cdl is what ncdump says; external.h5 and the files it names.
 
 usage: python make.py   (h5py 3.16, HDF5 2.0)
@@ -120,6 +120,13 @@ def lzf(f):
     v.id.write_direct_chunk((0,), np.arange(4, dtype='<i4').tobytes(), filter_mask=3)
     v[4:] = [7, 7, 7, 7]
 
+def szip(f):
+    for at, dt in enumerate(('<i1', '>i2', '<i4', '>i8', '<u2', '<f4', '>f8')):
+        data = (np.arange(4 * 37).reshape(4, 37) ** 2 % 1009 - 100).astype(dt) if dt[1] != 'u' else np.arange(4 * 37, dtype=dt).reshape(4, 37)
+        for coding in ('nn', 'ec'):
+            f.create_dataset(f'szip_{coding}_{dt[1:]}', data=data, chunks=(3, 13 + 4 * at), compression='szip',
+                             compression_opts=(coding, (8, 16, 32)[at % 3]), shuffle=at == 2, fletcher32=at == 4)
+
 def raw(f, name, data, dcpl, t, shape=None):
     space = h5s.create_simple(shape or data.shape)
     tid = t if isinstance(t, h5t.TypeID) else h5t.py_create(t)
@@ -143,7 +150,7 @@ def answers(path, text):
                 shown = [str(int(v)) for v in values]
             print(name, values.dtype.kind, *shown, file=out)
 
-for make in scaleoffset, nbit, lzf:
+for make in scaleoffset, nbit, lzf, szip:
     with create(make.__name__ + '.h5') as f:
         make(f)
     answers(make.__name__ + '.h5', make.__name__ + '.txt')
