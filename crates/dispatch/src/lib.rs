@@ -79,7 +79,7 @@ pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use survey::Survey;
 pub use version::{Stamp, Version};
-pub use write_gate::{WriteGate, Writing};
+pub use write_gate::{Closing, WriteGate};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, Sink,
     WriteJob, WriteTicket, Written, ZMap,

@@ -186,7 +186,7 @@ impl ZarrDataset {
             }
         }
         let lasts = finally && self.format == ZarrFormat::V2;
-        if committed.consolidated && !lasts && self.is_changed(&model, committed)? {
+        if committed.consolidate && !lasts && self.is_changed(&model, committed)? {
             // It would stay old: until definitions are over, and in V3 it stands in the root's document, which is stored last.
             self.drop_consolidated(committed)?;
         }
@@ -368,16 +368,20 @@ impl ZarrDataset {
         self.grow(model, stale.into_iter(), committed)
     }
 
-    /// Takes consolidated metadata away: it would say something else than the documents.
+    /// Takes consolidated metadata away, also what another writer stored meanwhile: it would say something else than the
+    /// documents.
     ///
     /// # Errors
     /// What the storage says.
     pub(crate) fn drop_consolidated(&self, committed: &mut Committed) -> Result<()> {
-        if !(committed.consolidate && committed.consolidated) {
+        let is_sole = self.options.exclusive || self.created && !committed.once;
+        if !committed.consolidate || is_sole && !committed.consolidated {
             return Ok(());
         }
         if self.format == ZarrFormat::V3 {
-            self.drop_inline(&Key::new(ZARR_JSON)?)?;
+            if !self.root_array {
+                self.drop_inline(&Key::new(ZARR_JSON)?)?;
+            }
         } else {
             self.map.delete(&Key::new(ZMETADATA)?)?;
         }

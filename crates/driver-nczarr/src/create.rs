@@ -72,7 +72,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
             moved: 0,
         }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
-        closed: Arc::default(),
+        closing: Arc::default(),
         undo,
     }))
 }

@@ -4,11 +4,10 @@
 //! was asked for. What edits are legal is in `admit`, what is written and when in `commit`.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
-use dispatch::{CacheConfig, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
+use dispatch::{CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
 
 use crate::about::About;
@@ -49,7 +48,7 @@ pub(crate) struct ZarrDataset {
     /// Held by whoever writes metadata, and taken before `state`. Those writes stay on their thread and on threads made
     /// for them, so that no other task runs meanwhile, and none is waited for.
     pub(crate) committed: Mutex<Committed>,
-    pub(crate) closed: Arc<AtomicBool>,
+    pub(crate) closing: Arc<Closing>,
     /// Takes away what was created; for an abort before the first commit.
     pub(crate) undo: Option<Box<dyn Fn() -> Result<()> + Send + Sync>>,
 }
@@ -246,14 +245,14 @@ impl ZarrDataset {
         if let Some(cache) = state.cache {
             array.tune(cache)?;
         }
-        let gate = Arc::new(Gate::new(array, Arc::clone(&self.closed)));
+        let gate = Arc::new(Gate::new(array, Arc::clone(&self.closing)));
         state.chunks = Some(chunks);
         state.array = Some(Arc::clone(&gate));
         Ok(gate)
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
-        match self.closed.load(Ordering::Acquire) {
+        match self.closing.is_closed() {
             true => Err(ErrorKind::BadId.context("the dataset is closed")),
             false => Ok(()),
         }
@@ -271,11 +270,7 @@ impl ZarrDataset {
 
     /// Lets nobody write from now on, and waits for those who do; whether it was closed already.
     fn end(&self) -> bool {
-        if self.closed.swap(true, Ordering::SeqCst) {
-            return true;
-        }
-        self.arrays().iter().for_each(|array| array.finish());
-        false
+        self.closing.close(self.arrays().iter().map(|array| array.gate()))
     }
 
     fn arrays(&self) -> Vec<Arc<Gate>> {
@@ -349,7 +344,7 @@ impl Dataset for ZarrDataset {
     }
 
     fn image(&self) -> Result<Vec<u8>> {
-        if self.writable && !self.closed.load(Ordering::Acquire) {
+        if self.writable && !self.closing.is_closed() {
             self.write_all()?;
         }
         self.map.image()

@@ -4,10 +4,9 @@
 //! [`WriteGate`]. Reading costs nothing extra.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData, WriteGate};
+use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, VarData, WriteGate};
 use model::{NcType, Result, Slab};
 
 /// An array that is written only as long as it is the variable's.
@@ -18,8 +17,8 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(array: ChunkedArray, closed: Arc<AtomicBool>) -> Self {
-        Self { array, gate: WriteGate::new(closed) }
+    pub(crate) fn new(array: ChunkedArray, closing: Arc<Closing>) -> Self {
+        Self { array, gate: WriteGate::new(closing) }
     }
 
     /// The array, past the gate.
@@ -32,9 +31,8 @@ impl Gate {
         self.gate.retire(|| self.array.written())
     }
 
-    /// Waits until nobody writes any more who began before the dataset was closed.
-    pub(crate) fn finish(&self) {
-        self.gate.finish();
+    pub(crate) fn gate(&self) -> &WriteGate {
+        &self.gate
     }
 }
 
@@ -57,8 +55,7 @@ impl VarData for Gate {
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        let _writing = self.gate.enter()?;
-        self.array.put(slab, data)
+        self.gate.write(|| self.array.put(slab, data))
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {

@@ -160,7 +160,7 @@ impl<'a> Opening<'a> {
                 older,
                 ..Committed::default()
             }),
-            closed: Arc::default(),
+            closing: Arc::default(),
             undo: None,
         };
         if request.writable {

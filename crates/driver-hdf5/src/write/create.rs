@@ -66,7 +66,7 @@ pub(super) fn start(
             file,
             registry: Arc::clone(request.registry),
             options: request.options.clone(),
-            closed: Arc::default(),
+            closing: Arc::default(),
         }),
         info: DatasetInfo {
             writable: true,

@@ -3,7 +3,6 @@
 //! The model answers inquiries; what edits are legal is in `admit`, what is written and when in `commit`.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use chunkio::Rounded;
@@ -56,7 +55,7 @@ impl NewFile {
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
-        match self.shared.closed.load(Ordering::Acquire) {
+        match self.shared.closing.is_closed() {
             true => Err(ErrorKind::BadId.context("the dataset is closed")),
             false => Ok(()),
         }
@@ -88,12 +87,8 @@ impl NewFile {
 
     /// Lets nobody write from now on, and waits for those who do; whether somebody else did that already.
     fn end(&self) -> bool {
-        if self.shared.closed.swap(true, Ordering::SeqCst) {
-            return true;
-        }
-        let all: Vec<_> = self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
-        all.iter().for_each(|data| data.finish());
-        false
+        let all = || self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect::<Vec<_>>();
+        self.shared.closing.close(all().iter().map(|data| data.gate()))
     }
 
     /// Gives up the lock of a file, for who opens it next.
@@ -193,7 +188,7 @@ impl Dataset for NewFile {
     }
 
     fn image(&self) -> Result<Vec<u8>> {
-        if !self.shared.closed.load(Ordering::Acquire) {
+        if !self.shared.closing.is_closed() {
             self.sync()?;
         }
         self.shared.file.image()

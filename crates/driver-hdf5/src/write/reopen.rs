@@ -88,7 +88,7 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
         file: Arc::clone(&file),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
-        closed: Arc::default(),
+        closing: Arc::default(),
     });
     let (mut vars, mut used, mut pointers) = (Vec::new(), vec![(0, superblock::LEN)], false);
     for ((id, var), stored) in model.vars().zip(&built.stored) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate};
+use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate};
 use model::{ErrorKind, Model, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::Extent;
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     pub(super) heap: Arc<FileHeap>,
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
-    pub(super) closed: Arc<AtomicBool>,
+    pub(super) closing: Arc<Closing>,
 }
 
 /// Data that are there before they are written.
@@ -190,7 +190,7 @@ impl Variable {
             shared: Arc::clone(shared),
             plan,
             data,
-            gate: WriteGate::new(Arc::clone(&shared.closed)),
+            gate: WriteGate::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
         })
     }
@@ -257,9 +257,8 @@ impl Variable {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Waits until nobody writes any more who began before the dataset was closed.
-    pub(super) fn finish(&self) {
-        self.gate.finish();
+    pub(super) fn gate(&self) -> &WriteGate {
+        &self.gate
     }
 
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
@@ -286,11 +285,12 @@ impl VarData for Variable {
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        let _writing = self.gate.enter()?;
-        if !slab.is_empty() {
-            self.written.store(true, Ordering::Release);
-        }
-        each_array!(&self.data, array => array.put(slab, data))
+        self.gate.write(|| {
+            if !slab.is_empty() {
+                self.written.store(true, Ordering::Release);
+            }
+            each_array!(&self.data, array => array.put(slab, data))
+        })
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
