@@ -121,11 +121,16 @@ fn text_that_is_not_utf_8_is_kept_or_refused() {
         let url = format!("file://{}#mode={modes}", folder.path().join("x.zarr").display());
         let file = nczarr::create(&url).unwrap();
         let latin = nczarr::Values::Char(vec![b'a', 0xf6]);
-        assert_eq!(file.put_attribute("a", latin).unwrap_err().kind(), ErrorKind::Char, "{modes}");
+        // Plain Zarr has no place for what JSON has no word for.
+        let is_kept = modes.starts_with("nczarr") || modes.ends_with("annotate");
+        let put = file.put_attribute("a", latin.clone());
+        assert_eq!(put.map_err(|error| error.kind()), if is_kept { Ok(()) } else { Err(ErrorKind::Char) }, "{modes}");
         file.add_dimension("x", 3).unwrap();
         file.add_variable_with_type("c", NcType::Char, &["x"]).unwrap().put_chars(b"\xf6\x80z", ..).unwrap();
         file.close().unwrap();
-        let c = nczarr::open(&url).unwrap().variable("c").unwrap();
+        let c = nczarr::open(&url).unwrap();
+        assert_eq!(c.model().root().atts.get("a"), is_kept.then_some(&latin), "{modes}");
+        let c = c.variable("c").unwrap();
         let mut bytes = [0; 3];
         match c.nc_type() {
             NcType::Char => bytes.copy_from_slice(c.get_chars(..).unwrap().as_slice()),
