@@ -84,7 +84,6 @@ fn files_of_the_reference_s_tests_print_as_they_should() {
             for file in [nczarr::open(path.to_str().unwrap()), nczarr::open_bytes(bytes)] {
                 let file = file.unwrap_or_else(|error| panic!("{name}: {error}"));
                 let found = dump(&file, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
-                // Of a header netCDF-C writes what ends it.
                 same(&found, &expected).unwrap_or_else(|why| panic!("{name}: {why}"));
                 if part == Part::Header {
                     dump(&file, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use model::{DimId, GroupId, Model, Result};
 
 use super::attributes::Attribute;
-use super::cursor::{Cursor, UNDEFINED};
+use super::cursor::{Cursor, UNDEFINED, bad};
 use super::datatype::Class;
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
+use super::header::Header;
 use super::values::Decoder;
 use super::walk::{Dataset, Tree};
 
@@ -179,14 +180,21 @@ impl Dims {
         let mut decoder = Decoder::new(file, heap);
         let mut axes = Vec::new();
         for element in attribute.bytes.chunks_exact(ty.size as usize) {
-            let mut found = None;
+            let (mut found, mut lost) = (None, None);
             decoder.items(element, base.size, &mut |_, items| {
                 for item in items.chunks_exact(base.size.max(1) as usize) {
                     let address = Cursor::new(item, "reference").address(file.offsets.min(item.len() as u8))?;
                     found = found.or(self.by_address.get(&address).copied());
+                    lost = lost.or(Some(address).filter(|&address| address != 0 && address != UNDEFINED));
                 }
                 Ok(())
             })?;
+            // What leads to some other object is no dimension; what leads nowhere is damaged.
+            if let (None, Some(address), true) = (found, lost, base.size == u32::from(file.offsets)) {
+                Header::read(file, address).map_err(|error| {
+                    bad(format!("the scale of axis {} is not where it is said to be", axes.len())).caused_by(error)
+                })?;
+            }
             axes.push(found);
         }
         Ok(axes)
