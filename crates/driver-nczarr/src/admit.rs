@@ -256,14 +256,14 @@ impl Look<'_> {
             Edit::DefVarShards { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
-                instance(filter, &self.dataset.registry)?;
+                instance(filter, self.dataset.format, &self.dataset.registry)?;
                 let filters = self.model.var(var)?.filters.iter().filter(|have| have.hdf5_id != filter.hdf5_id);
                 self.check_chain(var, &filters.chain([filter]).cloned().collect::<Vec<_>>())?;
                 self.relayout(var, Late::Layout)
             }
             Edit::DefVarFilters { var, filters } => {
                 for filter in filters {
-                    instance(filter, &self.dataset.registry)?;
+                    instance(filter, self.dataset.format, &self.dataset.registry)?;
                 }
                 self.check_chain(var, filters)?;
                 self.relayout(var, Late::Layout)

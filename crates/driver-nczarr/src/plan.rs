@@ -162,7 +162,7 @@ impl Planning<'_> {
         let line = last.filter(|dim| !dim.unlimited).map(|dim| dim.len());
         let netcdf = self.flavour == Flavour::NcZarr;
         for spec in &var.filters {
-            let filter = instance(spec, self.registry)?;
+            let filter = instance(spec, self.format, self.registry)?;
             let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, netcdf, self.registry)?;
             // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
             let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
@@ -210,7 +210,7 @@ fn unsigned(mut codec: Json) -> Json {
 }
 
 /// The filter a specification means: as the dataset it came from described it, else by parameters.
-pub(crate) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn Filter>> {
+pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
     let described =
         spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &dispatch::Limits::default()).ok());
     if let Some(codec) = described.filter(|codec| crate::meta::codec_id(codec).is_ok()) {
@@ -222,8 +222,8 @@ pub(crate) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
     };
     let name = class.info().name;
     let filter = class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {name}")))?;
-    match filter.to_json(ZarrFormat::V2).is_null() {
-        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr has no codec for it"))),
+    match filter.to_json(format).is_null() {
+        true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no codec for it"))),
         false => Ok(filter),
     }
 }

@@ -66,6 +66,14 @@ pub(crate) fn interoperable(
     Ok(codecs)
 }
 
+/// What a codec says of itself. V2 has no word for some; what V3 says beside is learnt from the elements.
+fn told(codec: &dyn Filter) -> Serde {
+    match codec.to_json(ZarrFormat::V2) {
+        Serde::Null => codec.to_json(ZarrFormat::V3),
+        told => told,
+    }
+}
+
 /// The filters to present: those that were kept, if they are what the chain was made of; else the chain's.
 pub(crate) fn presented(
     chain: &Chain,
@@ -76,11 +84,12 @@ pub(crate) fn presented(
     let stored = chain.all_specs();
     let Some(kept) = kept else { return stored };
     let made = || -> Result<Vec<Serde>> {
-        let filters = kept.iter().map(|spec| plan::instance(spec, registry)).collect::<Result<Vec<_>>>()?;
-        Ok(interoperable(&filters, item, registry)?.iter().map(|codec| codec.to_json(ZarrFormat::V2)).collect())
+        let filters =
+            kept.iter().map(|spec| plan::instance(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
+        Ok(interoperable(&filters, item, registry)?.iter().map(|codec| told(&**codec)).collect())
     };
     let inner = &chain.innermost().filters;
-    let found: Vec<Serde> = inner.iter().map(|codec| codec.to_json(ZarrFormat::V2)).collect();
+    let found: Vec<Serde> = inner.iter().map(|codec| told(&**codec)).collect();
     match made() {
         Ok(made) if made == found => kept.iter().map(|spec| complete(spec, registry)).collect(),
         // Another writer changed the codecs: theirs count.
@@ -97,11 +106,13 @@ pub(crate) fn kept(
 ) -> Option<Vec<FilterSpec>> {
     let told = |spec: &FilterSpec, codec: &dyn Filter| {
         spec.params == *codec.params()
-            && plan::instance(spec, registry).is_ok_and(|filter| filter.info().name == codec.info().name)
+            && plan::instance(spec, ZarrFormat::V3, registry)
+                .is_ok_and(|filter| filter.info().name == codec.info().name)
     };
     let same = asked.len() == stored.len() && asked.iter().zip(stored).all(|(spec, codec)| told(spec, &**codec));
     let made = || {
-        let filters = asked.iter().map(|spec| plan::instance(spec, registry)).collect::<Result<Vec<_>>>()?;
+        let filters =
+            asked.iter().map(|spec| plan::instance(spec, ZarrFormat::V3, registry)).collect::<Result<Vec<_>>>()?;
         interoperable(&filters, item, registry)
     };
     // What another writer's codecs are presented as is nothing to keep.

@@ -42,7 +42,11 @@ impl Planning<'_> {
             (Some(_), None) => Some(self.registry.element("vlen-utf8")?.parse(&json!({"name": "vlen-utf8"}))?),
             (None, _) => None,
         };
-        let asked = var.filters.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
+        let asked = var
+            .filters
+            .iter()
+            .map(|spec| plan::instance(spec, self.format, self.registry))
+            .collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
         let mut chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
@@ -99,7 +103,8 @@ impl Planning<'_> {
     pub(crate) fn check_filters_v3(&self, model: &Model, id: VarId, specs: &[FilterSpec]) -> Result<()> {
         let data = self.data_type(model, id)?;
         let chunks = self.chunks(model, id, &data.dtype)?;
-        let asked = specs.iter().map(|spec| plan::instance(spec, self.registry)).collect::<Result<Vec<_>>>()?;
+        let asked =
+            specs.iter().map(|spec| plan::instance(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
         let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
         let chain = Chain { filters: bound(&filters, &data.dtype, &chunks)?, ..Chain::default() };
         chain::write(&chain, &data, chunks.len()).map(drop)

@@ -1,9 +1,13 @@
 //! What filters are told of the elements they work on, and what is written down of it.
 
-use dispatch::NcDispatch;
-use model::{Chunking, Edit, FilterSpec, GroupId, NcType, Values};
+use std::borrow::Cow;
+use std::sync::Arc;
 
-use crate::support::{TestMap, create, get, get_text, open, put, put_text, var};
+use dispatch::{Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat};
+use model::{Chunking, Edit, ErrorKind, FilterSpec, GroupId, NcType, Result, Values};
+use serde_json::json;
+
+use crate::support::{TestMap, create, create_among, get, get_text, open, put, put_text, registry, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 /// `abcd efgh ijkl mnop` as two elements of 8 bytes, shuffled.
@@ -220,6 +224,89 @@ fn filters_by_id_and_chunks_that_do_not_shrink() {
             let visible = if row.name == "blosc" { 4 } else { 0 };
             assert_eq!(found[visible..], params[visible..], "{} {modes}", row.name);
             assert_eq!(get(&*d, v), noise, "{} {modes}", row.name);
+        }
+    }
+}
+
+/// Somebody's filter that has a name in one generation of Zarr only.
+#[derive(Debug, Clone)]
+struct Only(ZarrFormat);
+
+static ONLY: FilterInfo =
+    FilterInfo { hdf5_id: Some(40_000), name: "example.not", aliases: &[], about: "turns bits over" };
+
+impl FilterClass for Only {
+    fn info(&self) -> &FilterInfo {
+        &ONLY
+    }
+
+    fn parse_params(&self, _: &[u32]) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn parse_json(&self, _: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Filter for Only {
+    fn info(&self) -> &FilterInfo {
+        &ONLY
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&[])
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        match format {
+            _ if format != self.0 => Json::Null,
+            ZarrFormat::V2 => json!({"id": ONLY.name}),
+            ZarrFormat::V3 => json!({"name": ONLY.name, "configuration": {}}),
+        }
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.put(&src.iter().map(|byte| !byte).collect::<Vec<_>>())
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        self.encode(src, dst)
+    }
+}
+
+/// What counts is the generation of the dataset.
+#[test]
+fn a_filter_may_have_a_name_in_one_generation() {
+    for (modes, format) in [
+        ("nczarr", ZarrFormat::V2),
+        ("nczarr,v3", ZarrFormat::V3),
+        ("zarr", ZarrFormat::V2),
+        ("zarr,v3", ZarrFormat::V3),
+    ] {
+        for named in [ZarrFormat::V2, ZarrFormat::V3] {
+            let registry = Arc::new(Registry::clone(&registry()).with_filter(Only(named)));
+            let map = TestMap::new(&[]);
+            let d = create_among(&registry, &map, &format!("mode={modes},file"), Clobber::Refuse, false).unwrap();
+            let x = d.def_dim(ROOT, "x", Some(4)).unwrap();
+            let v = d.def_var(ROOT, "v", NcType::Int, &[x]).unwrap();
+            let set = d.def_var_filter(v, 40_000, &[]);
+            if named != format {
+                assert_eq!(set.unwrap_err().kind(), ErrorKind::NoFilter, "{modes}");
+                continue;
+            }
+            set.unwrap();
+            put(&*d, v, &[0], &[4], &[1.0, 2.0, 3.0, 4.0]);
+            assert_eq!(get(&*d, v), [1.0, 2.0, 3.0, 4.0], "{modes}");
+            d.close().unwrap();
+            let documents = map.objects().into_values().filter_map(|bytes| String::from_utf8(bytes).ok());
+            assert!(documents.filter(|text| text.contains(ONLY.name)).count() > 0, "{modes}");
+            let stored: Vec<u8> = [1_i32, 2, 3, 4].iter().flat_map(|number| (!number).to_le_bytes()).collect();
+            assert!(map.objects().values().any(|bytes| *bytes == stored), "{modes}");
         }
     }
 }

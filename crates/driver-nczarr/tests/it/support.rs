@@ -260,13 +260,23 @@ pub fn open_rw(map: &Arc<TestMap>) -> Arc<dyn Dataset> {
 }
 
 pub fn create_with(map: &Arc<TestMap>, fragment: &str, clobber: Clobber, classic: bool) -> Result<Arc<dyn Dataset>> {
+    create_among(&registry(), map, fragment, clobber, classic)
+}
+
+pub fn create_among(
+    registry: &Arc<Registry>,
+    map: &Arc<TestMap>,
+    fragment: &str,
+    clobber: Clobber,
+    classic: bool,
+) -> Result<Arc<dyn Dataset>> {
     let target = url_infer::parse(&format!("file:///some/store.v1.zarr#{fragment}")).unwrap();
     NcZarrDriver.create(&CreateRequest {
         target: &target,
         clobber,
         classic_model: classic,
         options: &Options::default(),
-        registry: &registry(),
+        registry,
         map: Some((Arc::clone(map) as Arc<dyn ZMap>).into()),
         markers: &[],
     })
