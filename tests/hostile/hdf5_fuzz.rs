@@ -29,12 +29,20 @@ const MOST: u64 = 16 << 20;
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
     /// Names, lengths, types, attributes that are numbers.
-    structure: Vec<String>,
+    structure: Vec<Line>,
     /// Of each variable, and of each attribute so long that it lies in a heap by itself, which has no check sum; `None`: an
     /// error.
     data: Vec<Option<Vec<NcString>>>,
-    /// Variables that say what is wrong with them.
+    /// Paths of variables that say what is wrong with them.
     broken: BTreeSet<String>,
+}
+
+/// What is said of one object.
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    /// Where it is, from the root on.
+    path: String,
+    text: String,
 }
 
 /// # Errors
@@ -42,10 +50,11 @@ struct Content {
 fn content(file: &File) -> Result<Content> {
     let model = file.model();
     let (mut structure, mut all) = (Vec::new(), Vec::new());
-    let mut add = |owner: &str, atts: &nczarr::model::Att| {
+    let mut add = |path: String, owner: &str, atts: &nczarr::model::Att| {
         for (name, values) in atts {
             let kept = !matches!(values, Values::String(_) | Values::Packed(..)) && values.len() < LONG;
-            structure.push(format!("{owner}:{name} = {:?}", kept.then_some(values)));
+            let text = format!("{owner}:{name} = {:?}", kept.then_some(values));
+            structure.push(Line { path: path.clone(), text });
             if let Some(bytes) = values.to_native_bytes().filter(|_| values.len() >= LONG) {
                 all.push(Some(vec![NcString::from(bytes)]));
             }
@@ -53,18 +62,30 @@ fn content(file: &File) -> Result<Content> {
     };
     for id in 0..model.groups().len() {
         let group = model.group(GroupId(id as u32))?;
-        add(&group.name, &group.atts);
+        add(model.group_path(GroupId(id as u32))?, &group.name, &group.atts);
     }
-    model.vars().for_each(|(_, var)| add(&var.name, &var.atts));
-    structure.extend(model.dims().map(|(_, dim)| format!("{} {} {}", dim.name, dim.len(), dim.unlimited)));
-    structure
-        .extend(model.vars().map(|(_, var)| format!("{} {:?} {:?} {:?}", var.name, var.group, var.xtype, var.dims)));
-    structure.extend(model.user_types().map(|(_, ty)| format!("{ty:?}")));
+    // A dimension is part of the dataset that has its name in its group.
+    let within = |group: GroupId, name: &str| model.group_path(group).map(|path| format!("{path} {name}"));
+    for (_, var) in model.vars() {
+        add(within(var.group, &var.name)?, &var.name, &var.atts);
+    }
+    for (_, dim) in model.dims() {
+        let text = format!("{} {} {}", dim.name, dim.len(), dim.unlimited);
+        structure.push(Line { path: within(dim.group, &dim.name)?, text });
+    }
+    for (_, var) in model.vars() {
+        let text = format!("{} {:?} {:?} {:?}", var.name, var.group, var.xtype, var.dims);
+        structure.push(Line { path: within(var.group, &var.name)?, text });
+    }
+    for (_, ty) in model.user_types() {
+        structure.push(Line { path: within(ty.group, &ty.name)?, text: format!("{ty:?}") });
+    }
     let ids: Vec<VarId> = model.vars().map(|(id, _)| id).collect();
     for id in ids {
         all.push(data(file, id).map_err(|error| assert_ne!(error.kind(), ErrorKind::Internal, "{error}")).ok());
     }
-    let broken = model.vars().filter(|(_, var)| var.problem.is_some()).map(|(_, var)| var.name.clone()).collect();
+    let broken = model.vars().filter(|(_, var)| var.problem.is_some()).map(|(_, var)| within(var.group, &var.name));
+    let broken = broken.collect::<Result<_>>()?;
     Ok(Content { structure, data: all, broken })
 }
 
@@ -112,7 +133,7 @@ fn owner(line: &str) -> &str {
 /// Whether `found` is `sound` but for values of one variable, which may have several names, and variables that say that they
 /// are damaged.
 fn allowed(found: &Content, sound: &Content) -> std::result::Result<(), String> {
-    let said = |line: &&String| !found.broken.contains(owner(line)) && !sound.broken.contains(owner(line));
+    let said = |line: &&Line| !found.broken.contains(&line.path) && !sound.broken.contains(&line.path);
     let (now, before) = (found.structure.iter().filter(said), sound.structure.iter().filter(said));
     if !now.clone().eq(before.clone()) {
         let differs = now.zip(before).find(|(found, sound)| found != sound);
@@ -130,7 +151,7 @@ fn nearly(found: &Content, sound: &Content) -> std::result::Result<(), String> {
     if found.structure == sound.structure {
         return allowed(found, sound);
     }
-    let lines = |content: &Content| content.structure.iter().cloned().collect::<BTreeSet<_>>();
+    let lines = |content: &Content| content.structure.iter().map(|line| line.text.clone()).collect::<BTreeSet<_>>();
     let (found_lines, sound_lines) = (lines(found), lines(sound));
     let gone: BTreeSet<&str> = sound_lines.difference(&found_lines).map(|line| owner(line)).collect();
     let new: BTreeSet<&str> = found_lines.difference(&sound_lines).map(|line| owner(line)).collect();
