@@ -75,7 +75,7 @@ fn data_in_files_beside_it_are_read() {
     // Where there is no folder.
     let file = nczarr::open_bytes(fs::read(here("external.h5")).unwrap()).unwrap();
     let error = numbers(&file, "two").unwrap_err();
-    assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("external2.raw"), "{error}");
+    assert!(error.kind() == ErrorKind::Storage && error.to_string().contains("external.raw"), "{error}");
     assert_eq!(numbers(&file, "here").unwrap(), [0, 1, 2]);
 }
 
@@ -89,9 +89,80 @@ fn links_beside_it_are_not_followed() {
     }
     let outside = tempfile::tempdir().unwrap();
     fs::copy(here("external2.raw"), outside.path().join("x")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("x"), place.path().join("external2.raw")).unwrap();
+    let raw = place.path().join("external2.raw");
+    std::os::unix::fs::symlink(outside.path().join("x"), &raw).unwrap();
     let file = nczarr::open(place.path().join("external.h5").to_str().unwrap()).unwrap();
     assert_eq!(numbers(&file, "two").unwrap_err().kind(), ErrorKind::Storage);
+    fs::remove_file(&raw).unwrap();
+    fs::create_dir(&raw).unwrap();
+    assert_eq!(numbers(&file, "two").unwrap_err().kind(), ErrorKind::Storage);
+    fs::remove_dir(&raw).unwrap();
+    fs::copy(here("external2.raw"), &raw).unwrap();
+    assert_eq!(numbers(&file, "two").unwrap(), (0..12).collect::<Vec<_>>());
+}
+
+/// However many stretches and files there are, few are open.
+#[test]
+fn many_stretches_take_few_open_files() {
+    let place = tempfile::tempdir().unwrap();
+    fs::copy(here("stretches.h5"), place.path().join("stretches.h5")).unwrap();
+    let bytes = |numbers: std::ops::Range<u16>| numbers.flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    fs::write(place.path().join("one.raw"), bytes(0..150)).unwrap();
+    for k in 0..100 {
+        fs::write(place.path().join(format!("many{k}.raw")), bytes(k + 7..k + 8)).unwrap();
+    }
+    let file = nczarr::open(place.path().join("stretches.h5").to_str().unwrap()).unwrap();
+    assert_eq!(numbers(&file, "one").unwrap(), (0..150).rev().collect::<Vec<_>>());
+    #[cfg(target_os = "linux")]
+    assert_eq!(open_files(place.path(), "one"), 1);
+    for _ in 0..2 {
+        assert_eq!(numbers(&file, "many").unwrap(), (7..107).collect::<Vec<_>>());
+        #[cfg(target_os = "linux")]
+        assert!((1..=64).contains(&open_files(place.path(), "")), "{}", open_files(place.path(), ""));
+    }
+    let held = nczarr::open_bytes(fs::read(here("stretches.h5")).unwrap()).unwrap();
+    let text = numbers(&held, "many").unwrap_err().to_string();
+    assert!(text.contains("100 stretches") && text.contains("many0.raw") && !text.contains("many1.raw"), "{text}");
+}
+
+/// The raw files of a folder that this process has open.
+#[cfg(target_os = "linux")]
+fn open_files(folder: &std::path::Path, start: &str) -> usize {
+    let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    let is_raw = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.parent() == Some(folder) && name.starts_with(start) && name.ends_with(".raw")
+    };
+    open.filter(is_raw).count()
+}
+
+/// The folder is that of the file when it was opened. Only a process of its own may go to another one.
+#[test]
+fn the_folder_is_that_of_the_opening() {
+    const FOLDER: &str = "NCZ_TEST_EXTERNAL_FOLDER";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        std::env::set_current_dir(folder).unwrap();
+        let file = nczarr::open("external.h5").unwrap();
+        std::env::set_current_dir("elsewhere").unwrap();
+        assert_eq!(numbers(&file, "two").unwrap(), (0..12).collect::<Vec<_>>());
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    for name in ["external.h5", "external.raw", "external2.raw"] {
+        fs::copy(here(name), place.path().join(name)).unwrap();
+    }
+    fs::create_dir(place.path().join("elsewhere")).unwrap();
+    for name in ["external.raw", "external2.raw"] {
+        fs::write(place.path().join("elsewhere").join(name), [1; 100]).unwrap();
+    }
+    let name = concat!(module_path!(), "::the_folder_is_that_of_the_opening").split_once("::").unwrap().1;
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(FOLDER, place.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// Its data would stay behind.

@@ -54,6 +54,20 @@ fn what_hdf5_reads_is_read() {
     }
 }
 
+/// netCDF has no type for what was stored, so that a writer would make another one of it.
+#[test]
+fn a_file_with_an_attribute_of_such_integers_is_only_read() {
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("partial.h5").display().to_string();
+    fs::copy(here("partial.h5"), &copy).unwrap();
+    let file = nczarr::open(&copy).unwrap();
+    assert_eq!(file.model().vars().next().unwrap().1.atts.get("range"), Some(&Values::Short(vec![-2048, 2047])));
+    drop(file);
+    let error = nczarr::append(&copy).and_then(File::close).unwrap_err();
+    assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("attribute \"range\" of \"x\""), "{error}");
+    assert!(fs::read(&copy).unwrap() == fs::read(here("partial.h5")).unwrap());
+}
+
 /// The type is the smallest that has so many bits.
 #[test]
 fn integers_of_which_some_bits_count_have_a_type() {

@@ -78,6 +78,54 @@ pub fn open(path: &str, writable: bool) -> Result<Opened> {
     Err(restless(path))
 }
 
+/// Opens the regular file that is at a path itself, to read it: a link there is not followed, and a pipe not waited for.
+/// `None`: something else is there.
+///
+/// # Errors
+/// What the system says.
+pub fn open_regular(path: &Path) -> std::io::Result<Option<File>> {
+    let is_other = || fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
+    match regular::open(path) {
+        // What is no file cannot be opened like one; each system says so in another way.
+        Err(_) if is_other() => Ok(None),
+        opened => opened,
+    }
+}
+
+#[cfg(unix)]
+mod regular {
+    use std::fs::{File, OpenOptions};
+    use std::io::Result;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::path::Path;
+
+    use rustix::fs::OFlags;
+
+    pub fn open(path: &Path) -> Result<Option<File>> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        Ok(file.metadata()?.is_file().then_some(file))
+    }
+}
+
+/// Where no file can be opened without its links: what was opened must be like what is at the path then.
+#[cfg(not(unix))]
+mod regular {
+    use std::fs::{self, File, Metadata};
+    use std::io::Result;
+    use std::path::Path;
+
+    pub fn open(path: &Path) -> Result<Option<File>> {
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Ok(None);
+        }
+        let file = File::open(path)?;
+        let (opened, there) = (file.metadata()?, fs::symlink_metadata(path)?);
+        let marks = |found: &Metadata| (found.is_file(), found.len(), found.created().ok(), found.modified().ok());
+        Ok((there.is_file() && marks(&opened) == marks(&there)).then_some(file))
+    }
+}
+
 /// Opens a file to write it, with its lock. `None`: another one took its place meanwhile, or none.
 ///
 /// # Errors

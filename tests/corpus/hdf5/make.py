@@ -1,5 +1,6 @@
-"""Makes scaleoffset.h5, nbit.h5, lzf.h5 and szip.h5 here, filters of HDF5, and beside each what h5py reads in it; shared.h5,
-of which shared.cdl is what ncdump says; external.h5 and the files it names.
+"""Makes scaleoffset.h5, nbit.h5, lzf.h5 and szip.h5 here, filters of HDF5, and beside each what h5py reads in it; partial.h5;
+shared.h5, of which shared.cdl is what ncdump says; external.h5 and the files it names; stretches.h5, whose files a
+test makes.
 
 usage: python make.py   (h5py 3.16, HDF5 2.0)
 """
@@ -162,6 +163,14 @@ with h5py.File('scaled.h5', 'w', libver=('v110', 'v110'), track_order=True) as f
     v = f.create_dataset('v', data=np.arange(4, dtype='i4') + 70, chunks=(4,), scaleoffset=0, track_order=True)
     v.dims[0].attach_scale(x)
 
+# An attribute of integers of which 12 bits count: netCDF shows the numbers and has no type for them.
+with h5py.File('partial.h5', 'w', libver=('v110', 'v110'), track_order=True) as f:
+    x = f.create_dataset('x', data=np.arange(4, dtype='i4'), track_order=True)
+    x.make_scale('x')
+    t = h5t.STD_I16LE.copy(); t.set_precision(12)
+    a = h5py.h5a.create(x.id, b'range', t, h5s.create_simple((2,)))
+    a.write(np.array([-2048, 2047], 'i2'))
+
 # Messages that objects share: attributes, and all other kinds
 lib.H5Pset_shared_mesg_nindexes.argtypes = [ctypes.c_int64, ctypes.c_uint]
 lib.H5Pset_shared_mesg_index.argtypes = [ctypes.c_int64, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]
@@ -195,6 +204,10 @@ f.create_dataset('absent', shape=(2,), dtype='<i4', external=[('nowhere.raw', 0,
 f.create_dataset('above', shape=(2,), dtype='<i4', external=[('../external.raw', 0, 8)])
 f.create_dataset('root', shape=(2,), dtype='<i4', external=[('/etc/hostname', 0, 8)])
 f.create_dataset('here', data=np.arange(3, dtype='i4'))
+# Many stretches: all of one file, from its end to its start; each of a file of its own
+with h5py.File('stretches.h5', 'w', libver=('v110', 'v110')) as f:
+    f.create_dataset('one', shape=(150,), dtype='<u2', external=[('one.raw', 2 * (149 - k), 2) for k in range(150)])
+    f.create_dataset('many', shape=(100,), dtype='<u2', external=[(f'many{k}.raw', 0, 2) for k in range(100)])
 # Data in other datasets
 layout = h5py.VirtualLayout(shape=(2, 3), dtype='<i4')
 layout[0] = h5py.VirtualSource('source.h5', 'data', shape=(3,))

@@ -44,7 +44,7 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Attribute>> {
                 let mut at = Cursor::new(record, "record of an attribute");
                 let (id, flags, order) = (at.bytes(8)?, at.u8()?, at.u32()?);
                 let bytes = match flags & 2 {
-                    0 => heap.object(id)?,
+                    0 => heap.object(file, id)?.into(),
                     _ => shared::object(file, kind::ATTRIBUTE, id)?,
                 };
                 attributes.push(parse(file, &bytes, order)?);

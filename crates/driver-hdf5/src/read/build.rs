@@ -12,6 +12,7 @@ use super::dims::Dims;
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::messages::{Layout, Space};
+use super::partial::Bits;
 use super::types::{self, Types};
 use super::values::{self, Decoder};
 use super::walk::{Dataset, Stored, Tree};
@@ -52,6 +53,8 @@ pub(crate) struct Built {
     pub(crate) classic: bool,
     /// Some dimensions are nobody's but ours.
     pub(crate) made_up: bool,
+    /// An attribute of a type that netCDF has not, though it shows the values.
+    pub(crate) converted: Option<String>,
     /// The text of `_NCProperties`.
     pub(crate) properties: Option<String>,
     /// Nothing tells that netCDF made it.
@@ -80,7 +83,8 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let Tree { groups, notes } = tree;
-    let mut builder = Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes };
+    let mut builder =
+        Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
         for (place, dataset) in group.datasets.into_iter().enumerate() {
@@ -91,8 +95,8 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         let atts = builder.atts(&group.name, group.attributes)?;
         builder.model.group_mut(id)?.atts = atts;
     }
-    let Builder { model, stored, notes, .. } = builder;
-    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), properties, foreign })
+    let Builder { model, stored, notes, converted, .. } = builder;
+    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), converted, properties, foreign })
 }
 
 struct Builder<'f> {
@@ -103,6 +107,7 @@ struct Builder<'f> {
     types: &'f mut Types,
     stored: Vec<Option<(Stored, Space)>>,
     notes: Vec<String>,
+    converted: Option<String>,
 }
 
 impl Builder<'_> {
@@ -201,6 +206,13 @@ impl Builder<'_> {
             }
             match self.values(&attribute) {
                 Ok(values) => {
+                    if let Ok(ty) = &attribute.ty
+                        && Bits::of(ty).is_some()
+                    {
+                        let what =
+                            || format!("attribute {:?} of {owner:?} is of the type {}", attribute.name, ty.name());
+                        self.converted.get_or_insert_with(what);
+                    }
                     atts.insert(attribute.name, values);
                 }
                 Err(error) if error.kind() == ErrorKind::BadTypId => {

@@ -11,6 +11,7 @@ use dispatch::OutBuf;
 use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, bad};
+use super::external::Beside;
 use super::shared::SharedTable;
 use super::store::Store;
 use crate::lookup3::lookup3;
@@ -22,7 +23,7 @@ const BLOCK: u64 = 64 << 10;
 const KEPT: usize = 256;
 
 /// How often each byte of a file may be read as metadata: shared headers and types, and what is kept of an index, count too.
-const TIMES: u64 = 16;
+pub(super) const TIMES: u64 = 16;
 
 /// Bytes of metadata that may be read of any file beyond that.
 const SPARE: u64 = 32 << 20;
@@ -41,6 +42,8 @@ pub(crate) struct Hdf {
     pub(crate) lengths: u8,
     /// Messages that objects share.
     pub(crate) shared: SharedTable,
+    /// Files beside it that hold some of its data.
+    pub(super) beside: Beside,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
     /// Bytes of metadata that may still be read. Sound files have each structure once; a damaged one might name the same
     /// megabyte a thousand times.
@@ -52,8 +55,8 @@ impl Hdf {
     pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
         let len = store.size()?;
         let left = AtomicU64::new(len.saturating_mul(TIMES).saturating_add(SPARE));
-        let shared = SharedTable::default();
-        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, shared, blocks: Mutex::default(), left })
+        let (shared, beside) = (SharedTable::default(), Beside::default());
+        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, shared, beside, blocks: Mutex::default(), left })
     }
 
     /// The place in the store of an address.

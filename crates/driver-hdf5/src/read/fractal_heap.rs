@@ -11,8 +11,7 @@ use super::file::Hdf;
 
 /// A heap, and the blocks that were read.
 #[derive(Debug)]
-pub(crate) struct FractalHeap<'f> {
-    file: &'f Hdf,
+pub(crate) struct FractalHeap {
     address: u64,
     id_len: usize,
     checked: bool,
@@ -34,8 +33,8 @@ pub(crate) struct FractalHeap<'f> {
     listed: Option<HashMap<u64, (u64, u64)>>,
 }
 
-impl<'f> FractalHeap<'f> {
-    pub(crate) fn read(file: &'f Hdf, address: u64) -> Result<Self> {
+impl FractalHeap {
+    pub(crate) fn read(file: &Hdf, address: u64) -> Result<Self> {
         let (o, l) = (u64::from(file.offsets), u64::from(file.lengths));
         let len = 26 + 12 * l + 3 * o;
         let head = file.read(address, len)?;
@@ -61,7 +60,6 @@ impl<'f> FractalHeap<'f> {
             return Err(bad(format!("fractal heap: {width} blocks of {first} to {largest} bytes in a row")));
         }
         Ok(Self {
-            file,
             address,
             id_len: id_len.into(),
             checked: flags & 2 != 0,
@@ -78,24 +76,14 @@ impl<'f> FractalHeap<'f> {
         })
     }
 
-    /// With blocks that were read before.
-    pub(crate) fn with_blocks(self, blocks: HashMap<u64, Vec<u8>>) -> Self {
-        Self { blocks, ..self }
-    }
-
-    /// The blocks that were read.
-    pub(crate) fn into_blocks(self) -> HashMap<u64, Vec<u8>> {
-        self.blocks
-    }
-
     /// The object of an id, which may be followed by other bytes.
-    pub(crate) fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
-        let object = self.find(id)?;
-        self.file.spend(object.len() as u64)?;
+    pub(crate) fn object(&mut self, file: &Hdf, id: &[u8]) -> Result<Vec<u8>> {
+        let object = self.find(file, id)?;
+        file.spend(object.len() as u64)?;
         Ok(object)
     }
 
-    fn find(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+    fn find(&mut self, file: &Hdf, id: &[u8]) -> Result<Vec<u8>> {
         let id = id.get(..self.id_len).ok_or_else(|| bad("fractal heap: an id that is cut short"))?;
         let mut at = Cursor::new(id, "fractal heap");
         let flags = at.u8()?;
@@ -104,9 +92,9 @@ impl<'f> FractalHeap<'f> {
                 let offset = at.uint(self.bits.div_ceil(8) as u8)?;
                 let by_block = self.largest.ilog2().div_ceil(8) as u8;
                 let len = at.uint(by_block.min(Hdf::bytes_for(self.most_managed)))?;
-                self.managed(offset, len)
+                self.managed(file, offset, len)
             }
-            (0, 1) => self.huge(&id[1..]),
+            (0, 1) => self.huge(file, &id[1..]),
             (0, 2) => {
                 let len = match self.id_len <= 18 {
                     true => usize::from(flags & 15) + 1,
@@ -118,18 +106,18 @@ impl<'f> FractalHeap<'f> {
         }
     }
 
-    fn huge(&mut self, id: &[u8]) -> Result<Vec<u8>> {
-        let (o, l) = (self.file.offsets, self.file.lengths);
+    fn huge(&mut self, file: &Hdf, id: &[u8]) -> Result<Vec<u8>> {
+        let (o, l) = (file.offsets, file.lengths);
         let mut at = Cursor::new(id, "huge object");
         if id.len() >= usize::from(o) + usize::from(l) {
-            return self.file.read(at.address(o)?, at.uint(l)?);
+            return file.read(at.address(o)?, at.uint(l)?);
         }
         let wanted = at.uint(id.len().min(8) as u8)?;
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
                 let mut listed = HashMap::new();
-                btree2::each(self.file, self.huge, &[1], &mut |record| {
+                btree2::each(file, self.huge, &[1], &mut |record| {
                     let mut at = Cursor::new(record, "huge object");
                     let place = (at.address(o)?, at.uint(l)?);
                     listed.insert(at.uint(l)?, place);
@@ -140,7 +128,7 @@ impl<'f> FractalHeap<'f> {
         };
         let found = self.listed.insert(listed).get(&wanted).copied();
         let (address, len) = found.ok_or_else(|| bad(format!("fractal heap: no huge object {wanted}")))?;
-        self.file.read(address, len)
+        file.read(address, len)
     }
 
     /// Bytes of each block of a row.
@@ -150,11 +138,10 @@ impl<'f> FractalHeap<'f> {
         size.ok_or_else(|| bad(format!("fractal heap: row {row}")))
     }
 
-    fn managed(&mut self, offset: u64, len: u64) -> Result<Vec<u8>> {
+    fn managed(&mut self, file: &Hdf, offset: u64, len: u64) -> Result<Vec<u8>> {
         if self.rows == 0 {
-            return self.direct(self.root, 0, self.first, offset, len);
+            return self.direct(file, self.root, (0, self.first), offset, len);
         }
-        let file = self.file;
         let head = 5 + u64::from(file.offsets) + u64::from(self.bits.div_ceil(8));
         let direct_rows = self.largest.ilog2() - self.first.ilog2() + 2;
         let (mut block, mut start, mut rows) = (self.root, 0u64, u32::from(self.rows));
@@ -194,7 +181,7 @@ impl<'f> FractalHeap<'f> {
                 return Err(bad(format!("fractal heap: nothing is at offset {offset}")));
             }
             if row < direct_rows {
-                return self.direct(child, child_start, size, offset, len);
+                return self.direct(file, child, (child_start, size), offset, len);
             }
             rows = (size.ilog2()).saturating_sub((self.first * self.width).ilog2()) + 1;
             (block, start) = (child, child_start);
@@ -202,13 +189,20 @@ impl<'f> FractalHeap<'f> {
         Err(bad("fractal heap: blocks in blocks without end"))
     }
 
-    fn direct(&mut self, address: u64, start: u64, size: u64, offset: u64, len: u64) -> Result<Vec<u8>> {
+    fn direct(
+        &mut self,
+        file: &Hdf,
+        address: u64,
+        (start, size): (u64, u64),
+        offset: u64,
+        len: u64,
+    ) -> Result<Vec<u8>> {
         if !self.blocks.contains_key(&address) {
-            let mut read = self.file.read(address, size)?;
+            let mut read = file.read(address, size)?;
             let mut at = Cursor::new(&read, "direct block of a fractal heap");
             at.expect(b"FHDB")?;
             at.version(0)?;
-            if at.address(self.file.offsets)? != self.address || at.uint(self.bits.div_ceil(8) as u8)? != start {
+            if at.address(file.offsets)? != self.address || at.uint(self.bits.div_ceil(8) as u8)? != start {
                 return Err(bad("fractal heap: a block of another heap, or another block"));
             }
             if self.checked {

@@ -6,9 +6,10 @@ use model::{ErrorKind, NcType, Values};
 
 use super::datatype::{Class, Datatype, Member};
 use super::file::Hdf;
-use super::header::Header;
+use super::header::{Header, kind};
 use super::local_heap::LocalHeap;
 use super::messages;
+use super::shared;
 use super::store::Store;
 use super::values;
 
@@ -55,6 +56,62 @@ fn shared_fill_values_are_errors_and_not_absent() {
     let file = super::limits::file(header(11, 2, &[1, 0, 0, 0, 0, 0, 0, 0]));
     let header = Header::read(&file, 0).unwrap();
     messages::pipeline(&file, header.find(11).unwrap()).unwrap_err();
+}
+
+/// A fractal heap at the start of a file, of one block that holds `len` bytes from its offset 19 on, and how they are called.
+fn shared_heap(len: u16) -> (Vec<u8>, [u8; 8]) {
+    let (none, block, size) = ([0xff; 8], 512_u64, 64_u64 << 10);
+    let head = [
+        &b"FRHP\0"[..],
+        // Bytes of an id, of filters; flags; the most of an object.
+        &[8, 0, 0, 0, 0],
+        &u32::from(u16::MAX).to_le_bytes(),
+        &[0; 8],
+        &none,
+        &[0; 8],
+        &none,
+        &[0; 64],
+        // The width, the first block, the largest one, bits of an offset.
+        &4_u16.to_le_bytes(),
+        &size.to_le_bytes(),
+        &size.to_le_bytes(),
+        &[32, 0, 0, 0],
+        &block.to_le_bytes(),
+        &[0, 0],
+    ]
+    .concat();
+    let mut bytes = [&head[..], &crate::lookup3::lookup3(&head).to_le_bytes()].concat();
+    bytes.resize(block as usize, 0);
+    bytes.extend([&b"FHDB\0"[..], &[0; 12]].concat());
+    bytes.resize((block + size) as usize, 7);
+    let mut id = [0, 19, 0, 0, 0, 0, 0, 0];
+    id[5..7].copy_from_slice(&len.to_le_bytes());
+    (bytes, id)
+}
+
+#[test]
+fn a_large_message_may_be_shared_by_many() {
+    let (bytes, id) = shared_heap(60_000);
+    let mut file = file(bytes);
+    file.shared.indexes = vec![(1 << kind::DATATYPE, 0)];
+    let given = (0..100_000).map_while(|_| shared::object(&file, kind::DATATYPE, &id).ok()).count();
+    assert!((1000..1200).contains(&given), "{given} times 60 kB");
+    let error = shared::object(&file, kind::DATATYPE, &id).unwrap_err();
+    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("of shared messages"), "{error}");
+    // It was read once.
+    file.spend(32 << 20).unwrap();
+}
+
+#[test]
+fn old_fill_values_are_shared_among_the_new_ones() {
+    let (bytes, id) = shared_heap(8);
+    let mut file = file(bytes);
+    file.shared.indexes = vec![(1 << kind::FILL, 0)];
+    for kind in [kind::OLD_FILL, kind::FILL] {
+        assert_eq!(*shared::object(&file, kind, &id).unwrap(), [7; 8]);
+    }
+    file.shared.indexes = vec![(1 << kind::OLD_FILL, 0)];
+    shared::object(&file, kind::OLD_FILL, &id).unwrap_err();
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Link>> {
             let mut heap = FractalHeap::read(file, heap)?;
             btree2::each(file, names, &[5], &mut |record| {
                 let id = record.get(4..).ok_or_else(|| bad("a record of a link that is cut short"))?;
-                links.push(link(file, &heap.object(id)?)?);
+                links.push(link(file, &heap.object(file, id)?)?);
                 Ok(())
             })?;
         }

@@ -2,7 +2,6 @@
 
 use std::fs::{File, TryLockError};
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
@@ -46,12 +45,14 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
 
 fn local(path: &str) -> Result<Store> {
     let io = |error| Error::io(path, error);
-    if !std::fs::metadata(path).map_err(io)?.is_file() {
+    // The files beside it are looked for later, when this process may be in another folder.
+    let place = std::path::absolute(path).map_err(io)?;
+    if !std::fs::metadata(&place).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
-    let file = File::open(path).map_err(io)?;
+    let file = File::open(&place).map_err(io)?;
     lock(&file, path)?;
-    Ok(Store::File(file, PathBuf::from(path)))
+    Ok(Store::File(file, place))
 }
 
 /// Keeps writers out as long as the file is open: they would put other chunks where those are that were found.

@@ -4,22 +4,42 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::Result;
 
 use super::cursor::{Cursor, bad};
-use super::file::Hdf;
+use super::file::{Hdf, TIMES};
 use super::fractal_heap::FractalHeap;
 use super::header::{Found, Header, kind};
+
+/// Bytes of shared messages that may be handed out beyond [`TIMES`] those of the file: one message may belong to all objects,
+/// but whoever asks makes something of it each time.
+const SPARE: u64 = 64 << 20;
+
+/// What a message that is kept takes beside its bytes.
+const EACH: u64 = 64;
 
 /// The table of shared messages.
 #[derive(Debug, Default)]
 pub(crate) struct SharedTable {
     /// The kinds of messages in it, a bit each, and the heap they are in.
-    indexes: Vec<(u32, u64)>,
-    /// Blocks of the heaps that were read, by their addresses.
-    blocks: Mutex<HashMap<u64, HashMap<u64, Vec<u8>>>>,
+    pub(super) indexes: Vec<(u32, u64)>,
+    kept: Mutex<Kept>,
+}
+
+/// What was read of the heaps: each is read once, however often a message is asked for.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The heaps, by their addresses.
+    heaps: HashMap<u64, FractalHeap>,
+    /// Messages, by their heap and their id in it.
+    messages: HashMap<(u64, [u8; 8]), Arc<[u8]>>,
+    /// Bytes they take. Sound ones lie beside one another, so that there are no more than the file has.
+    taken: u64,
+    /// Bytes that were handed out.
+    given: u64,
 }
 
 impl SharedTable {
@@ -46,7 +66,7 @@ impl SharedTable {
             at.address(file.offsets)?;
             indexes.push((kinds, at.address(file.offsets)?));
         }
-        Ok(Self { indexes, blocks: Mutex::default() })
+        Ok(Self { indexes, kept: Mutex::default() })
     }
 }
 
@@ -88,7 +108,7 @@ pub(crate) fn resolve<'h>(file: &Hdf, kind: u16, message: Found<'h>) -> Result<C
         return Ok(Cow::Borrowed(message.bytes));
     }
     match place(file, message.bytes)? {
-        Place::Heap(id) => object(file, kind, &id).map(Cow::Owned),
+        Place::Heap(id) => object(file, kind, &id).map(|bytes| Cow::Owned(bytes.to_vec())),
         Place::Object(address) => {
             let owner = Header::read(file, address)?;
             let own = owner.find(kind).filter(|message| !message.shared);
@@ -101,16 +121,36 @@ pub(crate) fn resolve<'h>(file: &Hdf, kind: u16, message: Found<'h>) -> Result<C
 /// A message in the heap of its kind.
 ///
 /// # Errors
-/// `NC_EHDFERR` if it is not there.
-pub(crate) fn object(file: &Hdf, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
-    let heap = file.shared.indexes.iter().find(|(kinds, _)| kinds >> kind & 1 == 1);
+/// `NC_EHDFERR` if it is not there, or more are asked for than a file of this size can have.
+pub(crate) fn object(file: &Hdf, kind: u16, id: &[u8]) -> Result<Arc<[u8]>> {
+    // Fill values of both kinds are in the table as those of the newer one.
+    let listed = if kind == kind::OLD_FILL { kind::FILL } else { kind };
+    let heap = file.shared.indexes.iter().find(|(kinds, _)| kinds >> listed & 1 == 1);
     let &(_, address) = heap.ok_or_else(|| {
         bad(format!("a message of type {kind} is in the table of shared messages, where there are none of that type"))
     })?;
-    let mut kept = file.shared.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-    let blocks = kept.remove(&address).unwrap_or_default();
-    let mut heap = FractalHeap::read(file, address)?.with_blocks(blocks);
-    let found = heap.object(id);
-    kept.insert(address, heap.into_blocks());
-    found
+    let id: [u8; 8] = id.try_into().map_err(|_| bad("an id of a shared message that is cut short"))?;
+    let mut kept = file.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let Kept { heaps, messages, taken, given } = &mut *kept;
+    let found = match messages.get(&(address, id)) {
+        Some(found) => Arc::clone(found),
+        None => {
+            let heap = match heaps.entry(address) {
+                Entry::Occupied(heap) => heap.into_mut(),
+                Entry::Vacant(place) => place.insert(FractalHeap::read(file, address)?),
+            };
+            let found: Arc<[u8]> = heap.object(file, &id)?.into();
+            let more = taken.saturating_add(found.len() as u64 + EACH);
+            if more <= file.len {
+                *taken = more;
+                messages.insert((address, id), Arc::clone(&found));
+            }
+            found
+        }
+    };
+    *given = given.saturating_add(found.len() as u64);
+    match *given <= file.len.saturating_mul(TIMES).saturating_add(SPARE) {
+        true => Ok(found),
+        false => Err(bad(format!("{given} bytes of shared messages, more than a file of this size can have"))),
+    }
 }

@@ -11,7 +11,7 @@ use model::{Error, ErrorKind, Result};
 /// The bytes of one file.
 #[derive(Debug)]
 pub(crate) enum Store {
-    /// A local file, and where it is.
+    /// A local file, and where it is, from the root on.
     File(File, PathBuf),
     /// Memory.
     Memory(Arc<[u8]>),

@@ -68,6 +68,9 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
     if let Some(note) = built.notes.first() {
         return Err(refuse(note));
     }
+    if let Some(what) = built.converted {
+        return Err(refuse(what));
+    }
     if hdf.base != 0 {
         return Err(refuse("it begins with a block of the user's"));
     }
