@@ -253,6 +253,10 @@ impl ZMap for Survey {
         self.map.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.map.max_segment()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.map.rename(from, to)
     }

@@ -356,6 +356,11 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The most bytes that a segment of a key may have, if there is such a limit: keys with longer ones cannot be written.
+    fn max_segment(&self) -> Option<usize> {
+        None
+    }
+
     /// Moves every object at or below `from` to the same place below `to`, where nothing may be.
     ///
     /// The default copies all of them, then deletes; a map that can do better (one rename) does.

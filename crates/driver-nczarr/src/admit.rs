@@ -10,9 +10,10 @@ use model::{
 };
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
-use crate::dataset::{GroupState, State, VarState, ZarrDataset};
+use crate::dataset::{State, VarState, ZarrDataset};
 use crate::dtype::Kind;
 use crate::flavour::Flavour;
+use crate::moves::Child;
 use crate::plan::{instance, maxstrlen};
 use crate::types;
 use crate::user;
@@ -78,7 +79,7 @@ impl ZarrDataset {
 
     /// Asks the storage what the edit depends on, if it does.
     fn ask(&self, edit: &Edit<'_>) -> Result<Asked> {
-        let place = |parent: GroupId, name: &str| {
+        let place = |parent: GroupId, name: &str, child: Option<Child>| {
             if self.created {
                 return Ok(Asked::default());
             }
@@ -86,7 +87,7 @@ impl ZarrDataset {
             let model = self.model.snapshot();
             let mut state = self.write_state();
             state.extend(&model)?;
-            let key = self.node_key(&model, &state, parent, name, &[]);
+            let key = self.node_key(&model, &state, (parent, child), name, &[]);
             drop(state);
             // What is wrong with it is said when it is looked at.
             let Ok(Some(key)) = key else { return Ok(Asked::default()) };
@@ -99,14 +100,14 @@ impl ZarrDataset {
             _ => Ok(Asked::default()),
         };
         match *edit {
-            Edit::DefVar { group, name, .. } => place(group, name),
-            Edit::DefGroup { parent, name } => place(parent, name),
+            Edit::DefVar { group, name, .. } => place(group, name, None),
+            Edit::DefGroup { parent, name } => place(parent, name, None),
             Edit::RenameVar { var, name } => {
                 let group = self.model.snapshot().var(var)?.group;
-                place(group, name)
+                place(group, name, Some(Child::Var(var)))
             }
             Edit::RenameGroup { group, name } => match self.model.snapshot().group(group)?.parent {
-                Some(parent) => place(parent, name),
+                Some(parent) => place(parent, name, Some(Child::Group(group))),
                 None => Ok(Asked::default()),
             },
             Edit::PutAtt { var, name, .. } | Edit::DelAtt { var, name, .. } => layout(var, &[name]),
@@ -136,12 +137,13 @@ impl ZarrDataset {
         Ok(Some(self.map.search(&key)?.iter().any(is_data)))
     }
 
-    /// Where a variable or group of this name is to be; `None` if it is there already, of which the model says what.
+    /// Where a variable or group of this name is to be, of a new one or of what is renamed; `None` if it is there already, of
+    /// which the model says what.
     fn node_key(
         &self,
         model: &Model,
         state: &State,
-        parent: GroupId,
+        (parent, child): (GroupId, Option<Child>),
         name: &str,
         dims: &[DimId],
     ) -> Result<Option<Key>> {
@@ -161,7 +163,7 @@ impl ZarrDataset {
             return Err(ErrorKind::BadName.context(format!("{name:?}: not a name Zarr can hold")));
         }
         let key = state
-            .new_key(&state.group(parent)?.key, &name)
+            .key_of(&state.group(parent)?.key, &name, child)
             .map_err(|error| ErrorKind::BadName.context(error.what()))?;
         let most = self.map.max_key().map_or(self.options.limits.key, |most| most.min(self.options.limits.key));
         let (len, below) = (key.as_str().len(), chunk_name(model, dims));
@@ -169,6 +171,16 @@ impl ZarrDataset {
             return Err(ErrorKind::MaxName.context(format!(
                 "{name:?}: key {key}: {len} bytes, and up to {below} more of what is below it; a key has at most {most}"
             )));
+        }
+        if let Some(most) = self.map.max_segment().filter(|most| node_name::stored(&key).len() > *most) {
+            let stored = node_name::stored(&key);
+            return Err(ErrorKind::MaxName.context(format!(
+                "{name:?}: stored as {stored:?}: {} bytes; a name in this storage has at most {most}",
+                stored.len()
+            )));
+        }
+        if let Some(rival) = state.rival(model, parent, &name, &key)? {
+            return Err(ErrorKind::Object.context(format!("{name:?}: its place {key} is that of {rival}")));
         }
         Ok(Some(key))
     }
@@ -208,15 +220,15 @@ impl Look<'_> {
                         v3::types::write(&stored, None).map_err(|error| error.at(name))?;
                     }
                 }
-                self.check_node(group, name, dims)
+                self.check_node((group, None), name, dims)
             }
-            Edit::DefGroup { parent, name } => self.check_node(parent, name, &[]),
-            Edit::RenameVar { var, name } => {
-                let var = self.model.var(var)?;
-                self.check_rename(var.group, name, &var.dims)
+            Edit::DefGroup { parent, name } => self.check_node((parent, None), name, &[]),
+            Edit::RenameVar { var: id, name } => {
+                let var = self.model.var(id)?;
+                self.check_rename((var.group, Child::Var(id)), name, &var.dims)
             }
             Edit::RenameGroup { group, name } => match self.model.group(group)?.parent {
-                Some(parent) => self.check_rename(parent, name, &[]),
+                Some(parent) => self.check_rename((parent, Child::Group(group)), name, &[]),
                 None => Ok(()),
             },
             Edit::PutAtt { group, var, name, values } => self.put_att(group, var, &name::nfc(name), values),
@@ -309,21 +321,21 @@ impl Look<'_> {
     }
 
     /// Whether a variable or group of this name can be made.
-    fn check_node(&self, parent: GroupId, name: &str, dims: &[DimId]) -> Result<()> {
-        let Some(key) = self.dataset.node_key(self.model, self.state, parent, name, dims)? else { return Ok(()) };
+    fn check_node(&self, place: (GroupId, Option<Child>), name: &str, dims: &[DimId]) -> Result<()> {
+        let Some(key) = self.dataset.node_key(self.model, self.state, place, name, dims)? else { return Ok(()) };
         match &self.asked.place {
-            Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key) => {
+            Some((asked, true)) if *asked == key && !is_vacated(self.state, self.model, &key, place.1) => {
                 Err(ErrorKind::Object.context(format!("{key}: there are objects that are not this dataset's")))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_rename(&self, parent: GroupId, name: &str, dims: &[DimId]) -> Result<()> {
+    fn check_rename(&self, (parent, child): (GroupId, Child), name: &str, dims: &[DimId]) -> Result<()> {
         if !self.dataset.map.caps().delete {
             return Err(ErrorKind::Perm.context("the storage cannot move objects"));
         }
-        self.check_node(parent, name, dims)
+        self.check_node((parent, Some(child)), name, dims)
     }
 
     /// Whether attributes of this place can be changed.
@@ -487,16 +499,12 @@ impl Look<'_> {
     }
 }
 
-/// Whether a place is that of something that was renamed and will be moved away.
-fn is_vacated(state: &State, model: &Model, key: &Key) -> bool {
-    let var = model
-        .vars()
-        .zip(&state.vars)
-        .any(|((id, _), here)| here.key == *key && state.proper_key(model, id).is_ok_and(|proper| proper != *key));
-    var || model.groups().zip(&state.groups).any(|((_, group), here)| {
-        let parent = group.parent.and_then(|parent| state.groups.get(parent.index()));
-        let proper = |parent: &GroupState| state.key_of(&parent.key, &group.name, key);
-        here.key == *key && parent.is_some_and(|parent| proper(parent).is_ok_and(|proper| proper != *key))
+/// Whether a place is that of something that was renamed and will be moved away, or that of what is to be there, `child`.
+fn is_vacated(state: &State, model: &Model, key: &Key, child: Option<Child>) -> bool {
+    let vars = state.vars.iter().zip(model.vars()).map(|(here, (id, _))| (&here.key, Child::Var(id)));
+    let groups = state.groups.iter().zip(model.groups()).map(|(here, (id, _))| (&here.key, Child::Group(id)));
+    vars.chain(groups).filter(|(here, _)| *here == key).any(|(_, there)| {
+        Some(there) == child || matches!(state.proper_key(model, there), Ok(Some(proper)) if proper != *key)
     })
 }
 

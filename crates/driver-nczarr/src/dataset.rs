@@ -16,6 +16,7 @@ use crate::flavour::Flavour;
 use crate::gate::Gate;
 use crate::json::Object;
 use crate::layout::Chunks;
+use crate::moves::{self, Child};
 use crate::plan::Planning;
 use crate::v3::node_name;
 use crate::var::Stored;
@@ -77,6 +78,8 @@ pub(crate) struct State {
 pub(crate) struct GroupState {
     /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
+    /// The name that no node made here has, under which it was found as it is: it has its place by that name.
+    pub(crate) found: Option<Box<str>>,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
 }
@@ -86,6 +89,8 @@ pub(crate) struct GroupState {
 pub(crate) struct VarState {
     /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
+    /// The name that no node made here has, under which it was found as it is: it has its place by that name.
+    pub(crate) found: Option<Box<str>>,
     pub(crate) stored: Box<Stored>,
     /// It was loaded, or written at least once.
     pub(crate) on_disk: bool,
@@ -104,45 +109,98 @@ impl State {
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
         for (_, group) in model.groups_from(self.groups.len()) {
             let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
-            let key = parent.map_or_else(|| Ok(Key::root()), |parent| self.new_key(&parent.key, &group.name))?;
+            let key = match parent {
+                Some(parent) => self.free_key(model, &parent.key, &group.name)?,
+                None => Key::root(),
+            };
             self.groups.push(GroupState { key, ..GroupState::default() });
         }
         for (_, var) in model.vars_from(self.vars.len()) {
-            let key = self.new_key(&self.group(var.group)?.key, &var.name)?;
+            let key = self.free_key(model, &self.group(var.group)?.key, &var.name)?;
             self.vars.push(VarState { key, replan: true, ..VarState::default() });
         }
         Ok(())
     }
 
-    /// Whether a variable's place is still taken by something that was renamed.
-    fn is_displaced(&self, model: &Model, id: VarId) -> Result<bool> {
-        if self.moved == model.naming() {
-            return Ok(false);
+    /// Takes notice of what was loaded under the very name by which it is stored.
+    pub(crate) fn take_as_found(&mut self, model: &Model) {
+        if !self.escapes {
+            return;
         }
-        let key = &self.var(id)?.key;
-        let taken = |other: &Key| other == key || other.below(key).is_some();
-        Ok(!key.is_root()
-            && (self.vars.iter().enumerate().any(|(i, other)| i != id.index() && taken(&other.key))
-                || self.groups.iter().any(|other| taken(&other.key))))
+        let is_found = |key: &Key, name: &str| node_name::is_elsewhere(name) && node_name::stored(key) == name;
+        let found = |key: &Key, name: &str| is_found(key, name).then(|| name.into());
+        for ((_, group), here) in model.groups().zip(&mut self.groups) {
+            here.found = found(&here.key, &group.name);
+        }
+        for ((_, var), here) in model.vars().zip(&mut self.vars) {
+            here.found = found(&here.key, &var.name);
+        }
     }
 
-    /// Where a variable belongs by its name, given where its group is.
-    pub(crate) fn proper_key(&self, model: &Model, id: VarId) -> Result<Key> {
-        let var = model.var(id)?;
-        self.key_of(&self.group(var.group)?.key, &var.name, &self.var(id)?.key)
+    /// Whether a variable waits for a place of its own: it, or a group around it.
+    fn is_waiting(&self, model: &Model, id: VarId) -> Result<bool> {
+        Ok(self.moved != model.naming() && self.var(id)?.key.segments().any(moves::is_waiting))
+    }
+
+    /// Where something new is until the next commit: where it belongs, or, while that is still the place of something that
+    /// was renamed, where nothing ever is. No two have one place, and what is done to one is not done to the other.
+    fn free_key(&self, model: &Model, group: &Key, name: &str) -> Result<Key> {
+        let key = self.new_key(group, name)?;
+        let is_taken = |key: &Key| {
+            self.vars
+                .iter()
+                .map(|var| &var.key)
+                .chain(self.groups.iter().map(|group| &group.key))
+                .any(|other| other == key)
+        };
+        if self.moved == model.naming() || !is_taken(&key) {
+            return Ok(key);
+        }
+        group.join(&moves::waiting(self.vars.len() + self.groups.len()))
+    }
+
+    /// Where a variable or group belongs by its name, given where its group is; of the root `None`.
+    pub(crate) fn proper_key(&self, model: &Model, child: Child) -> Result<Option<Key>> {
+        let (parent, name) = match child {
+            Child::Var(id) => model.var(id).map(|var| (Some(var.group), &var.name))?,
+            Child::Group(id) => model.group(id).map(|group| (group.parent, &group.name))?,
+        };
+        parent.map(|parent| self.key_of(&self.group(parent)?.key, name, Some(child))).transpose()
     }
 
     /// Where something new of this name belongs in a group.
-    pub(crate) fn new_key(&self, group: &Key, name: &str) -> Result<Key> {
+    fn new_key(&self, group: &Key, name: &str) -> Result<Key> {
         group.join(&node_name::of(name, self.escapes))
     }
 
-    /// Where something of this name belongs in a group that is stored at `here`: what others stored by such a name stays there.
-    pub(crate) fn key_of(&self, group: &Key, name: &str, here: &Key) -> Result<Key> {
-        match group.join(name) {
-            Ok(plain) if plain == *here => Ok(plain),
+    /// Where something belongs in a group if it has this name; `None` is something new. What others stored under a name that no
+    /// node made here has stays there, and goes back there.
+    pub(crate) fn key_of(&self, group: &Key, name: &str, child: Option<Child>) -> Result<Key> {
+        let found = match child {
+            Some(Child::Var(id)) => self.var(id)?.found.as_deref(),
+            Some(Child::Group(id)) => self.group(id)?.found.as_deref(),
+            None => None,
+        };
+        match found {
+            Some(found) if found == name => group.join(name),
             _ => self.new_key(group, name),
         }
+    }
+
+    /// What else of a group is to be where something of this name belongs, given where that is: what is found by its own name
+    /// may be where another one's escape leads.
+    pub(crate) fn rival(&self, model: &Model, parent: GroupId, name: &str, key: &Key) -> Result<Option<String>> {
+        let group = model.group(parent)?;
+        for other in node_name::names(node_name::stored(key)).filter(|other| *other != name) {
+            let var = group.vars.get(other).map(|&id| Child::Var(id));
+            let child = var.or_else(|| group.groups.get(other).map(|&id| Child::Group(id)));
+            if let Some(child) = child
+                && self.proper_key(model, child)?.as_ref() == Some(key)
+            {
+                return Ok(Some(model.fqn(parent, other)?));
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn group(&self, id: GroupId) -> Result<&GroupState> {
@@ -191,7 +249,7 @@ impl ZarrDataset {
                 return Err(problem.clone());
             }
             state.extend(&model)?;
-            if state.is_displaced(&model, id)? {
+            if state.is_waiting(&model, id)? {
                 drop(state);
                 self.move_renamed(&model, &mut self.lock_committed())?;
                 continue;

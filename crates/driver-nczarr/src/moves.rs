@@ -1,7 +1,8 @@
 //! Renames in storage: variables and groups move to where their names say, when metadata is written.
 //!
 //! Until then a rename is a matter of the model alone, so that it can be taken back. Groups move before what is in
-//! them; names that were swapped go by way of a hidden one.
+//! them; names that were swapped go by way of a hidden one. What is defined meanwhile, under a name by which another is still
+//! stored, is known by a hidden name too, until that has moved: nothing is stored before.
 
 use std::collections::HashMap;
 
@@ -14,9 +15,22 @@ use crate::dataset::{State, ZarrDataset};
 /// How the names begin that children have while they make room for one another.
 pub(crate) const MOVING: &str = ".moving-";
 
-/// What moves.
+/// How the names begin that new children have while one that was renamed is still in their place. There nothing ever is.
+const WAITING: &str = ".waiting-";
+
+/// Whether a name is one of those.
+pub(crate) fn is_waiting(name: &str) -> bool {
+    name.starts_with(WAITING)
+}
+
+/// One of those names.
+pub(crate) fn waiting(number: usize) -> String {
+    format!("{WAITING}{number}")
+}
+
+/// A variable or group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Child {
+pub(crate) enum Child {
     Var(VarId),
     Group(GroupId),
 }
@@ -100,7 +114,7 @@ impl ZarrDataset {
         let mut moves = Vec::new();
         let mut check = |child: Child, name: &str, from: Option<&Key>| -> Result<()> {
             let Some(from) = from else { return Ok(()) };
-            let to = state.key_of(&place.key, name, from)?;
+            let to = state.key_of(&place.key, name, Some(child))?;
             if *from != to {
                 moves.push(Move { child, from: from.clone(), to });
             }
@@ -118,7 +132,9 @@ impl ZarrDataset {
     }
 
     fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key) -> Result<()> {
-        self.map.rename(from, to)?;
+        if !from.segments().any(is_waiting) {
+            self.map.rename(from, to)?;
+        }
         let mut state = self.write_state();
         match child {
             Child::Var(id) => {

@@ -130,14 +130,16 @@ impl<'a> Opening<'a> {
         let stale = loaded.stale;
         about.notes.extend(loaded.notes);
         let groups = loaded.groups.into_iter();
-        let groups = groups.map(|group| GroupState { key: group.key, zgroup: group.zgroup, attrs: group.attrs });
-        let state = State {
+        let groups =
+            groups.map(|group| GroupState { key: group.key, found: None, zgroup: group.zgroup, attrs: group.attrs });
+        let mut state = State {
             joined: format == ZarrFormat::V3,
             escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
             vars: loaded.vars,
             groups: groups.collect(),
             moved: loaded.model.naming(),
         };
+        state.take_as_found(&loaded.model);
         let dataset = ZarrDataset {
             model: ModelCell::new(loaded.model),
             map,

@@ -8,6 +8,9 @@ use dispatch::Key;
 /// The file in the root of a dataset whose bytes are locked while objects are replaced.
 pub(crate) const LOCK: &str = ".nczarr-lock";
 
+/// The most bytes that a name in a directory has on the usual file systems.
+pub(crate) const MAX_SEGMENT: usize = 255;
+
 /// How the names of temporary files begin.
 const TEMP: &str = ".nczarr-tmp-";
 

@@ -204,6 +204,10 @@ impl ZMap for Counting {
         self.inner.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.count(Op::Rename, self.inner.rename(from, to), none)
     }

@@ -78,6 +78,10 @@ impl ZMap for ReadOnly {
         self.inner.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
+    }
+
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(refused("rename", from))
     }

@@ -106,6 +106,10 @@ impl ZMap for TracedMap {
         self.inner.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.tell("rename", from, || self.inner.rename(from, to), none)
     }

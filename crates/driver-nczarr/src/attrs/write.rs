@@ -16,7 +16,7 @@ use crate::json::{self, Json, json_float, json_single, write_list, write_number,
 /// netCDF-C takes for the keys of NCZarr alone, and opens no dataset that has it elsewhere.
 pub(crate) fn recorded(values: &Values) -> String {
     let longest = match values {
-        Values::String(strings) => strings.iter().map(|text| text.as_bytes().len()).max().unwrap_or(0),
+        Values::String(strings) => strings.iter().map(|string| text::of(string.as_bytes()).len()).max().unwrap_or(0),
         _ => 1,
     };
     DType::attribute_name(values.nc_type(), longest)

@@ -38,6 +38,11 @@ pub(crate) fn of(name: &str, escapes: bool) -> Cow<'_, str> {
     }
 }
 
+/// The names that what is stored under this one may have.
+pub(crate) fn names(node: &str) -> impl Iterator<Item = &str> {
+    [Some(node), node.strip_prefix(PREFIX)].into_iter().flatten()
+}
+
 /// The last part of a key.
 pub(crate) fn stored(key: &Key) -> &str {
     key.as_str().rsplit('/').next().unwrap_or_default()

@@ -86,3 +86,18 @@ fn a_plain_store_without_a_place_for_the_bytes_refuses_them() {
         assert_eq!(refused.kind(), ErrorKind::Char, "{modes}");
     }
 }
+
+#[test]
+fn the_recorded_width_is_that_of_the_stored_text() {
+    let map = TestMap::new(&[]);
+    let d = create(&map, "nczarr");
+    let odd = Values::String(vec!["abc".into(), vec![0xff, 0xfe].into()]);
+    d.put_att(ROOT, None, "odd", NcType::String, &odd).unwrap();
+    let even = Values::String(vec!["abc".into(), "é".into()]);
+    d.put_att(ROOT, None, "even", NcType::String, &even).unwrap();
+    d.close().unwrap();
+    let atts = map.json(".zattrs");
+    assert_eq!(atts["odd"][1].as_str().unwrap().len(), 4);
+    let types = &atts["_nczarr_attr"]["types"];
+    assert_eq!((&types["odd"], &types["even"]), (&json!("|S4"), &json!("|S3")));
+}

@@ -187,3 +187,149 @@ fn a_name_that_does_not_fit_counts_for_nothing() {
         assert!(model.find_group(ROOT, "_nczarr.__g").is_some() && model.root().vars.contains_key("__g"), "{modes}");
     }
 }
+
+/// `__a` with the value 0, `_nczarr.__a` with 1.
+fn pair(modes: &str) -> std::sync::Arc<TestMap> {
+    let map = TestMap::new(&[]);
+    let d = create(&map, modes);
+    for (value, name) in ["__a", "_nczarr.__a"].into_iter().enumerate() {
+        let v = d.def_var(ROOT, name, NcType::Int, &[]).unwrap();
+        put(&*d, v, &[], &[], &[value as f64]);
+    }
+    d.close().unwrap();
+    map
+}
+
+/// What a store has, by the names: each value once.
+fn expect_stored(map: &std::sync::Arc<TestMap>, expected: &[(&str, f64)]) {
+    let mut found = values(&*open(map).unwrap());
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let found: Vec<_> = found.iter().map(|(path, value)| (path.as_str(), *value)).collect();
+    assert_eq!(found, expected, "{:?}", map.keys());
+    assert!(map.keys().iter().all(|key| !key.split('/').any(|name| name.starts_with('.'))), "{:?}", map.keys());
+}
+
+#[test]
+fn a_name_and_its_escaped_form_are_two_nodes() {
+    for modes in MODES {
+        // In a dataset that is made, or was opened with the first one in it or without.
+        for opened in [None, Some(false), Some(true)] {
+            let map = TestMap::new(&[]);
+            let mut d = create(&map, modes);
+            let define = |d: &dyn Dataset| {
+                let v = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap();
+                let g = d.def_grp(ROOT, "__g").unwrap();
+                let w = d.def_var(g, "w", NcType::Int, &[]).unwrap();
+                put(d, v, &[], &[], &[1.0]);
+                put(d, w, &[], &[], &[2.0]);
+            };
+            if opened == Some(true) {
+                define(&*d);
+            }
+            if opened.is_some() {
+                d.close().unwrap();
+                d = open_with(&map, modes, true, &Options::default()).unwrap();
+            }
+            if opened != Some(true) {
+                define(&*d);
+            }
+            d.rename_var(var(&*d, "__a"), "_nczarr.__a").unwrap();
+            d.rename_grp(d.inq_ncid(ROOT, "__g").unwrap(), "_nczarr.__g").unwrap();
+            let v = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap();
+            let g = d.def_grp(ROOT, "__g").unwrap();
+            let w = d.def_var(g, "w", NcType::Int, &[]).unwrap();
+            put(&*d, v, &[], &[], &[3.0]);
+            put(&*d, w, &[], &[], &[4.0]);
+            d.close().unwrap();
+            let all = [("/__a", 3.0), ("/__g/w", 4.0), ("/_nczarr.__a", 1.0), ("/_nczarr.__g/w", 2.0)];
+            expect_stored(&map, &all);
+        }
+    }
+}
+
+#[test]
+fn a_name_and_its_escaped_form_are_swapped() {
+    for modes in MODES {
+        for synced in [false, true] {
+            let map = pair(modes);
+            let d = open_with(&map, modes, true, &Options::default()).unwrap();
+            let (p, q) = (var(&*d, "__a"), var(&*d, "_nczarr.__a"));
+            for (id, name) in [(p, "tmp"), (q, "__a"), (p, "_nczarr.__a")] {
+                d.rename_var(id, name).unwrap();
+                if synced {
+                    d.sync().unwrap();
+                }
+            }
+            d.close().unwrap();
+            expect_stored(&map, &[("/__a", 1.0), ("/_nczarr.__a", 0.0)]);
+            // Up by one escape each, and the first anew.
+            let d = open_with(&map, modes, true, &Options::default()).unwrap();
+            d.rename_var(var(&*d, "_nczarr.__a"), "_nczarr._nczarr.__a").unwrap();
+            d.rename_var(var(&*d, "__a"), "_nczarr.__a").unwrap();
+            let v = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap();
+            put(&*d, v, &[], &[], &[2.0]);
+            d.close().unwrap();
+            expect_stored(&map, &[("/__a", 2.0), ("/_nczarr.__a", 1.0), ("/_nczarr._nczarr.__a", 0.0)]);
+        }
+    }
+}
+
+#[test]
+fn no_new_node_takes_the_place_of_one_of_others() {
+    for modes in MODES {
+        let map = pair(modes);
+        // As a writer stores them that knows nothing of all this: without `__a`, and `_nczarr.__a` by its own name.
+        for rest in ["zarr.json", "c"] {
+            map.remove(&format!("_nczarr.__a/{rest}"));
+            let bytes = map.objects()[&format!("_nczarr._nczarr.__a/{rest}")].clone();
+            map.put(&format!("_nczarr.__a/{rest}"), &bytes);
+            map.remove(&format!("_nczarr._nczarr.__a/{rest}"));
+        }
+        let text = map.text("_nczarr.__a/zarr.json");
+        assert!(text.contains("\"name\": \"_nczarr.__a\""), "{text}");
+        map.put("_nczarr.__a/zarr.json", text.replace("\"name\": \"_nczarr.__a\"", "\"name\": 5").as_bytes());
+        map.put("zarr.json", map.text("zarr.json").replace(",\"_nczarr._nczarr.__a\"", "").as_bytes());
+        let d = open_with(&map, modes, true, &Options::default()).unwrap();
+        let foreign = var(&*d, "_nczarr.__a");
+        let refused = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap_err();
+        assert!(refused.kind() == ErrorKind::Object && refused.what().contains("_nczarr.__a"), "{refused}");
+        // While it is about to leave, its place is taken: then it cannot stay there after all.
+        d.rename_var(foreign, "b").unwrap();
+        let v = d.def_var(ROOT, "__a", NcType::Int, &[]).unwrap();
+        let refused = d.rename_var(foreign, "_nczarr.__a").unwrap_err();
+        assert!(refused.kind() == ErrorKind::Object && refused.what().contains("/__a"), "{refused}");
+        put(&*d, v, &[], &[], &[7.0]);
+        d.close().unwrap();
+        expect_stored(&map, &[("/__a", 7.0), ("/b", 1.0)]);
+    }
+}
+
+#[test]
+fn a_name_too_long_for_a_directory_is_refused_at_once() {
+    let registry = crate::support::registry();
+    let registry = std::sync::Arc::new(dispatch::Registry::clone(&registry).with_map(zmap_file::FileMaps));
+    for format in [",v3", ""] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = format!("file://{}/d.zarr#mode=nczarr,file{format}", dir.path().to_str().unwrap());
+        let d = registry.create(&path, dispatch::Clobber::Refuse, false, &Options::default()).unwrap();
+        let name = |begin: &str, len: usize| begin.to_owned() + &"x".repeat(len - begin.len());
+        let most = if format == ",v3" { 255 - "_nczarr.".len() } else { 255 };
+        for refused in [name("__", most + 1), name("_y", 256)] {
+            assert_eq!(d.def_var(ROOT, &refused, NcType::Int, &[]).unwrap_err().kind(), ErrorKind::MaxName);
+            assert_eq!(d.def_grp(ROOT, &refused).unwrap_err().kind(), ErrorKind::MaxName);
+        }
+        let (escaped, plain) = (name("__", most), name("_y", 255));
+        for name in [&escaped, &plain] {
+            let v = d.def_var(ROOT, name, NcType::Int, &[]).unwrap();
+            put(&*d, v, &[], &[], &[name.len() as f64]);
+        }
+        assert_eq!(d.rename_var(var(&*d, &plain), &name("_z", 256)).unwrap_err().kind(), ErrorKind::MaxName);
+        d.close().unwrap();
+        let d = registry.open(&path, false, &Options::default()).unwrap();
+        assert_eq!(get(&*d, var(&*d, &escaped)), [escaped.len() as f64]);
+        assert_eq!(get(&*d, var(&*d, &plain)), [255.0]);
+    }
+    // Elsewhere the limit is that of netCDF.
+    let d = create(&TestMap::new(&[]), "nczarr,v3");
+    d.def_var(ROOT, &"_".repeat(256), NcType::Int, &[]).unwrap();
+}

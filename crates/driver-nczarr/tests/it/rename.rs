@@ -128,3 +128,43 @@ fn what_cannot_move_is_refused_before_anything_changes() {
     d.close().unwrap();
     assert_eq!(map.objects(), before);
 }
+
+#[test]
+fn what_takes_a_free_name_and_gives_it_up_again_takes_no_data_along() {
+    for modes in ["nczarr", "zarr", "nczarr,v3"] {
+        for groups in [false, true] {
+            for aborts in [false, true] {
+                let map = dataset(modes);
+                let before = map.objects();
+                let d = open_rw(&map);
+                if groups {
+                    d.rename_grp(d.inq_ncid(ROOT, "g").unwrap(), "G").unwrap();
+                    let new = d.def_grp(ROOT, "g").unwrap();
+                    let h = d.def_grp(new, "h").unwrap();
+                    let v = d.def_var(h, "v", NcType::Int, &[]).unwrap();
+                    if !aborts {
+                        d.rename_grp(new, "f").unwrap();
+                        put(&*d, v, &[], &[], &[7.0]);
+                    }
+                } else {
+                    d.rename_var(var(&*d, "a"), "A").unwrap();
+                    let new = d.def_var(ROOT, "a", NcType::Int, &[]).unwrap();
+                    if !aborts {
+                        d.rename_var(new, "f").unwrap();
+                        put(&*d, new, &[], &[], &[7.0]);
+                    }
+                }
+                if aborts {
+                    d.abort().unwrap();
+                    assert_eq!(map.objects(), before, "{modes}");
+                    continue;
+                }
+                d.close().unwrap();
+                match groups {
+                    true => expect(&map, &[("/G/h/v", 9.0), ("/a", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f/h/v", 7.0)]),
+                    false => expect(&map, &[("/A", 0.0), ("/b", 1.0), ("/c", 2.0), ("/f", 7.0), ("/g/h/v", 9.0)]),
+                }
+            }
+        }
+    }
+}

@@ -225,6 +225,10 @@ impl ZMap for FileMap {
         }
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        Some(crate::names::MAX_SEGMENT)
+    }
+
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         self.object_len(key)
     }

@@ -362,6 +362,10 @@ impl ZMap for FileMap {
         }
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        Some(names::MAX_SEGMENT)
+    }
+
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         self.find(key)
     }

@@ -99,6 +99,10 @@ impl ZMap for Cached {
         self.inner.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         let _writing = self.begin_every()?;
         self.inner.rename(from, to)

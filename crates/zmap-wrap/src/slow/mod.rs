@@ -204,6 +204,10 @@ impl ZMap for Slow {
         self.inner.max_key()
     }
 
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.run(Op::Rename, from, || self.inner.rename(from, to))
     }

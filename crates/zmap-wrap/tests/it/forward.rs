@@ -8,7 +8,7 @@ use dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
 use model::ErrorKind;
 use zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 
-use crate::recorder::{CAPS, MAX_KEY, Recorder};
+use crate::recorder::{CAPS, MAX_KEY, MAX_SEGMENT, Recorder};
 use crate::{Batch, World, key};
 
 /// Calls one method and checks that the answer is that of the recorder, or the error.
@@ -80,7 +80,7 @@ fn every_method_reaches_its_like() {
         let recorder = Arc::new(Recorder::default());
         let map = wrap(recorder.clone());
         assert_eq!((map.caps(), map.image().unwrap()), (CAPS, b"image".to_vec()), "{name}");
-        assert_eq!(map.max_key(), Some(MAX_KEY), "{name}");
+        assert_eq!((map.max_key(), map.max_segment()), (Some(MAX_KEY), Some(MAX_SEGMENT)), "{name}");
         for op in Op::ALL {
             call(&*map, op).unwrap();
             assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{name}: {op}");
@@ -103,7 +103,7 @@ fn a_view_for_reading_hands_on_what_changes_nothing() {
         }
     }
     assert_eq!(map.image().unwrap(), b"image");
-    assert_eq!(map.max_key(), Some(MAX_KEY));
+    assert_eq!((map.max_key(), map.max_segment()), (Some(MAX_KEY), Some(MAX_SEGMENT)));
     assert!(map.caps().range_read && map.caps().remote && !map.caps().write);
 }
 

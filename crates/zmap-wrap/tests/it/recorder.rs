@@ -33,6 +33,7 @@ pub const CAPS: MapCaps = MapCaps {
 };
 
 pub const MAX_KEY: usize = 333;
+pub const MAX_SEGMENT: usize = 111;
 
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for Recorder {
@@ -99,6 +100,10 @@ impl ZMap for Recorder {
 
     fn max_key(&self) -> Option<usize> {
         Some(MAX_KEY)
+    }
+
+    fn max_segment(&self) -> Option<usize> {
+        Some(MAX_SEGMENT)
     }
 
     fn rename(&self, _: &Key, _: &Key) -> Result<()> {
