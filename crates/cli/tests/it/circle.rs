@@ -27,7 +27,7 @@ enum Known {
 }
 
 /// Datasets, the way, what is known, and why.
-const KNOWN: [(&str, &str, Known, &str); 9] = [
+const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("earliest.h5", "V2", Known::Refused(HALF), "no netCDF-4 file: netCDF has no numbers of 16 bits"),
     ("earliest.h5", "V3", Known::Refused(HALF), "the same"),
     ("v108.h5", "V2", Known::Refused(HALF), "the same"),
@@ -37,6 +37,19 @@ const KNOWN: [(&str, &str, Known, &str); 9] = [
     ("nc4_strings.nc", "V2", Known::Changed("five:_nczarr_maxstrlen"), LONGER),
     ("nc4_strings.nc", "V3", Known::Changed("five:_nczarr_maxstrlen"), LONGER),
     ("ref_szip.h5", "V3", Known::Without("filter szip: szip"), "the same"),
+    ("external.h5", "V2", Known::Refused("\"../external.raw\""), "its data are where none are read"),
+    ("external.h5", "V3", Known::Refused("\"../external.raw\""), "the same"),
+    ("stretches.h5", "V2", Known::Refused("many0.raw"), "its data are not there"),
+    ("stretches.h5", "V3", Known::Refused("many0.raw"), "the same"),
+    ("lzf.h5", "V2", Known::Without("filter lzf"), "no Zarr has the filter"),
+    ("lzf.h5", "V3", Known::Without("filter lzf"), "the same"),
+    ("nbit.h5", "V2", Known::Without("filter nbit"), "the same"),
+    ("nbit.h5", "V3", Known::Without("filter nbit"), "the same"),
+    ("scaled.h5", "V2", Known::Without("filter scaleoffset"), "the same"),
+    ("scaled.h5", "V3", Known::Without("filter scaleoffset"), "the same"),
+    ("scaleoffset.h5", "V2", Known::Without("filter scaleoffset"), "the same"),
+    ("scaleoffset.h5", "V3", Known::Without("filter scaleoffset"), "the same"),
+    ("szip.h5", "V3", Known::Without("filter szip: szip"), "no reader of Zarr V3 has szip"),
 ];
 const LONGER: &str =
     "it says that its strings have 5 bytes at most, and one has 12; netCDF-C reads of NCZarr as many as it says";
