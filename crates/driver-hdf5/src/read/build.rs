@@ -14,11 +14,12 @@ use super::global_heap::GlobalHeap;
 use super::messages::{Layout, Space};
 use super::partial::Bits;
 use super::types::{self, Types};
+use super::unshown;
 use super::values::{self, Decoder};
 use super::walk::{Dataset, Stored, Tree};
 
 /// Attributes that are not shown.
-const HIDDEN: &[&str] = &[
+pub(super) const HIDDEN: &[&str] = &[
     "CLASS",
     "NAME",
     "DIMENSION_LIST",
@@ -49,6 +50,8 @@ pub(crate) struct Built {
     /// How each variable is stored; `None` if that is what is wrong with it.
     pub(crate) stored: Vec<Option<(Stored, Space)>>,
     pub(crate) notes: Vec<String>,
+    /// Something that netCDF does not show and the model has not: who writes all metadata anew would lose it.
+    pub(crate) unshown: Option<String>,
     /// The dataset has only what the classic model has.
     pub(crate) classic: bool,
     /// Some dimensions are nobody's but ours.
@@ -82,7 +85,8 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
     // So netCDF-C tells it.
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
-    let Tree { groups, notes } = tree;
+    let unshown = tree.unshown.pop().or_else(|| unshown::of(&tree, &dims));
+    let Tree { groups, notes, .. } = tree;
     let mut builder =
         Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
@@ -96,7 +100,8 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, notes, converted, .. } = builder;
-    Ok(Built { model, stored, notes, classic, made_up: dims.has_made_up(), converted, properties, foreign })
+    let made_up = dims.has_made_up();
+    Ok(Built { model, stored, notes, unshown, classic, made_up, converted, properties, foreign })
 }
 
 struct Builder<'f> {

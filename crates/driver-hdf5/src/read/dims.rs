@@ -83,7 +83,8 @@ impl Dims {
         Ok(dims)
     }
 
-    fn is_scale(dataset: &Dataset) -> bool {
+    /// Whether a dataset is a dimension.
+    pub(crate) fn is_scale(dataset: &Dataset) -> bool {
         find(dataset, "CLASS").is_some_and(|class| text(class) == b"DIMENSION_SCALE")
     }
 

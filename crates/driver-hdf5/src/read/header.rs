@@ -20,6 +20,7 @@ pub(crate) mod kind {
     pub(crate) const GROUP_INFO: u16 = 10;
     pub(crate) const PIPELINE: u16 = 11;
     pub(crate) const ATTRIBUTE: u16 = 12;
+    pub(crate) const COMMENT: u16 = 13;
     pub(crate) const SHARED_TABLE: u16 = 15;
     pub(crate) const CONTINUATION: u16 = 16;
     pub(crate) const SYMBOLS: u16 = 17;

@@ -3,7 +3,7 @@
 //! * `store`, `file`, `cursor`: bytes, addresses, numbers.
 //! * `superblock`, `header`, `shared`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
 //!   of the file format each.
-//! * `walk` finds all objects, `types`, `dims` and `build` make netCDF's model of them.
+//! * `walk` finds all objects, `types`, `dims` and `build` make netCDF's model of them, `unshown` finds what that has no place for.
 //! * `var`, `chunks`, `masked`, `external`, `partial`, `values`: the data.
 //!
 //! Source: the HDF5 file format specification, version 3; the netCDF-4 conventions for dimension scales; where these leave
@@ -33,6 +33,7 @@ mod shared;
 mod store;
 mod superblock;
 mod types;
+mod unshown;
 mod values;
 mod var;
 mod walk;

@@ -1,6 +1,6 @@
 //! [`walk`]: all groups, datasets and named types of a file, in netCDF's order; nothing is made of them yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::Result;
 
@@ -55,6 +55,8 @@ pub(crate) struct Tree {
     pub(crate) groups: Vec<Group>,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
+    /// What netCDF does not show, and would be gone with the metadata of a file that is written anew.
+    pub(crate) unshown: Vec<String>,
 }
 
 /// Groups in groups, at most.
@@ -65,9 +67,16 @@ const DEPTH: usize = 200;
 /// # Errors
 /// `NC_EHDFERR` if a group is damaged.
 pub(crate) fn walk(file: &Hdf, root: u64) -> Result<Tree> {
-    let mut tree = Tree { groups: Vec::new(), notes: Vec::new() };
-    let mut walker =
-        Walker { file, root, budget: Budget::new(file, 8), above: Vec::new(), passed: HashMap::new(), tree: &mut tree };
+    let mut tree = Tree { groups: Vec::new(), notes: Vec::new(), unshown: Vec::new() };
+    let mut walker = Walker {
+        file,
+        root,
+        budget: Budget::new(file, 8),
+        above: Vec::new(),
+        met: HashSet::new(),
+        passed: HashMap::new(),
+        tree: &mut tree,
+    };
     let header = Header::read(file, root)?;
     walker.group("/".to_owned(), None, &header)?;
     Ok(tree)
@@ -79,6 +88,8 @@ struct Walker<'f> {
     budget: Budget,
     /// The groups that are being looked at, by address.
     above: Vec<u64>,
+    /// All objects that a link led to, by address.
+    met: HashSet<u64>,
     /// Groups that paths went through, and where their links lead by name.
     passed: HashMap<u64, HashMap<String, Goal>>,
     tree: &'f mut Tree,
@@ -108,6 +119,13 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// One is enough to tell.
+    fn unshown(&mut self, what: String) {
+        if self.tree.unshown.is_empty() {
+            self.tree.unshown.push(what);
+        }
+    }
+
     fn note(&mut self, link: &Link, what: &str) {
         self.tree.notes.push(format!("link {:?}: {what}", link.name));
     }
@@ -127,6 +145,12 @@ impl Walker<'_> {
             return Ok(None);
         };
         let header = Header::read(self.file, address)?;
+        if matches!(link.goal, Goal::Path(_)) || !self.met.insert(address) {
+            self.unshown(format!("link {:?} leads to an object that has another name too", link.name));
+        }
+        if header.find(kind::COMMENT).is_some() {
+            self.unshown(format!("{:?} has a comment", link.name));
+        }
         if links::is_group(&header) {
             if self.above.contains(&address) || self.above.len() >= DEPTH {
                 self.note(&link, "it leads back to a group around it, and is cut off");
@@ -150,6 +174,9 @@ impl Walker<'_> {
             self.tree.groups[group].datasets.push(dataset);
         } else if let Some(message) = header.find(kind::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
+            if header.find(kind::ATTRIBUTE).is_some() || header.find(kind::ATTRIBUTE_INFO).is_some() {
+                self.note_attributes(&header, &link)?;
+            }
             match ty.class {
                 Class::Compound(_) | Class::Enum { .. } | Class::List(_) | Class::Opaque => {
                     self.tree.groups[group].types.push((link.name, ty));
@@ -160,6 +187,14 @@ impl Walker<'_> {
             self.note(&link, "it leads to an object of an unknown kind, and is left out");
         }
         Ok(None)
+    }
+
+    /// Types of netCDF have no attributes.
+    fn note_attributes(&mut self, header: &Header, link: &Link) -> Result<()> {
+        if let Some(attribute) = attributes::of(self.file, header)?.first() {
+            self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
+        }
+        Ok(())
     }
 
     fn stored(&self, header: &Header) -> Result<Stored> {

@@ -71,6 +71,9 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
     if let Some(what) = built.converted {
         return Err(refuse(what));
     }
+    if let Some(what) = &built.unshown {
+        return Err(refuse(format!("netCDF does not show {what}, which would be lost")));
+    }
     if hdf.base != 0 {
         return Err(refuse("it begins with a block of the user's"));
     }

@@ -148,3 +148,24 @@ fn strings_of_many_collections_are_read_by_who_writes() {
     let v = ds.inq_varid(ROOT, "v").unwrap();
     assert_eq!(all(&*ds, v), strings);
 }
+
+/// Names that netCDF keeps for itself, where they mean nothing to it: others' attributes, which are not shown.
+#[test]
+fn attributes_that_are_not_shown_are_not_lost() {
+    let cases: [(Option<&str>, &[u8], &[u8]); 3] =
+        [(None, b"xLASS", b"CLASS"), (Some("v"), b"xLASS", b"CLASS"), (None, b"name", b"n\xe4me")];
+    for (place, from, to) in cases {
+        let ds = create("nc4");
+        let x = dim(&*ds, "x", 4);
+        let v = var(&*ds, "v", NcType::Int, &[x]);
+        let name = std::str::from_utf8(from).unwrap();
+        ds.put_att(ROOT, place.map(|_| v), name, NcType::Char, &Values::Char(b"GROUP".to_vec())).unwrap();
+        ds.close().unwrap();
+        let mut image = ds.image().unwrap();
+        open(image.clone()).unwrap();
+        change(&mut image, from, |header| replace(header, from, to));
+        // Who only reads sees the rest.
+        registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+        refused(image, ErrorKind::Perm, "which would be lost");
+    }
+}
