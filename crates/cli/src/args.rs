@@ -281,10 +281,23 @@ pub struct Copy {
     /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
     #[arg(short = 'k', long, value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// About so many bytes of memory for what is moved, as 256M; 128M if not given. Less of it means that chunks of the source
-    /// are read more often, where the copy has others
+    /// About so many bytes of memory for what is moved, as 256M; if not given, 128M and what the threads need. Less of it means
+    /// that chunks of the source are read more often, where the copy has others, and that fewer threads work
     #[arg(long, value_name = "BYTES", value_parser = crate::copy::spec::size)]
     pub memory: Option<u64>,
+    /// How many threads work at a time; 1: one after the other; if not given, as many as there are processors
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+    /// Go on with a copy that was stopped, to a Zarr store in a directory or in storage of objects; if there is none, begin one. The
+    /// source and all flags but --memory, --jobs and --strict must be as they were
+    #[arg(long, conflicts_with = "dry_run")]
+    pub resume: bool,
+    /// How many seconds pass before what is complete is written down for --resume, each time; 10 if not given; 0: after each block
+    #[arg(long, value_name = "SECONDS")]
+    pub checkpoint: Option<u64>,
+    /// Tell how far the copy is, also where standard error is no terminal: a line each time that is written down
+    #[arg(long)]
+    pub progress: bool,
     /// Only say in which blocks each variable would be moved, and how often chunks of the source would be read; nothing is
     /// copied
     #[arg(long)]
@@ -462,6 +475,9 @@ pub struct Info {
     pub json: bool,
 }
 
+/// More threads than this help nobody.
+const MAX_JOBS: usize = 1024;
+
 /// More digits than this do not make a double any clearer.
 const MAX_DIGITS: usize = 20;
 
@@ -473,6 +489,13 @@ fn digits(text: &str) -> Result<(usize, Option<usize>), String> {
     match text.split_once(',') {
         Some((float, double)) => Ok((one(float)?, Some(one(double)?))),
         None => Ok((one(text)?, None)),
+    }
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(jobs @ 1..=MAX_JOBS) => Ok(jobs),
+        _ => Err(format!("{text:?} is no number of threads from 1 to {MAX_JOBS}")),
     }
 }
 

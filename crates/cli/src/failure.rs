@@ -12,6 +12,8 @@ use model::Error;
 pub enum Failure {
     /// The command line says something that makes no sense; names the flag.
     Usage(String),
+    /// Somebody asked to stop; what was left and how to go on.
+    Interrupted(String),
     /// Something failed at a place.
     Failed {
         /// The place, without secrets.
@@ -51,6 +53,10 @@ impl Failure {
             Self::Usage(what) => {
                 say(what);
                 ExitCode::from(2)
+            }
+            Self::Interrupted(what) => {
+                say(what);
+                ExitCode::from(crate::stop::CODE)
             }
             Self::Failed { error, .. } if is_broken_pipe(error) => ExitCode::SUCCESS,
             Self::Failed { place, error } => {

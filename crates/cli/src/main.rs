@@ -1,7 +1,8 @@
 //! `ncz`: looks at, copies and deletes netCDF datasets.
 //!
 //! `args` is what can be typed, one module per command does it, `failure` says what went wrong. Results go to standard
-//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 not understood.
+//! output; everything else, the log included, to standard error. Exit codes: 0 done, 1 failed, 2 not understood,
+//! 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -22,6 +23,7 @@ mod map;
 mod output;
 mod plugins;
 mod source;
+mod stop;
 mod trace;
 mod validate;
 mod view;

@@ -10,6 +10,7 @@ use super::Broken;
 use super::define::{Copied, Form, NewVar};
 use super::moving::Moving;
 use super::plan::Moves;
+use super::record::Reached;
 use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use super::stage::{self, Stage};
@@ -29,12 +30,17 @@ pub fn all(
     to: &dyn Dataset,
     copied: &Copied,
     select: &Selection,
-    moving: &Moving,
+    moving: &Moving<'_>,
 ) -> Result<(), Broken> {
     let model = from.model().snapshot();
+    let mut variables = 0;
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
-            var(from, to, (&model, copied), id, new, moving)?;
+            let moved = var(from, to, (&model, copied), (id, variables), new, moving)?;
+            variables += 1;
+            if moved {
+                moving.reached(to, Reached { variables, ..Reached::default() })?;
+            }
         }
     }
     // A dimension along which nothing was written has its length all the same.
@@ -49,22 +55,27 @@ pub fn all(
     Ok(())
 }
 
+/// One variable; whether there was anything to move.
 fn var(
     from: &dyn Dataset,
     to: &dyn Dataset,
     (model, copied): (&Model, &Copied),
-    id: VarId,
+    (id, variables): (VarId, u64),
     new: &NewVar,
-    moving: &Moving,
-) -> Result<(), Broken> {
+    moving: &Moving<'_>,
+) -> Result<bool, Broken> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
-        return Ok(());
+        return Ok(false);
     }
     let ty = model.var(id)?.xtype;
     let source = DatasetSource::new(from);
     let fixed = model.is_fixed(ty)?;
     let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
+    let start = vec![0; shape.len()];
+    if moving.skips(variables, &shape, (&start, &shape), item) {
+        return Ok(false);
+    }
     let data = from.data(id)?;
     let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
     let sparse = match &new.form {
@@ -80,8 +91,15 @@ fn var(
     };
     let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
     let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), Broken> {
-        for (start, count) in Tiles::new(&shape, &moves.block) {
-            moving.part(&count, item);
+        for (blocks, (start, count)) in Tiles::new(&shape, &moves.block).enumerate() {
+            if moving.skips(variables, &shape, (&start, &count), item) {
+                continue;
+            }
+            if blocks > 0 {
+                let blocks = blocks as u64;
+                moving.reached(to, Reached { variables, block: moves.block.clone(), blocks })?;
+            }
+            moving.part(&count, item)?;
             let slab = Slab::new(&start, &count);
             let elements = match fixed {
                 false => source.strings(from_id, &slab).map(Elements::Strings),
@@ -119,12 +137,12 @@ fn var(
     if let Some(stage) = stage {
         let moved = move_from(&DatasetSource::new(stage.dataset()), stage.id);
         if !matches!(moved, Err(Broken::Target(_))) {
-            return moved;
+            return moved.map(|()| true);
         }
         // It may have taken the room that the target needs.
         drop(stage);
     }
-    move_from(&source, id)
+    move_from(&source, id).map(|()| true)
 }
 
 /// Values are looked at before the form of a variable is chosen.

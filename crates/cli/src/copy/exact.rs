@@ -35,17 +35,16 @@ pub fn suspects(source: &Model, layout: &Layout, registry: &Registry) -> HashSet
     with.map(|(id, _)| id).collect()
 }
 
-/// Those of the variables whose values are others in the finished copy at `url`.
+/// Those of the variables whose values are others in the finished copy.
 ///
 /// # Errors
 /// What reading says.
 pub fn changed(
     source: &nczarr::File,
-    url: &str,
+    copy: nczarr::File,
     copied: &Copied,
     suspects: impl Iterator<Item = VarId>,
 ) -> Result<HashSet<VarId>, Broken> {
-    let copy = nczarr::open(url)?;
     let (here, there) = (source.model(), copy.model());
     let (from, to) = (source.dataset(), copy.dataset());
     let (from, to) = (DatasetSource::new(from.as_ref()), DatasetSource::new(to.as_ref()));

@@ -1,13 +1,16 @@
-//! Directories that copies to the same target left beside it because they were killed.
+//! Directories that copies to the same target left beside it because they were killed, or stopped so that another one goes on.
 //!
 //! Who works in one holds a lock on it, which ends with the process; the lock is there before anything is in the directory.
 //! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use model::{ErrorKind, Result};
 
 use super::place::{PREFIX, REPLACED, SUFFIX};
+use super::record::NAME;
 
 /// Says that a directory is in use, as long as the answer lives. `None` where that cannot be said.
 pub fn hold(folder: &Path) -> Option<File> {
@@ -19,20 +22,47 @@ pub fn hold(folder: &Path) -> Option<File> {
 /// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds. What cannot be
 /// removed stays: it is in nobody's way.
 pub fn clear(parent: &Path, name: &OsStr) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| {
-            let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
-            random.is_some_and(|random| !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-        });
-        let path = entry.path();
-        let is_there = |name: &OsStr| path.join(name).symlink_metadata().is_ok();
-        // A link is no directory here.
-        if is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir()) && is_there(name)
-            && let Some(_held) = hold(&path)
+    for path in of(parent, name) {
+        if let Some(_held) = hold(&path)
             // Only now nobody moves anything into it.
-            && !is_there(REPLACED.as_ref())
+            && !is_there(&path, REPLACED.as_ref())
         {
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// The directory in `parent` in which a copy called `name` was begun that can be gone on with, and the hold on it: of several the one
+/// whose record is the youngest.
+///
+/// # Errors
+/// `NC_EACCESS` if somebody works in it.
+pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
+    let record = |path: &Path| fs::metadata(path.join(name).join(NAME)).and_then(|about| about.modified()).ok();
+    let begun = of(parent, name).filter(|path| !is_there(path, REPLACED.as_ref()));
+    let Some((_, path)) = begun.filter_map(|path| Some((record(&path)?, path))).max() else { return Ok(None) };
+    match hold(&path) {
+        Some(held) => Ok(Some((path, held))),
+        None => {
+            let what = format!("{}: a copy to here is under way, or locks do not work there", path.display());
+            Err(ErrorKind::Access.context(what))
+        }
+    }
+}
+
+fn is_there(folder: &Path, name: &OsStr) -> bool {
+    folder.join(name).symlink_metadata().is_ok()
+}
+
+/// The directories in `parent` in which a copy called `name` is or was made.
+fn of(parent: &Path, name: &OsStr) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(parent).into_iter().flatten().flatten().filter_map(move |entry| {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| {
+            let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+            random.is_some_and(|random| !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        });
+        // A link is no directory here.
+        let is_one = is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir()) && is_there(&entry.path(), name);
+        is_one.then(|| entry.path())
+    })
 }

@@ -2,13 +2,16 @@
 //!
 //! First everything is defined (`define`), then the data of each variable is copied block by block (`data`), so memory
 //! stays bounded. What the target could not keep is found by comparing it with the source afterwards (`losses`), and told,
-//! or makes the copy fail if that was asked for. All this happens beside the target (`place`): nothing of a copy that fails
-//! stays, and what is there already goes only when the copy is finished.
+//! or makes the copy fail if that was asked for. All this happens beside the target (`place`): what is there already goes only
+//! when the copy is finished, and of one that fails nothing stays but what another one can go on with (`draft`, `record`).
 
 mod data;
 mod define;
+mod draft;
 mod exact;
+mod fingerprint;
 mod fit;
+mod hold;
 pub mod kind;
 mod leftover;
 mod losses;
@@ -16,40 +19,57 @@ mod moving;
 mod names;
 pub mod place;
 mod plan;
+mod record;
 mod select;
 mod sparse;
 pub mod spec;
 mod stage;
 #[cfg(test)]
 mod table;
+mod threads;
 mod var;
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::{Error, ErrorKind, Model, NcType, Result, VarId};
 use nczarr::dispatch::Dataset;
-use nczarr::{CreateOptions, File};
+use nczarr::{CreateOptions, File, OpenOptions};
 
 use crate::args::Copy;
-use crate::failure::{Failure, at};
+use crate::failure::{self, Failure, at};
 use crate::output::Output;
+use crate::stop;
 
 use data::Text;
 use define::{Copied, Wanted};
+use draft::Draft;
+use fingerprint::Content;
 use moving::Moving;
 use place::Place;
+use record::Terms;
 use select::Selection;
 use spec::Layout;
 
 /// Why a strict copy fails.
 const TOO_MUCH: &str = "the target cannot keep everything; nothing was copied (--strict)";
 
+/// Why a copy to one file cannot be gone on with.
+const ONE_FILE: &str = "it is one file, and half of it does not say what is complete; a Zarr store in a directory or in storage of \
+                        objects can be gone on with, as DIR.zarr, of which another copy makes a file";
+/// How to finish what was begun.
+const GO_ON: &str = "the same command with --resume goes on from there";
+/// What is said where a copy does not stop by itself.
+const STOPPED_LATE: &str =
+    "interrupted; if that took a while, the same command with --resume goes on from what was complete last";
+
 /// Which side of a copy failed.
 #[derive(Debug)]
 enum Broken {
     Source(Error),
     Target(Error),
+    /// Somebody asked for it.
+    Stopped,
 }
 
 impl From<Error> for Broken {
@@ -77,64 +97,104 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let kind = kind::Kind::asked(args.kind, flags, &args.target);
     let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
-    let source = nczarr::open(&args.source).map_err(&at_source)?;
+    // What the source is now: what changes from here on is seen by who goes on.
+    let content = Content::of(&args.source);
+    threads::pool(args.jobs)?;
+    let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
     let model = source.model();
     let layout = Layout::of(args, &model, source.registry())?;
     let select = Selection::of(args, &model).map_err(&at_source)?;
+    let jobs = threads::within(args, &source, &layout, &select).map_err(&at_source)?;
+    let source = match jobs == args.jobs {
+        true => source,
+        false => OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?,
+    };
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
     check(&args.source, &target_url, &source).map_err(&at_source)?;
+    if args.resume && !draft::can_resume(&target_url, source.registry()) {
+        return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
+    }
     let texts = data::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
-    let place = Place::of(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
-    let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain);
+    let terms = Terms {
+        content: content.map_err(&at_source)?,
+        header: fingerprint::header(&source).map_err(&at_source)?,
+        flags: record::flags(args, &target_url),
+        layout: String::new(),
+    };
+    stop::listen(format!("{}: {STOPPED_LATE}", failure::place(&args.target)));
+    let place = Place::of(&target_url, args.clobber, source.registry(), args.resume).map_err(&at_target)?;
+    let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
+    let options = options.durability(draft::durability());
+    let draft = Draft::begin(place.url(), (options, args.clobber), source.registry(), args.resume, &terms);
+    let draft = draft.map_err(&at_target)?;
     // Only what was made here is taken away again.
-    let target = options.create(place.url()).map_err(&at_target)?;
+    let target = draft.create().map_err(&at_target)?;
     let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
-    let moving = Moving::new(args.memory, all.fold(0, u64::saturating_add), place.beside());
-    let making =
-        Making { url: place.url(), options, source: &source, layout: &layout, select: &select, texts: &texts, moving };
+    let how = (args.memory, args.checkpoint, args.progress);
+    let moving = Moving::new(how, all.fold(0, u64::saturating_add), place.beside(), &draft);
+    let making = Making {
+        draft: &draft,
+        public: place.beside().is_none(),
+        terms,
+        source: &source,
+        layout: &layout,
+        select: &select,
+        texts: &texts,
+        moving,
+    };
     if args.dry_run {
         let told = making.told(target);
+        let _ = draft.clear();
         place.discard();
         let mut out = Output::standard();
-        let told = told.map_err(|broken| match broken {
-            Broken::Source(error) => at_source(error),
-            Broken::Target(error) => at_target(error),
-        })?;
+        let told = told.map_err(|broken| making.failure(broken, args, None))?;
         out.put(told).and_then(|()| out.finish()).map_err(&at_target)?;
         return Ok(Vec::new());
     }
     let copied = making.copy(target).and_then(|copied| {
-        let lost = losses(place.url(), &model, &copied, &select)?;
+        let lost = making.losses(&copied)?;
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
+            // That would be no other with the rest.
+            draft.clear()?;
             return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
         }
+        draft.publish()?;
         Ok(lost)
     });
     match copied {
         Ok(lost) => {
-            place.put().map_err(&at_target)?;
+            let moved = place.put().map_err(&at_target)?;
+            draft.forget(moved.as_deref()).map_err(&at_target)?;
             Ok(lost)
         }
         Err(broken) => {
-            place.discard();
-            Err(match broken {
-                Broken::Source(error) => at_source(error),
-                Broken::Target(error) => at_target(error),
-            })
+            let kept = if draft.is_worth_keeping() {
+                Some(place.keep())
+            } else {
+                // The failure is the news.
+                if draft.is_kept() {
+                    let _ = draft.clear();
+                }
+                place.discard();
+                None
+            };
+            Err(making.failure(broken, args, kept))
         }
     }
 }
 
 /// What a copy is made of and where.
 struct Making<'a> {
-    url: &'a str,
-    options: CreateOptions,
+    draft: &'a Draft,
+    /// Whether others may come by where it is made.
+    public: bool,
+    terms: Terms,
     source: &'a File,
     layout: &'a Layout,
     select: &'a Selection,
     texts: &'a HashMap<VarId, Text>,
-    moving: Moving,
+    moving: Moving<'a>,
 }
 
 impl Making<'_> {
@@ -146,6 +206,26 @@ impl Making<'_> {
         let told = plan::told(from, to, &copied, self.select, &self.moving).map_err(Broken::Source);
         target.close()?;
         told
+    }
+
+    /// Why it was not finished. `kept`: what there is stays, in a folder if there is one.
+    fn failure(&self, broken: Broken, args: &Copy, kept: Option<Option<PathBuf>>) -> Failure {
+        let goes_on = kept.map(|folder| match folder {
+            Some(folder) => format!("what is complete stays in {}; {GO_ON}", folder.display()),
+            None => format!("what is complete stays; {GO_ON}"),
+        });
+        let failure = match broken {
+            Broken::Source(error) => at(&args.source)(error),
+            Broken::Target(error) => at(&args.target)(error),
+            Broken::Stopped => {
+                let what = goes_on.unwrap_or_else(|| "nothing of the copy stays".to_owned());
+                return Failure::Interrupted(format!("{}: interrupted; {what}", failure::place(&args.target)));
+            }
+        };
+        if let Some(goes_on) = goes_on {
+            failure::say(format_args!("{}: {goes_on}", failure::place(&args.target)));
+        }
+        failure
     }
 
     fn wanted<'w>(&'w self, exact: &'w HashSet<VarId>, without: &'w HashSet<VarId>) -> Wanted<'w> {
@@ -165,8 +245,13 @@ impl Making<'_> {
             let wanted = self.wanted(&exact, &without);
             let rest = || suspects.difference(&exact).copied();
             let made = define::all(from, to, &wanted).and_then(|copied| {
+                let layout = fingerprint::header(&target)?;
+                self.draft.defined(&Terms { layout, ..self.terms.clone() }, self.public)?;
                 let moved = data::all(from, to, &copied, self.select, &self.moving);
                 self.moving.end();
+                if moved.is_err() {
+                    self.moving.last(to);
+                }
                 moved?;
                 if !suspects.is_empty() {
                     // Whether everything can be encoded is known now.
@@ -178,14 +263,14 @@ impl Making<'_> {
                 Ok(copied) => {
                     target.close()?;
                     let changed = match rest().next() {
-                        Some(_) => exact::changed(self.source, self.url, &copied, rest())?,
+                        Some(_) => exact::changed(self.source, self.draft.open()?, &copied, rest())?,
                         None => HashSet::new(),
                     };
                     if changed.is_empty() {
                         return Ok(copied);
                     }
                     exact.extend(changed);
-                    nczarr::delete(self.url)?;
+                    self.draft.clear()?;
                 }
                 Err(Broken::Target(error)) if error.kind() == ErrorKind::VarSize => {
                     let largest = largest(&source, &without).ok_or(Broken::Target(error))?;
@@ -196,12 +281,21 @@ impl Making<'_> {
                     exact.clone_from(&suspects);
                     to.abort()?;
                     // What was written stays where definitions were ended.
-                    let _ = nczarr::delete(self.url);
+                    let _ = self.draft.clear();
                 }
                 Err(broken) => return Err(broken),
             }
-            target = self.options.create(self.url)?;
+            self.moving.again();
+            target = self.draft.create()?;
         }
+    }
+
+    /// Compares the copy with what it was made from.
+    fn losses(&self, copied: &Copied) -> Result<Vec<String>> {
+        let copy = self.draft.open()?;
+        let lost = losses::between(&self.source.model(), &copy.model(), copied, self.select);
+        copy.close()?;
+        Ok(lost)
     }
 }
 
@@ -237,14 +331,6 @@ fn local(url: &str) -> Option<std::path::PathBuf> {
         let rest = path.strip_prefix(there).ok()?;
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     })
-}
-
-/// Compares the copy with what it was made from.
-fn losses(target: &str, source: &model::Model, copied: &Copied, select: &Selection) -> Result<Vec<String>> {
-    let copy = nczarr::open(target)?;
-    let lost = losses::between(source, &copy.model(), copied, select);
-    copy.close()?;
-    Ok(lost)
 }
 
 fn tell(target: &str, lost: &[String]) {

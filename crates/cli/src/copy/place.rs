@@ -3,7 +3,8 @@
 //! A copy to a local path is made in a hidden directory beside it, and moved to its place in one step once it is finished,
 //! read again and found good enough. Until then what is there already stays as it is, and readers of it see nothing; a copy
 //! that fails goes away with the directory. Storage without a place beside (memory, a bucket), and an empty directory, are
-//! written to where they are. What copies left that were killed is cleared away by the next one (`leftover`).
+//! written to where they are. What copies left that were killed is gone on with by the next one, if that is asked for, else cleared
+//! away (`leftover`).
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -15,6 +16,7 @@ use nczarr::Registry;
 use tempfile::TempDir;
 
 use super::leftover;
+use super::record::NAME;
 
 /// What a dataset is called once another one has its place, until it is removed.
 pub const REPLACED: &str = "replaced";
@@ -45,12 +47,12 @@ struct Beside {
 }
 
 impl Place {
-    /// A place for a dataset that is to be at `url`.
+    /// A place for a dataset that is to be at `url`; with `resume` the one of a copy that was stopped, if there is one.
     ///
     /// # Errors
-    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; what the system says. What is there is
-    /// there still.
-    pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<Self> {
+    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EACCESS` if the copy that would be gone on
+    /// with is under way; what the system says. What is there is there still.
+    pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>, resume: bool) -> Result<Self> {
         let directly = Ok(Self { url: url.to_owned(), beside: None });
         let target = url_infer::parse(url)?;
         // Before it is called by the name of the place beside.
@@ -66,7 +68,8 @@ impl Place {
             // Why it may not be replaced, and whether it is in the way at all, is known to who would create something there.
             Ok(_) if !clobber => return directly,
             Ok(real) => {
-                if is_empty_directory(&real).map_err(io)? {
+                // Half of a copy that was begun in an empty directory is no dataset, and what becomes of it is not decided here.
+                if is_empty_directory(&real).map_err(io)? || real.join(NAME).is_file() {
                     return directly;
                 }
                 let found = fs::metadata(&real).map_err(io)?;
@@ -82,8 +85,8 @@ impl Place {
             }
         };
         let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        leftover::clear(parent, name);
-        let folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
+        let begun = if resume { leftover::begun(parent, name).map_err(|error| error.at(&target.path))? } else { None };
+        let mut folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
         let held = leftover::hold(folder.path());
         let made = folder.path().join(name);
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
@@ -91,6 +94,15 @@ impl Place {
         if url_infer::parse(&url)?.path != text {
             return Err(ErrorKind::Url.context(format!("{}: no place beside it has a name", target.path)));
         }
+        if let Some((begun, _held)) = &begun {
+            fs::rename(begun.join(name), &made).map_err(io)?;
+            // From here on it goes only where that is decided.
+            folder.disable_cleanup(true);
+            // What else was made there has no use any more.
+            let _ = fs::remove_dir_all(begun);
+        }
+        drop(begun);
+        leftover::clear(parent, name);
         Ok(Self { url, beside: Some(Beside { target: real, made, old, folder, held }) })
     }
 
@@ -104,12 +116,12 @@ impl Place {
         self.beside.as_ref().map(|beside| beside.folder.path())
     }
 
-    /// Puts the finished copy where it belongs, in one step.
+    /// Puts the finished copy where it belongs, in one step; answers that place, if it was made beside it.
     ///
     /// # Errors
     /// `NC_EEXIST` if something came there meanwhile; what the system says. What is there is there still.
-    pub fn put(self) -> Result<()> {
-        let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return Ok(()) };
+    pub fn put(self) -> Result<Option<PathBuf>> {
+        let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return Ok(None) };
         let io = |error| Error::io(target.display().to_string(), error);
         match &old {
             Some((rights, _)) => {
@@ -137,14 +149,21 @@ impl Place {
         folder.close().map_err(|error| {
             let what = format!("{}: the copy is there; what it replaced could not be removed", target.display());
             ErrorKind::CantRemove.context(what).caused_by(error)
-        })
+        })?;
+        Ok(Some(target))
     }
 
-    /// Takes away what there is of a copy that failed.
+    /// Leaves what there is of a copy that stopped to the next one; answers where, if that is beside the target.
+    pub fn keep(self) -> Option<PathBuf> {
+        self.beside.map(|beside| beside.folder.keep())
+    }
+
+    /// Takes away what there is of a copy that failed. Only for who made it.
     pub fn discard(self) {
-        if self.beside.is_none() {
-            // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
-            let _ = nczarr::delete(&self.url);
+        // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
+        match self.beside {
+            Some(beside) => drop(beside.folder.close()),
+            None => drop(nczarr::delete(&self.url)),
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn told(
     to: &dyn Dataset,
     copied: &Copied,
     select: &Selection,
-    moving: &Moving,
+    moving: &Moving<'_>,
 ) -> Result<String> {
     let model = from.model().snapshot();
     let mut text = String::new();

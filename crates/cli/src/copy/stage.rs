@@ -14,6 +14,7 @@ use super::Broken;
 use super::data::{Tiles, block};
 use super::plan::Moves;
 use crate::source::DatasetSource;
+use crate::stop;
 
 /// What is read more often than this, each chunk on average, is worth it.
 const OFTEN: u64 = 2;
@@ -51,8 +52,8 @@ impl Stage {
         let Ok(folder) = tempfile::Builder::new().prefix("stage").tempdir_in(folder) else { return Ok(None) };
         match Self::fill(folder, from, (model, id), blocks, budget) {
             Ok(stage) => Ok(Some(stage)),
-            Err(Broken::Source(error)) => Err(Broken::Source(error)),
-            Err(_) => Ok(None),
+            Err(Broken::Target(_)) => Ok(None),
+            Err(broken) => Err(broken),
         }
     }
 
@@ -82,6 +83,9 @@ impl Stage {
         to.def_var_fill(new, fill.is_none(), fill.as_ref())?;
         to._enddef(0, 0, 0, 0)?;
         for (start, count) in Tiles::new(&shape, &reads) {
+            if stop::asked() {
+                return Err(Broken::Stopped);
+            }
             let slab = Slab::new(&start, &count);
             // What is absent is read as well: that may be an error.
             let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;

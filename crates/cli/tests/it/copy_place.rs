@@ -8,7 +8,7 @@ use crate::chain::{classic_files, kind};
 use crate::{failure, out, run, store, text};
 
 /// Every file below a folder, hidden ones as well, with its bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let (mut found, mut open) = (BTreeMap::new(), vec![folder.to_path_buf()]);
     while let Some(here) = open.pop() {
         for entry in fs::read_dir(&here).unwrap() {

@@ -13,6 +13,7 @@ mod errors;
 mod generated;
 mod map;
 mod netcdf4;
+mod resumed;
 mod selected;
 mod store;
 mod validate;

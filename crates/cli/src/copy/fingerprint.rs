@@ -1,0 +1,139 @@
+//! What a dataset looked like at one moment, so that a copy that goes on later sees whether it is still the same.
+//!
+//! The text of all definitions and attributes, and of local storage every file's name, length and time of change. Of storage far away
+//! the names of all objects, where it can list them: a chunk that was replaced there by another under the same name is not
+//! noticed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use cdl::{Options, Part};
+use model::{Error, Result};
+use nczarr::dispatch::Key;
+use nczarr::{File, OpenOptions};
+use serde_json::{Value, json};
+
+use crate::dump::facts;
+use crate::source::DatasetSource;
+
+/// How the names of files begin that come and go while a dataset is only read.
+const PASSING: &str = ".nczarr-";
+
+/// A sum of bytes that tells different texts apart: FNV-1a of 64 bits. It guards against change, not against malice.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum(u64);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Sum {
+    fn of(parts: &[&[u8]]) -> u64 {
+        let mut sum = Self::default();
+        for part in parts {
+            sum.add(&(part.len() as u64).to_le_bytes());
+            sum.add(part);
+        }
+        sum.0
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+impl Write for Sum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The definitions and attributes of a dataset, with the special ones.
+///
+/// # Errors
+/// What the dataset says.
+pub fn header(file: &File) -> Result<String> {
+    let options = Options { part: Part::Header, special: true, ..Options::default() };
+    let mut sum = Sum::default();
+    let mut source = DatasetSource::new(file.dataset().as_ref());
+    cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut sum)?;
+    Ok(format!("{:016x}", sum.0))
+}
+
+/// The files or objects of a dataset.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Content {
+    files: u64,
+    bytes: u64,
+    /// A sum over all of them, whatever their order.
+    sum: u64,
+}
+
+impl Content {
+    /// Of the dataset at `url`.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub fn of(url: &str) -> Result<Self> {
+        let mut content = Self::default();
+        let target = url_infer::parse(url)?;
+        if target.scheme.is_local() {
+            let path = Path::new(&target.path);
+            content.path(path, path).map_err(|error| Error::io(target.path.clone(), error))?;
+        } else if let Ok(map) = OpenOptions::new().open_map(url)
+            && map.caps().list
+        {
+            for key in map.list(&Key::root())? {
+                content.add(key.as_str(), 0, 0);
+            }
+        }
+        Ok(content)
+    }
+
+    fn add(&mut self, name: &str, bytes: u64, time: u128) {
+        self.files += 1;
+        self.bytes += bytes;
+        self.sum = self.sum.wrapping_add(Sum::of(&[name.as_bytes(), &bytes.to_le_bytes(), &time.to_le_bytes()]));
+    }
+
+    fn path(&mut self, root: &Path, path: &Path) -> io::Result<()> {
+        let mut open = vec![path.to_owned()];
+        while let Some(path) = open.pop() {
+            let about = fs::metadata(&path)?;
+            if about.is_dir() {
+                for entry in fs::read_dir(&path)? {
+                    let entry = entry?;
+                    if !entry.file_name().as_encoded_bytes().starts_with(PASSING.as_bytes()) {
+                        open.push(entry.path());
+                    }
+                }
+                continue;
+            }
+            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+            let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            self.add(&name, about.len(), time.map_or(0, |time| time.as_nanos()));
+        }
+        Ok(())
+    }
+
+    /// As it is written down.
+    pub fn to_json(&self) -> Value {
+        json!({ "files": self.files, "bytes": self.bytes, "sum": format!("{:016x}", self.sum) })
+    }
+
+    /// How it is told.
+    pub fn told(content: &Value) -> String {
+        format!("{} files of {} bytes", content["files"], content["bytes"])
+    }
+}

@@ -1,0 +1,379 @@
+//! [`Hold`]: a map in which documents wait until everything else is there.
+//!
+//! A dataset of many objects is known by its documents (`.zgroup`, `zarr.json` …: the keys by which drivers recognise one). Those that
+//! are written here stay in memory until [`Hold::publish`] stores them, those of the root last. Until then what lies in the
+//! storage is chunks that nobody takes for a dataset, however the copy ends; and a copy that goes on where another stopped
+//! defines everything anew, as if nothing were there, while the chunks are.
+//!
+//! Documents that are in the storage already, of a copy that was stopped while it published, are not seen from here.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::{Error, ErrorKind, Result};
+use nczarr::dispatch::{
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Sink, Version,
+    WriteJob, WriteTicket, Written, ZMap,
+};
+
+/// How many documents are stored at a time.
+const AT_ONCE: usize = 64;
+
+/// A map that holds documents back.
+#[derive(Debug)]
+pub struct Hold {
+    inner: Arc<dyn ZMap>,
+    /// The names of documents.
+    names: &'static [&'static str],
+    documents: Mutex<Documents>,
+}
+
+/// Each with the number of the write that brought it.
+#[derive(Debug, Default)]
+struct Documents {
+    all: BTreeMap<Key, (Arc<[u8]>, u64)>,
+    writes: u64,
+}
+
+impl Documents {
+    fn put(&mut self, key: &Key, bytes: &[u8]) -> Version {
+        self.writes += 1;
+        self.all.insert(key.clone(), (bytes.into(), self.writes));
+        Version::comparable(self.writes)
+    }
+
+    fn put_if(&mut self, key: &Key, bytes: &[u8], expect: Expect<'_>) -> Written {
+        let there = self.all.get(key).map(|(_, write)| *write);
+        let same = match expect {
+            Expect::Absent => there.is_none(),
+            Expect::Is(version) => there.is_some_and(|write| Version::comparable(write).same(version)),
+        };
+        if same { Written::Done(Some(self.put(key, bytes))) } else { Written::Lost }
+    }
+}
+
+impl Hold {
+    /// Around `inner`; `names`: the last segments of the keys that are held back.
+    pub fn new(inner: Arc<dyn ZMap>, names: &'static [&'static str]) -> Self {
+        Self { inner, names, documents: Mutex::default() }
+    }
+
+    /// The map in which everything will lie.
+    pub fn inner(&self) -> &dyn ZMap {
+        &*self.inner
+    }
+
+    /// Stores what was held back; the documents of the root come last. May be called again.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub fn publish(&self) -> Result<()> {
+        let all = self.documents().all.clone();
+        let all = all.into_iter().map(|(key, (bytes, _))| (key, bytes));
+        let (root, below): (Vec<_>, Vec<_>) = all.partition(|(key, _)| key.parent().is_none_or(|key| key.is_root()));
+        let job = Publish { documents: below, next: AtomicUsize::new(0), failed: Mutex::new(None) };
+        self.inner.write_batch(&job);
+        if let Some(error) = job.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        self.inner.sync()?;
+        for (key, bytes) in root {
+            self.inner.write(&key, &bytes)?;
+        }
+        self.inner.sync()
+    }
+
+    /// Removes everything, held back or stored.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub fn clear(&self) -> Result<()> {
+        self.documents().all.clear();
+        for key in self.inner.list(&Key::root())? {
+            self.inner.delete(&key)?;
+        }
+        Ok(())
+    }
+
+    fn is_held(&self, key: &Key) -> bool {
+        self.names.contains(&key.name())
+    }
+
+    fn documents(&self) -> MutexGuard<'_, Documents> {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self, key: &Key) -> Option<(Arc<[u8]>, u64)> {
+        self.documents().all.get(key).cloned()
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ZMap for Hold {
+    fn caps(&self) -> MapCaps {
+        self.inner.caps()
+    }
+
+    fn len(&self, key: &Key) -> Result<Option<u64>> {
+        match self.is_held(key) {
+            true => Ok(self.held(key).map(|(bytes, _)| bytes.len() as u64)),
+            false => self.inner.len(key),
+        }
+    }
+
+    fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        if !self.is_held(key) {
+            return self.inner.read(key, range, out);
+        }
+        out.clear();
+        let found = self.held(key);
+        if let Some((bytes, _)) = &found {
+            out.extend_from_slice(range.cut(bytes));
+        }
+        Ok(found.is_some())
+    }
+
+    /// Of documents only: what has none is not there yet.
+    fn search(&self, prefix: &Key) -> Result<Vec<String>> {
+        let documents = self.documents();
+        let below = documents.all.keys().filter_map(|key| key.below(prefix)?.split('/').next());
+        let mut names: Vec<String> = below.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn names(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.search(prefix)
+    }
+
+    fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        match self.is_held(key) {
+            true => {
+                self.documents().put(key, value);
+                Ok(())
+            }
+            false => self.inner.write(key, value),
+        }
+    }
+
+    fn delete(&self, key: &Key) -> Result<bool> {
+        match self.is_held(key) {
+            true => Ok(self.documents().all.remove(key).is_some()),
+            false => self.inner.delete(key),
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()
+    }
+
+    /// There is more to store: the map inside stays open until this one goes.
+    fn close(&self) -> Result<()> {
+        self.inner.sync()
+    }
+
+    fn exists(&self, key: &Key) -> Result<bool> {
+        match self.is_held(key) {
+            true => Ok(self.held(key).is_some()),
+            false => self.inner.exists(key),
+        }
+    }
+
+    /// As [`Hold::search`].
+    fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
+        let documents = self.documents();
+        Ok(documents.all.keys().filter(|key| *key == prefix || key.below(prefix).is_some()).cloned().collect())
+    }
+
+    fn list_once(&self, prefix: &Key) -> Result<Option<Vec<Key>>> {
+        self.list(prefix).map(Some)
+    }
+
+    fn max_key(&self) -> Option<usize> {
+        self.inner.max_key()
+    }
+
+    /// Nothing is renamed while a copy is made, and chunks are not listed here.
+    fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
+        Err(ErrorKind::Perm.context(format!("key {:?}: nothing is renamed before it is complete", from.as_str())))
+    }
+
+    fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+        if !self.is_held(key) {
+            return self.inner.read_into(key, offset, out);
+        }
+        let found = self.held(key);
+        if let Some((bytes, _)) = &found {
+            out.put(ByteRange::new(offset, out.capacity() as u64).cut(bytes))?;
+        }
+        Ok(found.is_some())
+    }
+
+    fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
+        if !self.is_held(key) {
+            return self.inner.read_versioned(key, limit, out);
+        }
+        out.clear();
+        let Some((bytes, write)) = self.held(key) else { return Ok(None) };
+        out.extend_from_slice(ByteRange::first(limit as u64).cut(&bytes));
+        Ok(Some(Version::comparable(write)))
+    }
+
+    fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
+        match self.is_held(key) {
+            true => Ok(self.documents().put_if(key, value, expect)),
+            false => self.inner.write_if(key, value, expect),
+        }
+    }
+
+    fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
+        if !self.is_held(key) {
+            return self.inner.update(key, limit, change);
+        }
+        let mut documents = self.documents();
+        let mut new = Vec::new();
+        let old = documents.all.get(key).map(|(bytes, _)| Arc::clone(bytes));
+        if let Some(old) = old.as_ref().filter(|old| old.len() > limit) {
+            return Err(ErrorKind::Io.context(format!("key {key}: {} bytes, more than {limit}", old.len())));
+        }
+        change(old.as_deref(), &mut new)?;
+        documents.put(key, &new);
+        Ok(())
+    }
+
+    fn image(&self) -> Result<Vec<u8>> {
+        self.inner.image()
+    }
+
+    fn read_batch(&self, job: &dyn ReadJob) {
+        self.inner.read_batch(&Reads { job, hold: self });
+    }
+
+    fn write_batch(&self, job: &dyn WriteJob) {
+        self.inner.write_batch(&Writes { job, hold: self });
+    }
+}
+
+/// A batch of reads without those of documents, which are answered on the way.
+struct Reads<'a> {
+    job: &'a dyn ReadJob,
+    hold: &'a Hold,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ReadJob for Reads<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        loop {
+            let ticket = self.job.next(key)?;
+            if !self.hold.is_held(key) {
+                return Some(ticket);
+            }
+            match self.hold.held(key) {
+                None => self.job.done(ticket, Ok(None)),
+                Some((bytes, write)) => {
+                    let part = ticket.ranges.cut(key, &bytes, ticket.limit);
+                    let version = ticket.versioned.then(|| Version::comparable(write));
+                    match part {
+                        Ok(part) => self.job.done(ticket, Ok(Some((Found::Bytes(&part), version)))),
+                        Err(error) => self.job.done(ticket, Err(error)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        self.job.sink(ticket)
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        self.job.done(ticket, found);
+    }
+}
+
+/// A batch of writes without those of documents, which are held back on the way.
+struct Writes<'a> {
+    job: &'a dyn WriteJob,
+    hold: &'a Hold,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl WriteJob for Writes<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        loop {
+            let ticket = self.job.next(key)?;
+            if !self.hold.is_held(key) {
+                return Some(ticket);
+            }
+            let mut scratch = Vec::new();
+            let payload = self.job.value(ticket.index, &mut scratch).map(|payload| match payload {
+                Payload::Scratch => None,
+                Payload::Caller(bytes) => Some(bytes),
+            });
+            let outcome = payload.map(|bytes| {
+                let (bytes, mut documents) = (bytes.unwrap_or(&scratch), self.hold.documents());
+                match &ticket.expect {
+                    Some(expect) => documents.put_if(key, bytes, expect.as_expect()),
+                    None => Written::Done(Some(documents.put(key, bytes))),
+                }
+            });
+            self.job.done(ticket, outcome);
+        }
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        self.job.value(index, scratch)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.job.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.job.parts(index, put)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        self.job.done(ticket, outcome);
+    }
+}
+
+/// The documents on their way to the storage.
+struct Publish {
+    documents: Vec<(Key, Arc<[u8]>)>,
+    next: AtomicUsize,
+    failed: Mutex<Option<Error>>,
+}
+
+impl WriteJob for Publish {
+    fn threads(&self) -> usize {
+        self.documents.len().clamp(1, AT_ONCE)
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        key.set(&self.documents.get(index)?.0);
+        Some(WriteTicket { index, expect: None })
+    }
+
+    fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        let document = self.documents.get(index);
+        document.map(|(_, bytes)| Payload::Caller(bytes)).ok_or_else(|| ErrorKind::Internal.context("no such document"))
+    }
+
+    fn done(&self, _ticket: WriteTicket, outcome: Result<Written>) {
+        if let Err(error) = outcome {
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+}
