@@ -63,7 +63,7 @@ const WORDS: &[&str] = &[
 const KEYS: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region", "endpoint"];
 
 /// Keys that mean something with a value only.
-const VALUED: &[&str] = &["zipdir", "missing_chunks"];
+const VALUED: &[&str] = &["zipdir", "missing_chunks", "dimension_separator"];
 
 /// Other spellings of keys.
 const ALIASES: &[(&str, &str)] = &[("awsprofile", "aws.profile"), ("awsregion", "aws.region")];
@@ -129,6 +129,17 @@ fn main_name(key: &str) -> Cow<'_, str> {
 /// Whether a value of `mode`, in lower case, is one that the project gives a meaning to.
 pub fn is_known_mode(mode: &str) -> bool {
     WORDS.contains(&mode)
+}
+
+/// The values of `mode` that the project gives a meaning to.
+pub fn known_modes() -> &'static [&'static str] {
+    WORDS
+}
+
+/// The keys of a fragment that the project gives a meaning to, by their main names and in lower case.
+pub fn known_keys() -> Vec<&'static str> {
+    let all = ["mode"].iter().chain(KEYS).chain(VALUED).copied();
+    all.collect()
 }
 
 /// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.

@@ -12,6 +12,6 @@ mod rules;
 mod target;
 
 pub use create::{CreatePlan, infer_create};
-pub use fragment::is_known_mode;
+pub use fragment::{is_known_mode, known_keys, known_modes};
 pub use parse::parse;
 pub use target::{Scheme, Target};

@@ -107,7 +107,32 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         1,
         "ncz: ocean.nc: NC_EINVAL: source and target overlap: …ocean.nc and …ocean.nc",
     ),
-    ("copy ocean.nc x.zarr#mode=zar", 1, "ncz: x.zarr: NC_EINVAL: …\"zar\"…"),
+    (
+        "copy ocean.nc x.zarr#mode=zar",
+        1,
+        "ncz: x.zarr: NC_EINVAL: x.zarr#mode=zar: nobody here knows mode \"zar\"; is \"zarr\" meant?",
+    ),
+    // Fragments, also of what is there.
+    (
+        "dump ocean.nc#mode=zar",
+        1,
+        "ncz: ocean.nc: NC_EINVAL: ocean.nc#mode=zar: nobody here knows mode \"zar\"; is \"zarr\" meant?",
+    ),
+    ("dump ocean.zarr#mode=nczar", 1, "ncz: ocean.zarr: NC_EINVAL: …mode \"nczar\"; is \"nczarr\" meant?"),
+    ("rm ocean.zarr#mode=nczar", 1, "ncz: ocean.zarr: NC_EINVAL: …mode \"nczar\"; is \"nczarr\" meant?"),
+    ("map ls ocean.zarr#mode=flie", 1, "ncz: ocean.zarr: NC_EINVAL: …mode \"flie\"; is \"file\" meant?"),
+    ("copy ocean.nc x.zarr#mode=zarr,v33", 1, "ncz: x.zarr: NC_EINVAL: …mode \"v33\"; is \"v3\" meant?"),
+    (
+        "dump ocean.zarr#mod=zarr",
+        1,
+        "ncz: ocean.zarr: NC_EINVAL: ocean.zarr: the fragment has mod=, which nobody here knows; is mode= meant?",
+    ),
+    (
+        "dump ocean.zarr#missing_chunk=error",
+        1,
+        "ncz: ocean.zarr: NC_EINVAL: …missing_chunk=, which nobody here knows; is missing_chunks= meant?",
+    ),
+    ("dump ocean.zarr#zarrr", 1, "ncz: ocean.zarr#zarrr: NC_ENOTFOUND: …"),
     // Texts.
     ("gen ko.cdl -o x.zarr", 1, "ncz: ko.cdl: NC_ENOTFOUND: …; there is ok.cdl"),
     ("gen bad.cdl -o x.zarr", 1, "ncz: bad.cdl:5:6: NC_EBADDIM: no dimension \"y\""),
@@ -132,6 +157,17 @@ const MISTAKES: &[(&str, i32, &str)] = &[
         "error: invalid value 'nope' for '--kind <KIND>': \"nope\" is no kind that can be written; there are classic…",
     ),
     ("copy ocean.nc x.zarr -d 12", 2, "error: invalid value '12' for '-d <LEVEL>': 12 is not in 0..=9…"),
+    (
+        "copy ocean.nc x.zarr --jobs 0",
+        2,
+        "error: invalid value '0' for '--jobs <N>': \"0\" is no number of threads from 1 to 1024…",
+    ),
+    (
+        "copy ocean.nc x.nc --resume",
+        2,
+        "ncz: --resume: x.nc: it is one file, and half of it does not say what is complete…",
+    ),
+    ("copy ocean.nc x.zarr --resume --dry-run", 2, "error: the argument '--resume' cannot be used with '--dry-run'…"),
     (
         "copy ocean.nc x.zarr --memory 5Q",
         2,

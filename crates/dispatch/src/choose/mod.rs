@@ -12,6 +12,7 @@ mod in_memory;
 mod remove;
 mod site;
 mod storage;
+mod words;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -158,6 +159,7 @@ impl Registry {
         create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
         let target = url_infer::parse(path)?;
+        self.check_words(&target)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
             let request = CreateRequest {
@@ -230,6 +232,7 @@ impl Registry {
 
     fn choose(&self, request: &OpenRequest<'_>, looks: &mut Looks) -> Result<Choice<'_>> {
         let target = request.target;
+        self.check_words(target)?;
         let named = self.driver_of(target)?;
         if let Some((driver, mode)) = named
             && driver.info().magic.is_empty()
@@ -366,12 +369,6 @@ impl Registry {
     fn creator(&self, target: &Target) -> Result<(&Arc<dyn Driver>, String)> {
         if let Some((driver, mode)) = self.driver_of(target)? {
             return Ok((driver, format!("mode={mode}")));
-        }
-        // What is opened is recognised by its content; what is created must not be something else for a slip of the pen.
-        for mode in &target.modes {
-            if !url_infer::is_known_mode(mode) && self.map_by_mode(mode)?.is_none() {
-                return Err(ErrorKind::Inval.context(format!("{target}: nobody here knows mode {mode:?}")));
-            }
         }
         let plan = url_infer::infer_create(target)?;
         let driver = self.driver(plan.driver).map_err(|error| error.at(format_args!("{target}: {}", plan.reason)))?;
