@@ -233,7 +233,10 @@ fn replace(folder: &Path, record: &[u8]) -> Result<()> {
         file.write_all(record)?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
-        fs::File::open(folder)?.sync_all()
+        // Elsewhere a directory is no file that can be opened.
+        #[cfg(unix)]
+        fs::File::open(folder)?.sync_all()?;
+        Ok::<(), std::io::Error>(())
     };
     write().map_err(|error| Error::io(path.display().to_string(), error))
 }

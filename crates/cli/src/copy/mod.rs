@@ -122,7 +122,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         layout: String::new(),
     };
     stop::listen(format!("{}: {STOPPED_LATE}", failure::place(&args.target)));
-    let place = Place::of(&target_url, args.clobber, source.registry(), args.resume).map_err(&at_target)?;
+    let mut place = Place::of(&target_url, args.clobber, source.registry(), args.resume).map_err(&at_target)?;
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
     let options = options.durability(draft::durability());
     let draft = Draft::begin(place.url(), (options, args.clobber), source.registry(), args.resume, &terms);
@@ -164,6 +164,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     });
     match copied {
         Ok(lost) => {
+            if draft.is_worth_keeping() {
+                place.keep_if_it_fails();
+            }
             let moved = place.put().map_err(&at_target)?;
             draft.forget(moved.as_deref()).map_err(&at_target)?;
             Ok(lost)

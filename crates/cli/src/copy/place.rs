@@ -116,6 +116,13 @@ impl Place {
         self.beside.as_ref().map(|beside| beside.folder.path())
     }
 
+    /// From here on what is made stays, if it cannot be put where it belongs.
+    pub fn keep_if_it_fails(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.folder.disable_cleanup(true);
+        }
+    }
+
     /// Puts the finished copy where it belongs, in one step; answers that place, if it was made beside it.
     ///
     /// # Errors

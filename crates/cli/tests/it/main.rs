@@ -15,6 +15,7 @@ mod map;
 mod netcdf4;
 mod resumed;
 mod selected;
+mod snapshots;
 mod store;
 mod validate;
 mod view;

@@ -49,6 +49,7 @@ impl Registry {
         let named = |word: &str| target.has_mode(word) || target.scheme.name() == Some(word);
         self.plugins().iter().any(|plugin| {
             plugin.origin != Origin::Table
+                && !plugin.hidden
                 && matches!(plugin.kind, PluginKind::Driver | PluginKind::Map)
                 && (named(plugin.name) || plugin.words.iter().any(|word| named(word)))
         })

@@ -1,0 +1,147 @@
+//! The batches of a [`Hold`]: those of others, without the documents in them, and that of the documents.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Error, ErrorKind, Result};
+use nczarr::dispatch::{
+    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+};
+
+use super::Hold;
+
+/// How many documents are stored at a time.
+const AT_ONCE: usize = 64;
+
+/// A batch of reads without those of documents, which are answered on the way.
+pub(super) struct Reads<'a> {
+    pub(super) job: &'a dyn ReadJob,
+    pub(super) hold: &'a Hold,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl ReadJob for Reads<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        loop {
+            let ticket = self.job.next(key)?;
+            if !self.hold.is_held(key) {
+                return Some(ticket);
+            }
+            match self.hold.held(key) {
+                None => self.job.done(ticket, Ok(None)),
+                Some((bytes, write)) => {
+                    let part = ticket.ranges.cut(key, &bytes, ticket.limit);
+                    let version = ticket.versioned.then(|| Version::comparable(write));
+                    match part {
+                        Ok(part) => self.job.done(ticket, Ok(Some((Found::Bytes(&part), version)))),
+                        Err(error) => self.job.done(ticket, Err(error)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
+        self.job.sink(ticket)
+    }
+
+    fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        self.job.done(ticket, found);
+    }
+}
+
+/// A batch of writes without those of documents, which are held back on the way.
+pub(super) struct Writes<'a> {
+    pub(super) job: &'a dyn WriteJob,
+    pub(super) hold: &'a Hold,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl WriteJob for Writes<'_> {
+    fn threads(&self) -> usize {
+        self.job.threads()
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        loop {
+            let ticket = self.job.next(key)?;
+            if !self.hold.is_held(key) {
+                return Some(ticket);
+            }
+            let mut scratch = Vec::new();
+            let payload = self.job.value(ticket.index, &mut scratch).map(|payload| match payload {
+                Payload::Scratch => None,
+                Payload::Caller(bytes) => Some(bytes),
+            });
+            let outcome = payload.map(|bytes| {
+                let (bytes, mut documents) = (bytes.unwrap_or(&scratch), self.hold.documents());
+                match &ticket.expect {
+                    Some(expect) => documents.put_if(key, bytes, expect.as_expect()),
+                    None => Written::Done(Some(documents.put(key, bytes))),
+                }
+            });
+            self.job.done(ticket, outcome);
+        }
+    }
+
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        self.job.value(index, scratch)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.job.has_parts()
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        self.job.parts(index, put)
+    }
+
+    fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
+        self.job.done(ticket, outcome);
+    }
+}
+
+/// The documents on their way to the storage.
+pub(super) struct Publish {
+    documents: Vec<(Key, Arc<[u8]>)>,
+    next: AtomicUsize,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Publish {
+    pub(super) fn new(documents: Vec<(Key, Arc<[u8]>)>) -> Self {
+        Self { documents, next: AtomicUsize::new(0), failed: Mutex::new(None) }
+    }
+
+    /// The first failure.
+    pub(super) fn outcome(self) -> Result<()> {
+        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+impl WriteJob for Publish {
+    fn threads(&self) -> usize {
+        self.documents.len().clamp(1, AT_ONCE)
+    }
+
+    fn next(&self, key: &mut Key) -> Option<WriteTicket> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        key.set(&self.documents.get(index)?.0);
+        Some(WriteTicket { index, expect: None })
+    }
+
+    fn value(&self, index: usize, _scratch: &mut Vec<u8>) -> Result<Payload<'_>> {
+        let document = self.documents.get(index);
+        document.map(|(_, bytes)| Payload::Caller(bytes)).ok_or_else(|| ErrorKind::Internal.context("no such document"))
+    }
+
+    fn done(&self, _ticket: WriteTicket, outcome: Result<Written>) {
+        if let Err(error) = outcome {
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Copies that are killed end with the same bytes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Copy, Random, args, folder, leftovers, rounds, same, source, whole};
+use crate::copy_place::files;
+use crate::{out, text};
+
+#[test]
+fn killed_copies_go_on_to_the_same_bytes() {
+    let folder = folder();
+    let source = source(folder.path());
+    let mut random = Random(std::process::id().into());
+    for (at, (mode, more)) in [
+        ("", &["-s", "-d", "1"][..]),
+        ("#mode=nczarr,v3", &["--shards", "y/9,x/7"]),
+        ("#mode=zarr", &[]),
+        ("#mode=zarr,v3", &[]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (blocks, expected) = whole(folder.path(), &source, more, mode);
+        assert!(blocks > 100, "{blocks}");
+        for round in 0..rounds().div_ceil(4) {
+            let target = folder.path().join(format!("copy{at}-{round}.zarr"));
+            let url = format!("{}{mode}", text(&target));
+            let (mut told, mut kills) = (0, 0);
+            loop {
+                // Also where there is nothing to go on with.
+                let mut copy = Copy::start(&args(&[more, &["--resume"]].concat(), &source, &url));
+                let most = random.below(blocks / 3);
+                let records = copy.records(most);
+                told += records;
+                for _ in 0..random.below(100_000) {
+                    std::hint::spin_loop();
+                }
+                if records < most {
+                    assert_eq!(copy.end().0, Some(0));
+                    break;
+                }
+                copy.kill();
+                kills += 1;
+                if target.exists() {
+                    // It was finished, perhaps but for the record.
+                    let mut found = files(&target);
+                    if found.remove(".ncz-copy").is_some() {
+                        out(&["copy", "--resume", &source, &url, "-c", "y/3,x/7"]
+                            .into_iter()
+                            .chain(more.iter().copied())
+                            .collect::<Vec<_>>());
+                    }
+                    found.remove(".nczarr-lock");
+                    assert!(found == expected, "half of a copy has its name");
+                    break;
+                }
+            }
+            same(&target, &expected, &format!("{mode}, {kills} kills"));
+            assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+            // None began from nothing: of what was written down only what came after the last line is done again, and what the
+            // pipe held was not counted.
+            assert!(told <= blocks + kills, "{told} of {blocks} blocks, {kills} kills");
+        }
+    }
+}
+
+#[test]
+fn other_memory_and_other_threads_go_on_too() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    // With the least of it chunks are moved in parts, of which some are there and some are not.
+    for (begun, memory) in [("700", "300"), ("700", "1M"), ("100", "2000"), ("100", "100"), ("100", "60")] {
+        let target = folder.path().join("copy.zarr");
+        let more = ["--jobs", "3", "--memory", begun, "--checkpoint", "0", "--progress"];
+        let mut copy = Copy::start(&[&["copy", "-c", "y/3,x/7"], &more[..], &[&source, text(&target)]].concat());
+        assert_eq!(copy.records(45), 45);
+        copy.kill();
+        out(&["copy", "--memory", memory, "--jobs", "1", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+        same(&target, &expected, &format!("{begun}, {memory}"));
+        fs::remove_dir_all(&target).unwrap();
+    }
+}

@@ -1,0 +1,147 @@
+//! Copies that are killed, interrupted or fail, and go on: `ncz copy --resume`.
+//!
+//! The program writes down what is complete after each block (`--checkpoint 0`) and tells so on standard error (`--progress`),
+//! through a pipe that holds few lines: a test reads some, and the copy cannot have come to its end when it acts.
+//! `NCZ_TEST_ROUNDS` says how many copies are killed (default 4).
+#![cfg(target_os = "linux")]
+
+mod far;
+mod killed;
+mod memory;
+mod refused;
+mod stopped;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Stdio};
+
+use nix::fcntl::{FcntlArg, fcntl};
+
+use crate::copy_place::files;
+use crate::{ncz, run, text};
+
+/// A page, which is the least a pipe can have: some 130 lines.
+const PIPE: i32 = 4096;
+/// Flags of every copy here: blocks of one row of chunks, and a record after each.
+const FLAGS: [&str; 7] = ["--checkpoint", "0", "--progress", "--memory", "700", "-c", "y/3,x/7"];
+
+/// A folder where waiting for the disk costs nothing.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+fn rounds() -> u64 {
+    std::env::var("NCZ_TEST_ROUNDS").map_or(4, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+/// Numbers that look like none.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// A dataset with numbers, text, strings, an unlimited dimension, a group, filters and chunks that were never written.
+fn source(folder: &Path) -> String {
+    let path = folder.join("source.zarr");
+    let file = nczarr::create(text(&path)).unwrap();
+    file.put_attribute("title", "to be copied").unwrap();
+    file.add_dimension("y", 120).unwrap();
+    file.add_dimension("x", 10).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    let mut random = Random(7);
+    let mut values = |len: u64| (0..len).map(|_| random.below(1 << 30) as i32).collect::<Vec<_>>();
+    let plain = file.add_variable::<i32>("plain", &["y", "x"]).unwrap();
+    plain.set_chunking(&[5, 5]).unwrap();
+    plain.put(&values(1200), ..).unwrap();
+    let packed = file.add_variable::<i32>("packed", &["t", "x"]).unwrap();
+    packed.set_chunking(&[4, 10]).unwrap();
+    packed.set_filter("deflate", &[4]).unwrap();
+    packed.put(&values(900), (0..90, ..)).unwrap();
+    let holes = file.add_variable::<f64>("holes", &["y", "x"]).unwrap();
+    holes.set_chunking(&[3, 7]).unwrap();
+    holes.put(&[1.5f64; 60], (60..66, ..)).unwrap();
+    let group = file.add_group("deep").unwrap();
+    let names = group.add_string_variable("names", &["y"]).unwrap();
+    names.set_chunking(&[10]).unwrap();
+    let list: Vec<String> = (0..120).map(|at| "n".repeat(at % 9)).collect();
+    names.put_strings(&list, ..).unwrap();
+    file.close().unwrap();
+    text(&path).to_owned()
+}
+
+/// A copy under way.
+struct Copy {
+    child: Child,
+    told: BufReader<ChildStderr>,
+}
+
+impl Copy {
+    fn start(args: &[&str]) -> Self {
+        let mut child = ncz().args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let told = child.stderr.take().unwrap();
+        fcntl(&told, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
+        Self { child, told: BufReader::with_capacity(1, told) }
+    }
+
+    /// So many records, or fewer, if it ends before.
+    fn records(&mut self, most: u64) -> u64 {
+        let mut line = String::new();
+        (0..most).take_while(|_| self.told.read_line(&mut line).unwrap() > 0).count() as u64
+    }
+
+    /// Its exit code, and the rest of what it told.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut rest = String::new();
+        self.told.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// What is in a folder beside the source and the whole copy.
+fn leftovers(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.file_name().unwrap().as_encoded_bytes().starts_with(b".ncz-")).collect()
+}
+
+/// Arguments of a copy.
+fn args<'a>(more: &[&'a str], source: &'a str, target: &'a str) -> Vec<&'a str> {
+    [&["copy"], &FLAGS[..], more, &[source, target]].concat()
+}
+
+/// The lines a whole copy tells, and its files.
+fn whole(folder: &Path, source: &str, more: &[&str], mode: &str) -> (u64, BTreeMap<String, Vec<u8>>) {
+    let path = folder.join("whole.zarr");
+    let output = run(args(more, source, &format!("{}{mode}", text(&path))));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stderr).unwrap().lines().filter(|line| line.ends_with("left")).count();
+    let mut files = files(&path);
+    files.remove(".nczarr-lock");
+    fs::remove_dir_all(&path).unwrap();
+    (lines as u64, files)
+}
+
+/// That a copy is what it would be if nothing had stopped it.
+fn same(target: &Path, expected: &BTreeMap<String, Vec<u8>>, told: &str) {
+    let mut found = files(target);
+    // Whoever replaces objects has it.
+    found.remove(".nczarr-lock");
+    let only = |some: &BTreeMap<String, Vec<u8>>, others: &BTreeMap<String, Vec<u8>>| -> Vec<String> {
+        some.keys().filter(|name| !others.contains_key(*name)).cloned().collect()
+    };
+    let (more, fewer) = (only(&found, expected), only(expected, &found));
+    assert!(more.is_empty() && fewer.is_empty(), "{told}: more: {more:?}, fewer: {fewer:?}");
+    let other: Vec<_> = expected.iter().filter(|(name, bytes)| found[*name] != **bytes).map(|(name, _)| name).collect();
+    assert!(other.is_empty(), "{told}: {other:?}");
+}

@@ -1,0 +1,71 @@
+//! What must be as it was for a copy to go on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{args, folder, leftovers, same, source, whole};
+use crate::copy_place::files;
+use crate::{failure, out, text};
+
+#[test]
+fn what_is_not_the_same_any_more_is_refused_and_stays() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    let chunk = Path::new(&source).join("packed/7.0");
+    let (bytes, time) = (fs::read(&chunk).unwrap(), fs::metadata(&chunk).unwrap().modified().unwrap());
+    // What cannot be read stops the copy, and it goes on once it can be.
+    let spoil = |bytes: &[u8]| {
+        fs::write(&chunk, bytes).unwrap();
+        fs::File::options().write(true).open(&chunk).unwrap().set_modified(time).unwrap();
+    };
+    spoil(&vec![0xff; bytes.len()]);
+    let (code, told) = failure(&args(&[], &source, text(&target)));
+    assert!(code == 1 && told.contains("packed/7.0"), "{told}");
+    assert!(told.contains("the same command with --resume goes on from there"), "{told}");
+    let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
+    let before = files(kept);
+    let stays = |told: &str| {
+        let [kept] = &leftovers(folder.path())[..] else { panic!("{told}: {:?}", leftovers(folder.path())) };
+        assert!(files(kept) == before, "{told}");
+    };
+    let refused = |more: &[&str], what: &str| {
+        let (code, told) = failure(&[&["copy", "--resume"], more, &[&source, text(&target)]].concat());
+        assert!(code == 1 && told.contains("NC_EINVAL: --resume: ") && told.contains(what), "{told}");
+        stays(&told);
+    };
+    let flags = &["-c", "y/3,x/7"][..];
+    refused(&[], "begun with `-c y/3,x/7`, and is to go on without flags");
+    refused(&["-c", "y/3,x/7", "-V", "plain"], "and is to go on with `-c y/3,x/7 -V plain`");
+    fs::write(&chunk, &bytes).unwrap();
+    refused(flags, "the source changed since the copy was begun: ");
+    fs::write(Path::new(&source).join("packed/0.0.old"), b"").unwrap();
+    refused(flags, "files of");
+    fs::remove_file(Path::new(&source).join("packed/0.0.old")).unwrap();
+    spoil(&bytes);
+    let record = leftovers(folder.path())[0].join("copy.zarr/.ncz-copy");
+    let written = fs::read(&record).unwrap();
+    fs::write(&record, &written[..written.len() / 2]).unwrap();
+    let (_, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(told.contains(".ncz-copy: no record of a copy"), "{told}");
+    let record = leftovers(folder.path())[0].join("copy.zarr/.ncz-copy");
+    fs::write(&record, &written).unwrap();
+    // Somebody else goes on with it.
+    let holder = fs::File::open(&leftovers(folder.path())[0]).unwrap();
+    holder.try_lock().unwrap();
+    let (_, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(told.contains("NC_EACCESS") && told.contains("is under way"), "{told}");
+    drop(holder);
+    stays("nobody else");
+    out(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    same(&target, &expected, "");
+    assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+    // There is nothing to go on with now.
+    let (code, told) = failure(&[&["copy", "--resume"], flags, &[&source, text(&target)]].concat());
+    assert!(code == 1 && told.contains("--clobber replaces a dataset"), "{told}");
+    for target in ["one.nc", "one.zip", "one.zarr#mode=nczarr,zip", "one#mode=classic"] {
+        let (code, told) = failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
+        assert!(code == 2 && told.contains("--resume: ") && told.contains("is one file"), "{told}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Copies that are interrupted, or whose target takes no more for a while.
+
+use std::fs;
+use std::path::PathBuf;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{Copy, args, folder, leftovers, same, source, whole};
+use crate::copy_place::files;
+use crate::{failure, out, text};
+
+#[test]
+fn an_interrupted_copy_says_how_to_go_on() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    let mut copy = Copy::start(&args(&[], &source, text(&target)));
+    assert_eq!(copy.records(20), 20);
+    kill(Pid::from_raw(copy.child.id() as i32), Signal::SIGINT).unwrap();
+    let (code, told) = copy.end();
+    assert_eq!(code, Some(130), "{told}");
+    let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
+    let last = told.lines().last().unwrap();
+    let expected_line = format!(
+        "ncz: {}: interrupted; what is complete stays in {}; the same command with --resume goes on from there",
+        target.display(),
+        kept.display()
+    );
+    assert_eq!(last, expected_line);
+    assert!(!target.exists());
+    // What lies there is no dataset, for whoever looks.
+    assert!(failure(&["info", text(&kept.join("copy.zarr"))]).1.contains("NC_ENOTNC"));
+    out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    same(&target, &expected, "");
+    assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+    // Of one file nothing stays.
+    let target = folder.path().join("copy.nc");
+    let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
+    assert_eq!(copy.records(20), 20);
+    kill(Pid::from_raw(copy.child.id() as i32), Signal::SIGINT).unwrap();
+    let (code, told) = copy.end();
+    assert_eq!(code, Some(130), "{told}");
+    assert!(told.ends_with("copy.nc: interrupted; nothing of the copy stays\n"), "{told}");
+    assert!(!target.exists());
+    assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+}
+
+/// A directory that is there already is where the copy is made.
+#[test]
+fn half_of_a_copy_in_its_place_is_no_dataset() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (blocks, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    fs::create_dir(&target).unwrap();
+    let begin = |more: &[&str]| {
+        let mut copy = Copy::start(&args(more, &source, text(&target)));
+        assert_eq!(copy.records(blocks / 2), blocks / 2);
+        copy.kill();
+    };
+    begin(&[]);
+    assert!(failure(&["info", text(&target)]).1.contains("NC_ENOTNC"));
+    let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
+    assert!(
+        code == 1 && told.contains("half of a copy is there; --resume goes on with it, --clobber begins anew"),
+        "{told}"
+    );
+    out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    same(&target, &expected, "");
+    fs::remove_dir_all(&target).unwrap();
+    fs::create_dir(&target).unwrap();
+    begin(&[]);
+    out(&["copy", "-c", "y/3,x/7", "--clobber", &source, text(&target)]);
+    same(&target, &expected, "");
+}
+
+#[test]
+fn a_copy_that_replaces_goes_on_and_what_is_there_stays_until_then() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    let old = nczarr::create(text(&target)).unwrap();
+    old.put_attribute("title", "what is there").unwrap();
+    old.close().unwrap();
+    let before = files(&target);
+    let mut copy = Copy::start(&args(&["--clobber"], &source, text(&target)));
+    assert_eq!(copy.records(30), 30);
+    copy.kill();
+    assert!(files(&target) == before);
+    let (code, told) = failure(&args(&["--resume"], &source, text(&target)));
+    assert!(code == 1 && told.contains("--clobber replaces a dataset"), "{told}");
+    out(&["copy", "-c", "y/3,x/7", "--clobber", "--resume", &source, text(&target)]);
+    same(&target, &expected, "");
+    assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+}
+
+/// As a full disk does it: the target takes no more, for a while.
+#[test]
+fn a_target_that_takes_no_more_is_gone_on_with() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    let mut copy = Copy::start(&args(&[], &source, text(&target)));
+    assert_eq!(copy.records(5), 5);
+    // Where an object is to be there is one below that name.
+    let held = leftovers(folder.path())[0].join("copy.zarr/holes/20.1/x");
+    fs::create_dir_all(held.parent().unwrap()).unwrap();
+    fs::write(&held, b"x").unwrap();
+    let (code, told) = copy.end();
+    assert!(code == Some(1) && told.contains("holes/20.1"), "{told}");
+    assert!(told.contains("the same command with --resume goes on from there"), "{told}");
+    assert!(!target.exists());
+    fs::remove_dir_all(leftovers(folder.path())[0].join("copy.zarr/holes/20.1")).unwrap();
+    out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    same(&target, &expected, "");
+}
