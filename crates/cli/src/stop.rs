@@ -10,7 +10,10 @@ use crate::failure::say;
 /// The exit code of a command that was interrupted, as shells give it.
 pub const CODE: u8 = 130;
 /// How long a step may go on.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The thread that waits meanwhile.
+const THREAD: &str = "interrupted";
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -26,7 +29,7 @@ pub fn listen(told: String) {
         }
         let told = told.clone();
         // Whoever is still at work after that waits for something that may never come.
-        let late = std::thread::Builder::new().spawn(move || {
+        let late = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
             std::thread::sleep(GRACE);
             end(&told)
         });

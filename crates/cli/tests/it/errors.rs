@@ -110,7 +110,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "copy ocean.nc x.zarr#mode=zar",
         1,
-        "ncz: x.zarr: NC_EINVAL: x.zarr#mode=zar: nobody here knows mode \"zar\"; is \"zarr\" meant?",
+        "ncz: x.zarr: NC_EINVAL: …x.zarr#mode=zar: nobody here knows mode \"zar\"; is \"zarr\" meant?",
     ),
     // Fragments, also of what is there.
     (
@@ -125,7 +125,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     (
         "dump ocean.zarr#mod=zarr",
         1,
-        "ncz: ocean.zarr: NC_EINVAL: ocean.zarr: the fragment has mod=, which nobody here knows; is mode= meant?",
+        "ncz: ocean.zarr: NC_EINVAL: the fragment has mod=, which nobody here knows; is mode= meant?",
     ),
     (
         "dump ocean.zarr#missing_chunk=error",

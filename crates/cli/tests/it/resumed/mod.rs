@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Stdio};
 
 use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::copy_place::files;
 use crate::{ncz, run, text};
@@ -101,6 +103,18 @@ impl Copy {
         let mut rest = String::new();
         self.told.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
+    }
+
+    /// Ctrl-C. When it was heard a thread of this name is there; until then the copy has no room to tell how far it is.
+    fn interrupt(&self) {
+        let id = self.child.id();
+        kill(Pid::from_raw(id as i32), Signal::SIGINT).unwrap();
+        let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let heard =
+            || fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten().any(|it| name(it) == "interrupted\n");
+        while !heard() {
+            std::thread::yield_now();
+        }
     }
 
     fn kill(mut self) {

@@ -3,9 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
 use super::{Copy, args, folder, leftovers, same, source, whole};
 use crate::copy_place::files;
 use crate::{failure, out, text};
@@ -18,7 +15,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let target = folder.path().join("copy.zarr");
     let mut copy = Copy::start(&args(&[], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
-    kill(Pid::from_raw(copy.child.id() as i32), Signal::SIGINT).unwrap();
+    copy.interrupt();
     let (code, told) = copy.end();
     assert_eq!(code, Some(130), "{told}");
     let [kept] = &leftovers(folder.path())[..] else { panic!("{:?}", leftovers(folder.path())) };
@@ -39,7 +36,7 @@ fn an_interrupted_copy_says_how_to_go_on() {
     let target = folder.path().join("copy.nc");
     let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
-    kill(Pid::from_raw(copy.child.id() as i32), Signal::SIGINT).unwrap();
+    copy.interrupt();
     let (code, told) = copy.end();
     assert_eq!(code, Some(130), "{told}");
     assert!(told.ends_with("copy.nc: interrupted; nothing of the copy stays\n"), "{told}");
