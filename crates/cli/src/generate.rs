@@ -13,7 +13,7 @@ use nczarr::{CreateOptions, File};
 
 use crate::args::Generate;
 use crate::copy::kind::Kind;
-use crate::copy::place::Place;
+use crate::copy::place::{Half, Place};
 use crate::failure::{Failure, at};
 
 /// Makes the dataset.
@@ -34,11 +34,11 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     let url = target(args, &cdl)?;
     let at = at(&url);
     let registry = nczarr::registry().map_err(&at)?;
-    let place = Place::of(&url, args.clobber, &registry, false).map_err(&at)?;
+    let place = Place::of(&url, args.clobber, &registry, Half::Leave).map_err(&at)?;
     // Only what was made here is taken away again.
     let file = CreateOptions::new().create(place.url()).map_err(&at)?;
     match make(file, &cdl, args.nofill, mistake, &at) {
-        Ok(()) => place.put().map(drop).map_err(at),
+        Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {
             place.discard();
             Err(failure)

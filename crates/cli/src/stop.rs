@@ -1,5 +1,5 @@
 //! Ctrl-C while something is made that should not be left half done: the first one asks to stop, which is done between two
-//! steps; the second one, or [`GRACE`] without such a step, ends the process. Where nobody listens Ctrl-C ends the process at once, as ever.
+//! steps; the second one, or [`GRACE`] without such a step, ends the process, but not while it cleans up ([`patient`]). Where nobody listens Ctrl-C ends the process at once, as ever.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,8 @@ const GRACE: Duration = Duration::from_secs(10);
 const THREAD: &str = "interrupted";
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+/// Whether a step may take as long as it takes.
+static PATIENT: AtomicBool = AtomicBool::new(false);
 
 /// Listens from now on. `told`: what is said where the process ends in the middle of a step.
 pub fn listen(told: String) {
@@ -30,8 +32,12 @@ pub fn listen(told: String) {
         let told = told.clone();
         // Whoever is still at work after that waits for something that may never come.
         let late = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
-            std::thread::sleep(GRACE);
-            end(&told)
+            loop {
+                std::thread::sleep(GRACE);
+                if !PATIENT.load(Ordering::Relaxed) {
+                    end(&told)
+                }
+            }
         });
         drop(late);
     };
@@ -42,4 +48,9 @@ pub fn listen(told: String) {
 /// Whether to stop.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
+}
+
+/// From here on a step may take as long as it takes: it takes away what should not stay. A second Ctrl-C ends that, too.
+pub fn patient() {
+    PATIENT.store(true, Ordering::Relaxed);
 }

@@ -1,7 +1,7 @@
 //! The fragment's grammar: `key=value&key=value&word`.
 //!
 //! Keys come in any letter case; a word alone is a value of `mode`, except where it is a known key that needs no
-//! value (`log`).
+//! value (`log`), or unknown and beside a `mode=`: then it is somebody's key.
 //!
 //! Source: NCZarr manual, section on URL fragments; the multi-value `mode` of netCDF-C.
 
@@ -82,6 +82,9 @@ pub(crate) struct Fragment {
 impl Fragment {
     /// Adds what `text` (without `#` or brackets) says.
     pub(crate) fn add(&mut self, text: &str) -> Result<()> {
+        let is_mode =
+            |piece: &str| piece.split_once('=').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("mode"));
+        let beside = text.split('&').any(is_mode);
         for piece in text.split('&').map(str::trim).filter(|piece| !piece.is_empty()) {
             match piece.split_once('=') {
                 Some((key, value)) => {
@@ -91,7 +94,7 @@ impl Fragment {
                     }
                     self.pair(main_name(key), value.trim());
                 }
-                None => self.word(piece),
+                None => self.word(piece, beside),
             }
         }
         Ok(())
@@ -106,9 +109,9 @@ impl Fragment {
         }
     }
 
-    fn word(&mut self, word: &str) {
+    fn word(&mut self, word: &str, beside: bool) {
         let word = main_name(word);
-        if word == "mode" || KEYS.contains(&&*word) {
+        if word == "mode" || KEYS.contains(&&*word) || (beside && !WORDS.contains(&&*word)) {
             self.pair(word, "");
         } else {
             self.steps.push(format!("#{word} means #mode={word}"));
@@ -145,7 +148,7 @@ pub fn known_keys() -> Vec<&'static str> {
 /// Whether `text`, found behind a `#` of a plain path, is a fragment rather than the end of a file name.
 ///
 /// It is if every piece is a known word or a `key=value` whose key looks like one. A value with a `/` counts only
-/// behind a known key, or beside a `mode`: `run#a=b/x.zarr` is a path.
+/// behind a known key, or beside a `mode`, and so does an unknown word: `run#a=b/x.zarr` is a path.
 pub(crate) fn looks_like_fragment(text: &str) -> bool {
     let is_mode = |key: &str| key.eq_ignore_ascii_case("mode");
     let sure = text.split('&').any(|piece| piece.split_once('=').is_some_and(|(key, _)| is_mode(key)));
@@ -158,7 +161,10 @@ pub(crate) fn looks_like_fragment(text: &str) -> bool {
             }
             None => {
                 let word = main_name(piece);
-                WORDS.contains(&&*word) || KEYS.contains(&&*word)
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                WORDS.contains(&&*word)
+                    || KEYS.contains(&&*word)
+                    || (sure && !word.is_empty() && word.chars().all(plain))
             }
         })
 }
@@ -197,6 +203,7 @@ mod tests {
             ("a b=c", false),
             ("=b", false),
             ("zarr&run", false),
+            ("mode=zarr&run", true),
             ("zarr&", false),
         ] {
             assert_eq!(looks_like_fragment(text), expected, "{text:?}");

@@ -1,8 +1,8 @@
 //! What a dataset looked like at one moment, so that a copy that goes on later sees whether it is still the same.
 //!
 //! The text of all definitions and attributes, and of local storage every file's name, length and time of change. Of storage far away
-//! the names of all objects, where it can list them: a chunk that was replaced there by another under the same name is not
-//! noticed.
+//! the names of all objects: a chunk that was replaced there by another under the same name is not noticed. Where files or objects cannot
+//! be listed only the text is compared.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use cdl::{Options, Part};
-use model::{Error, Result};
+use model::Result;
 use nczarr::dispatch::Key;
 use nczarr::{File, OpenOptions};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    fn of(parts: &[&[u8]]) -> u64 {
+    pub fn of(parts: &[&[u8]]) -> u64 {
         let mut sum = Self::default();
         for part in parts {
             sum.add(&(part.len() as u64).to_le_bytes());
@@ -81,24 +81,20 @@ pub struct Content {
 }
 
 impl Content {
-    /// Of the dataset at `url`.
-    ///
-    /// # Errors
-    /// What the storage says.
-    pub fn of(url: &str) -> Result<Self> {
+    /// Of the dataset at `url`; `None` where they cannot be listed.
+    pub fn of(url: &str) -> Option<Self> {
         let mut content = Self::default();
-        let target = url_infer::parse(url)?;
+        let target = url_infer::parse(url).ok()?;
         if target.scheme.is_local() {
             let path = Path::new(&target.path);
-            content.path(path, path).map_err(|error| Error::io(target.path.clone(), error))?;
-        } else if let Ok(map) = OpenOptions::new().open_map(url)
-            && map.caps().list
-        {
-            for key in map.list(&Key::root())? {
+            content.path(path, path).ok()?;
+        } else {
+            let map = OpenOptions::new().open_map(url).ok().filter(|map| map.caps().list)?;
+            for key in map.list(&Key::root()).ok()? {
                 content.add(key.as_str(), 0, 0);
             }
         }
-        Ok(content)
+        Some(content)
     }
 
     fn add(&mut self, name: &str, bytes: u64, time: u128) {
@@ -110,7 +106,8 @@ impl Content {
     fn path(&mut self, root: &Path, path: &Path) -> io::Result<()> {
         let mut open = vec![path.to_owned()];
         while let Some(path) = open.pop() {
-            let about = fs::metadata(&path)?;
+            // A link to nothing is nothing, but may become something.
+            let about = fs::metadata(&path).or_else(|_| fs::symlink_metadata(&path))?;
             if about.is_dir() {
                 for entry in fs::read_dir(&path)? {
                     let entry = entry?;
@@ -134,6 +131,9 @@ impl Content {
 
     /// How it is told.
     pub fn told(content: &Value) -> String {
+        if content.is_null() {
+            return "files that could not be listed".to_owned();
+        }
         format!("{} files of {} bytes", content["files"], content["bytes"])
     }
 }

@@ -5,9 +5,10 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use model::{ErrorKind, Result};
+use model::Result;
 
 use super::place::{PREFIX, REPLACED, SUFFIX};
 use super::record::NAME;
@@ -19,17 +20,33 @@ pub fn hold(folder: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds. What cannot be
-/// removed stays: it is in nobody's way.
-pub fn clear(parent: &Path, name: &OsStr) {
+/// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds; `all`: also those that can be gone
+/// on with. What cannot be removed stays: it is in nobody's way.
+pub fn clear(parent: &Path, name: &OsStr, all: bool) {
     for path in of(parent, name) {
         if let Some(_held) = hold(&path)
             // Only now nobody moves anything into it.
             && !is_there(&path, REPLACED.as_ref())
+            && (all || !is_there(&path.join(name), NAME.as_ref()))
         {
-            let _ = fs::remove_dir_all(&path);
+            remove(&path, name);
         }
     }
+}
+
+/// Removes one, the record first: whoever found that alone would take what is gone for being there.
+pub fn remove(path: &Path, name: &OsStr) {
+    match fs::remove_file(path.join(name).join(NAME)) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+        _ => drop(fs::remove_dir_all(path)),
+    }
+}
+
+/// A directory in `parent` with half of a copy called `name` that can be gone on with, and in which nobody works.
+pub fn kept(parent: &Path, name: &OsStr) -> Option<PathBuf> {
+    of(parent, name).find(|path| {
+        !is_there(path, REPLACED.as_ref()) && is_there(&path.join(name), NAME.as_ref()) && hold(path).is_some()
+    })
 }
 
 /// The directory in `parent` in which a copy called `name` was begun that can be gone on with, and the hold on it: of several the one
@@ -45,7 +62,7 @@ pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
         Some(held) => Ok(Some((path, held))),
         None => {
             let what = format!("{}: a copy to here is under way, or locks do not work there", path.display());
-            Err(ErrorKind::Access.context(what))
+            Err(model::ErrorKind::Access.context(what))
         }
     }
 }

@@ -46,8 +46,8 @@ use define::{Copied, Wanted};
 use draft::Draft;
 use fingerprint::Content;
 use moving::Moving;
-use place::Place;
-use record::Terms;
+use place::{Half, Place};
+use record::{Left, Terms};
 use select::Selection;
 use spec::Layout;
 
@@ -98,7 +98,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     // What the source is now: what changes from here on is seen by who goes on.
-    let content = Content::of(&args.source);
+    let registry = nczarr::registry().map_err(&at_target)?;
+    let can_resume = draft::can_resume(&target_url, &registry);
+    let content = if can_resume && !args.dry_run { Content::of(&args.source) } else { None };
     threads::pool(args.jobs)?;
     let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
     let model = source.model();
@@ -111,41 +113,63 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     };
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
     check(&args.source, &target_url, &source).map_err(&at_source)?;
-    if args.resume && !draft::can_resume(&target_url, source.registry()) {
+    if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
     }
     let texts = data::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let terms = Terms {
-        content: content.map_err(&at_source)?,
-        header: fingerprint::header(&source).map_err(&at_source)?,
+        content,
+        header: if can_resume { fingerprint::header(&source).map_err(&at_source)? } else { String::new() },
         flags: record::flags(args, &target_url),
         layout: String::new(),
     };
     stop::listen(format!("{}: {STOPPED_LATE}", failure::place(&args.target)));
-    let mut place = Place::of(&target_url, args.clobber, source.registry(), args.resume).map_err(&at_target)?;
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
     let options = options.durability(draft::durability());
-    let draft = Draft::begin(place.url(), (options, args.clobber), source.registry(), args.resume, &terms);
+    // What it would be made in, if that is not to be touched.
+    let elsewhere = match args.dry_run && can_resume {
+        true => {
+            place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
+            Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
+        }
+        false => None,
+    };
+    let half = match (args.dry_run, args.resume, args.clobber) {
+        (true, ..) => Half::Untouched,
+        (_, true, _) => Half::Resume,
+        (.., true) => Half::Remove,
+        _ => Half::Refuse,
+    };
+    let (mut place, draft) = match &elsewhere {
+        Some(folder) => {
+            let folder = folder.path().join("copy.zarr");
+            (Place::directly(&target_url), Draft::passing(&target_url, options, &folder))
+        }
+        None => {
+            let place = Place::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
+            let terms = (&terms, place.beside().is_none());
+            let draft = Draft::begin(place.url(), (options, args.clobber), source.registry(), args.resume, terms);
+            (place, draft)
+        }
+    };
     let draft = draft.map_err(&at_target)?;
     // Only what was made here is taken away again.
     let target = draft.create().map_err(&at_target)?;
     let all = model.vars().filter(|(id, _)| select.has_data(&model, *id)).map(|(id, _)| plan::bytes_of(&model, id));
     let how = (args.memory, args.checkpoint, args.progress);
-    let moving = Moving::new(how, all.fold(0, u64::saturating_add), place.beside(), &draft);
-    let making = Making {
-        draft: &draft,
-        public: place.beside().is_none(),
-        terms,
-        source: &source,
-        layout: &layout,
-        select: &select,
-        texts: &texts,
-        moving,
+    let beside = match &elsewhere {
+        Some(folder) => Some(folder.path()).filter(|_| place::has_beside(&target_url)),
+        None => place.beside(),
     };
+    let moving = Moving::new(how, all.fold(0, u64::saturating_add), beside, &draft);
+    let making =
+        Making { draft: &draft, terms, source: &source, layout: &layout, select: &select, texts: &texts, moving };
     if args.dry_run {
         let told = making.told(target);
-        let _ = draft.clear();
-        place.discard();
+        if elsewhere.is_none() {
+            let _ = nczarr::delete(place.url());
+            place.discard();
+        }
         let mut out = Output::standard();
         let told = told.map_err(|broken| making.failure(broken, args, None))?;
         out.put(told).and_then(|()| out.finish()).map_err(&at_target)?;
@@ -156,7 +180,8 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         if args.strict && !lost.is_empty() {
             tell(&args.target, &lost);
             // That would be no other with the rest.
-            draft.clear()?;
+            stop::patient();
+            draft.abandon()?;
             return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
         }
         draft.publish()?;
@@ -167,8 +192,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
             if draft.is_worth_keeping() {
                 place.keep_if_it_fails();
             }
-            let moved = place.put().map_err(&at_target)?;
-            draft.forget(moved.as_deref()).map_err(&at_target)?;
+            place.put(|moved| draft.forget(moved)).map_err(&at_target)?;
             Ok(lost)
         }
         Err(broken) => {
@@ -176,10 +200,12 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
                 Some(place.keep())
             } else {
                 // The failure is the news.
-                if draft.is_kept() {
-                    let _ = draft.clear();
+                stop::patient();
+                let _ = draft.abandon();
+                // What is there now of a kept one, in its place, is another one's.
+                if !draft.is_kept() || place.beside().is_some() {
+                    place.discard();
                 }
-                place.discard();
                 None
             };
             Err(making.failure(broken, args, kept))
@@ -190,8 +216,6 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
 /// What a copy is made of and where.
 struct Making<'a> {
     draft: &'a Draft,
-    /// Whether others may come by where it is made.
-    public: bool,
     terms: Terms,
     source: &'a File,
     layout: &'a Layout,
@@ -242,14 +266,19 @@ impl Making<'_> {
         let (source, registry) = (self.source.model(), self.source.registry());
         let mut suspects = exact::suspects(&source, self.layout, registry);
         suspects.retain(|id| self.select.has_data(&source, *id));
-        let (mut without, mut exact) = (HashSet::new(), HashSet::new());
+        // What was found out before this process began.
+        let left = self.draft.left();
+        let numbered = |numbers: &[usize]| -> HashSet<VarId> {
+            source.vars().map(|(id, _)| id).filter(|id| numbers.contains(&id.index())).collect()
+        };
+        let (mut without, mut exact) = (numbered(&left.without), numbered(&left.exact));
         loop {
             let (from, to): (&dyn Dataset, &dyn Dataset) = (self.source.dataset().as_ref(), target.dataset().as_ref());
             let wanted = self.wanted(&exact, &without);
             let rest = || suspects.difference(&exact).copied();
             let made = define::all(from, to, &wanted).and_then(|copied| {
                 let layout = fingerprint::header(&target)?;
-                self.draft.defined(&Terms { layout, ..self.terms.clone() }, self.public)?;
+                self.draft.defined(to, Terms { layout, ..self.terms.clone() })?;
                 let moved = data::all(from, to, &copied, self.select, &self.moving);
                 self.moving.end();
                 if moved.is_err() {
@@ -273,18 +302,21 @@ impl Making<'_> {
                         return Ok(copied);
                     }
                     exact.extend(changed);
-                    self.draft.clear()?;
+                    self.draft.restart(left_of(&exact, &without))?;
                 }
                 Err(Broken::Target(error)) if error.kind() == ErrorKind::VarSize => {
                     let largest = largest(&source, &without).ok_or(Broken::Target(error))?;
                     without.insert(largest);
                     to.abort()?;
+                    if self.draft.is_kept() {
+                        self.draft.restart(left_of(&exact, &without))?;
+                    }
                 }
                 Err(broken) if exact::is_unfit(&broken) && rest().next().is_some() => {
                     exact.clone_from(&suspects);
                     to.abort()?;
                     // What was written stays where definitions were ended.
-                    let _ = self.draft.clear();
+                    let _ = self.draft.restart(left_of(&exact, &without));
                 }
                 Err(broken) => return Err(broken),
             }
@@ -300,6 +332,15 @@ impl Making<'_> {
         copy.close()?;
         Ok(lost)
     }
+}
+
+fn left_of(exact: &HashSet<VarId>, without: &HashSet<VarId>) -> Left {
+    let numbers = |ids: &HashSet<VarId>| {
+        let mut numbers: Vec<usize> = ids.iter().map(|id| id.index()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    Left { exact: numbers(exact), without: numbers(without) }
 }
 
 /// The variable with the most bytes that is not left out yet.

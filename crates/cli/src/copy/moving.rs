@@ -46,8 +46,8 @@ pub struct Moving<'d> {
     begun: Instant,
     told: Cell<Instant>,
     every: Duration,
-    /// When it is to be written down again.
-    due: Cell<Instant>,
+    /// When it is to be written down again; `None`: never.
+    due: Cell<Option<Instant>>,
     reached: RefCell<Reached>,
 }
 
@@ -79,7 +79,7 @@ impl<'d> Moving<'d> {
             begun: now,
             told: Cell::new(now),
             every,
-            due: Cell::new(now.checked_add(every).unwrap_or(now)),
+            due: Cell::new(now.checked_add(every)),
             reached: RefCell::default(),
         }
     }
@@ -117,7 +117,7 @@ impl<'d> Moving<'d> {
     pub fn reached(&self, to: &dyn Dataset, reached: Reached) -> Result<(), Broken> {
         self.reached.replace(reached);
         let now = Instant::now();
-        if now < self.due.get() {
+        if self.due.get().is_none_or(|due| now < due) {
             return Ok(());
         }
         self.write_down(to)?;
@@ -125,7 +125,7 @@ impl<'d> Moving<'d> {
             let _ = writeln!(std::io::stderr(), "{}", self.line());
         }
         let pause = if self.every.is_zero() { self.every } else { self.every.max(now.elapsed() * PARTS) };
-        self.due.set(Instant::now().checked_add(pause).unwrap_or(now));
+        self.due.set(Instant::now().checked_add(pause));
         Ok(())
     }
 

@@ -46,14 +46,67 @@ struct Beside {
     held: Option<File>,
 }
 
+/// What becomes of half of a copy beside the target, which can be gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// It is gone on with.
+    Resume,
+    /// It is in the way.
+    Refuse,
+    /// It goes.
+    Remove,
+    /// It is nobody's business here.
+    Leave,
+    /// Neither it nor anything else is touched.
+    Untouched,
+}
+
+/// Whether there is a place beside a target.
+pub fn has_beside(url: &str) -> bool {
+    let Ok(target) = url_infer::parse(url) else { return false };
+    let path = Path::new(&target.path);
+    target.scheme.is_local() && !path.join(NAME).is_file() && !is_empty_directory(path).unwrap_or(true)
+}
+
+/// Whether a dataset could be made at `url`, as far as can be seen without changing anything.
+///
+/// # Errors
+/// `NC_EEXIST` if something is there that may not be replaced; what the system says.
+pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
+    let target = url_infer::parse(url)?;
+    let path = Path::new(&target.path);
+    if target.scheme.is_local() {
+        url_infer::infer_create(&target)?;
+        let io = |error| Error::io(target.path.clone(), error);
+        if !path.try_exists().map_err(io)? || is_empty_directory(path).map_err(io)? {
+            return Ok(());
+        }
+    }
+    match registry.check_dataset(url) {
+        Err(_) if !target.scheme.is_local() => Ok(()),
+        Err(_) if clobber && path.join(NAME).is_file() => Ok(()),
+        Err(error) => {
+            let what = format!("{}: what is there is no dataset, and is not replaced", target.path);
+            Err(ErrorKind::Exist.context(what).caused_by(error))
+        }
+        Ok(()) if clobber => Ok(()),
+        Ok(()) => Err(ErrorKind::Exist.context(format!("{}: a dataset is there", target.path))),
+    }
+}
+
 impl Place {
-    /// A place for a dataset that is to be at `url`; with `resume` the one of a copy that was stopped, if there is one.
+    /// The place where it belongs.
+    pub fn directly(url: &str) -> Self {
+        Self { url: url.to_owned(), beside: None }
+    }
+
+    /// A place for a dataset that is to be at `url`; `half`: what becomes of the one of a copy that was stopped, if there is one.
     ///
     /// # Errors
-    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EACCESS` if the copy that would be gone on
+    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced, or could be gone on with; `NC_EACCESS` if the copy that would be gone on
     /// with is under way; what the system says. What is there is there still.
-    pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>, resume: bool) -> Result<Self> {
-        let directly = Ok(Self { url: url.to_owned(), beside: None });
+    pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>, half: Half) -> Result<Self> {
+        let directly = Ok(Self::directly(url));
         let target = url_infer::parse(url)?;
         // Before it is called by the name of the place beside.
         if target.scheme.is_local() {
@@ -69,7 +122,10 @@ impl Place {
             Ok(_) if !clobber => return directly,
             Ok(real) => {
                 // Half of a copy that was begun in an empty directory is no dataset, and what becomes of it is not decided here.
-                if is_empty_directory(&real).map_err(io)? || real.join(NAME).is_file() {
+                // With documents it is one that was finished.
+                let is_half =
+                    || real.join(NAME).is_file() && registry.check_dataset(&real.display().to_string()).is_err();
+                if is_empty_directory(&real).map_err(io)? || is_half() {
                     return directly;
                 }
                 let found = fs::metadata(&real).map_err(io)?;
@@ -85,7 +141,20 @@ impl Place {
             }
         };
         let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let begun = if resume { leftover::begun(parent, name).map_err(|error| error.at(&target.path))? } else { None };
+        let begun = match half {
+            Half::Resume => leftover::begun(parent, name).map_err(|error| error.at(&target.path))?,
+            _ => None,
+        };
+        if half == Half::Refuse
+            && let Some(kept) = leftover::kept(parent, name)
+        {
+            let what = format!(
+                "{}: half of a copy is in {}; --resume goes on with it, --clobber begins anew",
+                target.path,
+                kept.display()
+            );
+            return Err(ErrorKind::Exist.context(what));
+        }
         let mut folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
         let held = leftover::hold(folder.path());
         let made = folder.path().join(name);
@@ -102,7 +171,9 @@ impl Place {
             let _ = fs::remove_dir_all(begun);
         }
         drop(begun);
-        leftover::clear(parent, name);
+        if half != Half::Untouched {
+            leftover::clear(parent, name, matches!(half, Half::Resume | Half::Remove));
+        }
         Ok(Self { url, beside: Some(Beside { target: real, made, old, folder, held }) })
     }
 
@@ -123,12 +194,13 @@ impl Place {
         }
     }
 
-    /// Puts the finished copy where it belongs, in one step; answers that place, if it was made beside it.
+    /// Puts the finished copy where it belongs, in one step; then `forget` is told that place, if it was made beside it, before what was
+    /// there goes.
     ///
     /// # Errors
     /// `NC_EEXIST` if something came there meanwhile; what the system says. What is there is there still.
-    pub fn put(self) -> Result<Option<PathBuf>> {
-        let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return Ok(None) };
+    pub fn put(self, forget: impl FnOnce(Option<&Path>) -> Result<()>) -> Result<()> {
+        let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return forget(None) };
         let io = |error| Error::io(target.display().to_string(), error);
         match &old {
             Some((rights, _)) => {
@@ -152,12 +224,18 @@ impl Place {
         {
             let _ = parent.sync_all();
         }
-        // What was there before is in the directory now.
+        forget(Some(&target))?;
+        // What was there before is in the directory now; it is nothing to go on with.
+        if let Err(error) = fs::remove_file(made.join(NAME))
+            && !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        {
+            return Err(io(error));
+        }
         folder.close().map_err(|error| {
             let what = format!("{}: the copy is there; what it replaced could not be removed", target.display());
             ErrorKind::CantRemove.context(what).caused_by(error)
         })?;
-        Ok(Some(target))
+        Ok(())
     }
 
     /// Leaves what there is of a copy that stopped to the next one; answers where, if that is beside the target.
@@ -169,7 +247,12 @@ impl Place {
     pub fn discard(self) {
         // The failure is the news; an incomplete copy that cannot be taken away is told by whoever finds it.
         match self.beside {
-            Some(beside) => drop(beside.folder.close()),
+            Some(beside) => {
+                if let Some(name) = beside.made.file_name() {
+                    leftover::remove(beside.folder.path(), name);
+                }
+                drop(beside.folder.close());
+            }
             None => drop(nczarr::delete(&self.url)),
         }
     }

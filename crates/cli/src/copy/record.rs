@@ -14,6 +14,8 @@ use crate::args::Copy;
 pub const NAME: &str = ".ncz-copy";
 /// Which form of record this is.
 const FORM: u64 = 1;
+/// Keys of a fragment that say how a dataset is created. What else changes the documents shows in their sum.
+const KEYS: [&str; 3] = ["dimension_separator", "missing_chunks", "zipdir"];
 /// What it says to who finds it.
 const ABOUT: &str = "a copy that is not finished; `ncz copy --resume` goes on with it";
 
@@ -54,14 +56,23 @@ impl Reached {
 /// What must be the same when a copy goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// The files of the source.
-    pub content: Content,
+    /// The files of the source, if they can be listed.
+    pub content: Option<Content>,
     /// A sum of its definitions.
     pub header: String,
     /// The flags that change what the copy is.
     pub flags: String,
-    /// A sum of what is defined in the target; nothing before that is done.
+    /// A sum of what is defined in the target and of its documents; nothing before that is done.
     pub layout: String,
+}
+
+/// What the target does not get as the source has it, by numbers of variables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Without their own filters that lose something.
+    pub exact: Vec<usize>,
+    /// Left out.
+    pub without: Vec<usize>,
 }
 
 /// What is written down.
@@ -69,14 +80,24 @@ pub struct Terms {
 pub struct Record {
     /// As it was read, or made.
     terms: Value,
+    /// Who writes it: a word that no other process has.
+    pub owner: String,
+    /// What was found out by trying.
+    pub left: Left,
     /// How far the data have come.
     pub reached: Reached,
 }
 
 impl Record {
     /// Of a copy that begins.
-    pub fn new(terms: &Terms) -> Self {
-        Self { terms: terms.to_json(), reached: Reached::default() }
+    pub fn new(terms: &Terms, owner: &str) -> Self {
+        let (left, reached) = (Left::default(), Reached::default());
+        Self { terms: terms.to_json(), owner: owner.to_owned(), left, reached }
+    }
+
+    /// Whether what is defined was so before.
+    pub fn is_laid_out(&self, terms: &Terms) -> bool {
+        self.terms["layout"] == terms.layout
     }
 
     /// The bytes that are stored.
@@ -85,6 +106,7 @@ impl Record {
         let record = json!({
             "ncz_copy": FORM, "about": ABOUT, "terms": self.terms,
             "variables": variables, "block": block, "blocks": blocks,
+            "owner": self.owner, "exact": self.left.exact, "without": self.left.without,
         });
         format!("{record:#}\n").into_bytes()
     }
@@ -99,7 +121,12 @@ impl Record {
         let read = record.filter(|record| record["ncz_copy"] == FORM).and_then(|record| {
             let block = record["block"].as_array()?.iter().map(number).collect::<Option<_>>()?;
             let (variables, blocks) = (number(&record["variables"])?, number(&record["blocks"])?);
-            Some(Self { terms: record["terms"].clone(), reached: Reached { variables, block, blocks } })
+            let numbers = |name: &str| -> Option<Vec<usize>> {
+                record[name].as_array()?.iter().map(|at| usize::try_from(number(at)?).ok()).collect()
+            };
+            let left = Left { exact: numbers("exact")?, without: numbers("without")? };
+            let owner = record["owner"].as_str()?.to_owned();
+            Some(Self { terms: record["terms"].clone(), owner, left, reached: Reached { variables, block, blocks } })
         });
         read.ok_or_else(|| {
             let what = format!("{NAME}: no record of a copy that this version can go on with");
@@ -138,7 +165,7 @@ impl Record {
                 "the source changed since the copy was begun: it has other definitions or attributes".to_owned(),
             );
         }
-        if !terms.layout.is_empty() && then["layout"] != now["layout"] {
+        if !terms.layout.is_empty() && !self.is_laid_out(terms) {
             return refuse(
                 "what is defined now is not what the copy was begun with; was that another version of ncz?".to_owned(),
             );
@@ -149,7 +176,8 @@ impl Record {
 
 impl Terms {
     fn to_json(&self) -> Value {
-        json!({ "content": self.content.to_json(), "header": self.header, "flags": self.flags, "layout": self.layout })
+        let content = self.content.as_ref().map(Content::to_json);
+        json!({ "content": content, "header": self.header, "flags": self.flags, "layout": self.layout })
     }
 }
 
@@ -167,9 +195,14 @@ pub fn flags(args: &Copy, target: &str) -> String {
     {
         flags.extend(value.iter().map(|value| format!("{flag} {value}")));
     }
-    let modes = url_infer::parse(target).map(|target| target.modes.join(",")).unwrap_or_default();
-    if !modes.is_empty() {
-        flags.push(format!("#mode={modes}"));
+    if let Ok(target) = url_infer::parse(target) {
+        let modes = Some(target.modes.join(",")).filter(|modes| !modes.is_empty()).map(|modes| format!("mode={modes}"));
+        // What is of no consequence for the copy, or somebody's secret, is not written down.
+        let keys = KEYS.iter().filter_map(|key| Some(format!("{key}={}", target.get(key)?)));
+        let words: Vec<String> = modes.into_iter().chain(keys).collect();
+        if !words.is_empty() {
+            flags.push(format!("#{}", words.join("&")));
+        }
     }
     flags.join(" ")
 }
@@ -209,11 +242,14 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let terms = Terms { content: Content::default(), header: "h".into(), flags: "-d 4".into(), layout: "l".into() };
-        let mut record = Record::new(&terms);
+        let terms =
+            Terms { content: Some(Content::default()), header: "h".into(), flags: "-d 4".into(), layout: "l".into() };
+        let mut record = Record::new(&terms, "me");
         record.reached = Reached { variables: 2, block: vec![3, 4], blocks: 5 };
+        record.left = Left { exact: vec![1, 7], without: vec![0] };
         let read = Record::of(&record.to_bytes()).unwrap();
-        assert_eq!(read.reached, record.reached);
+        assert_eq!((&read.reached, &read.left), (&record.reached, &record.left));
+        assert_eq!(read.owner, "me");
         read.check(&terms).unwrap();
         read.check(&Terms { layout: String::new(), ..terms.clone() }).unwrap();
         for (other, what) in [

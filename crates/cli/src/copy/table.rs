@@ -371,7 +371,7 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
     let kind = Some(kind.parse().unwrap());
     let args = args::Copy { clobber: true, kind, ..args::Copy::plain(source, target) };
     super::make(&args).map_err(|failure| match failure {
-        Failure::Usage(what) => what,
+        Failure::Usage(what) | Failure::Interrupted(what) => what,
         Failure::Failed { place, error } => format!("{place}: {error}"),
     })
 }

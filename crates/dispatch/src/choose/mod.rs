@@ -159,7 +159,7 @@ impl Registry {
         create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
         let target = url_infer::parse(path)?;
-        self.check_words(&target)?;
+        self.check_words(&target, true)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
             let request = CreateRequest {
@@ -232,7 +232,7 @@ impl Registry {
 
     fn choose(&self, request: &OpenRequest<'_>, looks: &mut Looks) -> Result<Choice<'_>> {
         let target = request.target;
-        self.check_words(target)?;
+        self.check_words(target, false)?;
         let named = self.driver_of(target)?;
         if let Some((driver, mode)) = named
             && driver.info().magic.is_empty()

@@ -47,7 +47,7 @@ impl Registry {
     /// The site of a dataset that is recognised.
     fn recognise<'r>(self: &'r Arc<Self>, request: &OpenRequest<'_>) -> Result<Site<'r>> {
         let target = request.target;
-        self.check_words(target)?;
+        self.check_words(target, false)?;
         match self.site(request, false, &mut Looks::unheard())? {
             Site::Map(factory, why) => {
                 let map = self.open_with(factory, why.clone(), request)?;

@@ -15,7 +15,7 @@ impl Registry {
     /// As [`Registry::open_map`].
     pub fn storage(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn ZMap>> {
         let target = target_of(path)?;
-        self.check_words(&target)?;
+        self.check_words(&target, false)?;
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open map", &target, || Ok(self.open_map(&request)?.map))
     }
@@ -26,7 +26,7 @@ impl Registry {
     /// As [`Registry::create_map`].
     pub fn new_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
         let target = url_infer::parse(path)?;
-        self.check_words(&target)?;
+        self.check_words(&target, true)?;
         let request = CreateRequest {
             target: &target,
             clobber,

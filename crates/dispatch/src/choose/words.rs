@@ -1,34 +1,44 @@
 //! Whether somebody knows the words of a fragment, so that a slip of the pen is an error and does not mean something else.
 //!
-//! A value of `mode` that nobody here knows is refused, also where what is there is recognised by its content: netCDF-C takes a URL
-//! of which no mode names a driver for one of another protocol, so nothing that works there is lost. Where a driver or map
-//! of a third party is named, or its scheme is the path's, other values may be its own, and are left to it.
+//! A value of `mode` that nobody here knows is refused where it is a letter away from a known one, where no value is known, and for
+//! a new dataset; also where what is there is recognised by its content. Beside a known value netCDF-C ignores such ones on opening, and
+//! so is done here. Where a driver or map of a third party is named, or its scheme is the path's, other values may be its own, and
+//! are left to it; where one is only there, those are that are no slips.
 //!
 //! Keys that nobody knows are ignored, as netCDF-C does: other programs keep theirs in the same fragment. But one that is a letter
-//! away from a key of ours is that key misspelt, and refused.
+//! away from a key of ours is that key misspelt, and refused; of short keys, which many words are like, where no mode is given.
 
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::{Origin, PluginKind, Registry};
+use crate::{Origin, Plugin, PluginKind, Registry};
+
+/// Keys of so many letters are like many words.
+const SHORT: usize = 4;
 
 impl Registry {
     /// Whether the words of a fragment are known.
     ///
     /// # Errors
     /// `NC_EINVAL` naming the word, and the nearest one that is known.
-    pub(super) fn check_words(&self, target: &Target) -> Result<()> {
+    pub(super) fn check_words(&self, target: &Target, created: bool) -> Result<()> {
         for (key, _) in &target.fragment {
             let known = url_infer::known_keys();
             if !known.contains(&key.as_str())
-                && let Some(near) = known.into_iter().find(|known| distance(key, known) == 1)
+                && let Some(near) = known
+                    .into_iter()
+                    .find(|known| (target.modes.is_empty() || known.len() > SHORT) && distance(key, known) == 1)
             {
                 let what = format!("{target}: the fragment has {key}=, which nobody here knows; is {near}= meant?");
                 return Err(ErrorKind::Inval.context(what));
             }
         }
-        for mode in &target.modes {
-            if !url_infer::is_known_mode(mode) && !self.knows(mode)? && !self.leaves_to_others(target) {
+        let is_known = |mode: &str| Ok(url_infer::is_known_mode(mode) || self.knows(mode)?);
+        let known: Vec<bool> = target.modes.iter().map(|mode| is_known(mode)).collect::<Result<_>>()?;
+        let some = known.contains(&true) || self.others(|_| true);
+        for (mode, is_known) in target.modes.iter().zip(known) {
+            let may_be = some && !created && self.near(mode).is_none_or(|(far, _)| far > 1);
+            if !is_known && !may_be && !self.leaves_to_others(target) {
                 return Err(ErrorKind::Inval
                     .context(format!("{target}: nobody here knows mode {mode:?}; {}", self.nearest(mode))));
             }
@@ -47,23 +57,32 @@ impl Registry {
     /// Whether somebody else's driver or map is named.
     fn leaves_to_others(&self, target: &Target) -> bool {
         let named = |word: &str| target.has_mode(word) || target.scheme.name() == Some(word);
+        self.others(|plugin| named(plugin.name) || plugin.words.iter().any(|word| named(word)))
+    }
+
+    /// Whether there is such a driver or map of somebody else.
+    fn others(&self, is_such: impl Fn(&Plugin) -> bool) -> bool {
         self.plugins().iter().any(|plugin| {
             plugin.origin != Origin::Table
                 && !plugin.hidden
                 && matches!(plugin.kind, PluginKind::Driver | PluginKind::Map)
-                && (named(plugin.name) || plugin.words.iter().any(|word| named(word)))
+                && is_such(plugin)
         })
     }
 
-    /// What may be meant.
-    fn nearest(&self, mode: &str) -> String {
+    /// The known mode that is most alike, and how many letters away.
+    fn near(&self, mode: &str) -> Option<(usize, &'static str)> {
         let plugins = self.plugins();
         let own = plugins.iter().filter(|plugin| matches!(plugin.kind, PluginKind::Driver | PluginKind::Map));
         let own = own.flat_map(|plugin| plugin.words.iter().copied().chain([plugin.name]));
         let words: Vec<&str> = url_infer::known_modes().iter().copied().chain(own).collect();
+        words.into_iter().map(|word| (distance(mode, word), word)).min()
+    }
+
+    /// What may be meant.
+    fn nearest(&self, mode: &str) -> String {
         let most = mode.chars().count().div_ceil(3);
-        let near = words.iter().map(|word| (distance(mode, word), word)).filter(|(far, _)| *far <= most).min();
-        match near {
+        match self.near(mode).filter(|(far, _)| *far <= most) {
             Some((_, near)) => format!("is {near:?} meant?"),
             None => "there are nczarr, zarr, classic, cdf5, nc4 …".to_owned(),
         }
@@ -113,7 +132,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_refused_with_what_may_be_meant() {
         let registry = Registry::new();
-        let check = |url: &str| registry.check_words(&url_infer::parse(url).unwrap());
+        let check = |url: &str| registry.check_words(&url_infer::parse(url).unwrap(), false);
         for (url, what) in [
             ("a.nc#mode=zar", "nobody here knows mode \"zar\"; is \"zarr\" meant?"),
             ("x.zarr#mode=nczar", "mode \"nczar\"; is \"nczarr\" meant?"),
@@ -129,11 +148,20 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Inval);
             assert!(error.to_string().contains(what), "{error}");
         }
-        for url in
-            ["a.nc", "a.nc#mode=zarr,v3", "x#mode=udf3", "x#mode=zarr&colour=red&token=hush", "s3://b/x#mode=gs3"]
-        {
+        for url in [
+            "a.nc",
+            "a.nc#mode=zarr,tralala",
+            "a.nc#mode=zarr,s3&token",
+            "a.nc#mode=zarr&model=a&node=b&code=c",
+            "a.nc#mode=zarr,v3",
+            "x#mode=udf3",
+            "x#mode=zarr&colour=red&token=hush",
+            "s3://b/x#mode=gs3",
+        ] {
             check(url).unwrap();
         }
+        let created = registry.check_words(&url_infer::parse("a.zarr#mode=zarr,tralala").unwrap(), true);
+        assert!(created.unwrap_err().to_string().contains("tralala"));
         let error = check("x#mode=zar&token=hush").unwrap_err().to_string();
         assert!(!error.contains("hush"), "{error}");
     }

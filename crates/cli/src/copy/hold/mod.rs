@@ -10,12 +10,18 @@
 mod batch;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use model::{ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
 
+use super::fingerprint::Sum;
 use batch::{Publish, Reads, Writes};
+
+/// So many objects far away are deleted at a time.
+const DELETED_AT_ONCE: usize = 16;
 
 /// A map that holds documents back.
 #[derive(Debug)]
@@ -79,16 +85,20 @@ impl Hold {
         self.inner.sync()
     }
 
-    /// Removes everything, held back or stored.
+    /// Removes everything, held back or stored, but the object of one name.
     ///
     /// # Errors
     /// What the storage says.
-    pub fn clear(&self) -> Result<()> {
+    pub fn clear(&self, but: &str) -> Result<()> {
         self.documents().all.clear();
-        for key in self.inner.list(&Key::root())? {
-            self.inner.delete(&key)?;
-        }
-        Ok(())
+        clear(&*self.inner, but)
+    }
+
+    /// A sum of all that is held back.
+    pub fn sum(&self) -> u64 {
+        let documents = self.documents();
+        let parts = documents.all.iter().flat_map(|(key, (bytes, _))| [key.as_str().as_bytes(), &bytes[..]]);
+        Sum::of(&parts.collect::<Vec<_>>())
     }
 
     fn is_held(&self, key: &Key) -> bool {
@@ -102,6 +112,29 @@ impl Hold {
     fn held(&self, key: &Key) -> Option<(Arc<[u8]>, u64)> {
         self.documents().all.get(key).cloned()
     }
+}
+
+/// Removes everything from a map but the object of one name, far away many at a time.
+///
+/// # Errors
+/// The first failure.
+pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
+    let keys: Vec<Key> = map.list(&Key::root())?.into_iter().filter(|key| key.as_str() != but).collect();
+    let next = AtomicUsize::new(0);
+    let some = || {
+        while let Some(key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
+            map.delete(key)?;
+        }
+        Ok(())
+    };
+    if !map.caps().remote {
+        return some();
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..DELETED_AT_ONCE.min(keys.len())).map(|_| scope.spawn(some)).collect();
+        let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        ended.fold(Ok(()), |all, one| all.and(one.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+    })
 }
 
 #[deny(clippy::missing_trait_methods)]

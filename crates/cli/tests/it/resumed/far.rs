@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use s3_server::{Config, Fault, Rule, Server};
 
-use super::{Copy, args, folder, source, whole};
-use crate::{failure, out};
+use super::{Copy, args, folder, same, source, whole};
+use crate::{failure, out, text};
 
 /// Nothing of a copy in a bucket is a dataset before all of it is there.
 #[test]
@@ -46,4 +46,72 @@ fn a_copy_far_away_goes_on() {
         let found = stored();
         assert!(found == expected, "{:?}", found.keys());
     }
+}
+
+/// Of two copies to one place the one that came last goes on; the other one stops, and takes nothing away.
+#[test]
+fn another_copy_to_the_same_place_takes_nothing_away() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (blocks, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    std::fs::create_dir(&target).unwrap();
+    let flags = |jobs: &'static str| args(&["--resume", "--jobs", jobs], &source, text(&target));
+    // One that wrote nothing yet that could be gone on with.
+    let first = Copy::start(&["copy", "--memory", "700", "-c", "y/3,x/7", &source, text(&target)]);
+    drop(first.end());
+    same(&target, &expected, "one copy");
+    std::fs::remove_dir_all(&target).unwrap();
+    std::fs::create_dir(&target).unwrap();
+    let mut first = Copy::start(&flags("1"));
+    assert_eq!(first.records(10), 10);
+    let mut second = Copy::start(&flags("2"));
+    assert_eq!(second.records(5), 5);
+    let (code, told) = first.end();
+    assert!(code == Some(1) && told.contains("another copy writes there"), "{told}");
+    assert_eq!(second.end().0, Some(0));
+    same(&target, &expected, &format!("{blocks} blocks"));
+}
+
+/// One that was found stays, also if nothing of it was complete and the copy that goes on with it fails at once.
+#[test]
+fn what_was_found_stays() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let target = folder.path().join("copy.zarr");
+    std::fs::create_dir(&target).unwrap();
+    let mut first = Copy::start(&args(&[], &source, text(&target)));
+    assert_eq!(first.records(40), 40);
+    first.kill();
+    let record = target.join(".ncz-copy");
+    let written = std::fs::read_to_string(&record).unwrap();
+    let mut nothing: Vec<String> = written.lines().map(str::to_owned).collect();
+    for line in &mut nothing {
+        for name in ["blocks", "variables"] {
+            if line.starts_with(&format!("  \"{name}\": ")) {
+                *line = format!("  \"{name}\": 0{}", if line.ends_with(',') { "," } else { "" });
+            }
+        }
+    }
+    std::fs::write(&record, nothing.join("\n")).unwrap();
+    // Where an object is to be there is one below that name.
+    let held = target.join("plain/0.0");
+    std::fs::remove_file(&held).unwrap();
+    std::fs::create_dir(&held).unwrap();
+    std::fs::write(held.join("x"), b"x").unwrap();
+    let files =
+        || crate::copy_place::files(&target).into_keys().filter(|name| name != ".nczarr-lock").collect::<Vec<_>>();
+    let before = files();
+    let dry = out(&["copy", "-c", "y/3,x/7", "--clobber", "--dry-run", &source, text(&target)]);
+    assert!(dry.contains("bytes in all") && files() == before);
+    let (code, told) =
+        failure(&["copy", "-c", "y/3,x/7", "--resume", &source, &format!("{}#dimension_separator=/", text(&target))]);
+    assert!(code == 1 && told.contains("dimension_separator=/"), "{told}");
+    let (code, told) = failure(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    assert!(code == 1 && told.contains("plain/0.0"), "{told}");
+    assert_eq!(files(), before, "{told}");
+    std::fs::remove_dir_all(&held).unwrap();
+    out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
+    same(&target, &expected, "");
 }

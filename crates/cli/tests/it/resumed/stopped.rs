@@ -27,6 +27,12 @@ fn an_interrupted_copy_says_how_to_go_on() {
     );
     assert_eq!(last, expected_line);
     assert!(!target.exists());
+    // Neither a copy that would only be told of takes it away, nor one that does not say what is to become of it.
+    let there = files(kept);
+    out(&["copy", "-c", "y/3,x/7", "--dry-run", &source, text(&target)]);
+    let (code, told) = failure(&["copy", "-c", "y/3,x/7", &source, text(&target)]);
+    assert!(code == 1 && told.contains("--resume goes on with it, --clobber begins anew"), "{told}");
+    assert!(files(kept) == there);
     // What lies there is no dataset, for whoever looks.
     assert!(failure(&["info", text(&kept.join("copy.zarr"))]).1.contains("NC_ENOTNC"));
     out(&["copy", "-c", "y/3,x/7", "--resume", &source, text(&target)]);
