@@ -75,6 +75,8 @@ pub(crate) struct Rows {
     unlimited: Vec<bool>,
     pub(crate) index: Vec<u64>,
     fill: Fill,
+    /// Whether that is the variable's own.
+    own_fill: bool,
     format: Option<CFormat>,
     /// What the numbers are times of, if that is asked for, and what stands between date and time.
     times: Option<(TimeAxis, char)>,
@@ -97,6 +99,7 @@ impl Rows {
             index: vec![0; shape.len()],
             shape,
             fill: fill_of(printer, var)?,
+            own_fill: var.atts.contains_key("_FillValue"),
             format: format_of(printer, var),
             times: printer.options.times.and_then(|separator| Some((TimeAxis::of(model, var)?, separator))),
             notes: printer.options.notes.map(|notes| (notes, printer.options.indices)),
@@ -165,7 +168,8 @@ impl Rows {
                     || (fill.is_nan() && v.is_nan())
                     || fill.is_finite() && (fill - v).abs() <= fill.abs() * f64::EPSILON
             }
-            (Values::String(fill), Values::String(v)) => fill[0] == v[at],
+            // Only a fill value that was asked for stands for no string at all too.
+            (Values::String(fill), Values::String(v)) => fill[0] == v[at] && (self.own_fill || !v[at].is_nil()),
             (fill, values) => fill.scalar(0) == values.scalar(at),
         }
     }
@@ -278,8 +282,8 @@ impl Rows {
     }
 }
 
-/// The value that prints as `_`: the variable's `_FillValue`, or its type's default. Bytes and text have no default here:
-/// every value of theirs may be meant.
+/// The value that prints as `_`: the variable's `_FillValue`, or its type's default. Bytes and characters have no default
+/// here: every value of theirs may be meant.
 fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
     if let Some(values) = var.atts.get("_FillValue").filter(|values| values.nc_type() == var.xtype) {
         if !values.nc_type().is_atomic() {
@@ -292,7 +296,7 @@ fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
         }
     }
     Ok(match var.xtype {
-        NcType::Byte | NcType::UByte | NcType::Char | NcType::String => Fill::None,
+        NcType::Byte | NcType::UByte | NcType::Char => Fill::None,
         ty => model::fill::default(ty).map_or(Fill::None, Fill::Value),
     })
 }

@@ -5,8 +5,7 @@
 //! as a whole. [`Cdl`] reads such text, and what people write by hand, and makes a dataset of it in a [`Target`]. This
 //! crate knows no storage and no format; it reads nothing but what the caller hands it.
 //!
-//! Two differences are on purpose: an empty string prints `""` (never `NIL`, which says that a pointer was null), and a
-//! scalar has no `_ChunkSizes`.
+//! One difference is on purpose: a scalar has no `_ChunkSizes`.
 #![forbid(unsafe_code)]
 
 mod atts;

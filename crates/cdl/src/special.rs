@@ -60,7 +60,15 @@ impl Printer<'_> {
         if let Some(level) = find(DEFLATE).and_then(|deflate| deflate.params.first()) {
             self.plain_att(&var.name, "_DeflateLevel", &level.to_string())?;
         }
-        let others: Vec<String> = var.filters.iter().filter_map(|filter| other_filter(filter, own)).collect();
+        // What HDF5 keeps beside the shuffle filter is the size of an element.
+        let size = self.model.type_size(var.xtype)?.and_then(|size| u32::try_from(size).ok());
+        let told = |filter: &FilterSpec| match size {
+            Some(size) if filter.hdf5_id == Some(SHUFFLE) && filter.params.is_empty() => {
+                other_filter(&FilterSpec { params: vec![size], ..filter.clone() }, own)
+            }
+            _ => other_filter(filter, own),
+        };
+        let others: Vec<String> = var.filters.iter().filter_map(told).collect();
         if !others.is_empty() {
             self.text_att(&var.name, "_Filter", &others.join("|"))?;
         }

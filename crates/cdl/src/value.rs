@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use model::{Item, Model, NcType, TypeClass, Values};
+use model::{Item, Model, NcString, NcType, TypeClass, Values};
 
 use crate::number::{general, with_point};
 use crate::options::Options;
@@ -47,13 +47,21 @@ fn push_double(out: &mut Vec<u8>, value: f64, digits: Digits) {
     if value.is_finite() { general(out, value, digits.double, false) } else { push_special(out, value, "") }
 }
 
+/// Appends a string; no string at all is a word of its own.
+fn push_string(out: &mut Vec<u8>, value: &NcString) {
+    match value.is_nil() {
+        true => out.extend_from_slice(b"NIL"),
+        false => push_quoted(out, value.as_bytes(), Feed::Escape),
+    }
+}
+
 /// Appends value `index` of an atomic vector as data. Nothing, if there is no such value.
 pub(crate) fn push_value(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
     match values {
         Values::Float(v) => v.get(index).into_iter().for_each(|&value| push_float(out, value, digits)),
         Values::Double(v) => v.get(index).into_iter().for_each(|&value| push_double(out, value, digits)),
         Values::String(v) => {
-            v.get(index).into_iter().for_each(|value| push_quoted(out, value.as_bytes(), Feed::Escape));
+            v.get(index).into_iter().for_each(|value| push_string(out, value));
         }
         Values::Char(v) => v.get(index).into_iter().for_each(|&value| push_chars(out, &[value], Feed::Escape)),
         Values::Byte(v) => v.get(index).into_iter().for_each(|value| push_int(out, value)),
@@ -102,7 +110,7 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
         Item::Float(value) => push_float(out, *value, digits),
         Item::Double(value) => push_double(out, *value, digits),
         Item::Char(value) => push_chars(out, &[*value], Feed::Escape),
-        Item::String(value) => push_quoted(out, value.as_bytes(), Feed::Escape),
+        Item::String(value) => push_string(out, value),
         Item::Opaque(bytes) => {
             out.extend_from_slice(b"0X");
             bytes.iter().for_each(|byte| write!(out, "{byte:02X}").expect("a vector takes everything"));

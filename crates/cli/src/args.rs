@@ -206,6 +206,9 @@ pub struct Generate {
     /// Replace a dataset that is there already, in one step once the new one is finished
     #[arg(long)]
     pub clobber: bool,
+    /// Cut strings that are longer than the text lets them be stored (_nczarr_maxstrlen), as ncgen does; else they are mistakes
+    #[arg(long)]
+    pub truncate: bool,
     /// Read the definitions only, and make nothing
     #[arg(long)]
     pub check: bool,

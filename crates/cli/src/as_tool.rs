@@ -2,7 +2,7 @@
 //! the tool of that name.
 //!
 //! The flags are those of `ncz dump`, `gen` and `copy`; what differs is said here: the old tools replace what is there, and
-//! `ncgen` only checks its text unless it is told what to make.
+//! `ncgen` cuts strings that are too long, and only checks its text unless it is told what to make.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let flags: &[&str] = match name {
         "ncdump" => &["dump"],
         "ncgen" | "ncgen4" if makes_nothing(&given[1..]) => &["gen", "--check"],
-        "ncgen" | "ncgen4" => &["gen", "--clobber"],
+        "ncgen" | "ncgen4" => &["gen", "--clobber", "--truncate"],
         "nccopy" => &["copy", "--clobber"],
         _ => return given,
     };
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(given("ncdump.exe x.nc"), "ncdump.exe dump x.nc");
         assert_eq!(given("nccopy a b"), "nccopy copy --clobber a b");
         assert_eq!(given("ncgen x.cdl"), "ncgen gen --check x.cdl");
-        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --clobber -4 -lb -o u x.cdl");
-        assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --clobber -b x.cdl");
+        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --clobber --truncate -4 -lb -o u x.cdl");
+        assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --clobber --truncate -b x.cdl");
     }
 }

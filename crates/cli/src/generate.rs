@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use cdl::{Cdl, Layout, Mistake, Target};
-use model::{Defined, Edit, ErrorKind, Model, NcType, Result, Values, VarId};
-use nczarr::dispatch::{FilterText, MemRef, NcDispatch as _};
+use model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
+use nczarr::dispatch::{FilterText, FormatX, Json, MemRef, NcDispatch as _, ZarrFormat};
 use nczarr::{CreateOptions, File};
 
 use crate::args::Generate;
@@ -36,7 +36,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     let registry = nczarr::registry().map_err(&at)?;
     let place = Place::of(&url, args.clobber, &registry, Half::Leave).map_err(&at)?;
     // Only what was made here is taken away again.
-    let file = CreateOptions::new().create(place.url()).map_err(&at)?;
+    let file = CreateOptions::new().truncate_strings(args.truncate).create(place.url()).map_err(&at)?;
     match make(file, &cdl, args.nofill, mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {
@@ -91,6 +91,31 @@ struct Made<'f> {
     nofill: bool,
 }
 
+impl Made<'_> {
+    /// The filters that `_Codecs` tells; none if one of them is unknown and other attributes tell filters as well.
+    fn codecs(&self, text: &str, layout: &Layout) -> Result<Option<Vec<FilterSpec>>> {
+        let others = layout.shuffle || layout.deflate.is_some() || layout.fletcher32 || layout.filters.is_some();
+        let wrong = |error: serde_json::Error| ErrorKind::Inval.context("_Codecs: no list in JSON").caused_by(error);
+        let list: Vec<Json> = serde_json::from_str(text).map_err(wrong)?;
+        let all = list.iter().map(|codec| {
+            let id = ["id", "name"].iter().find_map(|member| codec.get(member)?.as_str());
+            let id = id.ok_or_else(|| ErrorKind::Inval.context(format!("_Codecs: {codec} has no \"id\"")))?;
+            let filter = self.file.registry().filter(id)?.parse_json(codec, ZarrFormat::V2)?;
+            Ok(FilterSpec {
+                hdf5_id: filter.info().hdf5_id,
+                name: filter.info().name.to_owned(),
+                params: filter.params().into_owned(),
+                codec: Some(codec.to_string()),
+            }
+            .anew())
+        });
+        match all.collect::<Result<Vec<_>>>() {
+            Err(_) if others => Ok(None),
+            all => all.map(Some),
+        }
+    }
+}
+
 impl Target for Made<'_> {
     fn model(&self) -> Arc<Model> {
         self.file.model()
@@ -103,7 +128,9 @@ impl Target for Made<'_> {
     fn lay_out(&mut self, var: VarId, layout: &Layout) -> Result<()> {
         let dataset = self.file.dataset();
         let scalar = self.model().var(var)?.dims.is_empty();
-        if let Some(chunking) = layout.chunking.as_ref().filter(|_| !scalar) {
+        // A scalar has no chunks to name.
+        let chunking = layout.chunking.as_ref().filter(|chunking| !scalar || matches!(chunking, Chunking::Compact));
+        if let Some(chunking) = chunking {
             dataset.def_var_chunking(var, chunking)?;
         }
         if let Some(shards) = layout.shards.as_deref().filter(|_| !scalar) {
@@ -117,6 +144,11 @@ impl Target for Made<'_> {
         }
         if layout.quantize.is_some() {
             dataset.def_var_quantize(var, layout.quantize)?;
+        }
+        let codecs = layout.codecs.as_deref().filter(|_| self.file.info().formatx == FormatX::NcZarr);
+        let codecs = codecs.map_or(Ok(None), |codecs| self.codecs(codecs, layout))?;
+        if let Some(filters) = codecs {
+            return dataset.edit(&Edit::DefVarFilters { var, filters: &filters }).map(drop);
         }
         if layout.shuffle || layout.deflate.is_some() {
             let level = layout.deflate.unwrap_or(0);

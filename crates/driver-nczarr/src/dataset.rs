@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use dispatch::{CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
-use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, Result, VarId};
+use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, VarId};
 
 use crate::about::About;
 use crate::commit::Committed;
@@ -17,6 +17,7 @@ use crate::gate::Gate;
 use crate::json::Object;
 use crate::layout::Chunks;
 use crate::moves::{self, Child};
+use crate::nil::Nil;
 use crate::plan::Planning;
 use crate::v3::node_name;
 use crate::var::Stored;
@@ -272,6 +273,9 @@ impl ZarrDataset {
             return Err(ErrorKind::Internal.context("no layout"));
         };
         let element = match (&state.stored.element, &state.stored.pieces) {
+            (Some(codec), _) if var.xtype == NcType::String && self.flavour == Flavour::NcZarr => {
+                Element::Variable(Box::new(Nil(codec.clone())))
+            }
             (Some(codec), _) => Element::Variable(codec.clone()),
             (None, Some(pieces)) => Element::Packed { ty: var.xtype, pieces: pieces.clone() },
             (None, None) => (meta.dtype.element(var.xtype))

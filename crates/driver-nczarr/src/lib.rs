@@ -37,6 +37,7 @@ mod merge;
 mod meta;
 mod moves;
 mod native;
+mod nil;
 mod nodes;
 mod older;
 mod only;

@@ -1,25 +1,47 @@
 //! [`NcString`]: a netCDF string as it is stored: bytes that are UTF-8 by convention, not by law.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::{ErrorKind, Result};
 
 /// One value of type `NC_STRING`.
 ///
 /// Usually UTF-8, but foreign datasets hold other bytes too, and those are kept as they are.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NcString(Vec<u8>);
+///
+/// HDF5 can store that there is no string at all, which C sees as a null pointer and CDL calls `NIL`. Such a one has no bytes
+/// and equals the empty string; only [`NcString::is_nil`] tells them apart.
+#[derive(Clone)]
+pub struct NcString(Option<Vec<u8>>);
 
 impl NcString {
     /// The empty string.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self(Some(Vec::new()))
+    }
+
+    /// No string at all.
+    ///
+    /// # Examples
+    /// ```
+    /// # use model::NcString;
+    /// assert!(NcString::nil().is_nil() && !NcString::new().is_nil());
+    /// assert_eq!(NcString::nil(), NcString::new());
+    /// ```
+    pub const fn nil() -> Self {
+        Self(None)
+    }
+
+    /// Whether it is no string at all.
+    pub const fn is_nil(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// The text.
@@ -27,55 +49,87 @@ impl NcString {
     /// # Errors
     /// [`ErrorKind::Char`] if the bytes are not UTF-8, with the position of the first that is not.
     pub fn to_str(&self) -> Result<&str> {
-        std::str::from_utf8(&self.0).map_err(|error| {
+        std::str::from_utf8(self.as_bytes()).map_err(|error| {
             ErrorKind::Char.context(format!("text is not UTF-8 at byte {}", error.valid_up_to())).caused_by(error)
         })
     }
 
     /// The text, with U+FFFD in place of what is not UTF-8.
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(self.as_bytes())
     }
 
     /// The bytes, given away.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.0.unwrap_or_default()
+    }
+}
+
+impl Default for NcString {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for NcString {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for NcString {}
+
+impl PartialOrd for NcString {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for NcString {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for NcString {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
 impl From<Vec<u8>> for NcString {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self(Some(bytes))
     }
 }
 
 impl From<&[u8]> for NcString {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
+        Self(Some(bytes.to_vec()))
     }
 }
 
 impl From<String> for NcString {
     fn from(text: String) -> Self {
-        Self(text.into_bytes())
+        Self(Some(text.into_bytes()))
     }
 }
 
 impl From<&str> for NcString {
     fn from(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
+        Self(Some(text.as_bytes().to_vec()))
     }
 }
 
 impl PartialEq<str> for NcString {
     fn eq(&self, other: &str) -> bool {
-        self.0 == other.as_bytes()
+        self.as_bytes() == other.as_bytes()
     }
 }
 
 impl PartialEq<&str> for NcString {
     fn eq(&self, other: &&str) -> bool {
-        self.0 == other.as_bytes()
+        self.as_bytes() == other.as_bytes()
     }
 }
 

@@ -80,9 +80,16 @@ impl Builder<'_, '_> {
 
     fn attribute(&mut self, att: &AttDef, group: GroupId) -> At<()> {
         let model = self.model();
-        let var = match &att.var {
-            Some(path) => Some(types::var_of(&model, group, path).map_err(|error| (att.at, error))?),
-            None => None,
+        let (var, ty) = match (&att.var, &att.ty) {
+            (Some(path), ty) => match types::var_of(&model, group, path) {
+                Ok(var) => (Some(var), ty.clone()),
+                // The path before the colon may be that of a type: then the attribute is the group's.
+                Err(_) if ty.is_none() && types::type_of(&model, group, path).is_ok() => {
+                    (None, Some(TypeRef { path: path.clone(), at: att.at }))
+                }
+                Err(error) => return Err((att.at, error)),
+            },
+            (None, ty) => (None, ty.clone()),
         };
         match var {
             Some(var) => {
@@ -99,7 +106,7 @@ impl Builder<'_, '_> {
             None if group == GroupId::ROOT && is_special_of_dataset(&att.name) => return Ok(()),
             None => {}
         }
-        let ty = match (&att.ty, var) {
+        let ty = match (&ty, var) {
             (Some(ty), _) => self.type_of(&model, group, ty)?,
             // A fill value has its variable's type.
             (None, Some(var)) if att.name == "_FillValue" => model.var(var).map_err(|error| (att.at, error))?.xtype,

@@ -3,7 +3,7 @@
 //! An unlimited dimension that is not the first one needs braces around each run along it: its length is that of the longest
 //! run. What a text leaves out is left unwritten. Characters are padded to the length of the last dimension, text by text.
 
-use model::{ErrorKind, GroupId, Model, NcType, Values, VarId};
+use model::{ErrorKind, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
 use super::build::At;
 use super::constant::{self, Constant, Placed};
@@ -13,6 +13,8 @@ use super::{Target, types};
 
 /// So many bytes of values are written at once.
 const BLOCK: usize = 4 << 20;
+/// So many elements of a user-defined type are written that the text has not.
+const MOST_PADDED: u64 = 1 << 24;
 
 /// All statements of a section that starts at `at`.
 pub(super) fn section(text: &[u8], at: usize, group: GroupId, target: &mut dyn Target) -> At<()> {
@@ -55,7 +57,8 @@ fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: Var
     }
     let fill = described.fill_value();
     let ty = described.xtype;
-    let mut run = Run { model, text, var, ty, target, lens: &lens };
+    let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
+    let mut run = Run { model, text, var, ty, target, lens: &lens, filled: fill.is_some(), pads };
     macro_rules! numbers {
         ($t:ty) => {{
             let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);
@@ -80,16 +83,23 @@ fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: Var
             };
             run.all(cursor, &mut |run, cursor, place| run.chars(cursor, place, fill))
         }
-        NcType::String => run.all(cursor, &mut |run, cursor, place| {
-            run.others(
-                cursor,
-                place,
-                |_, value| {
-                    values::string(&value.constant).map(|string| vec![string]).map_err(|error| (value.at, error))
-                },
-                |_, list| Ok(Values::String(list)),
-            )
-        }),
+        NcType::String => {
+            let fill = match &fill {
+                Some(Values::String(strings)) => strings.first().cloned().unwrap_or_default(),
+                _ => NcString::new(),
+            };
+            run.all(cursor, &mut |run, cursor, place| {
+                run.others(
+                    cursor,
+                    place,
+                    |_, value| match value.constant {
+                        Constant::Fill => Ok(vec![fill.clone()]),
+                        _ => values::string(&value.constant).map(|one| vec![one]).map_err(|error| (value.at, error)),
+                    },
+                    |_, list| Ok(Values::String(list)),
+                )
+            })
+        }
         NcType::User(_) => {
             let fill = fill.map_or(Ok(Vec::new()), |fill| model.items(&fill)).map_err(here)?;
             run.all(cursor, &mut |run, cursor, place| {
@@ -116,6 +126,10 @@ struct Run<'r, 't> {
     target: &'r mut dyn Target,
     /// The dimensions; `None`: unlimited.
     lens: &'r [Option<u64>],
+    /// Whether what is not written has a value.
+    filled: bool,
+    /// Whether what is left out is written all the same.
+    pads: bool,
 }
 
 /// A block of dimensions without braces inside: where it starts, and its lengths.
@@ -226,19 +240,21 @@ impl<'r, 't> Run<'r, 't> {
     fn chars(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: u8) -> At<()> {
         let start = cursor.at();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
-        let list = flattened(list);
+        let list = joined(self.text, flattened(list));
         let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
         // Text fills rows; single characters, and text along one dimension, follow one another.
         let row = match place.lens {
-            [_, .., Some(last)] if !list.iter().all(single) => usize::try_from(*last).unwrap_or(usize::MAX),
-            _ => 1,
+            [_, .., Some(last)] if !list.iter().all(single) => {
+                Some(usize::try_from(*last).unwrap_or(usize::MAX).max(1))
+            }
+            _ => None,
         };
         let mut bytes = Vec::new();
         for value in &list {
             values::chars(&value.constant, fill, &mut bytes).map_err(|error| (value.at, error))?;
             let empty_row = matches!(&value.constant, Constant::Text(text) if text.is_empty());
             let len = if empty_row { bytes.len() + 1 } else { bytes.len() };
-            if row > 1 && (bytes.len() % row != 0 || empty_row) {
+            if let Some(row) = row.filter(|row| bytes.len() % row != 0 || empty_row) {
                 let wanted = len.checked_next_multiple_of(row);
                 let wanted = wanted.filter(|&wanted| wanted <= bytes.len() + (1 << 30));
                 let wanted =
@@ -263,11 +279,48 @@ impl<'r, 't> Run<'r, 't> {
         let start = cursor.at();
         let mut all = Vec::new();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
+        // What is to be filled is left unwritten, where nothing depends on that.
+        if self.filled
+            && place.before.is_empty()
+            && place.lens.iter().all(Option::is_some)
+            && list.iter().all(|value| value.constant == Constant::Fill)
+            && place.capacity().is_some_and(|capacity| list.len() as u64 <= capacity)
+        {
+            return Ok(());
+        }
         for value in &list {
             all.extend(each(self, value)?);
         }
+        let done = all.len() as u64;
         let values = values(self, all).map_err(|error| (start, error))?;
-        self.put(place, 0, values, start)
+        self.put(place, 0, values, start)?;
+        self.pad(place, done, start)
+    }
+
+    /// Writes what a text leaves out of elements of a user-defined type: numbers in them are the fill values of their types,
+    /// where storage has zeros. Of an unlimited dimension the row that was begun is written to its end. A few words are not to
+    /// fill a disk: where very many are left out, they are left unwritten.
+    fn pad(&mut self, place: &Place<'_>, done: u64, at: usize) -> At<()> {
+        let here = |error| (at, error);
+        let row = place.inner().unwrap_or(0);
+        let end = place.capacity().or_else(|| done.checked_next_multiple_of(row.max(1))).unwrap_or(done);
+        if !self.pads || done >= end || end - done > MOST_PADDED {
+            return Ok(());
+        }
+        let unwritten = values::unwritten(self.model, self.ty).map_err(here)?;
+        let one = self.model.values(self.ty, std::slice::from_ref(&unwritten)).map_err(here)?;
+        if one == self.model.blank(self.ty).map_err(here)? {
+            return Ok(());
+        }
+        let most = (BLOCK / one.len().max(1)).max(1) as u64;
+        let mut done = done;
+        while done < end {
+            let count = most.min(end - done);
+            let items = vec![unwritten.clone(); count as usize];
+            self.put(place, done, self.model.values(self.ty, &items).map_err(here)?, at)?;
+            done += count;
+        }
+        Ok(())
     }
 
     /// Writes values that start at element `done` of a place.
@@ -374,6 +427,34 @@ fn flattened(list: Vec<Placed>) -> Vec<Placed> {
         match value.constant {
             Constant::List(inner) => all.extend(flattened(inner)),
             _ => all.push(value),
+        }
+    }
+    all
+}
+
+/// Text that the printer broke behind a line feed is one again.
+///
+/// It begins a row behind two blanks, and goes on behind four: only that tells a row's second line from the next row.
+fn joined(text: &[u8], list: Vec<Placed>) -> Vec<Placed> {
+    let blanks = |at: usize| {
+        let line = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |feed| feed + 1);
+        let before = &text[line..at];
+        let braces = before.iter().rev().take_while(|&&byte| byte == b'{').count();
+        let blanks = &before[..before.len() - braces];
+        blanks.iter().all(|&byte| byte == b' ').then_some(blanks.len())
+    };
+    if list.len() < 2 || list.first().and_then(|first| blanks(first.at)) != Some(2) {
+        return list;
+    }
+    let mut all: Vec<Placed> = Vec::with_capacity(list.len());
+    for value in list {
+        match (all.last_mut().map(|last| &mut last.constant), value.constant) {
+            (Some(Constant::Text(row)), Constant::Text(more))
+                if row.ends_with(b"\n") && blanks(value.at) == Some(4) =>
+            {
+                row.extend(more);
+            }
+            (_, constant) => all.push(Placed { constant, at: value.at }),
         }
     }
     all

@@ -21,6 +21,9 @@ pub struct Layout {
     pub fletcher32: bool,
     /// `_Filter`: ids or names with parameters, joined by `|`, as it stands.
     pub filters: Option<String>,
+    /// `_Codecs`: all filters in their order, as JSON. It says again what the attributes above say, and tells those as well
+    /// that have no number.
+    pub codecs: Option<String>,
     /// `_Endianness`.
     pub endian: Option<Endian>,
     /// `_NoFill`.
@@ -84,8 +87,10 @@ impl Layout {
                 Some(text) => self.filters = Some(text),
                 None => return Err(wrong("filters")),
             },
-            // Says again what the attributes above say.
-            "_Codecs" => {}
+            "_Codecs" => match word(values) {
+                Some(text) => self.codecs = Some(text),
+                None => return Err(wrong("codecs")),
+            },
             "_QuantizeBitGroomNumberOfSignificantDigits" => self.quantize = Some(Quantize::BitGroom(small()?)),
             "_QuantizeGranularBitRoundNumberOfSignificantDigits" => {
                 self.quantize = Some(Quantize::GranularBitRound(small()?));

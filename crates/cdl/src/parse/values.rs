@@ -3,7 +3,7 @@
 //! A number becomes a value of another type only if that type holds it, or if it has as many bits: then its bits count, as
 //! they always did in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
 
-use model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
+use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
 
 use super::constant::{Constant, Placed};
 use super::cursor::Cursor;
@@ -185,21 +185,26 @@ pub(crate) fn attribute(
     values: &[Placed],
     ty: NcType,
 ) -> Result<Values, (usize, model::Error)> {
-    fn numbers<T: Num>(values: &[Placed], ty: NcType) -> Result<Values, (usize, model::Error)> {
-        let each = |value: &Placed| number(&value.constant, T::fill(), ty).map_err(|error| (value.at, error));
+    fn numbers<T: Num>(text: &[u8], values: &[Placed], ty: NcType) -> Result<Values, (usize, model::Error)> {
+        let each = |value: &Placed| {
+            // A float keeps the sign of a zero, which an integer has not.
+            let zero = matches!(value.constant, Constant::Int { value: 0, .. }) && text.get(value.at) == Some(&b'-');
+            let negative = T::from_float("-0").filter(|_| zero);
+            negative.map_or_else(|| number(&value.constant, T::fill(), ty), Ok).map_err(|error| (value.at, error))
+        };
         Ok(T::values(values.iter().map(each).collect::<Result<_, _>>()?))
     }
     Ok(match ty {
-        NcType::Byte => numbers::<i8>(values, ty)?,
-        NcType::Short => numbers::<i16>(values, ty)?,
-        NcType::Int => numbers::<i32>(values, ty)?,
-        NcType::Int64 => numbers::<i64>(values, ty)?,
-        NcType::UByte => numbers::<u8>(values, ty)?,
-        NcType::UShort => numbers::<u16>(values, ty)?,
-        NcType::UInt => numbers::<u32>(values, ty)?,
-        NcType::UInt64 => numbers::<u64>(values, ty)?,
-        NcType::Float => numbers::<f32>(values, ty)?,
-        NcType::Double => numbers::<f64>(values, ty)?,
+        NcType::Byte => numbers::<i8>(text, values, ty)?,
+        NcType::Short => numbers::<i16>(text, values, ty)?,
+        NcType::Int => numbers::<i32>(text, values, ty)?,
+        NcType::Int64 => numbers::<i64>(text, values, ty)?,
+        NcType::UByte => numbers::<u8>(text, values, ty)?,
+        NcType::UShort => numbers::<u16>(text, values, ty)?,
+        NcType::UInt => numbers::<u32>(text, values, ty)?,
+        NcType::UInt64 => numbers::<u64>(text, values, ty)?,
+        NcType::Float => numbers::<f32>(text, values, ty)?,
+        NcType::Double => numbers::<f64>(text, values, ty)?,
         NcType::Char => {
             let mut bytes = Vec::new();
             for value in values {
@@ -234,12 +239,16 @@ pub(crate) fn chars(constant: &Constant, fill: u8, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
+/// How the printer names a value of an enum that no member has.
+const UNDEFINED: &str = "_UNDEFINED";
+
 /// A constant as a string.
 pub(crate) fn string(constant: &Constant) -> Result<NcString> {
     match constant {
         Constant::Text(bytes) => Ok(NcString::from(bytes.as_slice())),
         Constant::Char(byte) => Ok(NcString::from([*byte].as_slice())),
-        Constant::Nil | Constant::Fill => Ok(NcString::new()),
+        Constant::Nil => Ok(NcString::nil()),
+        Constant::Fill => Ok(NcString::new()),
         other => Err(wrong("string", other)),
     }
 }
@@ -274,7 +283,10 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                     // The name of the type may stand before it, with a dot between.
                     let name = path.last().map_or("", String::as_str);
                     let bare = || of(name.strip_prefix(&user.name)?.strip_prefix('.')?);
-                    of(name).or_else(bare).ok_or_else(wrong_here)?.value
+                    let value = of(name).or_else(bare).map(|member| member.value);
+                    // Of a value that no member has the printer says only that: it is what was never written.
+                    let none = (name == UNDEFINED && members.iter().all(|member| member.value != 0)).then_some(0);
+                    value.or(none).ok_or_else(wrong_here)?
                 }
                 Constant::Int { value, .. } => *value,
                 _ => return Err(wrong_here()),
@@ -293,28 +305,38 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
         }
         TypeClass::Compound { fields, .. } => {
             let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
-            let mut items = flat(list, fields);
+            let mut items = list.iter().peekable();
             let mut parts = Vec::with_capacity(fields.len());
             for field in fields {
                 let count = field.count().map_err(here)?;
                 let mut part = Vec::new();
+                let mut items = Given { all: &mut items, inner: None };
+                let same = list.len() == fields.len();
+                if !field.shape.is_empty() && items.grouped(model, field.ty, count, same).map_err(here)? {
+                    items.enter();
+                }
                 // A text is a whole row of characters.
                 let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
                 while part.len() < count {
                     let Some(next) = items.next() else {
-                        // What a text leaves out is left unwritten.
-                        part.push(unwritten(model, field.ty).map_err(here)?);
+                        let more = left_out(count - part.len()).map_err(here)?;
+                        part.extend(vec![unwritten(model, field.ty).map_err(here)?; more]);
                         continue;
                     };
                     match (row, &next.constant) {
                         (Some(row), Constant::Text(text)) => {
-                            let text = padded(text.clone(), row as usize).map_err(here)?;
+                            // As long as all rows that are left, if it is longer than one.
+                            let room = if text.len() > row as usize { count - part.len() } else { row as usize };
+                            let text = padded(text.clone(), room).map_err(|error| (next.at, error))?;
                             part.extend(text.into_iter().map(Item::Char));
                         }
                         _ => part.push(item(model, text, field.ty, next)?),
                     }
                 }
                 part.truncate(count);
+                if let Some(more) = items.left() {
+                    return Err((more.at, ErrorKind::BadType.context(format!("more than {count} values for a field"))));
+                }
                 parts.push(part);
             }
             match items.next() {
@@ -342,25 +364,69 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
     }
 }
 
-/// An element that was never written: the default fill value, or what a user-defined type has in place of one.
-fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
+/// An element that the text leaves out: the default fill value; a compound of such; of other types what storage has.
+pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
+    if let NcType::User(id) = ty
+        && let TypeClass::Compound { fields, .. } = &model.user_type(id)?.class
+    {
+        let part = |field: &Field| {
+            let count = left_out(field.count()?)?;
+            Ok(vec![unwritten(model, field.ty)?; count])
+        };
+        return fields.iter().map(part).collect::<Result<_>>().map(Item::Compound);
+    }
     let fill = fill::default(ty).map_or_else(|| model.blank(ty), Ok)?;
     let one = model.items(&fill)?.into_iter().next();
     one.ok_or_else(|| ErrorKind::Internal.context("one value"))
 }
 
-/// The values of a compound's fields one after another: the values of a field with a shape may stand between braces.
-fn flat<'v>(list: &'v [Placed], fields: &[model::Field]) -> impl Iterator<Item = &'v Placed> {
-    let grouped = list.len() == fields.len();
-    let mut all = Vec::new();
-    for (index, item) in list.iter().enumerate() {
-        let shaped = grouped && fields.get(index).is_some_and(|field| !field.shape.is_empty());
-        match &item.constant {
-            Constant::List(inner) if shaped => all.extend(inner),
-            _ => all.push(item),
+/// So many values of a field, if that is no more than a text may leave out.
+fn left_out(count: usize) -> Result<usize> {
+    const MOST: usize = 1 << 20;
+    match count <= MOST {
+        true => Ok(count),
+        false => Err(ErrorKind::NoMem.context(format!("a text that leaves out {count} values of a field"))),
+    }
+}
+
+/// The values of one field of a compound: of one with a shape they may stand between braces, or one after another.
+struct Given<'g, 'v> {
+    all: &'g mut std::iter::Peekable<std::slice::Iter<'v, Placed>>,
+    /// Those between the braces that were entered.
+    inner: Option<std::slice::Iter<'v, Placed>>,
+}
+
+impl<'v> Given<'_, 'v> {
+    /// Whether the next one are the braces around `count` values of a type. `same`: there are as many values as fields.
+    fn grouped(&mut self, model: &Model, ty: NcType, count: usize, same: bool) -> Result<bool> {
+        let Some(Placed { constant: Constant::List(inner), .. }) = self.all.peek() else { return Ok(false) };
+        let list = |value: &Placed| matches!(value.constant, Constant::List(_));
+        let class = match ty {
+            NcType::User(id) => Some(&model.user_type(id)?.class),
+            _ => None,
+        };
+        // Values of these types have braces of their own.
+        let braced = matches!(class, Some(TypeClass::Compound { .. } | TypeClass::Vlen { .. }));
+        Ok(same || !braced || (inner.len() == count && inner.iter().all(list)))
+    }
+
+    fn enter(&mut self) {
+        if let Some(Placed { constant: Constant::List(inner), .. }) = self.all.next() {
+            self.inner = Some(inner.iter());
         }
     }
-    all.into_iter()
+
+    fn next(&mut self) -> Option<&'v Placed> {
+        match &mut self.inner {
+            Some(inner) => inner.next(),
+            None => self.all.next(),
+        }
+    }
+
+    /// The first one between the braces that was not taken.
+    fn left(&mut self) -> Option<&'v Placed> {
+        self.inner.as_mut()?.next()
+    }
 }
 
 fn padded(mut bytes: Vec<u8>, size: usize) -> Result<Vec<u8>> {

@@ -45,7 +45,8 @@ impl Elements {
                 bytes[range.start * item..range.end * item].chunks_exact(*item).all(|element| element == fill)
             }
             (Self::Strings(list), Self::Strings(fill)) => {
-                list[range].iter().all(|element| fill.first() == Some(element))
+                let Some(fill) = fill.first() else { return false };
+                list[range].iter().all(|element| element == fill && element.is_nil() == fill.is_nil())
             }
             _ => false,
         }

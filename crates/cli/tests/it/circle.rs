@@ -112,7 +112,16 @@ fn around(path: &Path, way: Way, last: &'static str, strict: bool) -> (String, O
         }
         from = to;
     }
-    let (before, after) = (cdl(path), cdl(&from));
+    // The strings of NCZarr V2 have a fixed size, and none at all is an empty one there.
+    let alike = way.contains(&("nczarr", ""));
+    let printed = |path: &Path| match alike {
+        true => {
+            let text = String::from_utf8_lossy(&cdl(path)).replace("NIL", "_").replace("\"\"", "_");
+            text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ; ", " ;\n").into_bytes()
+        }
+        false => cdl(path),
+    };
+    let (before, after) = (printed(path), printed(&from));
     let lines =
         |text: &[u8]| text.split(|&byte| byte == b'\n').map(String::from_utf8_lossy).map(String::from).collect();
     let differs = (before != after).then(|| {

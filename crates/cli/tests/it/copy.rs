@@ -128,7 +128,11 @@ fn filters_that_would_change_values_are_left_out() {
                 "{filter} {chunks}: {told}"
             );
             // How long strings are an attribute says there.
-            let values = |url| cdl(&["-v", "v", "-p", "9,17"], url).split_once("data:").unwrap().1.to_owned();
+            let values = |url| {
+                let printed = cdl(&["-v", "v", "-p", "9,17"], url);
+                // Of strings of a fixed size, what is stored and empty is printed as none at all.
+                printed.split_once("data:").unwrap().1.replace("NIL", "_")
+            };
             assert_eq!(values(text(&target)), values(text(&source)), "{filter} {chunks}");
             let array = std::fs::read_to_string(target.join("v/.zarray")).unwrap();
             assert!(array.contains("crc32"), "{array}");
@@ -343,7 +347,9 @@ fn chunks_that_are_absent_stay_absent() {
         assert_eq!(out(&[&["copy", text(&path), text(&target)], args].concat()), "");
         let found = ["v", "s", "none"].map(|var| chunks(&target, var).join(" "));
         assert_eq!(found, [v, s, none], "{name}");
-        assert_eq!(cdl(&[], text(&target)), cdl(&[], text(&path)), "{name}");
+        // Of strings of a fixed size, what is stored and empty is printed as none at all.
+        let printed = |path| cdl(&[], text(path)).replace("NIL", "_");
+        assert_eq!(printed(&target), printed(&path), "{name}");
     }
 }
 

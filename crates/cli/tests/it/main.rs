@@ -17,6 +17,7 @@ mod resumed;
 mod selected;
 mod snapshots;
 mod store;
+mod texts;
 mod validate;
 mod view;
 mod zipped;
@@ -94,7 +95,7 @@ fn dump_prints_cdl() {
     assert_eq!(
         out(&["dump", "-v", "t,name,tag", "-p", "2", url]),
         format!(
-            "{HEADER}data:\n\n t =\n  1.2, NaNf, 3e+30,\n  _, _, _ ;\n\n name = \"ab\", \"\", \"hé\\\"\" ;\n\n tag =\n  \
+            "{HEADER}data:\n\n t =\n  1.2, NaNf, 3e+30,\n  _, _, _ ;\n\n name = \"ab\", NIL, \"hé\\\"\" ;\n\n tag =\n  \
              \"abcd\",\n  \"x\",\n  \"\" ;\n{GROUP}  data:\n\n   t = 7, -8, 9 ;\n  }} // group deep\\ water\n}}\n"
         )
         .replace("-999.f", "-1.e+03f")

@@ -104,9 +104,14 @@ impl HeapRef {
         Ok(Self { count: at.u32()?, address: at.address(file.offsets)?, index: at.u32()? })
     }
 
+    /// Whether it is in no heap: never written, or a null pointer when it was.
+    pub(crate) fn is_nil(&self) -> bool {
+        self.address == 0 || self.address == UNDEFINED
+    }
+
     /// Whether it is none: never written, or of no items.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0 || self.address == 0 || self.address == UNDEFINED
+        self.count == 0 || self.is_nil()
     }
 
     /// Its items of `size` bytes each; of text there may be fewer.

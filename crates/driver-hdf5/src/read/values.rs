@@ -141,6 +141,7 @@ impl<'f> Decoder<'f> {
         for (element, out) in bytes.chunks_exact(ty.size as usize).zip(out) {
             match &ty.class {
                 Class::Text => *out = text(element),
+                Class::Strings if HeapRef::parse(self.file, element)?.is_nil() => *out = NcString::nil(),
                 Class::Strings => self.items(element, 1, &mut |_, items| {
                     *out = text(items);
                     Ok(())

@@ -5,7 +5,7 @@
 
 use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
 
-use super::datatype::{layout, stored_size};
+use super::datatype::{POINTER, layout, stored_size};
 
 /// Puts values of variable length somewhere: appends their place to the element.
 pub(super) trait Heap {
@@ -20,12 +20,18 @@ impl Heap for super::image::Image {
     }
 }
 
-/// Appends one element of variable length, from its packed form.
+/// Appends one element of variable length, from its packed form. No string at all is no place in a heap.
 ///
 /// # Errors
 /// `NC_EBADTYPE` if the bytes are no such element; what the heap says.
-pub(super) fn put(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+    let nil = packed.is_nil();
+    let packed = packed.as_bytes();
     match ty {
+        NcType::String if nil => {
+            out.resize(out.len() + POINTER, 0);
+            Ok(())
+        }
         NcType::String => heap.pointer(out, packed.len(), packed),
         NcType::User(id) if matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }) => {
             put_list(model, ty, packed, heap, out)
@@ -106,7 +112,7 @@ pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn H
     let strings = |ty: NcType, elements: &[NcString], heap: &mut dyn Heap| {
         let mut out = Vec::new();
         for element in elements {
-            put(model, ty, element.as_bytes(), heap, &mut out)?;
+            put(model, ty, element, heap, &mut out)?;
         }
         Ok((out, elements.len()))
     };

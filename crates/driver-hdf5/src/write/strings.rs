@@ -168,13 +168,13 @@ impl ElementCodec for Pointers {
                 Ok(())
             }
         }
-        element::put(&self.model, self.ty, element.as_bytes(), &mut Nowhere, &mut Vec::new())
+        element::put(&self.model, self.ty, element, &mut Nowhere, &mut Vec::new())
     }
 
     fn encode(&self, elements: &[NcString], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         for element in elements {
-            element::put(&self.model, self.ty, element.as_bytes(), &mut &*self.heap, out)?;
+            element::put(&self.model, self.ty, element, &mut &*self.heap, out)?;
         }
         Ok(())
     }
@@ -202,6 +202,7 @@ impl Reader<'_> {
         let codec = self.codec;
         let mut out = Packer::default();
         match codec.ty {
+            NcType::String if address(stored) == 0 => return Ok(NcString::nil()),
             NcType::String => return Ok(self.value(stored)?.into()),
             ty if is_vlen(&codec.model, ty)? => {
                 let value = self.value(stored)?;
@@ -214,12 +215,11 @@ impl Reader<'_> {
 
     /// What a length and a place stand for.
     fn value(&mut self, pointer: &[u8]) -> Result<Vec<u8>> {
-        let number = |at: usize| u32::from_le_bytes(pointer[at..at + 4].try_into().unwrap_or_default());
-        let address = u64::from(number(4)) | u64::from(number(8)) << 32;
+        let address = address(pointer);
         if address == 0 {
             return Ok(Vec::new());
         }
-        let value = self.codec.heap.value(address, number(12), &mut self.read)?;
+        let value = self.codec.heap.value(address, number(pointer, 12), &mut self.read)?;
         let too_long = || ErrorKind::Filter.context("the values of a chunk take more memory than they may");
         self.left = self.left.checked_sub(value.len()).ok_or_else(too_long)?;
         Ok(value)
@@ -265,6 +265,16 @@ impl Reader<'_> {
         let size = stored_size(&self.codec.model, base)?;
         value.chunks_exact(size).try_for_each(|element| self.part(base, element, out))
     }
+}
+
+/// The four bytes of a pointer from `at` on.
+fn number(pointer: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(pointer[at..at + 4].try_into().unwrap_or_default())
+}
+
+/// Where the collection is that a pointer leads to; 0: there is none.
+fn address(pointer: &[u8]) -> u64 {
+    u64::from(number(pointer, 4)) | u64::from(number(pointer, 8)) << 32
 }
 
 fn is_vlen(model: &Model, ty: NcType) -> Result<bool> {

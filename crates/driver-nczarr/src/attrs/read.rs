@@ -5,6 +5,7 @@ use model::{NcString, NcType, Values};
 use crate::dtype::{DType, Kind};
 use crate::fill::{float_value, integer_value, is_special};
 use crate::json::{self, Value};
+use crate::nil;
 
 /// The values of an attribute. `recorded` is its type as `_nczarr_attr` has it.
 ///
@@ -40,7 +41,7 @@ fn typed(value: &Value<'_>, recorded: &str) -> Option<Values> {
             items
                 .iter()
                 .map(|item| match item {
-                    Value::String(text) => NcString::from(&**text),
+                    Value::String(text) => nil::loaded(text),
                     other => NcString::from(json::text(other)),
                 })
                 .collect(),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt::{Debug, Display};
 
 use dispatch::Limits;
-use model::{ErrorKind, Result, Values};
+use model::{ErrorKind, NcString, Result, Values};
 
 use super::text;
 use crate::dtype::DType;
 use crate::json::{self, Json, json_float, json_single, write_list, write_number, write_strict, write_string};
+use crate::nil;
 
 /// The type to record in `_nczarr_attr` for these values.
 ///
@@ -28,9 +29,10 @@ pub(crate) fn recorded(values: &Values) -> String {
 /// [`ErrorKind::Char`] if text is not UTF-8, [`ErrorKind::NotNc4`] for values of a user-defined type.
 pub(crate) fn check(values: &Values, kept: bool) -> Result<()> {
     match values {
-        Values::Char(_) | Values::String(_) if kept => Ok(()),
+        Values::Char(_) if kept => Ok(()),
+        Values::String(strings) if kept => strings.iter().try_for_each(nil::check),
         Values::Char(bytes) => text_of(bytes).map(drop),
-        Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
+        Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().and_then(|_| nil::check(text))),
         Values::User(..) | Values::Packed(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
         known if known.nc_type().size().is_some() => Ok(()),
         _ => Err(ErrorKind::BadType.context("an attribute of an unknown type")),
@@ -61,7 +63,8 @@ pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Resul
             write_string(&text, out);
         }
         Values::String(strings) => {
-            let texts = strings.iter().map(|text| text::of(text.as_bytes())).collect::<Vec<_>>();
+            strings.iter().try_for_each(nil::check)?;
+            let texts = strings.iter().map(stored).collect::<Vec<Cow<'_, str>>>();
             list(&texts, out, |text, out| write_string(text, out));
         }
         Values::Byte(v) => list(v, out, integer),
@@ -89,6 +92,11 @@ fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out
         true => write_number(format_args!("{value:?}"), out),
         false => write_strict(&other(value), out),
     }
+}
+
+/// A string as it is stored.
+fn stored(string: &NcString) -> Cow<'_, str> {
+    if string.is_nil() { Cow::Borrowed(nil::STORED) } else { text::of(string.as_bytes()) }
 }
 
 /// One value alone, several as a list.

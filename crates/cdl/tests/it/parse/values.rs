@@ -46,9 +46,8 @@ impl Parser<'_> {
             return match tree {
                 Tree::Text(text) if ty == NcType::Char => Item::Char(text.first().copied().unwrap_or(0)),
                 Tree::Text(text) => Item::String(NcString::from(text.clone())),
-                Tree::Name(name) if ty == NcType::String && (name == "NIL" || name == "_") => {
-                    Item::String(NcString::new())
-                }
+                Tree::Name(name) if ty == NcType::String && name == "NIL" => Item::String(NcString::nil()),
+                Tree::Name(name) if ty == NcType::String && name == "_" => Item::String(NcString::new()),
                 Tree::Number(number) | Tree::Name(number) => number_item(ty, number),
                 Tree::List(_) => panic!("{tree:?} is no {}", ty.name()),
             };
