@@ -3,7 +3,9 @@
 //! The last dimension is a row. Rows stand on lines of their own if there is more than one dimension; an unlimited
 //! dimension that is not the first is put in braces, since its length stands nowhere else in CDL.
 
-use model::{Item, NcType, Result, Values, Var, VarId};
+use std::collections::HashMap;
+
+use model::{Item, NcString, NcType, Result, Values, Var, VarId};
 
 use crate::cformat::{CFormat, Number};
 use crate::header::Printer;
@@ -34,21 +36,56 @@ impl Printer<'_> {
         let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
         let mut blocks = Blocks::new(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1));
         let Some((start, count)) = blocks.next() else { return Ok(()) };
-        let first = match self.source.read(id, &start, &count) {
+        let first = match self.strings(id, &shape, chunks.as_deref(), (&start, &count)) {
             Ok(block) => block,
             Err(error) => {
                 self.failed.get_or_insert(error);
                 return Ok(());
             }
         };
-        let mut rows = Rows::new(self, id, shape)?;
+        let mut rows = Rows::new(self, id, shape.clone())?;
         rows.begin(self)?;
         rows.block(self, first, &count).map_err(place)?;
         for (start, count) in blocks {
-            let block = self.source.read(id, &start, &count)?;
+            let block = self.strings(id, &shape, chunks.as_deref(), (&start, &count))?;
             rows.block(self, block, &count).map_err(place)?;
         }
         Ok(())
+    }
+
+    /// A block of data, in which those strings are none at all of which the source says so, chunk by chunk.
+    fn strings(
+        &mut self,
+        id: VarId,
+        shape: &[u64],
+        chunks: Option<&[u64]>,
+        (start, count): (&[u64], &[u64]),
+    ) -> Result<Values> {
+        let mut block = self.source.read(id, start, count)?;
+        let Values::String(strings) = &mut block else { return Ok(block) };
+        let chunk = chunks.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0)).unwrap_or(shape);
+        let mut known = HashMap::new();
+        for (at, string) in strings.iter_mut().enumerate().filter(|(_, string)| string.as_bytes().is_empty()) {
+            let (mut rest, mut first) = (at as u64, vec![0; shape.len()]);
+            for dim in (0..shape.len()).rev() {
+                let index = start[dim] + rest % count[dim];
+                first[dim] = index - index % chunk[dim];
+                rest /= count[dim];
+            }
+            let nil = match known.get(&first) {
+                Some(&nil) => nil,
+                None => {
+                    let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - first[dim])).collect();
+                    let nil = self.source.is_nil_where_empty(id, &first, &count)?;
+                    known.insert(first, nil);
+                    nil
+                }
+            };
+            if nil {
+                *string = NcString::nil();
+            }
+        }
+        Ok(block)
     }
 
     /// Whether the variable is a coordinate variable: one-dimensional, and named like a dimension seen from its group.

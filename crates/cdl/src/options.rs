@@ -92,6 +92,15 @@ pub trait DataSource {
     fn chunk_shape(&mut self, _var: VarId) -> Option<Vec<u64>> {
         None
     }
+
+    /// Whether empty strings of a chunk, or of what is stored in one piece, print as none at all (`NIL`): the storage does not
+    /// tell the one from the other, and they were stored.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    fn is_nil_where_empty(&mut self, _var: VarId, _start: &[u64], _count: &[u64]) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// A source without data, for headers.

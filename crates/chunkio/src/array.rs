@@ -293,6 +293,10 @@ impl VarData for ChunkedArray {
         each_kind!(&self.kind, keeper => keeper.is_absent(slab))
     }
 
+    fn is_fixed_text(&self) -> bool {
+        matches!(&self.kind, Kind::Strings(keeper) if matches!(keeper.form.text, Text::Fixed(Cell::Bytes(_))))
+    }
+
     fn tune(&self, cache: CacheConfig) -> Result<()> {
         if !(0.0..=1.0).contains(&cache.preemption) {
             return Err(

@@ -94,4 +94,9 @@ impl DataSource for DatasetSource<'_> {
     fn chunk_shape(&mut self, var: VarId) -> Option<Vec<u64>> {
         self.dataset.data(var).ok()?.chunk_shape()
     }
+
+    fn is_nil_where_empty(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<bool> {
+        let data = self.dataset.data(var)?;
+        Ok(data.is_fixed_text() && !data.is_absent(&Slab::new(start, count))?)
+    }
 }

@@ -239,6 +239,12 @@ pub trait VarData: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
+    /// Whether text is stored in a fixed number of bytes each, where an empty one may as well be none at all: it reads as
+    /// empty, and netCDF-C takes it for none (`NIL` in CDL).
+    fn is_fixed_text(&self) -> bool {
+        false
+    }
+
     /// Changes how much of the decoded data is kept.
     ///
     /// # Errors

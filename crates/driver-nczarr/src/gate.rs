@@ -62,6 +62,10 @@ impl VarData for Gate {
         self.array.is_absent(slab)
     }
 
+    fn is_fixed_text(&self) -> bool {
+        self.array.is_fixed_text()
+    }
+
     fn tune(&self, cache: CacheConfig) -> Result<()> {
         self.array.tune(cache)
     }

@@ -231,7 +231,8 @@ impl ZarrDataset {
             return Ok(());
         }
         let start = out.next(name).len();
-        attrs::write(values, &self.options.limits, out.out).map_err(|error| error.at(name))?;
+        let typed = self.annotate || out.beside.is_some();
+        attrs::write(values, &self.options.limits, typed, out.out).map_err(|error| error.at(name))?;
         if self.annotate {
             self.annotate_type(out, name, values, start, fill);
         } else if out.beside.is_some() {

@@ -15,7 +15,8 @@ pub(super) type At<T> = Result<T, (usize, Error)>;
 pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At<()> {
     let mut made = Vec::new();
     let mut layouts = Vec::new();
-    let mut builder = Builder { text, target, layouts: &mut layouts };
+    let mut told = data::Told::new();
+    let mut builder = Builder { text, target, layouts: &mut layouts, told: &mut told };
     builder.group(root, GroupId::ROOT, &mut made)?;
     for (var, at, layout) in layouts {
         target.lay_out(var, &layout).map_err(|error| (at, error))?;
@@ -23,7 +24,7 @@ pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At
     target.defined().map_err(|error| (root.at, error))?;
     for (group, def) in made {
         for &at in &def.data {
-            data::section(text, at, group, target)?;
+            data::section(text, at, group, &mut told, target)?;
         }
     }
     Ok(())
@@ -34,6 +35,7 @@ struct Builder<'b, 't> {
     target: &'b mut dyn Target,
     /// What special attributes ask for, per variable, with the place of the first one.
     layouts: &'b mut Vec<(VarId, usize, Layout)>,
+    told: &'b mut data::Told,
 }
 
 impl Builder<'_, '_> {
@@ -50,7 +52,10 @@ impl Builder<'_, '_> {
             self.user_type(ty, id)?;
         }
         for dim in &def.dims {
-            self.edit(dim.at, &Edit::DefDim { group: id, name: &dim.name, len: dim.len })?;
+            let made = self.edit(dim.at, &Edit::DefDim { group: id, name: &dim.name, len: dim.len })?;
+            if let (Defined::Dim(made), None) = (made, dim.len) {
+                self.told.look(self.text, dim.at, made);
+            }
         }
         for var in &def.vars {
             let model = self.model();

@@ -3,21 +3,51 @@
 //! An unlimited dimension that is not the first one needs braces around each run along it: its length is that of the longest
 //! run. What a text leaves out is left unwritten. Characters are padded to the length of the last dimension, text by text.
 
-use model::{ErrorKind, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
+use std::collections::HashMap;
+
+use model::{DimId, ErrorKind, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
 use super::build::At;
 use super::constant::{self, Constant, Placed};
 use super::cursor::{Cursor, is_blank};
-use super::values::{self, Num};
+use super::values::{self, Budget, Num};
 use super::{Target, types};
 
 /// So many bytes of values are written at once.
 const BLOCK: usize = 4 << 20;
-/// So many elements of a user-defined type are written that the text has not.
-const MOST_PADDED: u64 = 1 << 24;
+/// So many bytes of elements of user-defined types are written that the text has not.
+const MOST_PADDED: u64 = 1 << 28;
+
+/// What the data sections of a text have in common.
+pub(super) struct Told {
+    /// The lengths of unlimited dimensions, as far as comments of the printer's tell them.
+    pub(super) lens: HashMap<DimId, u64>,
+    /// How many bytes may still be written that the text has not.
+    padding: u64,
+}
+
+impl Told {
+    pub(super) fn new() -> Self {
+        Self { lens: HashMap::new(), padding: MOST_PADDED }
+    }
+
+    /// Looks for the length of an unlimited dimension whose definition starts at `at`.
+    pub(super) fn look(&mut self, text: &[u8], at: usize, dim: DimId) {
+        // As long as the longest name makes it, all of whose bytes are escaped.
+        let line = text.get(at..).unwrap_or_default();
+        let line = line[..line.len().min(2048)].split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let len = || {
+            let (_, behind) = std::str::from_utf8(line).ok()?.rsplit_once("; // (")?;
+            behind.strip_suffix(" currently)")?.parse().ok()
+        };
+        if let Some(len) = len() {
+            self.lens.insert(dim, len);
+        }
+    }
+}
 
 /// All statements of a section that starts at `at`.
-pub(super) fn section(text: &[u8], at: usize, group: GroupId, target: &mut dyn Target) -> At<()> {
+pub(super) fn section(text: &[u8], at: usize, group: GroupId, told: &mut Told, target: &mut dyn Target) -> At<()> {
     let mut cursor = Cursor::new(text, at);
     loop {
         while cursor.take(b';') {}
@@ -31,7 +61,7 @@ pub(super) fn section(text: &[u8], at: usize, group: GroupId, target: &mut dyn T
         let var = types::var_of(&model, group, &path).map_err(here)?;
         cursor.expect(b'=', "after the name of a variable").map_err(|error| (cursor.at(), error))?;
         if cursor.peek() != Some(b';') {
-            variable(&mut cursor, &model, text, var, target)?;
+            variable(&mut cursor, &model, (text, told), var, target)?;
         }
         let end = cursor.at();
         cursor.expect(b';', "or ',' after a value").map_err(|error| (end, error))?;
@@ -46,19 +76,29 @@ fn at_group(cursor: &Cursor<'_>) -> bool {
     word.eq_ignore_ascii_case(b"group") && ahead.take(b':')
 }
 
-fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: VarId, target: &mut dyn Target) -> At<()> {
+fn variable<'t>(
+    cursor: &mut Cursor<'t>,
+    model: &Model,
+    (text, told): (&'t [u8], &mut Told),
+    var: VarId,
+    target: &mut dyn Target,
+) -> At<()> {
     let at = cursor.at();
     let here = |error| (at, error);
     let described = model.var(var).map_err(here)?;
     let mut lens = Vec::with_capacity(described.dims.len());
-    for &dim in &described.dims {
-        let dim = model.dim(dim).map_err(here)?;
-        lens.push((!dim.unlimited).then(|| dim.len()));
+    let mut now = Vec::with_capacity(described.dims.len());
+    for &id in &described.dims {
+        let dim = model.dim(id).map_err(here)?;
+        let len = (!dim.unlimited).then(|| dim.len());
+        lens.push(len);
+        now.push(len.or_else(|| told.lens.get(&id).copied()));
     }
     let fill = described.fill_value();
     let ty = described.xtype;
     let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
-    let mut run = Run { model, text, var, ty, target, lens: &lens, filled: fill.is_some(), pads };
+    let padding = &mut told.padding;
+    let mut run = Run { model, text, var, ty, target, lens: &lens, now: &now, filled: fill.is_some(), pads, padding };
     macro_rules! numbers {
         ($t:ty) => {{
             let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);
@@ -92,9 +132,12 @@ fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: Var
                 run.others(
                     cursor,
                     place,
-                    |_, value| match value.constant {
-                        Constant::Fill => Ok(vec![fill.clone()]),
-                        _ => values::string(&value.constant).map(|one| vec![one]).map_err(|error| (value.at, error)),
+                    |_, value, budget| match value.constant {
+                        Constant::Fill => {
+                            budget.again(fill.as_bytes().len());
+                            Ok(fill.clone())
+                        }
+                        _ => values::string(&value.constant).map_err(|error| (value.at, error)),
                     },
                     |_, list| Ok(Values::String(list)),
                 )
@@ -102,13 +145,17 @@ fn variable<'t>(cursor: &mut Cursor<'t>, model: &Model, text: &'t [u8], var: Var
         }
         NcType::User(_) => {
             let fill = fill.map_or(Ok(Vec::new()), |fill| model.items(&fill)).map_err(here)?;
+            let weight = fill.iter().map(values::weight).sum();
             run.all(cursor, &mut |run, cursor, place| {
                 run.others(
                     cursor,
                     place,
-                    |run, value| match &fill[..] {
-                        [fill] if value.constant == Constant::Fill => Ok(vec![fill.clone()]),
-                        _ => values::item(run.model, run.text, run.ty, value).map(|item| vec![item]),
+                    |run, value, budget| match &fill[..] {
+                        [fill] if value.constant == Constant::Fill => {
+                            budget.again(weight);
+                            Ok(fill.clone())
+                        }
+                        _ => values::item(run.model, (run.text, budget), run.ty, value),
                     },
                     |run, items| run.model.values(run.ty, &items),
                 )
@@ -126,10 +173,14 @@ struct Run<'r, 't> {
     target: &'r mut dyn Target,
     /// The dimensions; `None`: unlimited.
     lens: &'r [Option<u64>],
+    /// Their lengths as a printer told them; `None`: nobody did.
+    now: &'r [Option<u64>],
     /// Whether what is not written has a value.
     filled: bool,
     /// Whether what is left out is written all the same.
     pads: bool,
+    /// How many bytes of that may still be.
+    padding: &'r mut u64,
 }
 
 /// A block of dimensions without braces inside: where it starts, and its lengths.
@@ -240,7 +291,7 @@ impl<'r, 't> Run<'r, 't> {
     fn chars(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: u8) -> At<()> {
         let start = cursor.at();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
-        let list = joined(self.text, flattened(list));
+        let list = flattened(list);
         let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
         // Text fills rows; single characters, and text along one dimension, follow one another.
         let row = match place.lens {
@@ -248,6 +299,10 @@ impl<'r, 't> Run<'r, 't> {
                 Some(usize::try_from(*last).unwrap_or(usize::MAX).max(1))
             }
             _ => None,
+        };
+        let list = match (row, &self.now[place.before.len()..]) {
+            (Some(row), [rows @ .., _]) => joined(self.text, list, row, rows),
+            _ => list,
         };
         let mut bytes = Vec::new();
         for value in &list {
@@ -273,7 +328,7 @@ impl<'r, 't> Run<'r, 't> {
         &mut self,
         cursor: &mut Cursor<'t>,
         place: &Place<'_>,
-        each: impl Fn(&Self, &Placed) -> At<Vec<T>>,
+        each: impl Fn(&Self, &Placed, &Budget) -> At<T>,
         values: impl Fn(&Self, Vec<T>) -> model::Result<Values>,
     ) -> At<()> {
         let start = cursor.at();
@@ -288,13 +343,21 @@ impl<'r, 't> Run<'r, 't> {
         {
             return Ok(());
         }
+        let mut budget = Budget::default();
+        let mut done = 0;
         for value in &list {
-            all.extend(each(self, value)?);
+            all.push(each(self, value, &budget)?);
+            if budget.is_used() {
+                let count = all.len() as u64;
+                let block = values(self, std::mem::take(&mut all)).map_err(|error| (value.at, error))?;
+                self.put(place, done, block, value.at)?;
+                (done, budget) = (done + count, Budget::default());
+            }
         }
-        let done = all.len() as u64;
+        let count = all.len() as u64;
         let values = values(self, all).map_err(|error| (start, error))?;
-        self.put(place, 0, values, start)?;
-        self.pad(place, done, start)
+        self.put(place, done, values, start)?;
+        self.pad(place, done + count, start)
     }
 
     /// Writes what a text leaves out of elements of a user-defined type: numbers in them are the fill values of their types,
@@ -304,7 +367,7 @@ impl<'r, 't> Run<'r, 't> {
         let here = |error| (at, error);
         let row = place.inner().unwrap_or(0);
         let end = place.capacity().or_else(|| done.checked_next_multiple_of(row.max(1))).unwrap_or(done);
-        if !self.pads || done >= end || end - done > MOST_PADDED {
+        if !self.pads || done >= end || !values::can_be_left_out(self.model, self.ty).map_err(here)? {
             return Ok(());
         }
         let unwritten = values::unwritten(self.model, self.ty).map_err(here)?;
@@ -312,12 +375,25 @@ impl<'r, 't> Run<'r, 't> {
         if one == self.model.blank(self.ty).map_err(here)? {
             return Ok(());
         }
-        let most = (BLOCK / one.len().max(1)).max(1) as u64;
+        let size = match &one {
+            Values::Packed(_, list) => list.iter().map(|one| size_of::<NcString>() + one.as_bytes().len()).sum(),
+            one => one.len(),
+        };
+        let left = (end - done).checked_mul(size as u64).and_then(|bytes| self.padding.checked_sub(bytes));
+        let Some(left) = left else { return Ok(()) };
+        *self.padding = left;
+        let most = (BLOCK / size.max(1)).max(1) as u64;
         let mut done = done;
         while done < end {
             let count = most.min(end - done);
-            let items = vec![unwritten.clone(); count as usize];
-            self.put(place, done, self.model.values(self.ty, &items).map_err(here)?, at)?;
+            let block = match &one {
+                Values::User(id, bytes) => Values::User(*id, bytes.repeat(count as usize)),
+                Values::Packed(id, list) => {
+                    Values::Packed(*id, list.iter().cycle().take(count as usize).cloned().collect())
+                }
+                _ => return Err(here(ErrorKind::Internal.context("an element of a user-defined type"))),
+            };
+            self.put(place, done, block, at)?;
             done += count;
         }
         Ok(())
@@ -432,10 +508,12 @@ fn flattened(list: Vec<Placed>) -> Vec<Placed> {
     all
 }
 
-/// Text that the printer broke behind a line feed is one again.
+/// Rows of at most `row` characters, of which those are one again that the printer broke behind a line feed.
 ///
-/// It begins a row behind two blanks, and goes on behind four: only that tells a row's second line from the next row.
-fn joined(text: &[u8], list: Vec<Placed>) -> Vec<Placed> {
+/// It begins a row behind two blanks, and goes on behind four. People may write rows so as well: these are as many as the
+/// dimensions say (`lens`, as far as they are known) without that, and what the printer wrote only with it.
+fn joined(text: &[u8], list: Vec<Placed>, row: usize, lens: &[Option<u64>]) -> Vec<Placed> {
+    let rows = lens.iter().try_fold(1u64, |rows, &len| rows.checked_mul(len?));
     let blanks = |at: usize| {
         let line = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |feed| feed + 1);
         let before = &text[line..at];
@@ -443,17 +521,28 @@ fn joined(text: &[u8], list: Vec<Placed>) -> Vec<Placed> {
         let blanks = &before[..before.len() - braces];
         blanks.iter().all(|&byte| byte == b' ').then_some(blanks.len())
     };
-    if list.len() < 2 || list.first().and_then(|first| blanks(first.at)) != Some(2) {
+    let (mut found, mut parts) = (0u64, Vec::with_capacity(list.len()));
+    let mut before: Option<&[u8]> = None;
+    let mut len = 0;
+    for value in &list {
+        let Constant::Text(more) = &value.constant else { return list };
+        let part = before.is_some_and(|before| before.ends_with(b"\n")) && blanks(value.at) == Some(4);
+        len = if part { len + more.len() } else { more.len() };
+        // What is longer than a row is no row that was printed.
+        if len > row {
+            return list;
+        }
+        found += u64::from(!part);
+        parts.push(part);
+        before = Some(more);
+    }
+    if rows != Some(found) || found == list.len() as u64 || list.first().and_then(|first| blanks(first.at)) != Some(2) {
         return list;
     }
-    let mut all: Vec<Placed> = Vec::with_capacity(list.len());
-    for value in list {
+    let mut all: Vec<Placed> = Vec::with_capacity(found as usize);
+    for (value, part) in list.into_iter().zip(parts) {
         match (all.last_mut().map(|last| &mut last.constant), value.constant) {
-            (Some(Constant::Text(row)), Constant::Text(more))
-                if row.ends_with(b"\n") && blanks(value.at) == Some(4) =>
-            {
-                row.extend(more);
-            }
+            (Some(Constant::Text(row)), Constant::Text(more)) if part => row.extend(more),
             (_, constant) => all.push(Placed { constant, at: value.at }),
         }
     }

@@ -3,6 +3,8 @@
 //! A number becomes a value of another type only if that type holds it, or if it has as many bits: then its bits count, as
 //! they always did in CDL (`255` is the byte -1, `-2` the ubyte 254). Text becomes bytes of a char, or strings.
 
+use std::cell::Cell;
+
 use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
 
 use super::constant::{Constant, Placed};
@@ -217,7 +219,9 @@ pub(crate) fn attribute(
             Values::String(values.iter().map(each).collect::<Result<_, _>>()?)
         }
         NcType::User(_) => {
-            let items: Vec<Item> = values.iter().map(|value| item(model, text, ty, value)).collect::<Result<_, _>>()?;
+            let budget = Budget::default();
+            let items = values.iter().map(|value| item(model, (text, &budget), ty, value));
+            let items: Vec<Item> = items.collect::<Result<_, _>>()?;
             model.values(ty, &items).map_err(|error| (values.first().map_or(0, |value| value.at), error))?
         }
     })
@@ -253,11 +257,17 @@ pub(crate) fn string(constant: &Constant) -> Result<NcString> {
     }
 }
 
-/// One element of a type.
+/// One element of a type, from its text and what may be made of values that are not in it.
 ///
 /// # Errors
-/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a constant that is none of the type's.
-pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Result<Item, (usize, model::Error)> {
+/// With the place of the value: as [`number`]; `NC_EBADTYPE` for a constant that is none of the type's; `NC_ENOMEM` where too
+/// much is left out.
+pub(super) fn item(
+    model: &Model,
+    (text, budget): (&[u8], &Budget),
+    ty: NcType,
+    value: &Placed,
+) -> Result<Item, (usize, model::Error)> {
     let here = |error: model::Error| (value.at, error);
     let NcType::User(id) = ty else {
         if ty == NcType::Char {
@@ -272,6 +282,7 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
     let user = model.user_type(id).map_err(here)?;
     let wrong_here = || here(wrong(&user.name, &value.constant));
     if value.constant == Constant::Fill {
+        budget.take(leaves(model, ty).map_err(here)?).map_err(here)?;
         let blank = model.blank(ty).and_then(|blank| model.items(&blank)).map_err(here)?;
         return blank.into_iter().next().ok_or_else(wrong_here);
     }
@@ -292,7 +303,7 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                 _ => return Err(wrong_here()),
             };
             let placed = Placed { constant: Constant::Int { value: number, ty: None }, at: value.at };
-            item(model, text, *base, &placed)
+            item(model, (text, budget), *base, &placed)
         }
         TypeClass::Opaque { size } => {
             let bytes = match &value.constant {
@@ -301,6 +312,7 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                 Constant::Int { .. } => hexadecimal(text, value.at).ok_or_else(wrong_here)?,
                 _ => return Err(wrong_here()),
             };
+            budget.take(size.saturating_sub(bytes.len()) / size_of::<Item>()).map_err(here)?;
             Ok(Item::Opaque(padded(bytes, *size).map_err(here)?))
         }
         TypeClass::Compound { fields, .. } => {
@@ -319,7 +331,8 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                 let row = field.shape.last().filter(|_| field.ty == NcType::Char).copied();
                 while part.len() < count {
                     let Some(next) = items.next() else {
-                        let more = left_out(count - part.len()).map_err(here)?;
+                        let more = count - part.len();
+                        budget.take(leaves(model, field.ty).map_err(here)?.saturating_mul(more)).map_err(here)?;
                         part.extend(vec![unwritten(model, field.ty).map_err(here)?; more]);
                         continue;
                     };
@@ -327,10 +340,11 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
                         (Some(row), Constant::Text(text)) => {
                             // As long as all rows that are left, if it is longer than one.
                             let room = if text.len() > row as usize { count - part.len() } else { row as usize };
+                            budget.take(room.saturating_sub(text.len())).map_err(here)?;
                             let text = padded(text.clone(), room).map_err(|error| (next.at, error))?;
                             part.extend(text.into_iter().map(Item::Char));
                         }
-                        _ => part.push(item(model, text, field.ty, next)?),
+                        _ => part.push(item(model, (text, budget), field.ty, next)?),
                     }
                 }
                 part.truncate(count);
@@ -359,20 +373,18 @@ pub(crate) fn item(model: &Model, text: &[u8], ty: NcType, value: &Placed) -> Re
         }
         TypeClass::Vlen { base } => {
             let Constant::List(list) = &value.constant else { return Err(wrong_here()) };
-            list.iter().map(|value| item(model, text, *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
+            list.iter().map(|value| item(model, (text, budget), *base, value)).collect::<Result<_, _>>().map(Item::Vlen)
         }
     }
 }
 
 /// An element that the text leaves out: the default fill value; a compound of such; of other types what storage has.
+/// How large it is was looked at before ([`leaves`]).
 pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
     if let NcType::User(id) = ty
         && let TypeClass::Compound { fields, .. } = &model.user_type(id)?.class
     {
-        let part = |field: &Field| {
-            let count = left_out(field.count()?)?;
-            Ok(vec![unwritten(model, field.ty)?; count])
-        };
+        let part = |field: &Field| Ok(vec![unwritten(model, field.ty)?; field.count()?]);
         return fields.iter().map(part).collect::<Result<_>>().map(Item::Compound);
     }
     let fill = fill::default(ty).map_or_else(|| model.blank(ty), Ok)?;
@@ -380,12 +392,80 @@ pub(super) fn unwritten(model: &Model, ty: NcType) -> Result<Item> {
     one.ok_or_else(|| ErrorKind::Internal.context("one value"))
 }
 
-/// So many values of a field, if that is no more than a text may leave out.
-fn left_out(count: usize) -> Result<usize> {
-    const MOST: usize = 1 << 20;
-    match count <= MOST {
-        true => Ok(count),
-        false => Err(ErrorKind::NoMem.context(format!("a text that leaves out {count} values of a field"))),
+/// So many numbers, strings and so on may stand in an element that a text leaves out.
+const MOST: usize = 1 << 20;
+
+/// How many numbers, strings and so on stand in an element that was never written; where these are more than can be left out,
+/// any number beyond that.
+fn leaves(model: &Model, ty: NcType) -> Result<usize> {
+    let NcType::User(id) = ty else { return Ok(1) };
+    Ok(match &model.user_type(id)?.class {
+        TypeClass::Compound { fields, .. } => {
+            let mut all = 1usize;
+            for field in fields {
+                let count = field.count()?.max(1);
+                // Types within types are many more than the text says: they are not looked at for nothing.
+                let enough = all.saturating_add(count) > MOST;
+                let each = if enough { 1 } else { leaves(model, field.ty)? };
+                all = all.saturating_add(each.saturating_mul(count));
+                if all > MOST {
+                    break;
+                }
+            }
+            all
+        }
+        TypeClass::Opaque { size } => 1 + size / size_of::<Item>(),
+        _ => 1,
+    })
+}
+
+/// Whether an element that the text leaves out is small enough to be made.
+pub(super) fn can_be_left_out(model: &Model, ty: NcType) -> Result<bool> {
+    Ok(leaves(model, ty)? <= MOST)
+}
+
+/// What may still be made of values that are not in the text, before the elements that hold them are to be stored.
+#[derive(Debug)]
+pub(super) struct Budget(Cell<usize>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Cell::new(MOST + MOST / 8))
+    }
+}
+
+impl Budget {
+    /// So many numbers, strings and so on are made.
+    ///
+    /// # Errors
+    /// `NC_ENOMEM` if they are too many.
+    fn take(&self, count: usize) -> Result<()> {
+        let left = self.0.get().checked_sub(count);
+        let left = left.ok_or_else(|| ErrorKind::NoMem.context("a text that leaves out too many values of a field"))?;
+        self.0.set(left);
+        Ok(())
+    }
+
+    /// So many bytes are made, which were made once before.
+    pub(super) fn again(&self, bytes: usize) {
+        self.0.set(self.0.get().saturating_sub(bytes / size_of::<Item>()));
+    }
+
+    /// Whether the elements so far are to be stored before another one is made.
+    pub(super) fn is_used(&self) -> bool {
+        self.0.get() <= MOST
+    }
+}
+
+/// Bytes of an element in memory, about.
+pub(super) fn weight(item: &Item) -> usize {
+    let own = size_of::<Item>();
+    own + match item {
+        Item::String(text) => text.as_bytes().len(),
+        Item::Opaque(bytes) => bytes.len(),
+        Item::Vlen(items) => items.iter().map(weight).sum(),
+        Item::Compound(parts) => parts.iter().flatten().map(weight).sum(),
+        Item::Int(_) | Item::Float(_) | Item::Double(_) | Item::Char(_) => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 mod again;
 mod any;
 mod by_hand;
+mod left_out;
 mod parse;
 mod read;
 

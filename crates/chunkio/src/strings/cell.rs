@@ -65,9 +65,9 @@ impl Cell {
     pub(super) fn load(&self, element: &[u8]) -> Result<NcString> {
         match *self {
             Self::Bytes(_) => {
-                // Empty or no text at all: the one stands for the other there, and to netCDF-C it is none.
-                let end = element.iter().rposition(|&byte| byte != 0).map(|last| last + 1);
-                Ok(end.map_or(NcString::nil(), |end| NcString::from(&element[..end])))
+                // Empty, or no text at all: nothing tells, and who reads it can do without a null pointer.
+                let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                Ok(NcString::from(&element[..end]))
             }
             Self::Points { big_endian, .. } => {
                 let points = element.as_chunks::<4>().0;

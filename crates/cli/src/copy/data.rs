@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use cdl::Blocks;
 use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
-use nczarr::dispatch::{Dataset, FormatX, MemRef, NcDispatch as _};
+use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
@@ -102,7 +102,7 @@ fn var(
             moving.part(&count, item)?;
             let slab = Slab::new(&start, &count);
             let elements = match fixed {
-                false => source.strings(from_id, &slab).map(|strings| Elements::Strings(known(strings, from))),
+                false => source.strings(from_id, &slab).map(Elements::Strings),
                 true => source.bytes(from_id, &slab).map(|bytes| Elements::Bytes(item as usize, bytes)),
             };
             let elements = elements.map_err(Broken::Source)?;
@@ -148,15 +148,6 @@ fn var(
 /// Values are looked at before the form of a variable is chosen.
 fn changed() -> model::Error {
     ErrorKind::Range.context("its values changed while they were copied")
-}
-
-/// Strings of which none is no string at all, unless the format tells such from empty ones.
-fn known(mut strings: Vec<NcString>, from: &dyn Dataset) -> Vec<NcString> {
-    let info = from.info();
-    if info.formatx == FormatX::NcZarr && info.version == "2" {
-        strings.iter_mut().filter(|string| string.is_nil()).for_each(|string| *string = NcString::new());
-    }
-    strings
 }
 
 /// Strings as rows of bytes, which NULs fill up.

@@ -400,7 +400,7 @@ fn no_string_at_all_is_another_thing_than_an_empty_one() {
         out(&["gen", "-o", &format!("{made}{fragment}"), text(&cdl)]);
         assert_eq!(data(&made), expected, "{fragment}");
         out(&["copy", &made, &format!("{copied}#mode=nc4")]);
-        // What NCZarr has one form for is taken for an empty string.
+        // What a format has one form for is an empty string, and only printed as if it were none.
         let there = match fragment {
             "#mode=nc4" | "#mode=nczarr,v3" => all,
             _ => r#"s = _, _, "a" ; t = _, "", "" ; none = _ ; left = _ ; }"#,

@@ -13,6 +13,7 @@ mod errors;
 mod generated;
 mod map;
 mod netcdf4;
+mod nil;
 mod resumed;
 mod selected;
 mod snapshots;

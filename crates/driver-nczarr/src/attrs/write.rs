@@ -23,16 +23,16 @@ pub(crate) fn recorded(values: &Values) -> String {
     DType::attribute_name(values.nc_type(), longest)
 }
 
-/// Whether an attribute can be written. `kept`: there is a place beside it for what JSON has no word for.
+/// Whether an attribute can be written. `kept`: there is a place beside it for what JSON has no word for, its type among that.
 ///
 /// # Errors
-/// [`ErrorKind::Char`] if text is not UTF-8, [`ErrorKind::NotNc4`] for values of a user-defined type.
+/// [`ErrorKind::Char`] if text is not UTF-8, or a string would be none at all when it is read; [`ErrorKind::NotNc4`] for values of a user-defined type.
 pub(crate) fn check(values: &Values, kept: bool) -> Result<()> {
     match values {
         Values::Char(_) if kept => Ok(()),
         Values::String(strings) if kept => strings.iter().try_for_each(nil::check),
         Values::Char(bytes) => text_of(bytes).map(drop),
-        Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().and_then(|_| nil::check(text))),
+        Values::String(strings) => strings.iter().try_for_each(|text| text.to_str().map(drop)),
         Values::User(..) | Values::Packed(..) => Err(ErrorKind::NotNc4.context("NCZarr holds no user-defined types")),
         known if known.nc_type().size().is_some() => Ok(()),
         _ => Err(ErrorKind::BadType.context("an attribute of an unknown type")),
@@ -47,11 +47,12 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
 
 /// Appends the stored form of an attribute; always legal JSON. What that cannot tell, [`super::Kept`] does.
 ///
-/// Char text that is a JSON object or list is stored as that; all other text is a JSON string.
+/// Char text that is a JSON object or list is stored as that; all other text is a JSON string. `typed`: the type is recorded, so
+/// that a string which is none at all can be told when it is read. What was stored as such a one once stays as it is.
 ///
 /// # Errors
-/// As [`check`].
-pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Result<()> {
+/// As [`check`], but for text.
+pub(crate) fn write(values: &Values, limits: &Limits, typed: bool, out: &mut String) -> Result<()> {
     match values {
         Values::Char(bytes) => {
             let text = text::of(bytes);
@@ -63,8 +64,7 @@ pub(crate) fn write(values: &Values, limits: &Limits, out: &mut String) -> Resul
             write_string(&text, out);
         }
         Values::String(strings) => {
-            strings.iter().try_for_each(nil::check)?;
-            let texts = strings.iter().map(stored).collect::<Vec<Cow<'_, str>>>();
+            let texts = strings.iter().map(|string| stored(string, typed)).collect::<Vec<Cow<'_, str>>>();
             list(&texts, out, |text, out| write_string(text, out));
         }
         Values::Byte(v) => list(v, out, integer),
@@ -94,9 +94,9 @@ fn float<T: Debug + Copy>(value: T, finite: bool, other: impl Fn(T) -> Json, out
     }
 }
 
-/// A string as it is stored.
-fn stored(string: &NcString) -> Cow<'_, str> {
-    if string.is_nil() { Cow::Borrowed(nil::STORED) } else { text::of(string.as_bytes()) }
+/// A string as it is stored, with its type or without.
+fn stored(string: &NcString, typed: bool) -> Cow<'_, str> {
+    if typed && string.is_nil() { Cow::Borrowed(nil::STORED) } else { text::of(string.as_bytes()) }
 }
 
 /// One value alone, several as a list.
@@ -150,7 +150,7 @@ mod tests {
     fn stored(values: &Values) -> (String, String) {
         let mut out = String::new();
         check(values, false).unwrap();
-        write(values, &Limits::default(), &mut out).unwrap();
+        write(values, &Limits::default(), true, &mut out).unwrap();
         (out, recorded(values))
     }
 
@@ -217,6 +217,6 @@ mod tests {
         assert_eq!(stored(&Values::Double(vec![-999.0])).0, "-999.0");
         let user = Values::User(model::TypeId(0), vec![]);
         assert_eq!(check(&user, true).unwrap_err().kind(), ErrorKind::NotNc4);
-        assert_eq!(write(&user, &Limits::default(), &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
+        assert_eq!(write(&user, &Limits::default(), true, &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
     }
 }

@@ -185,7 +185,7 @@ pub(crate) fn legal(mut document: Json, limits: &Limits) -> Result<Json> {
         }
         let values = attrs::read(value, lists::recorded(members, name));
         let mut text = String::new();
-        attrs::write(&values, limits, &mut text).map_err(|error| error.at(name))?;
+        attrs::write(&values, limits, true, &mut text).map_err(|error| error.at(name))?;
         let value = json::parse(text.as_bytes(), limits)?;
         news.push((name.to_owned(), value, attrs::recorded(&values)));
     }

@@ -54,9 +54,10 @@ impl<'o> Attributes<'o> {
         }
         self.kept.put(name, values);
         let limits = &dataset.options.limits;
+        let typed = self.types.is_some() || self.annotated.is_some();
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
-        attrs::write(values, limits, out).map_err(|error| error.at(name))?;
+        attrs::write(values, limits, typed, out).map_err(|error| error.at(name))?;
         let text = self.out.get(start..).unwrap_or_default();
         if let Some(types) = &mut self.annotated
             && let Some(recorded) = annotation::needed(values, text, None, limits)

@@ -1,0 +1,154 @@
+//! What a text leaves out, or does not say: how much is made of a few words, and which lines are one row.
+
+use std::sync::Arc;
+
+use cdl::{Cdl, Layout, Target};
+use model::{Defined, Edit, ErrorKind, Item, Model, Result, Values, VarId};
+
+/// What is written, and how much at once.
+#[derive(Default)]
+struct Written {
+    model: Model,
+    /// Elements, and the bytes of all of them.
+    elements: u64,
+    bytes: u64,
+    /// Bytes of the largest block of more than one element.
+    largest: u64,
+    /// The last block.
+    last: Option<Values>,
+    /// Characters, with their places.
+    chars: Vec<(Vec<u64>, Vec<u8>)>,
+}
+
+impl Target for Written {
+    fn model(&self) -> Arc<Model> {
+        Arc::new(self.model.clone())
+    }
+
+    fn edit(&mut self, edit: &Edit<'_>) -> Result<Defined> {
+        self.model.apply(edit)
+    }
+
+    fn lay_out(&mut self, _var: VarId, _layout: &Layout) -> Result<()> {
+        Ok(())
+    }
+
+    fn defined(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn put(&mut self, _var: VarId, start: &[u64], count: &[u64], values: Values) -> Result<()> {
+        let elements: u64 = count.iter().product();
+        assert_eq!(elements, self.model.count(&values)? as u64);
+        let bytes = match &values {
+            Values::User(_, bytes) => bytes.len() as u64,
+            Values::Packed(_, list) => list.iter().map(|one| one.as_bytes().len() as u64).sum(),
+            Values::Char(bytes) => {
+                self.chars.push((start.to_vec(), bytes.clone()));
+                bytes.len() as u64
+            }
+            other => other.len() as u64,
+        };
+        (self.elements, self.bytes) = (self.elements + elements, self.bytes + bytes);
+        if elements > 1 {
+            self.largest = self.largest.max(bytes);
+        }
+        self.last = Some(values);
+        Ok(())
+    }
+}
+
+fn written(text: &str) -> std::result::Result<Written, cdl::Mistake> {
+    let mut written = Written::default();
+    Cdl::parse(text.as_bytes()).and_then(|cdl| cdl.build(&mut written)).map(|()| written)
+}
+
+#[test]
+fn a_few_words_do_not_become_gigabytes() {
+    let text = |ty: &str, n: u64, data: &str| {
+        format!(
+            "netcdf x {{ types: compound C {{ {ty} }}; dimensions: n = {n}; variables: C v(n); data: v = {data}; }}"
+        )
+    };
+    // More than a text may leave out: what it says is written, and no more.
+    for (ty, n) in [("string s; int a(1000000);", 5_000_000), ("int b; int a(1000000);", 16_000_000)] {
+        let data = if ty.starts_with("string") { "{\"x\"}" } else { "{1}" };
+        let found = written(&text(ty, n, data)).unwrap();
+        assert_eq!(found.elements, 1, "{ty}");
+        assert!(found.bytes < 5_000_000, "{ty}: {}", found.bytes);
+    }
+    // Large elements one after another are not all held at once.
+    let found = written(&text("string s; int a(1000000);", 3, "{\"x\"}, {\"y\"}, {\"z\"}")).unwrap();
+    assert_eq!((found.elements, found.largest), (3, 0));
+    // Less is written, in blocks.
+    for (ty, data) in [("string s; int a(1000);", "{\"x\"}"), ("int b; int a(1000);", "{1}")] {
+        let found = written(&text(ty, 3000, data)).unwrap();
+        assert_eq!(found.elements, 3000, "{ty}");
+        assert!(found.bytes > 12_000_000 && found.largest <= 4 << 20, "{ty}: {} {}", found.bytes, found.largest);
+        let items = found.model.items(&found.last.unwrap()).unwrap();
+        let Some(Item::Compound(parts)) = items.last() else { panic!("{items:?}") };
+        assert_eq!((parts[1].len(), &parts[1][999]), (1000, &Item::Int(model::fill::INT.into())), "{ty}");
+    }
+}
+
+#[test]
+fn many_variables_share_what_a_text_may_leave_out() {
+    let vars: Vec<String> = (0..40).map(|at| format!("C v{at}(n);")).collect();
+    let data: Vec<String> = (0..40).map(|at| format!("v{at} = {{1}};")).collect();
+    let (vars, data) = (vars.concat(), data.concat());
+    let text = format!(
+        "netcdf x {{ types: compound C {{ int b; int a(1023); }}; dimensions: n = 4096; variables: {vars} data: {data} }}"
+    );
+    let found = written(&text).unwrap();
+    // All but the one element that the text has.
+    assert_eq!((found.elements, found.bytes >> 20), (16 * 4095 + 40, 255));
+}
+
+#[test]
+fn elements_of_more_than_can_be_left_out_are_a_mistake() {
+    for (types, data) in [
+        ("compound C { int b; int a(2000000); };", "{1}"),
+        ("compound I { int a(1000); }; compound C { int b; I i(2000); };", "{1}"),
+        ("compound I { int a(1000); }; compound C { int b; I i(2000); };", "_"),
+        ("compound C { char c(100000000); };", "{\"x\"}"),
+        ("compound I { int b; int a(1000000); }; I(*) C;", "{{1}, {1}, {1}}"),
+    ] {
+        let text = format!("netcdf x {{ types: {types} variables: C v; data: v = {data}; }}");
+        let mistake = written(&text).err().unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(mistake.error.kind(), ErrorKind::NoMem, "{mistake}");
+    }
+    let att = |values: &str| {
+        format!(
+            "netcdf x {{ types: compound C {{ int b; int a(1000000); }}; // global attributes\n C :a = {values}; }}"
+        )
+    };
+    written(&att("{1}")).unwrap();
+    assert_eq!(written(&att("{1}, {1}")).err().unwrap().error.kind(), ErrorKind::NoMem);
+}
+
+#[test]
+fn lines_are_one_row_only_where_the_dimensions_say_so() {
+    let rows = "\n  \"a\\n\",\n    \"b\"";
+    let text = |dim: &str, data: &str| {
+        format!(
+            "netcdf x {{\ndimensions:\n\tr = {dim}\n\tc = 4 ;\nvariables:\n\tchar v(r, c) ;\ndata:\n\n v ={data} ;\n}}\n"
+        )
+    };
+    let (two, one) = (&b"a\n\0\0b\0\0\0"[..], &b"a\nb\0"[..]);
+    for (dim, expected) in [
+        ("2 ;", two),
+        ("1 ;", one),
+        ("3 ;", two),
+        ("UNLIMITED ; // (1 currently)", one),
+        ("UNLIMITED ; // (2 currently)", two),
+        // By hand: nobody says how many.
+        ("UNLIMITED ;", two),
+        ("UNLIMITED ; // one or two", two),
+    ] {
+        let found = written(&text(dim, rows)).unwrap().chars;
+        assert_eq!(found, [(vec![0, 0], expected.to_vec())], "{dim}");
+    }
+    // A row is not longer than it can be.
+    let long = text("UNLIMITED ; // (1 currently)", "\n  \"abc\\n\",\n    \"b\"");
+    assert_eq!(written(&long).unwrap().chars[0].1, b"abc\nb\0\0\0");
+}
