@@ -18,6 +18,9 @@ const BLOCK: usize = 4 << 20;
 /// So many bytes of elements of user-defined types are written that the text has not.
 const MOST_PADDED: u64 = 1 << 28;
 
+/// So many NULs at most end a text because of a comment alone.
+const MOST_NULS: u64 = 1 << 16;
+
 /// What the data sections of a text have in common.
 pub(super) struct Told {
     /// The lengths of unlimited dimensions, as far as comments of the printer's tell them.
@@ -319,6 +322,12 @@ impl<'r, 't> Run<'r, 't> {
         }
         if place.lens.is_empty() {
             bytes.truncate(1);
+        }
+        // Along an unlimited dimension the printer leaves out the NULs at the end, and tells in a comment how many there are.
+        if let ([None], [Some(len @ ..=MOST_NULS)]) = (place.lens, &self.now[place.before.len()..])
+            && matches!(&list[..], [Placed { constant: Constant::Text(_), .. }])
+        {
+            bytes.resize(bytes.len().max(*len as usize), 0);
         }
         self.put(place, 0, Values::Char(bytes), start)
     }

@@ -101,7 +101,7 @@ fn many_variables_share_what_a_text_may_leave_out() {
     );
     let found = written(&text).unwrap();
     // All but the one element that the text has.
-    assert_eq!((found.elements, found.bytes >> 20), (16 * 4095 + 40, 255));
+    assert_eq!((found.elements, found.bytes), (16 * 4095 + 40, (16 * 4095 + 40) * 4096));
 }
 
 #[test]
@@ -151,4 +151,17 @@ fn lines_are_one_row_only_where_the_dimensions_say_so() {
     // A row is not longer than it can be.
     let long = text("UNLIMITED ; // (1 currently)", "\n  \"abc\\n\",\n    \"b\"");
     assert_eq!(written(&long).unwrap().chars[0].1, b"abc\nb\0\0\0");
+}
+
+#[test]
+fn nuls_at_the_end_of_an_unlimited_dimension_are_as_many_as_a_comment_tells() {
+    let text = |dim: &str, data: &str| {
+        format!("netcdf x {{\ndimensions:\n\tu = {dim}\nvariables:\n\tchar v(u) ;\ndata:\n v = {data} ;\n}}\n")
+    };
+    let chars = |dim: &str, data: &str| written(&text(dim, data)).unwrap().chars.pop().map(|(_, bytes)| bytes);
+    assert_eq!(chars("UNLIMITED ; // (3 currently)", "\"a\"").unwrap(), b"a\0\0");
+    assert_eq!(chars("UNLIMITED ; // (1 currently)", "\"\"").unwrap(), b"\0");
+    assert_eq!(chars("UNLIMITED ; // (1 currently)", "\"abc\"").unwrap(), b"abc");
+    assert_eq!(chars("UNLIMITED ; // (9999999999999 currently)", "\"a\"").unwrap(), b"a");
+    assert_eq!(chars("UNLIMITED ;", "\"\""), None);
 }
