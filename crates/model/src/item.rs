@@ -39,12 +39,12 @@ impl Item {
         })
     }
 
-    /// Whether two elements are equal as numbers; a NaN equals a NaN.
+    /// Whether two elements are the same; a NaN is any other NaN, and zeros have a sign.
     pub fn same(&self, other: &Self) -> bool {
         let all = |a: &[Self], b: &[Self]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
         match (self, other) {
-            (Self::Float(a), Self::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
-            (Self::Double(a), Self::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (Self::Double(a), Self::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
             (Self::Vlen(a), Self::Vlen(b)) => all(a, b),
             (Self::Compound(a), Self::Compound(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| all(a, b)),
             (a, b) => a == b,

@@ -224,6 +224,11 @@ fn fill(kept: &mut Kept, dice: &mut Dice) {
             {
                 item = Item::String(NcString::nil());
             }
+            // Zeros at the end of text are not printed: along an unlimited dimension nothing else tells that they are there.
+            let dims = &kept.model.var(var).unwrap().dims;
+            if item == Item::Char(0) && dims.iter().any(|&dim| kept.model.dim(dim).unwrap().unlimited) {
+                item = Item::Char(b'z');
+            }
             kept.data.insert((var.0, index), item);
         }
     }
