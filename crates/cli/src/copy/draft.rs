@@ -423,8 +423,11 @@ fn new_map(
     }
 }
 
-/// The map at `url` and the bytes of the record in it, if there are both.
-fn found(url: &str) -> Result<Option<(Arc<dyn ZMap>, Vec<u8>)>> {
+/// A map and the bytes of the record in it.
+type Found = (Arc<dyn ZMap>, Vec<u8>);
+
+/// The map at `url` and the record in it, if there are both.
+fn found(url: &str) -> Result<Option<Found>> {
     let map = match OpenOptions::new().writable(true).durability(durability()).open_map(url) {
         Ok(map) => map,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotNc) => return Ok(None),

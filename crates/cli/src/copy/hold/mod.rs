@@ -132,8 +132,11 @@ pub fn clear(map: &dyn ZMap, but: &str) -> Result<()> {
     }
     thread::scope(|scope| {
         let workers: Vec<_> = (0..DELETED_AT_ONCE.min(keys.len())).map(|_| scope.spawn(some)).collect();
-        let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
-        ended.fold(Ok(()), |all, one| all.and(one.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+        let mut outcome = Ok(());
+        for worker in workers {
+            outcome = outcome.and(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        outcome
     })
 }
 
@@ -221,6 +224,10 @@ impl ZMap for Hold {
 
     fn max_key(&self) -> Option<usize> {
         self.inner.max_key()
+    }
+
+    fn max_segment(&self) -> Option<usize> {
+        self.inner.max_segment()
     }
 
     /// Nothing is renamed while a copy is made, and chunks are not listed here.
