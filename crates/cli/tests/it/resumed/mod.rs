@@ -112,7 +112,9 @@ impl Copy {
         let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
         let heard =
             || fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten().any(|it| name(it) == "interrupted\n");
-        while !heard() {
+        // One that was not writing just then may have ended already.
+        let ended = || fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+        while !heard() && !ended() {
             std::thread::yield_now();
         }
     }
