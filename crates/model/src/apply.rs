@@ -110,12 +110,9 @@ impl Model {
             let what = format!("variable {name:?}: {} dimensions, at most {MAX_VAR_DIMS} are possible", dims.len());
             return Err(ErrorKind::MaxDims.context(what));
         }
+        // Of any group: what is not around has a full name.
         for &dim in dims {
-            let dim = self.dim(dim).map_err(|error| error.at(&name))?;
-            if !self.is_around(dim.group, group)? {
-                let what = format!("variable {name:?}: dimension {} is not visible", self.fqn(dim.group, &dim.name)?);
-                return Err(ErrorKind::BadDim.context(what));
-            }
+            self.dim(dim).map_err(|error| error.at(&name))?;
         }
         let fill = match self.fill_mode {
             FillMode::Fill => VarFill::Default,
@@ -123,18 +120,6 @@ impl Model {
         };
         let var = Var { name: name.into_owned(), group, xtype, dims: dims.to_vec(), fill, ..Var::default() };
         Ok(Defined::Var(self.add_var(var)?))
-    }
-
-    /// Whether `outer` is `inner` or lies around it.
-    fn is_around(&self, outer: GroupId, inner: GroupId) -> Result<bool> {
-        let mut here = Some(inner);
-        while let Some(group) = here {
-            if group == outer {
-                return Ok(true);
-            }
-            here = self.group(group)?.parent;
-        }
-        Ok(false)
     }
 
     fn new_var_name<'n>(&self, id: VarId, name: &'n str) -> Result<Cow<'n, str>> {

@@ -1,4 +1,6 @@
-//! A dataset made of a tree: definitions in the order of the text, one [`Edit`] each, then the data of each group.
+//! A dataset made of a tree: one [`Edit`] for each definition, then the data of each group.
+//!
+//! All groups, types and dimensions are there before the first variable: it may name those of any group.
 
 use std::sync::Arc;
 
@@ -18,6 +20,9 @@ pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At
     let mut told = data::Told::new();
     let mut builder = Builder { text, target, layouts: &mut layouts, told: &mut told };
     builder.group(root, GroupId::ROOT, &mut made)?;
+    for &(group, def) in &made {
+        builder.vars(def, group)?;
+    }
     for (var, at, layout) in layouts {
         target.lay_out(var, &layout).map_err(|error| (at, error))?;
     }
@@ -47,6 +52,7 @@ impl Builder<'_, '_> {
         self.target.edit(edit).map_err(|error| (at, error))
     }
 
+    /// A group, its types and dimensions, and the groups in it.
     fn group<'d>(&mut self, def: &'d GroupDef, id: GroupId, made: &mut Vec<(GroupId, &'d GroupDef)>) -> At<()> {
         for ty in &def.types {
             self.user_type(ty, id)?;
@@ -57,6 +63,17 @@ impl Builder<'_, '_> {
                 self.told.look(self.text, dim.at, made);
             }
         }
+        made.push((id, def));
+        for child in &def.groups {
+            let made_group = self.edit(child.at, &Edit::DefGroup { parent: id, name: &child.name })?;
+            let Defined::Group(child_id) = made_group else { return Err(unexpected(child.at, made_group)) };
+            self.group(child, child_id, made)?;
+        }
+        Ok(())
+    }
+
+    /// The variables and attributes of a group.
+    fn vars(&mut self, def: &GroupDef, id: GroupId) -> At<()> {
         for var in &def.vars {
             let model = self.model();
             let xtype = self.type_of(&model, id, &var.ty)?;
@@ -69,12 +86,6 @@ impl Builder<'_, '_> {
         }
         for att in &def.atts {
             self.attribute(att, id)?;
-        }
-        made.push((id, def));
-        for child in &def.groups {
-            let made_group = self.edit(child.at, &Edit::DefGroup { parent: id, name: &child.name })?;
-            let Defined::Group(child_id) = made_group else { return Err(unexpected(child.at, made_group)) };
-            self.group(child, child_id, made)?;
         }
         Ok(())
     }

@@ -410,3 +410,28 @@ fn no_string_at_all_is_another_thing_than_an_empty_one() {
         assert_eq!(data(&back), there, "{fragment}");
     }
 }
+
+/// Dimensions of any group, also of one that is not around the variable, and the same read from a file of netCDF-4.
+#[test]
+fn dimensions_of_any_group() {
+    let source = "netcdf x {\n\ndimensions:\n\tx = 2 ;\nvariables:\n\tint inner(/g/h/y, x) ;\ndata:\n\n inner =\n  1, 2,\n  3, 4,\n  5, \
+                  6 ;\n\ngroup: f {\n  variables:\n  \tshort beside(/g/h/y, /g/t) ;\n  data:\n\n   beside =\n  {1, 2},\n  {3, 4},\n  {5, \
+                  6} ;\n  } // group f\n\ngroup: g {\n  dimensions:\n  \tt = UNLIMITED ; // (2 currently)\n\n  group: h {\n    \
+                  dimensions:\n    \ty = 3 ;\n    } // group h\n  } // group g\n}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = folder.path().join("x.cdl");
+    fs::write(&cdl, source).unwrap();
+    let lines = |text: String| {
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>()
+    };
+    for (name, fragment) in [("a.nc", "#mode=netcdf-4"), ("b", "#mode=nczarr"), ("c", "#mode=nczarr,v3")] {
+        let target = folder.path().join(name);
+        out(&["gen", "-o", &format!("{}{fragment}", text(&target)), text(&cdl)]);
+        let printed = out(&["dump", "-n", "x", text(&target)]);
+        assert_eq!(lines(printed), lines(source.to_owned()), "{fragment}");
+        // A copy has them too.
+        let copy = folder.path().join(format!("{name}.copy"));
+        out(&["copy", "--strict", "-k", "nc4", text(&target), text(&copy)]);
+        assert_eq!(lines(out(&["dump", "-n", "x", text(&copy)])), lines(source.to_owned()), "{fragment}");
+    }
+}

@@ -142,17 +142,15 @@ impl Dims {
         if found.contains(&None)
             && let Some(attribute) = find(dataset, "DIMENSION_LIST")
         {
+            // A scale is looked for in the groups around, a number among all.
             let attached = self.attached(file, heap, attribute)?;
             for (axis, found) in found.iter_mut().enumerate() {
-                *found = found.or(attached.get(axis).copied().flatten());
+                let scale = attached.get(axis).copied().flatten();
+                *found = found.or(scale.filter(|&dim| self.is_seen(tree, group, self.list[dim].group)));
             }
         }
         if let (Some(own), Some(first)) = (own, found.first_mut()) {
             first.get_or_insert(own);
-        }
-        // Only what lies in a group around can be named by a dataset.
-        for found in &mut found {
-            *found = found.filter(|&dim| self.is_seen(tree, group, self.list[dim].group));
         }
         for axis in 0..lens.len() {
             if found[axis].is_none() {
