@@ -5,9 +5,9 @@
 
 use std::io::Write;
 
-use model::{Att, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values};
+use model::{Att, DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values, Var, VarId};
 
-use crate::options::Options;
+use crate::options::{Options, Part};
 use crate::text::without_nuls;
 use crate::value::{Digits, push_att_number};
 
@@ -20,7 +20,7 @@ pub fn ncml(model: &Model, options: &Options, location: &str, sink: &mut dyn Wri
     text.push_str("<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\"");
     push_value_of(&mut text, "location", location);
     text.push_str(">\n");
-    let printer = Ncml { model, digits: Digits::of(options) };
+    let printer = Ncml { model, options, digits: Digits::of(options) };
     printer.group(&mut text, GroupId::ROOT, 1)?;
     text.push_str("</netcdf>\n");
     sink.write_all(text.as_bytes()).map_err(|error| Error::io("writing NcML", error))
@@ -28,6 +28,7 @@ pub fn ncml(model: &Model, options: &Options, location: &str, sink: &mut dyn Wri
 
 struct Ncml<'a> {
     model: &'a Model,
+    options: &'a Options,
     digits: Digits,
 }
 
@@ -58,8 +59,8 @@ impl Ncml<'_> {
             text.push_str(if dim.unlimited { " isUnlimited=\"true\" />\n" } else { " />\n" });
         }
         self.atts(text, &group.atts, depth);
-        for &var in group.vars.values() {
-            let var = self.model.var(var)?;
+        for &id in group.vars.values() {
+            let var = self.model.var(id)?;
             text.push_str(&format!("{margin}<variable"));
             push_value_of(text, "name", &var.name);
             let dims: Result<Vec<_>> = var.dims.iter().map(|&dim| Ok(self.model.dim(dim)?.name.clone())).collect();
@@ -68,6 +69,10 @@ impl Ncml<'_> {
                 push_value_of(text, "shape", &dims);
             }
             push_value_of(text, "type", &self.type_name(var.xtype)?);
+            if var.atts.is_empty() && !self.has_room(id, var) {
+                text.push_str(" />\n");
+                continue;
+            }
             text.push_str(">\n");
             self.atts(text, &var.atts, depth + 1);
             text.push_str(&format!("{margin}</variable>\n"));
@@ -80,6 +85,20 @@ impl Ncml<'_> {
             text.push_str(&format!("{margin}</group>\n"));
         }
         Ok(())
+    }
+
+    /// Whether the element of a variable is written as one that may hold data: the reference leaves room for those that it
+    /// would print as text.
+    fn has_room(&self, id: VarId, var: &Var) -> bool {
+        let wanted = self.options.vars.is_empty() || self.options.vars.contains(&id);
+        let coordinate = var.dims.len() == 1 && self.model.find_dim(var.group, &var.name).is_some();
+        let unlimited = |dim: &DimId| self.model.dim(*dim).is_ok_and(|dim| dim.unlimited);
+        let records = self.model.dims().find(|(_, dim)| dim.unlimited).map_or(0, |(_, dim)| dim.len());
+        match self.options.part {
+            Part::Header => false,
+            Part::Coordinates if !coordinate => false,
+            _ => wanted && (records > 0 || !var.dims.iter().any(unlimited)),
+        }
     }
 
     fn type_name(&self, ty: NcType) -> Result<String> {

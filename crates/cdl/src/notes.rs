@@ -51,13 +51,9 @@ impl Rows {
         self.piece.extend_from_slice(if closed.is_some() { b"  " } else { b"   " });
         self.piece.extend_from_slice(note);
         self.piece.push(b'\n');
-        printer.out.raw(&self.piece)?;
-        if last {
-            printer.out.set_column(0);
-            return Ok(());
-        }
-        printer.out.margin()?;
-        printer.out.raw("    ")
+        // As the reference has it: behind the last comment too, and the same in groups.
+        self.piece.extend_from_slice(b"    ");
+        printer.out.raw(&self.piece)
     }
 
     /// `// name(indices)`

@@ -47,7 +47,7 @@ fn rows_are_told() {
 fn elements_are_told() {
     let (_folder, file) = sample();
     let expected = "\n v =\n  1,   // v(0,0)\n    2,   // v(0,1)\n    _,  // v(0,2)\n    4,   // v(1,0)\n    5,   // v(1,1)\n    \
-                    6;  // v(1,2)\n\n sc = 1.5;  // sc(0)\n\n c =\n  \"abc\",  // c(0,3)\n    \"de\";  // c(1,3)\n}\n";
+                    6;  // v(1,2)\n    \n sc = 1.5;  // sc(0)\n    \n c =\n  \"abc\",  // c(0,3)\n    \"de\";  // c(1,3)\n    }\n";
     assert_eq!(data(&["-f", "c", "-v", "v,sc,c"], &file), expected);
     assert!(data(&["-f", "F", "-v", "v"], &file).contains("    4,   // v(1,2)\n    5,   // v(2,2)\n"));
 }
@@ -92,9 +92,6 @@ fn times_of_the_reference() {
         }
         let printed = run(["dump", "-t", "-n", name, text(&path)]);
         let told = String::from_utf8_lossy(&printed.stderr);
-        if told.contains("hdf5") {
-            continue;
-        }
         assert_eq!(String::from_utf8_lossy(&printed.stdout), fs::read_to_string(expected).unwrap(), "{source} {told}");
     }
 }
