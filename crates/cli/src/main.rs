@@ -20,6 +20,7 @@ mod generate;
 mod hint;
 mod info;
 mod map;
+mod noop;
 mod output;
 mod plugins;
 mod source;

@@ -1,0 +1,86 @@
+//! The filter of the reference's own tests, `noop` (HDF5 filter 40000): every byte stays what it is.
+//!
+//! Files and texts that those tests make name it. To the reference it is a plugin, and so it is here: one of this program, not
+//! of the library, which knows filters that do something.
+//!
+//! * HDF5 parameters: any, of no meaning
+//! * Zarr V2: `{"id": "noop"}`; Zarr V3: `{"name": "noop", "configuration": {}}`; with parameters they have `parameters`
+
+use std::borrow::Cow;
+
+use model::{ErrorKind, Result};
+use nczarr::dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use serde_json::json;
+
+/// Where the codec has parameters.
+const PARAMETERS: &str = "parameters";
+
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: Some(40_000),
+    name: "noop",
+    aliases: &[],
+    about: "changes nothing: of the reference's tests; any parameters, of no meaning",
+};
+
+struct NoopClass;
+
+inventory::submit! { FilterPlugin(&NoopClass) }
+
+impl FilterClass for NoopClass {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Noop(params.to_vec())))
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        let members = if format == ZarrFormat::V2 { codec } else { &codec["configuration"] };
+        let Some(given) = members.get(PARAMETERS) else { return self.parse_params(&[]) };
+        let number = |value: &Json| value.as_u64().and_then(|value| u32::try_from(value).ok());
+        let params = given.as_array().and_then(|list| list.iter().map(number).collect::<Option<Vec<_>>>());
+        let wrong =
+            || ErrorKind::Filter.context(format!("noop: {PARAMETERS}: expected a list of numbers, found {given}"));
+        self.parse_params(&params.ok_or_else(wrong)?)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Noop(Vec<u32>);
+
+impl Filter for Noop {
+    fn info(&self) -> &FilterInfo {
+        &INFO
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        Cow::Borrowed(&self.0)
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        let parameters = if self.0.is_empty() { json!({}) } else { json!({ PARAMETERS: self.0 }) };
+        match format {
+            ZarrFormat::V2 => {
+                let mut codec = json!({"id": INFO.name});
+                if let (Some(codec), Json::Object(parameters)) = (codec.as_object_mut(), parameters) {
+                    codec.extend(parameters);
+                }
+                codec
+            }
+            ZarrFormat::V3 => json!({"name": INFO.name, "configuration": parameters}),
+        }
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.put(src)
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.put(src)
+    }
+}
