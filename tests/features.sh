@@ -2,8 +2,9 @@
 # Feature sets: each builds and passes the facade's tests, alone and together; two need no C compiler; the default build has
 # neither an asynchronous runtime nor TLS; what is no Unix is compiled for as far as its target is installed (rustup).
 #
-# usage: tests/features.sh [tree] [sets] [checks] [singles] [no-c] [targets]      without a word: all of them
-# About seven minutes the first time, most of it `singles`, of which `checks` is the quick form; every part but `tree` compiles.
+# usage: tests/features.sh [tree] [sets] [every] [filters] [checks] [singles] [no-c] [targets]      without a word: all of them
+# About seven minutes the first time, most of it `singles`, of which `checks` is the quick form, and `every`, of which
+# `cargo test --workspace` has all but what is in `filters`; every part but `tree` compiles.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,11 +31,30 @@ tree() {
 
 sets() {
   local set
-  for set in "--no-default-features" "--no-default-features --features nczarr,zip" "" "--all-features"; do
+  for set in "--no-default-features" "--no-default-features --features nczarr,zip" ""; do
     say "tests with ${set:-the default features}"
     # shellcheck disable=SC2086
     cargo test --quiet -p nczarr $set
   done
+}
+
+every() {
+  say "tests with all features"
+  cargo test --quiet -p nczarr --all-features
+}
+
+# All that the tests of the workspace have not, which the first two lines make sure of, is a feature of the filters.
+filters() {
+  say "tests of the filters with all features"
+  local lacks
+  lacks=$(comm -23 <(features | sort) <(workspace | sort) | xargs)
+  [ "$lacks" = blosc-snappy ] || { echo "cargo test --workspace lacks the features: $lacks"; return 1; }
+  cargo test --quiet -p nczarr-filters --all-features
+}
+
+# The features that the root package has when the whole workspace is tested.
+workspace() {
+  cargo tree --quiet --workspace -e features --prefix none -i nczarr | sed -n 's/^nczarr feature "\([a-z0-9-]*\)".*/\1/p' | sort -u
 }
 
 singles() {
@@ -77,9 +97,9 @@ targets() {
 
 for part in "${@:-all}"; do
   case $part in
-    tree | sets | checks | singles | targets) "$part" ;;
+    tree | sets | every | filters | checks | singles | targets) "$part" ;;
     no-c) no_c ;;
-    all) tree; sets; singles; no_c; targets ;;
+    all) tree; sets; every; singles; no_c; targets ;;
     *) echo "no such part: $part"; exit 1 ;;
   esac
 done
