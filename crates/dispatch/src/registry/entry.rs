@@ -94,7 +94,7 @@ pub(super) struct Entry<T: ?Sized> {
     pub item: Arc<T>,
     /// Address of the value, 0 if it has no size: two values of a unit struct are the same plugin.
     value_at: usize,
-    /// Whether no entry of a higher level has its (first) name; [`Entries::push`] keeps it so.
+    /// Whether no entry of a higher level has its (first) name; [`Entries::extend`] keeps it so.
     visible: bool,
 }
 
@@ -178,23 +178,32 @@ impl<T: ?Sized> Clone for Entries<T> {
 impl<T: ?Sized + Named> Entries<T> {
     /// Adds an entry unless it is there at this level already.
     pub fn push(&mut self, entry: Entry<T>) {
-        if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
-            self.0.push(entry);
-            self.0.sort_by(|a, b| a.item.names().first().cmp(&b.item.names().first()).then(b.origin.cmp(&a.origin)));
-            for at in 0..self.0.len() {
-                self.0[at].visible = !self.is_hidden(&self.0[at]);
+        self.extend([entry]);
+    }
+
+    /// As [`Entries::push`] of each.
+    pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry<T>>) {
+        for entry in entries {
+            if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
+                self.0.push(entry);
             }
+        }
+        self.0.sort_by(|a, b| a.item.names().first().cmp(&b.item.names().first()).then(b.origin.cmp(&a.origin)));
+        let mut last = None;
+        for entry in &mut self.0 {
+            let name = entry.item.names().first().copied();
+            let highest = match last {
+                Some((same, highest)) if same == name => highest,
+                _ => entry.origin,
+            };
+            entry.visible = entry.origin == highest;
+            last = Some((name, highest));
         }
     }
 
     /// Every entry, hidden ones as well.
     pub fn all(&self) -> &[Entry<T>] {
         &self.0
-    }
-
-    fn is_hidden(&self, entry: &Entry<T>) -> bool {
-        let name = entry.item.names().first();
-        self.0.iter().any(|other| other.origin > entry.origin && other.item.names().first() == name)
     }
 
     /// The visible entries.

@@ -150,18 +150,12 @@ impl Registry {
     /// [`ErrorKind::Plugin`](model::ErrorKind::Plugin) if two different entries have one name, naming both.
     pub fn linked() -> Result<Self> {
         let mut registry = Self::new();
-        for plugin in inventory::iter::<DriverPlugin> {
-            registry.drivers.push(Entry::fixed(Origin::Linked, plugin.0));
-        }
-        for plugin in inventory::iter::<MapPlugin> {
-            registry.maps.push(Entry::fixed(Origin::Linked, plugin.0));
-        }
-        for plugin in inventory::iter::<FilterPlugin> {
-            registry.filters.push(Entry::fixed(Origin::Linked, plugin.0));
-        }
-        for plugin in inventory::iter::<ElementPlugin> {
-            registry.elements.push(Entry::fixed(Origin::Linked, plugin.0));
-        }
+        let (drivers, maps) = (inventory::iter::<DriverPlugin>, inventory::iter::<MapPlugin>);
+        let (filters, elements) = (inventory::iter::<FilterPlugin>, inventory::iter::<ElementPlugin>);
+        registry.drivers.extend(drivers.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
+        registry.maps.extend(maps.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
+        registry.filters.extend(filters.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
+        registry.elements.extend(elements.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
         registry.check()?;
         Ok(registry)
     }
@@ -197,18 +191,10 @@ impl Registry {
     /// With what a facade ships.
     #[must_use]
     pub fn with_table(mut self, table: &Table) -> Self {
-        for driver in table.drivers {
-            self.drivers.push(Entry::fixed(Origin::Table, *driver));
-        }
-        for map in table.maps {
-            self.maps.push(Entry::fixed(Origin::Table, *map));
-        }
-        for filter in table.filters {
-            self.filters.push(Entry::fixed(Origin::Table, *filter));
-        }
-        for element in table.elements {
-            self.elements.push(Entry::fixed(Origin::Table, *element));
-        }
+        self.drivers.extend(table.drivers.iter().map(|driver| Entry::fixed(Origin::Table, *driver)));
+        self.maps.extend(table.maps.iter().map(|map| Entry::fixed(Origin::Table, *map)));
+        self.filters.extend(table.filters.iter().map(|filter| Entry::fixed(Origin::Table, *filter)));
+        self.elements.extend(table.elements.iter().map(|element| Entry::fixed(Origin::Table, *element)));
         self.known.extend_from_slice(table.known);
         self
     }

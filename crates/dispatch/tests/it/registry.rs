@@ -133,6 +133,23 @@ fn what_is_added_hides_the_table() {
     }
 }
 
+/// Whoever comes with others, and in whatever order.
+#[test]
+fn of_many_that_join_at_once_those_are_hidden_that_somebody_above_has_the_name_of() {
+    static BOTH: Table =
+        Table { drivers: &[], maps: &[], filters: &[&CLASSES[3], &CLASSES[0]], elements: &[], known: &[] };
+    for registry in [
+        Registry::new().with_table(&BOTH).with_filter(Class(&RED_TOO)),
+        Registry::new().with_filter(Class(&RED_TOO)).with_table(&BOTH),
+        Registry::new().with_table(&ROT_TABLE).with_filter(Class(&RED_TOO)).with_table(&BOTH),
+    ] {
+        registry.check().unwrap();
+        let list: Vec<_> =
+            registry.plugins().into_iter().map(|plugin| (plugin.name, plugin.origin, plugin.hidden)).collect();
+        assert_eq!(list, [("red", Origin::Added, false), ("red", Origin::Table, true), ("rot", Origin::Table, false)]);
+    }
+}
+
 #[test]
 fn the_same_plugin_twice_counts_once() {
     let shared: Arc<dyn FilterClass> = Arc::new(Class(&RED));
