@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::wrap::Counting;
-use nczarr::{File, OpenOptions};
+use nczarr::{File, Limits, OpenOptions};
 use nczarr_tests::plan::Plan;
 use nczarr_tests::samples;
 use serde_json::{Value, json};
@@ -76,6 +76,25 @@ fn opening_asks_for_one_document() {
         assert_eq!(content(&together), content(&apart));
         assert_eq!(content(&untold), content(&apart));
         assert!(untold.info().notes.iter().any(|note| note == "metadata from zarr.json"), "{:?}", untold.info().notes);
+    }
+}
+
+#[test]
+fn a_document_that_is_too_long_is_an_error_that_names_it() {
+    for (modes, key) in [("zarr,v2,consolidated", ".zmetadata"), ("zarr,v3,consolidated", "zarr.json")] {
+        let store = Store::new(modes);
+        let len = std::fs::metadata(store.0.path().join("a").join(key)).unwrap().len();
+        let why = |document: u64| {
+            let mut limits = Limits::default();
+            limits.document = document;
+            OpenOptions::new().limits(limits).open(&store.url(modes)).err().map(|error| error.to_string())
+        };
+        assert_eq!(why(len * 1000), None);
+        let error = why(len - 1).unwrap();
+        assert!(error.contains(key) && error.contains(&format!("{} bytes", len - 1)), "{error}");
+        // A byte more, and it is read: what is wrong then is that it says too much.
+        let error = why(len).unwrap();
+        assert!(error.contains(key) && !error.contains(&format!("{len} bytes")), "{error}");
     }
 }
 

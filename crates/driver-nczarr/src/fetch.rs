@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
 use model::{ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
@@ -63,7 +63,23 @@ impl Source<'_> {
 
 /// Reads documents straight from the map, as they are.
 pub(crate) fn read_bytes(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Result<Option<Vec<u8>>>> {
+    if let [key] = keys {
+        return vec![read_alone(map, key, limits)];
+    }
     run(map, keys, limits, threads(keys), |bytes, _| Ok(bytes.to_vec()))
+}
+
+/// Reads the one document that is asked for. It may be all metadata there are: it stays where it is read, and is not copied
+/// from the map's memory.
+fn read_alone(map: &dyn ZMap, key: &Key, limits: &Limits) -> Result<Option<Vec<u8>>> {
+    let ticket = ticket(0, limits);
+    let mut bytes = Vec::new();
+    match map.read(key, ByteRange::first((ticket.limit as u64).saturating_add(1)), &mut bytes) {
+        Ok(true) => ticket.check_len(key, bytes.len() as u64).map(|()| Some(bytes)),
+        Ok(false) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::Empty => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads and parses documents straight from the map.

@@ -165,6 +165,9 @@ impl Source<'_> {
             let (mut key, mut near, mut last) = (Key::root(), usize::MAX, Last::new());
             let here = (places.iter().enumerate()).skip(step * STEP).take(STEP);
             here.map(|(i, place)| {
+                if i.is_multiple_of(STEP / 4) {
+                    parallel::stock_up();
+                }
                 let names: &[&str] = match place.want {
                     Want::Any if reading.format == ZarrFormat::V2 => &[ZARRAY, ZATTRS, ZGROUP],
                     want => self.documents(want, reading),

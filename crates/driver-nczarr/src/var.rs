@@ -140,6 +140,10 @@ pub(crate) fn build(
         Ok((document, read)) => {
             links = flavour::links(reading.naming, attrs, document, read.meta.shape.len());
             stored.meta = Some(fill_in(&mut var, &mut stored, read, attrs, key, reading));
+            let named = matches!(&links, Links::Names(names) if names.iter().all(Option::is_some));
+            if named && !stored.only_unwritten && var.xtype.is_atomic() {
+                stored.implied_fill = imply_fill(&mut var);
+            }
         }
         Err(error) => {
             note(&mut var, error);
@@ -255,6 +259,22 @@ fn list_fill(fill: Option<Values>, base: Option<NcType>, nczarr: bool) -> Option
         },
         _ => Some(Vec::new()),
     }
+}
+
+/// By xarray's convention the fill value of an array is its `_FillValue`; the attribute itself is not stored.
+fn imply_fill(var: &mut Var) -> Option<Values> {
+    let VarFill::Value(value) = &var.fill else { return None };
+    if var.atts.contains_key(FILL_VALUE) || is_rounded_default(value) {
+        return None;
+    }
+    let value = value.clone();
+    var.atts.insert(FILL_VALUE.to_owned(), value.clone());
+    Some(value)
+}
+
+/// netCDF-C writes the default fill of a double with six digits.
+fn is_rounded_default(value: &Values) -> bool {
+    *value == Values::Double(vec![9.96921e36])
 }
 
 /// The fill value of an array; if it is NaN, the one that the attribute is.

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use dispatch::ZarrFormat;
-use model::{DimId, GroupId, Model, Result, Var, VarFill};
+use model::{DimId, GroupId, Model, Result};
 
 use super::{Loaded, Naming, dim_names};
 use crate::annotation::{self, Structure};
-use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NETCDF};
+use crate::attrs::{ARRAY_DIMENSIONS, NETCDF};
 use crate::json::Members;
 use crate::tree::{RawArray, RawTree};
 use crate::v3::names;
@@ -49,7 +49,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     let mut others = Vec::new();
     loaded.named_dims |= declared > 0;
     for (group, RawArray { key, name, built }) in arrays {
-        let Built { var: mut shared, mut stored, links } = built;
+        let Built { var: mut shared, stored, links } = built;
         let var = Arc::make_mut(&mut shared);
         loaded.annotated |= annotation::is_there(&stored.attrs);
         (var.name, var.group) = (name, group);
@@ -67,9 +67,6 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
             if let Some(given) = given {
                 let told = if is_v3 { names::of(&loaded.model, var)? } else { dim_names(&loaded.model, var)? };
                 loaded.stale |= given != told;
-            }
-            if named && reading.format == ZarrFormat::V2 && !stored.only_unwritten && var.xtype.is_atomic() {
-                stored.implied_fill = imply_fill(var);
             }
         }
         loaded.var(shared, key, stored)?;
@@ -177,20 +174,4 @@ fn dim(model: &mut Model, group: GroupId, given: String, len: u64, others: &mut 
     let id = model.add_dim(group, name, len, len == 0)?;
     others.push((id, given));
     Ok(id)
-}
-
-/// By xarray's convention the fill value of an array is its `_FillValue`; the attribute itself is not stored.
-fn imply_fill(var: &mut Var) -> Option<model::Values> {
-    let VarFill::Value(value) = &var.fill else { return None };
-    if var.atts.contains_key(FILL_VALUE) || is_rounded_default(value) {
-        return None;
-    }
-    let value = value.clone();
-    var.atts.insert(FILL_VALUE.to_owned(), value.clone());
-    Some(value)
-}
-
-/// netCDF-C writes the default fill of a double with six digits.
-fn is_rounded_default(value: &model::Values) -> bool {
-    *value == model::Values::Double(vec![9.96921e36])
 }
