@@ -36,9 +36,9 @@ impl Registry {
         let is_known = |mode: &str| Ok(url_infer::is_known_mode(mode) || self.knows(mode)?);
         let known: Vec<bool> = target.modes.iter().map(|mode| is_known(mode)).collect::<Result<_>>()?;
         let some = known.contains(&true) || self.others(|_| true);
-        for (mode, is_known) in target.modes.iter().zip(known) {
+        for (mode, _) in target.modes.iter().zip(known).filter(|(_, is_known)| !is_known) {
             let may_be = some && !created && self.near(mode).is_none_or(|(far, _)| far > 1);
-            if !is_known && !may_be && !self.leaves_to_others(target) {
+            if !may_be && !self.leaves_to_others(target) {
                 return Err(ErrorKind::Inval
                     .context(format!("{target}: nobody here knows mode {mode:?}; {}", self.nearest(mode))));
             }
