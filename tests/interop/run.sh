@@ -32,6 +32,7 @@ failed=0
 echo 'netcdf c { dimensions: t = UNLIMITED ; x = 2 ; variables: int r(t, x) ; data: r = 1, 2, 3, 4 ; }' |
   "$target/debug/ncz" gen -7 -o "$work/strict.nc"
 "$python" "$here/user_types.py" "$work/user_types.nc" "$work/strict.nc" || failed=1
+"$python" "$here/hdf5_filters.py" "$target/debug/ncz" "$work/filters" || failed=1
 "$python" -W ignore "$here/xarray_page.py" "$target/debug/ncz" "$work/page" 2>/dev/null || failed=1
 "$python" "$here/write.py" "$work/theirs"
 "$target/debug/interop" read "$work/theirs" || failed=1

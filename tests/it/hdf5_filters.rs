@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use nczarr::model::{Values, VarFill};
 use nczarr::{ErrorKind, Extent, File, NcType};
 
-const FILES: [&str; 4] = ["scaleoffset", "nbit", "lzf", "szip"];
+const FILES: [&str; 5] = ["scaleoffset", "nbit", "lzf", "szip", "registered"];
 
 fn here(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/hdf5")).join(name)
@@ -52,6 +52,36 @@ fn what_hdf5_reads_is_read() {
         let records = usize::from(name == "nbit");
         assert_eq!(file.root().variables().len(), answers.len() + records, "{name}");
     }
+}
+
+/// Filters that others have too are written as HDF5 has them: the framing of LZ4, and what others than Zarr call it.
+#[test]
+fn lz4_is_written_as_hdf5_has_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("lz4.nc").display().to_string();
+    let values: Vec<i32> = (0..1000).map(|k| k / 7).collect();
+    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    file.add_dimension("x", 1000).unwrap();
+    let variable = file.add_variable::<i32>("v", &["x"]).unwrap();
+    variable.set_chunking(&[1000]).unwrap();
+    variable.set_filter("lz4", &[1024]).unwrap();
+    variable.put(&values, ..).unwrap();
+    file.close().unwrap();
+    // Big-endian: 4000 bytes, in blocks of 1024, the first of them smaller than that.
+    let bytes = fs::read(&path).unwrap();
+    let head = [0, 0, 0, 0, 0, 0, 0x0f, 0xa0, 0, 0, 4, 0];
+    let stream = bytes.windows(head.len()).position(|bytes| bytes == head).map(|at| &bytes[at + head.len()..]).unwrap();
+    assert!(u32::from_be_bytes(*stream.first_chunk().unwrap()) < 200, "{:?}", &stream[..4]);
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(file.model().vars().next().unwrap().1.filters[0].params, [1024]);
+    assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), values);
+    drop(file);
+    // The file is written further in that form, and a part of a chunk is put into it.
+    let file = nczarr::append(&path).unwrap();
+    file.variable("v").unwrap().put(&[-5, -6], 500..502).unwrap();
+    file.close().unwrap();
+    let found = nczarr::open(&path).unwrap().variable("v").unwrap().get::<i32, _>(498..504).unwrap().to_vec();
+    assert_eq!(found, [71, 71, -5, -6, 71, 71]);
 }
 
 /// netCDF has no type for what was stored, so that a writer would make another one of it.

@@ -136,6 +136,15 @@ pub trait FilterClass: Send + Sync + 'static {
     /// `NC_EFILTER` or `NC_EINVAL`, saying which parameter and what was expected.
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>>;
 
+    /// An instance for the chunks of HDF5 files, from the parameters that stand there. Almost all filters make of a chunk
+    /// there what they make of it in Zarr; LZ4 has a form of its own.
+    ///
+    /// # Errors
+    /// As [`FilterClass::parse_params`].
+    fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        self.parse_params(params)
+    }
+
     /// An instance from a codec description of the given generation.
     ///
     /// # Errors

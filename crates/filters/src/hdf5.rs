@@ -33,7 +33,7 @@ pub static HDF5_FILTERS: &[Hdf5Filter] = &[
     Hdf5Filter { written: true, ..read(32000, "lzf") },
     own(32001, "blosc", ("blosc", "blosc"), "0, 0, 0, blocksize, clevel, shuffle, cname"),
     other(32003, "snappy"),
-    own(32004, "lz4", ("lz4", "numcodecs.lz4"), "0, acceleration"),
+    own(32004, "lz4", ("lz4", "numcodecs.lz4"), "blocksize, acceleration"),
     other(32008, "bitshuffle"),
     other(32013, "zfp"),
     other(32014, "fpzip"),

@@ -6,8 +6,7 @@
 //! * Elements: `vlen-utf8`, `vlen-bytes`, `vlen-array`, `json2`, `msgpack2`, `categorize`, and `pickle`, which is refused:
 //!   [`BUILTIN_ELEMENTS`].
 //!
-//! Not here: bitshuffle (HDF5 32008), which no Zarr document can name, and the form in which HDF5's own
-//! LZ4 filter (32004) frames its blocks: numcodecs has no such codecs, so NCZarr cannot store them.
+//! Not here: bitshuffle (HDF5 32008), which no Zarr document can name.
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
 //! must know of the data it learns in [`Filter::bind`](dispatch::Filter::bind). On the steady path nothing
@@ -46,6 +45,8 @@ mod json;
 mod local;
 #[cfg(feature = "lz4")]
 mod lz4;
+#[cfg(feature = "lz4")]
+mod lz4_blocks;
 #[cfg(feature = "lz4")]
 #[allow(unsafe_code)]
 mod lz4_ffi;

@@ -1,13 +1,12 @@
 //! LZ4 compression (HDF5 filter 32004, codec id `lz4`).
 //!
-//! * HDF5 parameters: `[block size]`, which means nothing here, or `[0, acceleration]`
+//! * HDF5 parameters, all optional: `[block size, acceleration]`
 //! * Zarr V2: `{"id": "lz4", "acceleration": 1}`; Zarr V3: `{"name": "numcodecs.lz4", …}`
-//! * Stored: the decoded size in 4 bytes, little-endian, then one LZ4 block; not the LZ4 frame format
+//! * Stored in Zarr: the decoded size in 4 bytes, little-endian, then one LZ4 block; not the LZ4 frame format. The block size
+//!   means nothing there
+//! * Stored in HDF5 files: `lz4_blocks`
 //!
-//! This is the form of numcodecs, the only one a Zarr store can name. What HDF5's filter stores in its files is cut into
-//! blocks of their own and big-endian; a store that is asked for filter 32004 has the same compressor in this form.
-//!
-//! Source: numcodecs `lz4`; HDF5 registered filter 32004 for the id.
+//! Source: numcodecs `lz4`; HDF5 registered filter 32004.
 
 use std::borrow::Cow;
 
@@ -16,13 +15,13 @@ use model::{ErrorKind, Result};
 use serde_json::json;
 
 use crate::json::{Members, describe};
-use crate::lz4_ffi;
+use crate::{lz4_blocks, lz4_ffi};
 
 static INFO: FilterInfo = FilterInfo {
     hdf5_id: Some(32004),
     name: "lz4",
     aliases: &["numcodecs.lz4"],
-    about: "LZ4 compression; parameters, all optional: 0, acceleration from 1 to 65537",
+    about: "LZ4 compression; parameters, all optional: bytes of a block in HDF5 files (0: 1 GiB), acceleration from 1 to 65537",
 };
 
 /// The class of the LZ4 filter.
@@ -36,28 +35,47 @@ impl FilterClass for Lz4Class {
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
-        let acceleration = match *params {
-            [] | [_] => 1,
-            [_, acceleration @ 1..=65537] => acceleration.cast_signed(),
+        let (block, acceleration) = match *params {
+            [] => (0, 1),
+            [block] => (block, 1),
+            [block, acceleration @ 1..=65537] => (block, acceleration.cast_signed()),
             _ => {
                 let expected = "a block size and an acceleration of 1 to 65537, or less";
                 return Err(ErrorKind::Inval.context(format!("lz4: expected {expected}, found {params:?}")));
             }
         };
-        Ok(Box::new(Lz4 { acceleration }))
+        Ok(Box::new(Lz4 { block, acceleration, form: Form::Zarr }))
+    }
+
+    /// Reading needs none of what stands there.
+    fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        let acceleration = params.get(1).map_or(1, |&given| given.clamp(1, 65537)).cast_signed();
+        Ok(Box::new(Lz4 { block: params.first().copied().unwrap_or(0), acceleration, form: Form::Hdf5 }))
     }
 
     fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
         // Reading does not need it: what the library has not becomes the nearest it has.
         let acceleration = Members::of(INFO.name, codec, format)?.level("acceleration")?.unwrap_or(1);
-        Ok(Box::new(Lz4 { acceleration: acceleration.clamp(1, 65537) }))
+        Ok(Box::new(Lz4 { block: 0, acceleration: acceleration.clamp(1, 65537), form: Form::Zarr }))
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Lz4 {
+    /// Bytes of a block in HDF5 files; 0: as many as may be.
+    block: u32,
     /// 1 to 65537.
     acceleration: i32,
+    form: Form,
+}
+
+/// What its streams are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One block, as numcodecs has it.
+    Zarr,
+    /// Blocks, as HDF5's filter has them.
+    Hdf5,
 }
 
 impl Filter for Lz4 {
@@ -66,9 +84,10 @@ impl Filter for Lz4 {
     }
 
     fn params(&self) -> Cow<'_, [u32]> {
-        match self.acceleration {
-            1 => Cow::Borrowed(&[]),
-            acceleration => Cow::Owned(vec![0, acceleration.cast_unsigned()]),
+        match (self.block, self.acceleration) {
+            (0, 1) => Cow::Borrowed(&[]),
+            (block, 1) => Cow::Owned(vec![block]),
+            (block, acceleration) => Cow::Owned(vec![block, acceleration.cast_unsigned()]),
         }
     }
 
@@ -77,10 +96,16 @@ impl Filter for Lz4 {
     }
 
     fn encode_bound(&self, decoded: usize) -> Option<usize> {
-        lz4_ffi::bound(decoded)?.checked_add(4)
+        match self.form {
+            Form::Zarr => lz4_ffi::bound(decoded)?.checked_add(4),
+            Form::Hdf5 => lz4_blocks::bound(decoded, self.block),
+        }
     }
 
     fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        if self.form == Form::Hdf5 {
+            return lz4_blocks::encode(src, self.block, self.acceleration, dst);
+        }
         let size = u32::try_from(src.len())
             .map_err(|_| ErrorKind::Filter.context(format!("lz4: {} bytes are more than a block holds", src.len())))?;
         dst.put(&size.to_le_bytes())?;
@@ -88,6 +113,9 @@ impl Filter for Lz4 {
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        if self.form == Form::Hdf5 {
+            return lz4_blocks::decode(src, dst);
+        }
         let Some((size, block)) = src.split_first_chunk::<4>() else {
             return Err(ErrorKind::Filter
                 .context(format!("lz4: expected at least the 4 bytes of the size, found {} bytes", src.len())));

@@ -1,11 +1,11 @@
-"""Makes scaleoffset.h5, nbit.h5, lzf.h5 and szip.h5 here, filters of HDF5, and beside each what h5py reads in it; partial.h5;
+"""Makes scaleoffset.h5, nbit.h5, lzf.h5, szip.h5 and registered.h5 here, filters of HDF5, and beside each what h5py reads in it; partial.h5;
 shared.h5, of which shared.cdl is what ncdump says; external.h5 and the files it names; stretches.h5, whose files a
 test makes.
 
-usage: python make.py   (h5py 3.16, HDF5 2.0)
+usage: python make.py   (h5py 3.16, HDF5 2.0, hdf5plugin 7.1)
 """
 import ctypes, glob, os
-import h5py, numpy as np
+import h5py, hdf5plugin, numpy as np
 from h5py import h5p, h5d, h5s, h5t, h5z
 
 lib = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), '..', 'h5py.libs', 'libhdf5-*'))[0])
@@ -128,6 +128,27 @@ def szip(f):
             f.create_dataset(f'szip_{coding}_{dt[1:]}', data=data, chunks=(3, 13 + 4 * at), compression='szip',
                              compression_opts=(coding, (8, 16, 32)[at % 3]), shuffle=at == 2, fletcher32=at == 4)
 
+def registered(f):
+    """Filters that HDF5 has registered, by hdf5plugin."""
+    rng = np.random.default_rng(9)
+    ramp, waves = np.arange(150, dtype='<i4').reshape(10, 15) // 7, np.round(np.sin(np.arange(150) / 9).reshape(10, 15), 2).astype('>f8')
+    mixed = np.concatenate([np.arange(75) // 9, rng.integers(0, 1 << 15, 75)]).astype('<i2').reshape(10, 15)
+    # LZ4: one block; several, the last one short; blocks that do not get smaller; beside other filters
+    for name, size in (('one', 0), ('blocks', 256), ('odd', 101), ('tiny', 8)):
+        for what, data in (('ramp', ramp), ('waves', waves), ('mixed', mixed)):
+            f.create_dataset(f'lz4_{name}_{what}', data=data, chunks=(7, 15), **hdf5plugin.LZ4(nbytes=size))
+    f.create_dataset('lz4_chain', data=ramp, chunks=(6, 7), shuffle=True, fletcher32=True, **hdf5plugin.LZ4(nbytes=64))
+    v = f.create_dataset('lz4_skips', shape=(8,), dtype='<i4', chunks=(4,), **hdf5plugin.LZ4())
+    v.id.write_direct_chunk((0,), np.arange(4, dtype='<i4').tobytes(), filter_mask=1)
+    v[4:] = [9, 9, 9, 9]
+    for cname in ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd'):
+        for shuffle in (0, 1, 2):
+            f.create_dataset(f'blosc_{cname}_{shuffle}', data=(waves, ramp, mixed)[shuffle], chunks=(7, 15), **hdf5plugin.Blosc(cname, 5, shuffle))
+    for level in (-3, 3, 19):
+        f.create_dataset(f'zstd_{level}', data=ramp, chunks=(7, 15), **hdf5plugin.Zstd(level))
+    for level in (1, 9):
+        f.create_dataset(f'bzip2_{level}', data=mixed, chunks=(7, 15), **hdf5plugin.BZip2(level))
+
 def raw(f, name, data, dcpl, t, shape=None):
     space = h5s.create_simple(shape or data.shape)
     tid = t if isinstance(t, h5t.TypeID) else h5t.py_create(t)
@@ -143,7 +164,7 @@ def answers(path, text):
     with h5py.File(path) as f, open(text, 'w') as out:
         for name in f:
             values = f[name][...].ravel()
-            if values.dtype.names:
+            if values.dtype.kind not in 'iuf':
                 continue
             if values.dtype.kind == 'f':
                 shown = ['%016x' % int(v) for v in values.astype('<f8').view('<u8')]
@@ -151,7 +172,7 @@ def answers(path, text):
                 shown = [str(int(v)) for v in values]
             print(name, values.dtype.kind, *shown, file=out)
 
-for make in scaleoffset, nbit, lzf, szip:
+for make in scaleoffset, nbit, lzf, szip, registered:
     with create(make.__name__ + '.h5') as f:
         make(f)
     answers(make.__name__ + '.h5', make.__name__ + '.txt')
@@ -204,13 +225,131 @@ f.create_dataset('absent', shape=(2,), dtype='<i4', external=[('nowhere.raw', 0,
 f.create_dataset('above', shape=(2,), dtype='<i4', external=[('../external.raw', 0, 8)])
 f.create_dataset('root', shape=(2,), dtype='<i4', external=[('/etc/hostname', 0, 8)])
 f.create_dataset('here', data=np.arange(3, dtype='i4'))
-# Many stretches: all of one file, from its end to its start; each of a file of its own
-with h5py.File('stretches.h5', 'w', libver=('v110', 'v110')) as f:
-    f.create_dataset('one', shape=(150,), dtype='<u2', external=[('one.raw', 2 * (149 - k), 2) for k in range(150)])
-    f.create_dataset('many', shape=(100,), dtype='<u2', external=[(f'many{k}.raw', 0, 2) for k in range(100)])
 # Data in other datasets
 layout = h5py.VirtualLayout(shape=(2, 3), dtype='<i4')
 layout[0] = h5py.VirtualSource('source.h5', 'data', shape=(3,))
 layout[1] = h5py.VirtualSource('.', 'here', shape=(3,))
 f.create_virtual_dataset('virtual', layout, fillvalue=-1)
 f.close()
+# Many stretches: all of one file, from its end to its start; each of a file of its own
+with h5py.File('stretches.h5', 'w', libver=('v110', 'v110')) as f:
+    f.create_dataset('one', shape=(150,), dtype='<u2', external=[('one.raw', 2 * (149 - k), 2) for k in range(150)])
+    f.create_dataset('many', shape=(100,), dtype='<u2', external=[(f'many{k}.raw', 0, 2) for k in range(100)])
+
+# Virtual datasets, with the selections of the oldest and of newer versions; and what h5py reads in them
+UNLIMITED = h5s.UNLIMITED
+
+def slab(shape, start, count, stride=None, block=None, most=None):
+    space = h5s.create_simple(shape, most)
+    space.select_hyperslab(start, count, stride, block)
+    return space
+
+def several(shape, *blocks):
+    space = h5s.create_simple(shape)
+    space.select_none()
+    for start, count in blocks:
+        space.select_hyperslab(start, count, op=h5s.SELECT_OR)
+    return space
+
+def virtual(f, name, dtype, space, *mappings, fill=None):
+    """Mappings: the selection, and that of which dataset of which file."""
+    d = h5p.create(h5p.DATASET_CREATE)
+    d.set_layout(h5d.VIRTUAL)
+    if fill is not None:
+        d.set_fill_value(np.array(fill, dtype))
+    for own, file, dataset, other in mappings:
+        d.set_virtual(own, file.encode(), dataset.encode(), other)
+    h5d.create(f.id, name.encode(), h5t.py_create(np.dtype(dtype), logical=True), space, d)
+
+def simple(*shape, most=None):
+    return h5s.create_simple(shape, most)
+
+def sources():
+    for number in range(3):
+        with h5py.File(f'virtual-{number}.h5', 'w', libver=('v110', 'v110')) as f:
+            grid = np.arange(24, dtype='<i4').reshape(4, 6) + 100 * number
+            f.create_dataset('grid', data=grid, chunks=(3, 4), compression='gzip', shuffle=True)
+            f.create_dataset('g/plain', data=grid.astype('>i2'))
+            f.create_dataset('series', data=np.arange(5 + 3 * number, dtype='<i4') + 1000 * number, maxshape=(None,), chunks=(4,))
+            f.create_dataset('one', data=np.float64(number + 0.5))
+            f.create_dataset('text', data=np.array([b'ab', b'cde', b''], 'S4'))
+            f.create_dataset('record', data=np.array([(number, 0.5), (2, -1)], dtype=[('a', '<i2'), ('b', '>f4')]))
+            f['soft'] = h5py.SoftLink('/g/plain')
+
+def virtuals(f):
+    rows = lambda row, rank=2: slab((4, 6), (row, 0), (1, 6))
+    files = [f'virtual-{number}.h5' for number in range(3)]
+    # A row of each of three files, and of one that is not there.
+    virtual(f, 'rows', '<i4', simple(4, 6), *[(rows(k), name, 'grid', slab((4, 6), (k, 0), (1, 6))) for k, name in enumerate([*files, 'virtual-nowhere.h5'])], fill=-1)
+    virtual(f, 'no_dataset', '>i4', simple(4), (slab((4,), (1,), (2,)), files[0], 'nothing', slab((2,), (0,), (2,))), fill=7)
+    virtual(f, 'no_fill', '<f4', simple(2, 3), (slab((2, 3), (1, 0), (1, 3)), files[1], '/g/plain', slab((4, 6), (2, 1), (1, 3))))
+    # All of one, also in another shape, by a link, and of another type.
+    virtual(f, 'all', '<i4', simple(4, 6), (simple(4, 6), files[2], 'grid', simple(4, 6)))
+    virtual(f, 'shaped', '<i4', simple(6, 4), (simple(6, 4), files[1], 'grid', simple(4, 6)))
+    virtual(f, 'flat', '<i8', simple(30), (slab((30,), (2,), (24,)), files[1], 'soft', simple(4, 6)), fill=-9)
+    virtual(f, 'scalars', '<f8', simple(3), *[(slab((3,), (k,), (1,)), name, 'one', h5s.create(h5s.SCALAR)) for k, name in enumerate(files)])
+    # Every other element; blocks of two; both, in other orders.
+    virtual(f, 'strided', '<i4', simple(5, 13), (slab((5, 13), (1, 1), (2, 6), (3, 2)), files[0], 'grid', slab((4, 6), (0, 0), (2, 6), (2, 1))), fill=-1)
+    virtual(f, 'blocks', '<i4', simple(7, 9), (slab((7, 9), (0, 1), (2, 3), (4, 3), (2, 2)), files[0], 'grid', simple(4, 6)), fill=-1)
+    virtual(f, 'unlike', '<i4', simple(6, 8), (slab((6, 8), (0, 0), (3, 4), (2, 2)), files[2], 'grid', slab((4, 6), (1, 0), (1, 2), (2, 3), (3, 2))), fill=-1)
+    virtual(f, 'blocks3', '<i4', simple(9), (slab((9,), (0,), (2,), (5,), (3,)), files[0], 'grid', slab((4, 6), (1, 0), (1, 2), (1, 3), (1, 3))), fill=-1)
+    # No grids: an L, a stair, blocks that touch.
+    virtual(f, 'corner', '<i4', simple(4, 5), (several((4, 5), ((0, 0), (4, 1)), ((3, 1), (1, 4))), files[0], 'grid', slab((4, 6), (0, 2), (4, 2))), fill=-1)
+    virtual(f, 'stair', '<i4', simple(8), (simple(8), files[1], 'grid', several((4, 6), ((0, 0), (1, 2)), ((1, 1), (1, 2)), ((2, 2), (2, 1)), ((3, 4), (1, 2)))), fill=-1)
+    virtual(f, 'touching', '<i4', simple(3, 6), (several((3, 6), ((0, 0), (2, 3)), ((1, 2), (2, 4))), files[1], 'grid', several((4, 6), ((0, 0), (2, 6)), ((3, 5), (1, 1)))), fill=-1)
+    virtual(f, 'cube', '<i4', simple(2, 3, 4), (several((2, 3, 4), ((0, 0, 0), (1, 3, 4)), ((1, 1, 1), (1, 2, 2))), files[2], 'g/plain', several((4, 6), ((0, 0), (2, 6)), ((3, 1), (1, 4)))), fill=-1)
+    virtual(f, 'nothing', '<i4', simple(3), fill=4)
+    # Within the file, also of a virtual one, and by a name with a sign in it.
+    f.create_dataset('part0', data=np.arange(3, dtype='<i2'))
+    f.create_dataset('part1', data=np.arange(3, dtype='<i2') + 10)
+    f.create_dataset('part3', data=np.arange(3, dtype='<i2') + 30)
+    f.create_dataset('p%bc', data=np.arange(3, dtype='<i2') + 50)
+    virtual(f, 'here', '<i2', simple(3, 2), (slab((3, 2), (0, 1), (3, 1)), '.', '/part1', simple(3)), (slab((3, 2), (0, 0), (3, 1)), '.', 'p%%bc', simple(3)), fill=-1)
+    virtual(f, 'nested', '<i4', simple(6), (slab((6,), (0,), (6,)), '.', 'blocks', slab((7, 9), (1, 1), (1, 6))), fill=-1)
+    # Without end: as long as the longest source, each after the other; a block for each source.
+    virtual(f, 'longest', '<i4', simple(0, 2, most=(UNLIMITED, 2)),
+            *[(slab((0, 2), (0, k), (UNLIMITED, 1), most=(UNLIMITED, 2)), files[k], 'series', slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))) for k in range(2)], fill=-1)
+    virtual(f, 'turns', '<i4', simple(0, most=(UNLIMITED,)),
+            *[(slab((0,), (k,), (UNLIMITED,), (3,), most=(UNLIMITED,)), name, 'series', slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))) for k, name in enumerate(files)], fill=-1)
+    virtual(f, 'pairs', '<i4', simple(0, most=(UNLIMITED,)),
+            (slab((0,), (1,), (UNLIMITED,), (3,), (2,), most=(UNLIMITED,)), files[2], 'series', slab((0,), (2,), (UNLIMITED,), (4,), (3,), most=(UNLIMITED,))), fill=-1)
+    virtual(f, 'endless', '<i4', simple(0, most=(UNLIMITED,)),
+            (slab((0,), (2,), (1,), (1,), (UNLIMITED,), most=(UNLIMITED,)), files[1], 'series', slab((0,), (1,), (1,), (1,), (UNLIMITED,), most=(UNLIMITED,))), fill=-1)
+    virtual(f, 'numbered', '<i4', simple(0, 6, most=(UNLIMITED, 6)), (slab((0, 6), (1, 0), (UNLIMITED, 1), (3, 6), (2, 6), most=(UNLIMITED, 6)), 'virtual-%b.h5', 'grid', slab((4, 6), (1, 0), (2, 6))), fill=-1)
+    virtual(f, 'parts', '<i2', simple(0, most=(UNLIMITED,)), (slab((0,), (0,), (UNLIMITED,), (4,), (3,), most=(UNLIMITED,)), '.', 'part%b', simple(3)), fill=-1)
+    virtual(f, 'shorter', '<i4', simple(4, 2, most=(UNLIMITED, 2)),
+            (slab((4, 2), (0, 0), (4, 1), most=(UNLIMITED, 2)), files[0], 'series', slab((5,), (0,), (4,))),
+            (slab((4, 2), (0, 1), (UNLIMITED, 1), most=(UNLIMITED, 2)), 'virtual-nowhere.h5', 'series', slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))), fill=-1)
+    # What are no numbers.
+    record = [('a', '<i2'), ('b', '>f4')]
+    virtual(f, 'record', record, simple(6), *[(slab((6,), (2 * k,), (2,)), name, 'record', simple(2)) for k, name in enumerate(files)])
+    virtual(f, 'text', 'S4', simple(4), (slab((4,), (1,), (3,)), files[0], 'text', simple(3)))
+    f.create_dataset('words', data=['one', 'two', ''], dtype=h5py.string_dtype())
+    virtual(f, 'strings', h5py.string_dtype(), simple(2), (simple(2), '.', 'words', slab((3,), (0,), (2,))))
+
+sources()
+for name, bounds in (('virtual.h5', ('earliest', 'v110')), ('virtual-new.h5', ('v112', 'v200'))):
+    with h5py.File(name, 'w', libver=bounds) as f:
+        virtuals(f)
+answers('virtual.h5', 'virtual.txt')
+answers('virtual-new.h5', 'virtual-new.txt')
+assert open('virtual.txt').read() == open('virtual-new.txt').read()
+os.remove('virtual-new.txt')
+
+# Virtual datasets that are errors: circles, files elsewhere, sources that are too small, or of another type
+with h5py.File('virtual-odd.h5', 'w', libver=('v110', 'v110')) as f:
+    virtual(f, 'self', '<i4', simple(3), (simple(3), '.', 'self', simple(3)))
+    virtual(f, 'to', '<i4', simple(3), (simple(3), 'virtual-odd.h5', 'fro', simple(3)))
+    virtual(f, 'fro', '<i4', simple(3), (simple(3), '.', 'to', simple(3)))
+    virtual(f, 'growing', '<i4', simple(0, most=(UNLIMITED,)), (slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,)), '.', 'growing', slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))))
+    virtual(f, 'above', '<i4', simple(3), (simple(3), '../virtual-0.h5', 'series', slab((5,), (0,), (3,))))
+    virtual(f, 'root', '<i4', simple(3), (simple(3), '/etc/hostname', 'series', slab((5,), (0,), (3,))))
+    virtual(f, 'beyond', '<i4', simple(9), (simple(9), 'virtual-0.h5', 'series', slab((9,), (0,), (9,))))
+    virtual(f, 'unlike', '<i4', simple(3), (simple(3), 'virtual-0.h5', 'text', simple(3)))
+    virtual(f, 'small', 'i1', simple(24), (simple(24), 'virtual-2.h5', 'grid', simple(4, 6)))
+    virtual(f, 'no_file', '<i4', simple(3), (simple(3), 'virtual.txt', 'series', simple(3)))
+    virtual(f, 'group', '<i4', simple(3), (simple(3), 'virtual-0.h5', 'g', simple(3)))
+    f['part'] = np.arange(3, dtype='i4')
+    f['out'] = h5py.ExternalLink('virtual-0.h5', '/series')
+    virtual(f, 'linked', '<i4', simple(3), (simple(3), '.', 'out', slab((5,), (0,), (3,))))
+    virtual(f, 'right', '<i4', simple(3), (simple(3), './virtual-0.h5', 'series', slab((5,), (0,), (3,))))

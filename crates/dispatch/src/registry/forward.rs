@@ -98,6 +98,10 @@ macro_rules! forward {
                 self.deref().parse_params(params)
             }
 
+            fn parse_hdf5(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+                self.deref().parse_hdf5(params)
+            }
+
             fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
                 self.deref().parse_json(codec, format)
             }

@@ -165,7 +165,7 @@ impl Builder<'_> {
         for filter in &stored.filters {
             let class = self.registry.filter_by_id(filter.id);
             // What stands in the file beside the visible parameters is of the filter's own making.
-            let params = class.as_ref().ok().and_then(|class| class.parse_params(&filter.params).ok());
+            let params = class.as_ref().ok().and_then(|class| class.parse_hdf5(&filter.params).ok());
             let params = params.map(|filter| filter.params().into_owned());
             let params = params.filter(|params| params.len() < filter.params.len());
             var.filters.push(FilterSpec {

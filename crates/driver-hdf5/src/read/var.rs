@@ -124,7 +124,7 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
     let size = u64::from(stored.ty.size);
     let mut filters = Vec::new();
     for filter in &stored.filters {
-        filters.push(with.registry.filter_by_id(filter.id)?.parse_params(&filter.params)?);
+        filters.push(with.registry.filter_by_id(filter.id)?.parse_hdf5(&filter.params)?);
     }
     let (chunk_shape, layout) = match &stored.layout {
         Layout::Chunked { shape, .. } => (shape.clone(), stored.layout.clone()),

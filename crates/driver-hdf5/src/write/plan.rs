@@ -95,7 +95,7 @@ pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
     if info.hdf5_id.is_none_or(|id| id > u32::from(u16::MAX)) {
         return Err(ErrorKind::Filter.context(format!("filter {}: HDF5 has no number for it", info.name)));
     }
-    class.parse_params(&spec.params).map_err(|error| error.at(format_args!("filter {}", info.name)))
+    class.parse_hdf5(&spec.params).map_err(|error| error.at(format_args!("filter {}", info.name)))
 }
 
 type Filters = (Vec<Box<dyn Filter>>, Vec<StoredFilter>);

@@ -192,7 +192,7 @@ fn lie(hdf: &Hdf, stored: &Stored, space: &Space, growing: bool, registry: &Regi
                 if !class.encodes() {
                     return Err(refuse(format!("its filter {} is only read", class.info().name)));
                 }
-                filters.push(class.parse_params(&filter.params)?);
+                filters.push(class.parse_hdf5(&filter.params)?);
                 kept.push(StoredFilter {
                     id: filter.id as u16,
                     name: filter.name.clone(),

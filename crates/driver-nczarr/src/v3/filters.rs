@@ -46,6 +46,10 @@ pub(crate) fn interoperable(
                 }
                 // It makes nothing smaller by itself, and blosc does it anyway.
                 None if rest.peek().is_none_or(|next| next.info().name == "blosc") => {}
+                // As it will be stored, once it knows its elements.
+                None if filter.working_params().first() == Some(&0) => {
+                    codecs.push(named("numcodecs.shuffle", json!({"elementsize": item}), registry)?);
+                }
                 None => codecs.push(filter.clone()),
             },
             "deflate" if level(&**filter) == 0 => {}
@@ -167,7 +171,7 @@ mod tests {
         let gzip = |level: u32| codec("gzip", json!({"level": level}));
         let crc = || codec("crc32c", json!({}));
         type Case<'a> = (&'a [(u32, &'a [u32])], usize, Vec<Serde>);
-        let cases: [Case<'_>; 13] = [
+        let cases: [Case<'_>; 14] = [
             (&[(1, &[5])], 4, vec![gzip(5)]),
             (&[(1, &[0])], 4, vec![]),
             (&[(2, &[]), (1, &[5])], 2, vec![blosc("zlib", 5, 2)]),
@@ -181,6 +185,14 @@ mod tests {
             (&[(32015, &[9])], 4, vec![codec("zstd", json!({"level": 9, "checksum": false}))]),
             (&[(307, &[9])], 4, vec![codec("numcodecs.bz2", json!({"level": 9}))]),
             (&[(1, &[1]), (3, &[]), (3, &[])], 4, vec![gzip(1), crc()]),
+            (
+                &[(2, &[]), (307, &[1])],
+                4,
+                vec![
+                    codec("numcodecs.shuffle", json!({"elementsize": 4})),
+                    codec("numcodecs.bz2", json!({"level": 1})),
+                ],
+            ),
         ];
         for (filters, item, expected) in cases {
             assert_eq!(stored(filters, item), expected, "{filters:?}");
@@ -200,6 +212,16 @@ mod tests {
         let found = presented(&chain, Some(&kept), 4, &registry);
         let names: Vec<_> = found.iter().map(|spec| (spec.name.as_str(), &spec.params[..])).collect();
         assert_eq!(names, [("shuffle", &[][..]), ("deflate", &[5]), ("fletcher32", &[])]);
+        // A shuffle that is a codec of its own is stored with the size of its elements.
+        let kept_alone = [spec(2, &[]), spec(307, &[1]), spec(3, &[])];
+        let codec = |name: &str, configuration: Serde| named(name, configuration, &registry).unwrap();
+        let codecs = vec![
+            codec("numcodecs.shuffle", json!({"elementsize": 4})),
+            codec("numcodecs.bz2", json!({"level": 1})),
+            codec("crc32c", json!({})),
+        ];
+        let found = presented(&Chain { filters: codecs, ..Chain::default() }, Some(&kept_alone), 4, &registry);
+        assert_eq!(found.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["shuffle", "bzip2", "fletcher32"]);
         assert!(presented(&chain, Some(&kept[1..]), 4, &registry).is_empty());
         assert!(presented(&chain, Some(&[spec(65_000, &[])]), 4, &registry).is_empty());
         assert!(presented(&chain, None, 4, &registry).is_empty());

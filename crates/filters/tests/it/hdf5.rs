@@ -111,3 +111,90 @@ fn lzf_comes_back() {
         assert_eq!(crate::decode(&*filter, stream, 1000).unwrap_err().kind(), model::ErrorKind::Filter, "{stream:?}");
     }
 }
+
+#[cfg(feature = "lz4")]
+mod lz4 {
+    use model::ErrorKind;
+
+    use crate::{bound, class, decode, encode, noise, sample};
+
+    /// A stream by the documented framing: the size, that of a block, and blocks that are what they say.
+    fn framed(size: u64, block: u32, blocks: &[&[u8]]) -> Vec<u8> {
+        let mut stream = [&size.to_be_bytes()[..], &block.to_be_bytes()].concat();
+        for stored in blocks {
+            stream.extend((stored.len() as u32).to_be_bytes());
+            stream.extend(*stored);
+        }
+        stream
+    }
+
+    /// Nine literal bytes and a match of seven; the last five bytes are literals.
+    const SMALL: &[u8] = b"\x93abcdefghi\x09\x00\x50vwxyz";
+    const DECODED: &[u8] = b"abcdefghiabcdefgvwxyz";
+
+    #[test]
+    fn hdf5_files_have_it_in_blocks() {
+        let lz4 = bound(class("lz4").parse_hdf5(&[]).unwrap(), 4);
+        // Of one block; of two, the last one raw; all raw.
+        let two = [DECODED, b"raw"].concat();
+        for (stream, expected) in [
+            (framed(21, 21, &[SMALL]), DECODED),
+            (framed(21, 1 << 30, &[SMALL]), DECODED),
+            (framed(24, 21, &[SMALL, b"raw"]), &two),
+            (framed(24, 10, &[b"abcdefghia", b"bcdefgvwxy", b"zraw"]), &two),
+            (framed(0, 0, &[]), b""),
+        ] {
+            assert_eq!(decode(&*lz4, &stream, expected.len()).unwrap(), expected);
+            // As large as was declared, or an error.
+            if !expected.is_empty() {
+                assert_eq!(decode(&*lz4, &stream, expected.len() - 1).unwrap_err().kind(), ErrorKind::Filter);
+            }
+            for end in 0..stream.len() {
+                assert!(decode(&*lz4, &stream[..end], expected.len()).is_err(), "{end} of {}", stream.len());
+            }
+        }
+        for hostile in [
+            framed(u64::MAX, 21, &[SMALL]),
+            framed(22, 22, &[SMALL]),
+            framed(21, 0, &[SMALL]),
+            framed(21, 1, &[SMALL]),
+            framed(20, 20, &[SMALL]),
+        ] {
+            assert_eq!(decode(&*lz4, &hostile, 64).unwrap_err().kind(), ErrorKind::Filter, "{hostile:?}");
+        }
+    }
+
+    /// What the library of HDF5's filter made: `vectors/lz4-hdf5.bin`, in blocks of 400 bytes, and of noise in one.
+    #[test]
+    fn streams_of_hdf5s_own_filter_are_read_and_made() {
+        let vector = include_bytes!("../vectors/lz4-hdf5.bin").as_slice();
+        let data = [sample(250), noise(600)].concat();
+        let lz4 = bound(class("lz4").parse_hdf5(&[400]).unwrap(), 4);
+        assert_eq!(decode(&*lz4, vector, data.len()).unwrap(), data);
+        let made = encode(&*lz4, &data).unwrap();
+        assert_eq!(made, vector);
+    }
+
+    #[test]
+    fn blocks_of_every_size_come_back() {
+        for block in [0, 1, 2, 7, 100, 4096, u32::MAX] {
+            for acceleration in [1, 20] {
+                let lz4 = bound(class("lz4").parse_hdf5(&[block, acceleration]).unwrap(), 4);
+                for data in [vec![], vec![7], noise(1), noise(5000), sample(3000), [noise(99), vec![3; 999]].concat()] {
+                    let stream = encode(&*lz4, &data).unwrap();
+                    assert!(
+                        decode(&*lz4, &stream, data.len()).unwrap() == data,
+                        "blocks of {block}, {} bytes",
+                        data.len()
+                    );
+                }
+                // In Zarr the same parameters make one block of numcodecs'.
+                let other = bound(class("lz4").parse_params(&[block, acceleration]).unwrap(), 4);
+                assert_eq!(other.params(), lz4.params());
+                let stream = encode(&*other, &sample(100)).unwrap();
+                assert_eq!(stream[..4], 400_u32.to_le_bytes());
+                assert!(decode(&*lz4, &stream, 400).is_err());
+            }
+        }
+    }
+}

@@ -72,3 +72,24 @@ print(numcodecs.__version__)
 for codec in (Zlib(5), GZip(5), Zstd(-5), Zstd(3, checksum=True), Shuffle(4), Fletcher32(), Blosc("zstd", 9, -1), BZ2(9), LZ4(3), LZMA(),
               CRC32(), CRC32C("start"), Adler32("end"), JenkinsLookup3()):
     print(codec.get_config())
+
+
+def noise(count):
+    """The same bytes as `noise` in tests/it/main.rs makes."""
+    state, out = 0x9E3779B97F4A7C15, bytearray()
+    for _ in range(count):
+        state ^= state << 13 & (1 << 64) - 1
+        state ^= state >> 7
+        state ^= state << 17 & (1 << 64) - 1
+        out.append(state >> 32 & 255)
+    return bytes(out)
+
+
+# What HDF5's own filter makes of a chunk, by h5py and hdf5plugin.
+import h5py
+import hdf5plugin
+
+data = np.frombuffer(small + noise(600), "u1")
+with h5py.File.in_memory() as file:
+    chunk = file.create_dataset("chunk", data=data, chunks=data.shape, **hdf5plugin.LZ4(nbytes=400))
+    save("lz4-hdf5.bin", chunk.id.read_direct_chunk((0,))[1])
