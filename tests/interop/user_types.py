@@ -1,13 +1,15 @@
-"""Opens what `ncz gen` made of user_types.cdl with netCDF-C and h5py, and compares.
+"""Opens what `ncz gen` made of user_types.cdl with netCDF-C, h5py and h5netcdf, and compares.
 
-usage: user_types.py FILE CLASSIC
+usage: user_types.py FILE CLASSIC PLAIN
 
-CLASSIC: a file of the classic model, in a netCDF-4 file.
+CLASSIC: a file of the classic model, in a netCDF-4 file. PLAIN: FILE without opaque types, with which h5netcdf opens no file,
+netCDF-C's neither; and of compounds with arrays in them it shows the types, but no values.
 """
 
 import sys
 import warnings
 
+import h5netcdf
 import h5py
 import netCDF4
 
@@ -49,6 +51,24 @@ file.close()
 file = netCDF4.Dataset(sys.argv[2])
 check("classic model", file.data_model, "NETCDF4_CLASSIC")
 check("records", file["r"][:].tolist(), [[1, 2], [3, 4]])
+file.close()
+
+with h5netcdf.File(sys.argv[3], "r", decode_vlen_strings=True) as file:
+    dims = [(name, dim.size, dim.isunlimited()) for name, dim in file.dims.items()]
+    check("h5netcdf: dimensions", dims, [("x", 3, False), ("t", 2, True)])
+    types = [sorted(types) for types in (file.enumtypes, file.cmptypes, file.vltypes, file["g"].vltypes)]
+    check("h5netcdf: types", types, [["cloud"], ["point", "tagged"], ["list"], ["inner"]])
+    check("h5netcdf: enum", file.enumtypes["cloud"].enum_dict, {"Clear": 0, "Cumulus": 1, "Missing": 255})
+    fields = file.cmptypes["point"].dtype
+    check("h5netcdf: fields", [(name, str(fields[name].base), fields[name].shape) for name in fields.names],
+          [("id", "int32", ()), ("at", "float32", (2,)), ("seen", "int8", ())])
+    of = [(name, file[name].datatype.name) for name in "clpn"] + [("g/q", file["g/q"].datatype.name)]
+    check("h5netcdf: types of variables", of, [("c", "cloud"), ("l", "list"), ("p", "point"), ("n", "tagged"), ("g/q", "point")])
+    check("h5netcdf: enum values", file["c"][...].tolist(), [0, 1, 255])
+    check("h5netcdf: lists", [[item.tolist() for item in row] for row in file["l"][...]], [[[1], [2, 3], []], [[4, 5, 6], [], [7]]])
+    check("h5netcdf: strings", file["s"][...].tolist(), ["one", ""])
+    check("h5netcdf: a variable with a dimension's name", (file["t"].dimensions, file["t"][...].tolist()), (("x",), [5, 6, 7]))
+    check("h5netcdf: attributes", (file.attrs["best"], [item.tolist() for item in file.attrs["lists"]]), ("no", [[1, 2], [], [3]]))
 for line in failed:
     print("  FAILED", line)
 print(f"others read user-defined types that nczarr wrote: {len(failed)} failed")

@@ -110,3 +110,20 @@ fn written_to(path: &Path) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// Without a fill value what was never written is no string at all.
+#[test]
+fn strings_without_a_fill_value_are_written() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("x.nc").display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    file.add_dimension("x", 3).unwrap();
+    let variable = file.add_string_variable("s", &["x"]).unwrap();
+    variable.set_no_fill().unwrap();
+    variable.put_strings(&["two"], 1..2).unwrap();
+    file.close().unwrap();
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(file.variable("s").unwrap().get_strings(..).unwrap().as_slice(), ["", "two", ""]);
+    let printed = dump(&file, &Options { name: "x".to_owned(), ..Options::default() }).unwrap();
+    assert!(printed.contains("s = NIL, \"two\", NIL ;"), "{printed}");
+}

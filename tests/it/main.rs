@@ -17,6 +17,7 @@ mod hdf5;
 mod hdf5_elsewhere;
 mod hdf5_filters;
 mod hdf5_index;
+mod hdf5_virtual;
 mod incompressible;
 mod killed;
 mod layout;

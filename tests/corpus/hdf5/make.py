@@ -1,6 +1,6 @@
 """Makes scaleoffset.h5, nbit.h5, lzf.h5, szip.h5 and registered.h5 here, filters of HDF5, and beside each what h5py reads in it; partial.h5;
 shared.h5, of which shared.cdl is what ncdump says; external.h5 and the files it names; stretches.h5, whose files a
-test makes.
+test makes; virtual datasets, with what h5py reads in them (virtual.txt).
 
 usage: python make.py   (h5py 3.16, HDF5 2.0, hdf5plugin 7.1)
 """

@@ -10,7 +10,7 @@ use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, UserType, V
 use super::define::{Copied, Form};
 use super::fit;
 use super::select::Selection;
-use super::var::{DEFAULT_MAX_LEN, MAX_LEN};
+use super::var::{DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
 
 /// Kinds of losses, each with the objects it happened to.
 #[derive(Debug, Default, Clone)]
@@ -226,7 +226,7 @@ impl Compared<'_> {
         copy: &model::Att,
         lost: &mut Losses,
     ) {
-        for (name, new, values) in source.filter(|(name, ..)| *name != MAX_LEN) {
+        for (name, new, values) in source.filter(|(name, ..)| ![MAX_LEN, GIVEN_LEN].contains(name)) {
             let object = format!("{path}:{name}");
             if self.copied.left.contains(&object) {
                 continue;
@@ -271,7 +271,7 @@ pub fn path(model: &Model, group: GroupId, name: &str) -> String {
 /// Attributes that the source has not.
 fn added(path: &str, there: &model::Att, source: &HashSet<String>, lost: &mut Losses) {
     // What says how long strings get belongs to the format.
-    let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN].contains(&name) || name.ends_with(".strlen");
+    let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN].contains(&name) || name.ends_with(".strlen");
     let new = there.keys().filter(|name| !length(name));
     for name in new.filter(|name| !source.contains(*name)) {
         lost.add("attributes added", format!("{path}:{name}"));

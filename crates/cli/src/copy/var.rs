@@ -1,5 +1,7 @@
 //! Defining variables and attributes, in the form in which the target can hold them.
 
+use std::sync::LazyLock;
+
 use cdl::Blocks;
 use model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, NcType, Result, Slab, Values, Var, VarFill,
@@ -17,10 +19,15 @@ use crate::source::DatasetSource;
 
 /// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
 pub const MAX_LEN: &str = "_nczarr_maxstrlen";
+/// The attribute that keeps what that one was in a netCDF-4 file, where it says nothing and strings are longer; 0: there was none.
+pub const GIVEN_LEN: &str = "_nczarr_given_maxstrlen";
 /// The attribute of the root that says so for variables that do not.
 pub const DEFAULT_MAX_LEN: &str = "_nczarr_default_maxstrlen";
 /// How long they may be if nothing says so.
 pub(super) const BUILT_IN_MAX_LEN: usize = 128;
+
+/// What is kept of an attribute that was not there.
+static NOT_GIVEN: LazyLock<Values> = LazyLock::new(|| Values::Int(vec![0]));
 
 /// The default fill of a double as netCDF-C writes it to NCZarr.
 const ROUNDED_DEFAULT: f64 = 9.96921e36;
@@ -208,8 +215,16 @@ impl Work<'_> {
     }
 
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
+        // Back where strings are as long as they like it is what it was.
+        let given = var.atts.get(GIVEN_LEN).filter(|_| self.to.info().formatx == FormatX::Hdf5);
         for (name, values) in &var.atts {
             let path = format!("{path}:{name}");
+            let values = match given {
+                Some(_) if name == GIVEN_LEN => continue,
+                Some(given) if name == MAX_LEN && *given == *NOT_GIVEN => continue,
+                Some(given) if name == MAX_LEN => given,
+                _ => values,
+            };
             let is_fill = name == FILL_VALUE && fit::apparent_fill(var).as_ref() == Some(values);
             match &new.form {
                 Form::Numbers(change) if is_fill => {
@@ -218,7 +233,7 @@ impl Work<'_> {
                 }
                 Form::Numbers(change) => self.att((group, Some(new.id)), name, values, Some(change.to), path)?,
                 // Of what these say nothing is true of text.
-                Form::Text { .. } if name == MAX_LEN => {}
+                Form::Text { .. } if [MAX_LEN, GIVEN_LEN].contains(&name.as_str()) => {}
                 Form::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
                 Form::Text { .. } | Form::Same => self.att((group, Some(new.id)), name, values, None, path)?,
             }
@@ -346,8 +361,11 @@ impl Work<'_> {
         }
         let len = i32::try_from(longest.max(1))
             .map_err(|error| ErrorKind::VarSize.context(format!("a string of {longest} bytes")).caused_by(error))?;
-        let values = Values::Int(vec![len]);
         let group = self.place(var.group)?.group;
-        self.to.edit(&Edit::PutAtt { group, var: Some(new), name: MAX_LEN, values: &values }).map(drop)
+        let put = |name, values: &Values| self.to.edit(&Edit::PutAtt { group, var: Some(new), name, values }).map(drop);
+        if self.from.info().formatx == FormatX::Hdf5 && !var.atts.contains_key(GIVEN_LEN) {
+            put(GIVEN_LEN, var.atts.get(MAX_LEN).unwrap_or(&NOT_GIVEN))?;
+        }
+        put(MAX_LEN, &Values::Int(vec![len]))
     }
 }

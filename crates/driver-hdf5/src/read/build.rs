@@ -160,6 +160,8 @@ impl Builder<'_> {
                 }
                 Chunking::Chunked(shape.clone())
             }
+            // Nothing is in one piece there, and a copy lies as it would if nobody had said anything.
+            Layout::Virtual(..) => Chunking::Default,
             _ => Chunking::Contiguous,
         };
         for filter in &stored.filters {

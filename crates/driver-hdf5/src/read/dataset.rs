@@ -9,6 +9,7 @@ use model::{Edit, ErrorKind, ModelCell, Result, VarId};
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::messages::Space;
+use super::sources::Nest;
 use super::store::Store;
 use super::var::{self, Making};
 use super::walk::Stored;
@@ -57,13 +58,13 @@ impl Dataset for HdfDataset {
         let stored = self.stored.get(id.index()).and_then(Option::as_ref);
         let (stored, space) = stored.ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))?;
         let making = Making {
-            file: &self.file,
-            heap: &self.heap,
-            model: &model,
-            options: &self.options,
-            registry: &self.registry,
+            file: Arc::clone(&self.file),
+            heap: Arc::clone(&self.heap),
+            options: self.options.clone(),
+            registry: Arc::clone(&self.registry),
+            nest: Nest::default(),
         };
-        let data = var::make(&making, id, stored, space).map_err(|error| error.at(&var.name))?;
+        let data = var::make(&making, &model, id, stored, space).map_err(|error| error.at(&var.name))?;
         let mut vars = self.vars.write().unwrap_or_else(PoisonError::into_inner);
         if vars.len() <= id.index() {
             vars.resize(id.index() + 1, None);

@@ -148,14 +148,18 @@ impl External {
     }
 }
 
-fn elsewhere(name: impl std::fmt::Display) -> Error {
+/// What is said of a file that is not looked for.
+pub(super) fn elsewhere(name: impl std::fmt::Display) -> Error {
     ErrorKind::Storage.context(format!(
         "its data are in another file, {name}; only regular files in the same folder are read, named without a path"
     ))
 }
 
 /// The path of a file in a folder.
-fn path_beside(folder: &Path, name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// `NC_ESTORAGE` if it is no plain name.
+pub(super) fn path_beside(folder: &Path, name: &str) -> Result<PathBuf> {
     match !name.is_empty() && !name.contains(['/', '\\', ':', '\0']) && name != "." && name != ".." {
         true => Ok(folder.join(name)),
         false => Err(elsewhere(format_args!("{name:?}"))),

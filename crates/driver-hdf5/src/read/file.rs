@@ -12,6 +12,7 @@ use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, bad};
 use super::external::Beside;
+use super::paths::Goals;
 use super::shared::SharedTable;
 use super::store::Store;
 use crate::lookup3::lookup3;
@@ -44,6 +45,10 @@ pub(crate) struct Hdf {
     pub(crate) shared: SharedTable,
     /// Files beside it that hold some of its data.
     pub(super) beside: Beside,
+    /// The root group's object header.
+    pub(crate) root: u64,
+    /// Groups that paths went through.
+    pub(super) passed: Mutex<HashMap<u64, Arc<Goals>>>,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
     /// Bytes of metadata that may still be read. Sound files have each structure once; a damaged one might name the same
     /// megabyte a thousand times.
@@ -55,8 +60,19 @@ impl Hdf {
     pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
         let len = store.size()?;
         let left = AtomicU64::new(len.saturating_mul(TIMES).saturating_add(SPARE));
-        let (shared, beside) = (SharedTable::default(), Beside::default());
-        Ok(Self { store, len, base: 0, offsets: 8, lengths: 8, shared, beside, blocks: Mutex::default(), left })
+        Ok(Self {
+            store,
+            len,
+            base: 0,
+            offsets: 8,
+            lengths: 8,
+            shared: SharedTable::default(),
+            beside: Beside::default(),
+            root: 0,
+            passed: Mutex::default(),
+            blocks: Mutex::default(),
+            left,
+        })
     }
 
     /// The place in the store of an address.

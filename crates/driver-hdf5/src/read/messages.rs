@@ -44,10 +44,6 @@ impl Space {
     }
 }
 
-/// What is said of the data of a virtual dataset.
-const VIRTUAL: &str =
-    "in other datasets, as it is a virtual one, of which `h5repack -l CONTI` writes a copy with data of its own;";
-
 /// How the chunks of a dataset are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Index {
@@ -83,7 +79,9 @@ pub(crate) enum Layout {
     },
     /// In other files.
     External(Vec<Stretch>),
-    /// In other datasets, or nobody knows where.
+    /// In other datasets: the collection of the global heap with the mappings, and which object of it they are.
+    Virtual(u64, u32),
+    /// Nobody knows where.
     Other(&'static str),
 }
 
@@ -149,7 +147,7 @@ impl Layout {
                 };
                 Self::chunked(dims, index, at.address(file.offsets)?, length_bytes, flags & 1 != 0)?
             }
-            3 => Self::Other(VIRTUAL),
+            3 if version > 3 => Self::Virtual(at.address(file.offsets)?, at.u32()?),
             _ => Self::Other("of an unknown class"),
         })
     }

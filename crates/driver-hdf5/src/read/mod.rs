@@ -3,8 +3,8 @@
 //! * `store`, `file`, `cursor`: bytes, addresses, numbers.
 //! * `superblock`, `header`, `shared`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
 //!   of the file format each.
-//! * `walk` finds all objects, `types`, `dims` and `build` make netCDF's model of them, `unshown` finds what that has no place for.
-//! * `var`, `chunks`, `masked`, `external`, `partial`, `values`: the data.
+//! * `walk` finds all objects, `paths` those that paths mean, `types`, `dims` and `build` make netCDF's model of them, `unshown` finds what that has no place for.
+//! * `var`, `chunks`, `masked`, `external`, `partial`, `values`: the data; `sources`: those that lie in other datasets.
 //!
 //! Source: the HDF5 file format specification, version 3; the netCDF-4 conventions for dimension scales; where these leave
 //! something open, what netCDF-C 4.10 does.
@@ -29,7 +29,9 @@ mod masked;
 mod messages;
 mod open;
 mod partial;
+mod paths;
 mod shared;
+mod sources;
 mod store;
 mod superblock;
 mod types;

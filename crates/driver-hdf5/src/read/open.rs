@@ -113,7 +113,7 @@ pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Bu
 
 fn load(store: Store, heap: &GlobalHeap, registry: &Registry) -> Result<(Hdf, u8, Built)> {
     let (file, superblock) = superblock::open(Arc::new(store))?;
-    let tree = walk::walk(&file, superblock.root)?;
+    let tree = walk::walk(&file)?;
     let built = build::build(&file, heap, registry, tree)?;
     Ok((file, superblock.version, built))
 }

@@ -17,8 +17,6 @@ pub(crate) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 pub(crate) struct Superblock {
     /// Its version: 0 to 3.
     pub(crate) version: u8,
-    /// The address of the root group's object header.
-    pub(crate) root: u64,
 }
 
 /// Finds and reads it.
@@ -62,7 +60,7 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
         file.checked(base, at.at() as u64 + 4, "superblock")?;
         (stored_base, extension, end, root)
     };
-    file.base = base;
+    (file.base, file.root) = (base, root);
     if end == UNDEFINED || root == UNDEFINED {
         return Err(bad("superblock: no end, or no root group"));
     }
@@ -74,5 +72,5 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
     if extension != UNDEFINED {
         file.shared = SharedTable::read(&file, extension)?;
     }
-    Ok((file, Superblock { version, root }))
+    Ok((file, Superblock { version }))
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use chunkio::{ArrayDim, ArraySpec, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short};
-use dispatch::{Buffer, CacheConfig, MemMut, Options, Registry, VarData, byte_len};
+use chunkio::{
+    ArrayDim, ArraySpec, ByteStore, ChunkStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short,
+};
+use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, VarData, byte_len};
 use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::chunks::Chunks;
@@ -16,17 +18,20 @@ use super::index::Table;
 use super::masked::Masked;
 use super::messages::{Index, Layout, Space};
 use super::partial::{Bits, Partial};
+use super::sources::{Assembled, Mapping, Nest};
 use super::store::Store;
 use super::values::{self, Decoder};
 use super::walk::Stored;
 
-/// What the data of a variable are made with.
-pub(crate) struct Making<'a> {
-    pub(crate) file: &'a Arc<Hdf>,
-    pub(crate) heap: &'a Arc<GlobalHeap>,
-    pub(crate) model: &'a Model,
-    pub(crate) options: &'a Options,
-    pub(crate) registry: &'a Registry,
+/// What the data of a file are made with.
+#[derive(Debug, Clone)]
+pub(crate) struct Making {
+    pub(crate) file: Arc<Hdf>,
+    pub(crate) heap: Arc<GlobalHeap>,
+    pub(crate) options: Options,
+    pub(crate) registry: Arc<Registry>,
+    /// In how many virtual datasets they are.
+    pub(crate) nest: Nest,
 }
 
 /// The type under which stored elements are read that are not numbers.
@@ -35,30 +40,76 @@ const RAW: NcType = NcType::User(TypeId(u32::MAX));
 /// Elements of a chunk that nothing is stored of, at most.
 const BLANK: u64 = 1 << 16;
 
+/// What is made of a dataset.
+struct Array<'a> {
+    name: &'a str,
+    dims: Vec<ArrayDim>,
+    /// Of what numbers: a type and whether they are big-endian; `None`: elements are their bytes.
+    number: Option<(NcType, bool)>,
+    stored: &'a Stored,
+    space: &'a Space,
+}
+
+/// Whether numbers, and single characters, are big-endian; `None`: elements are something else.
+pub(super) fn byte_order(ty: &Datatype) -> Option<bool> {
+    match &ty.class {
+        Class::Integer { big_endian, .. } if ty.is_whole() => Some(*big_endian),
+        Class::Float { big_endian, .. } => Some(*big_endian),
+        Class::Text if ty.size == 1 => Some(false),
+        _ => None,
+    }
+}
+
 /// Makes the data of a variable.
 ///
 /// # Errors
 /// `NC_EHDFERR` if its index is damaged; `NC_ENOFILTER` if a filter is unknown.
-pub(crate) fn make(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space) -> Result<Arc<dyn VarData>> {
-    let var = with.model.var(id)?;
-    let number = match &stored.ty.class {
-        Class::Integer { big_endian, .. } if stored.ty.is_whole() => Some(*big_endian),
-        Class::Float { big_endian, .. } => Some(*big_endian),
-        Class::Text if stored.ty.size == 1 => Some(false),
-        _ => None,
-    };
-    let made: Arc<dyn VarData> = match (&stored.layout, number) {
-        (Layout::Compact(_) | Layout::Contiguous(..) | Layout::External(_), number) if is_there(&stored.layout) => {
-            let (store, begin) = flat_store(with.file, stored, space)?;
+pub(crate) fn make(
+    with: &Making,
+    model: &Model,
+    id: VarId,
+    stored: &Stored,
+    space: &Space,
+) -> Result<Arc<dyn VarData>> {
+    let var = model.var(id)?;
+    let mut dims = Vec::with_capacity(var.dims.len());
+    for &dim in &var.dims {
+        let dim = model.dim(dim)?;
+        dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
+    }
+    let number = byte_order(&stored.ty).map(|big_endian| (var.xtype, big_endian));
+    let inner = array(with, Array { name: &var.name, dims, number, stored, space })?;
+    Ok(match (number, inner) {
+        (None, inner) => raw(with, var.xtype, stored, inner),
+        (Some(_), Inner::Chunked(array)) => Arc::new(array),
+        (Some(_), Inner::Flat(array)) => Arc::new(array),
+    })
+}
+
+/// The elements of a dataset as their bytes, whatever they are.
+///
+/// # Errors
+/// As [`make`].
+pub(super) fn raw_array(with: &Making, name: &str, stored: &Stored, space: &Space) -> Result<Inner> {
+    let dims = space.dims.iter().flatten();
+    let dims = dims.map(|&len| ArrayDim { len: Arc::new(len.into()), unlimited: false }).collect();
+    array(with, Array { name, dims, number: None, stored, space })
+}
+
+fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
+    let Array { name, number, stored, space, .. } = array;
+    match &stored.layout {
+        Layout::Compact(_) | Layout::Contiguous(..) | Layout::External(_) if is_there(&stored.layout) => {
+            let (store, begin) = flat_store(&with.file, stored, space)?;
             let dims = space.dims.iter().flatten();
             let mut dims: Vec<ArrayDim> =
                 dims.map(|&len| ArrayDim { len: Arc::new(len.into()), unlimited: false }).collect();
-            let (ty, big_endian) = number.map_or((NcType::Char, false), |big_endian| (var.xtype, big_endian));
+            let (ty, big_endian) = number.unwrap_or((NcType::Char, false));
             if number.is_none() {
                 dims.push(ArrayDim { len: Arc::new(u64::from(stored.ty.size).into()), unlimited: false });
             }
-            let array = FlatArray::new(FlatSpec {
-                name: var.name.clone(),
+            Ok(Inner::Flat(FlatArray::new(FlatSpec {
+                name: name.to_owned(),
                 dims,
                 ty,
                 big_endian,
@@ -68,28 +119,27 @@ pub(crate) fn make(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space)
                 options: with.options.clone(),
                 writable: false,
                 short: Short::Error,
-            })?;
-            match number {
-                Some(_) => Arc::new(array),
-                None => raw(with, var.xtype, stored, Inner::Flat(array)),
-            }
+            })?))
         }
-        (_, number) => {
-            let array = chunked(with, id, stored, space, number)?;
-            match number {
-                Some(_) => Arc::new(array),
-                None => raw(with, var.xtype, stored, Inner::Chunked(array)),
-            }
+        Layout::Virtual(address, index) => {
+            let list = Mapping::list(&with.file, &with.heap, *address, *index)?;
+            let store = Assembled::new(with, stored, space, number.map(|(ty, _)| ty), list)?;
+            let number = number.map(|(ty, _)| (ty, cfg!(target_endian = "big")));
+            let shape = store.chunk_shape().to_vec();
+            chunked(with, Array { number, ..array }, shape, Vec::new(), Arc::new(store)).map(Inner::Chunked)
         }
-    };
-    Ok(made)
+        _ => {
+            let (shape, filters, store) = stored_chunks(with, &array)?;
+            chunked(with, array, shape, filters, Arc::new(store)).map(Inner::Chunked)
+        }
+    }
 }
 
-fn raw(with: &Making<'_>, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn VarData> {
+fn raw(with: &Making, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn VarData> {
     if let Some(bits) = Bits::of(&stored.ty) {
         return Arc::new(Partial { inner, bits });
     }
-    let (file, heap) = (Arc::clone(with.file), Arc::clone(with.heap));
+    let (file, heap) = (Arc::clone(&with.file), Arc::clone(&with.heap));
     let fixed = xtype != NcType::String && values::is_fixed(&stored.ty);
     Arc::new(Raw { file, heap, inner, ty: stored.ty.clone(), xtype, fixed })
 }
@@ -114,13 +164,11 @@ fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<dy
     }
 }
 
-fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number: Option<bool>) -> Result<ChunkedArray> {
-    let var = with.model.var(id)?;
-    let mut dims = Vec::with_capacity(var.dims.len());
-    for &dim in &var.dims {
-        let dim = with.model.dim(dim)?;
-        dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
-    }
+type Filters = Vec<Box<dyn Filter>>;
+
+/// The chunks of a dataset that are stored: their shape, their filters, and where they are.
+fn stored_chunks(with: &Making, array: &Array<'_>) -> Result<(Vec<u64>, Filters, Chunks)> {
+    let Array { stored, space, .. } = *array;
     let size = u64::from(stored.ty.size);
     let mut filters = Vec::new();
     for filter in &stored.filters {
@@ -157,7 +205,7 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
     let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
     let bytes = bytes
         .ok_or_else(|| ErrorKind::BadChunk.context(format!("chunks of {chunk_shape:?} elements of {size} bytes")))?;
-    let mut table = Table::read(with.file, &layout, space, bytes, !filters.is_empty())?;
+    let mut table = Table::read(&with.file, &layout, space, bytes, !filters.is_empty())?;
     if let Layout::Chunked { plain_edges: true, shape, .. } = &layout {
         table.skip_at_edges(space.dims.as_deref().unwrap_or_default(), shape);
     }
@@ -169,11 +217,22 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
     if masked {
         filters = vec![Box::new(Masked::new(filters))];
     }
+    Ok((chunk_shape, filters, Chunks::new(Arc::clone(&with.file), table, masked)))
+}
+
+fn chunked(
+    with: &Making,
+    array: Array<'_>,
+    chunk_shape: Vec<u64>,
+    filters: Filters,
+    store: Arc<dyn ChunkStore>,
+) -> Result<ChunkedArray> {
+    let Array { name, dims, number, stored, .. } = array;
     let fill = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize);
     let (element, fill) = match number {
-        Some(big_endian) => {
-            let fill = fill.and_then(|bytes| values::numbers(&stored.ty, var.xtype, bytes));
-            (Element::Number { ty: var.xtype, big_endian }, fill)
+        Some((ty, big_endian)) => {
+            let fill = fill.and_then(|bytes| values::numbers(&stored.ty, ty, bytes));
+            (Element::Number { ty, big_endian }, fill)
         }
         None => {
             let pieces = vec![Piece::Bytes(stored.ty.size as usize)];
@@ -181,7 +240,7 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
         }
     };
     ChunkedArray::new(ArraySpec {
-        name: var.name.clone(),
+        name: name.to_owned(),
         dims,
         chunk_shape,
         element,
@@ -189,7 +248,7 @@ fn chunked(with: &Making<'_>, id: VarId, stored: &Stored, space: &Space, number:
         filters,
         fill,
         shards: Vec::new(),
-        store: Arc::new(Chunks::new(Arc::clone(with.file), table, masked)),
+        store,
         options: with.options.clone(),
         writable: false,
     })

@@ -1,6 +1,6 @@
 //! [`walk`]: all groups, datasets and named types of a file, in netCDF's order; nothing is made of them yet.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use model::Result;
 
@@ -11,7 +11,9 @@ use super::file::{Budget, Hdf};
 use super::header::{Header, kind};
 use super::links::{self, Goal, Link};
 use super::messages::{self, FilterMessage, Layout, Space};
+use super::paths::{self, Reached};
 use super::shared;
+use super::sources::{self, Nest};
 
 /// A group.
 #[derive(Debug)]
@@ -66,32 +68,29 @@ const DEPTH: usize = 200;
 ///
 /// # Errors
 /// `NC_EHDFERR` if a group is damaged.
-pub(crate) fn walk(file: &Hdf, root: u64) -> Result<Tree> {
+pub(crate) fn walk(file: &Hdf) -> Result<Tree> {
     let mut tree = Tree { groups: Vec::new(), notes: Vec::new(), unshown: Vec::new() };
     let mut walker = Walker {
         file,
-        root,
         budget: Budget::new(file, 8),
         above: Vec::new(),
         met: HashSet::new(),
-        passed: HashMap::new(),
+        nest: Nest::default(),
         tree: &mut tree,
     };
-    let header = Header::read(file, root)?;
+    let header = Header::read(file, file.root)?;
     walker.group("/".to_owned(), None, &header)?;
     Ok(tree)
 }
 
 struct Walker<'f> {
     file: &'f Hdf,
-    root: u64,
     budget: Budget,
     /// The groups that are being looked at, by address.
     above: Vec<u64>,
     /// All objects that a link led to, by address.
     met: HashSet<u64>,
-    /// Groups that paths went through, and where their links lead by name.
-    passed: HashMap<u64, HashMap<String, Goal>>,
+    nest: Nest,
     tree: &'f mut Tree,
 }
 
@@ -134,7 +133,10 @@ impl Walker<'_> {
     fn link(&mut self, group: usize, link: Link, here: u64) -> Result<Option<Header>> {
         let address = match &link.goal {
             Goal::Object(address) => Some(*address),
-            Goal::Path(path) => self.follow(path, here, 0)?,
+            Goal::Path(path) => match paths::follow(self.file, path, here, &mut self.budget)? {
+                Reached::Object(address) => Some(address),
+                Reached::Nothing | Reached::Elsewhere => None,
+            },
             Goal::Elsewhere => {
                 self.note(&link, "it leads to another file, and is left out");
                 return Ok(None);
@@ -159,18 +161,15 @@ impl Walker<'_> {
             return Ok(Some(header));
         }
         if let Some(space) = header.find(kind::DATASPACE) {
-            let space = Space::parse(self.file, &shared::resolve(self.file, kind::DATASPACE, space)?)?;
+            let mut space = Space::parse(self.file, &shared::resolve(self.file, kind::DATASPACE, space)?)?;
             if space.dims.is_none() {
                 self.note(&link, "it is a dataset without a shape, and is left out");
                 return Ok(None);
             }
-            let dataset = Dataset {
-                name: link.name,
-                address,
-                attributes: attributes::of(self.file, &header)?,
-                space,
-                stored: self.stored(&header),
-            };
+            let stored = stored(self.file, &header)
+                .and_then(|stored| sources::extend(self.file, &stored.layout, &mut space, &self.nest).map(|()| stored));
+            let attributes = attributes::of(self.file, &header)?;
+            let dataset = Dataset { name: link.name, address, attributes, space, stored };
             self.tree.groups[group].datasets.push(dataset);
         } else if let Some(message) = header.find(kind::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
@@ -196,44 +195,21 @@ impl Walker<'_> {
         }
         Ok(())
     }
+}
 
-    fn stored(&self, header: &Header) -> Result<Stored> {
-        let missing = |what: &str| super::cursor::bad(format!("the dataset has no {what}"));
-        let ty = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?;
-        let ty = Datatype::of(self.file, ty)?;
-        let layout = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?;
-        let mut layout = Layout::parse(self.file, layout.bytes)?;
-        if let Some(files) = header.find(kind::EXTERNAL) {
-            layout = Layout::External(external::list(self.file, files.bytes)?);
-        }
-        let filters =
-            header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(self.file, found))?;
-        Ok(Stored { ty, layout, filters, fill: messages::fill(self.file, header)? })
+/// What elements, layout and filters of a dataset are.
+///
+/// # Errors
+/// `NC_EHDFERR` if something is damaged, or missing.
+pub(crate) fn stored(file: &Hdf, header: &Header) -> Result<Stored> {
+    let missing = |what: &str| super::cursor::bad(format!("the dataset has no {what}"));
+    let ty = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?;
+    let ty = Datatype::of(file, ty)?;
+    let layout = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?;
+    let mut layout = Layout::parse(file, layout.bytes)?;
+    if let Some(files) = header.find(kind::EXTERNAL) {
+        layout = Layout::External(external::list(file, files.bytes)?);
     }
-
-    /// The object that a path means, from a group on.
-    fn follow(&mut self, path: &str, here: u64, depth: usize) -> Result<Option<u64>> {
-        if depth > 16 {
-            return Ok(None);
-        }
-        let mut at = if path.starts_with('/') { self.root } else { here };
-        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-            self.budget.spend("links")?;
-            if !self.passed.contains_key(&at) {
-                let links = links::of(self.file, &Header::read(self.file, at)?)?;
-                // Of several of one name the first counts.
-                let goals = links.into_iter().rev().map(|link| (link.name, link.goal)).collect();
-                self.passed.insert(at, goals);
-            }
-            let found = self.passed.get(&at).and_then(|links| links.get(part)).cloned();
-            let next = match found {
-                Some(Goal::Object(address)) => Some(address),
-                Some(Goal::Path(path)) => self.follow(&path, at, depth + 1)?,
-                _ => None,
-            };
-            let Some(next) = next else { return Ok(None) };
-            at = next;
-        }
-        Ok(Some(at))
-    }
+    let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(file, found))?;
+    Ok(Stored { ty, layout, filters, fill: messages::fill(file, header)? })
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
 use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate};
-use model::{ErrorKind, Model, NcType, Result, Slab, Values, VarId};
+use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::Extent;
 use super::chunks::Chunks;
@@ -174,7 +174,8 @@ impl Variable {
                     order: Order::C,
                     filters: plan.filters.clone(),
                     fill: match var.fill_value() {
-                        // What was never written has no parts, but it is an element.
+                        // What was never written has no parts, but it is an element; of strings, none at all.
+                        None if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
                         None if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
                         fill => fill,
                     },
