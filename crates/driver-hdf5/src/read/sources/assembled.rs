@@ -28,6 +28,9 @@ use super::selection::{Axis, Selection};
 /// Bytes of a chunk, about.
 const CHUNK: u64 = 1 << 20;
 
+/// Bytes of an element, at most: no stored data tell that there are so many.
+const ELEMENT: u64 = 16 << 20;
+
 /// Sources that are kept: each of another file has it open.
 const KEPT: usize = 48;
 const KEPT_HERE: usize = 4096;
@@ -80,6 +83,9 @@ impl Assembled {
         list: Vec<Mapping>,
     ) -> Result<Self> {
         let size = u64::from(stored.ty.size).max(1);
+        if size > ELEMENT {
+            return Err(ErrorKind::BadChunk.context(format!("elements of {size} bytes in a virtual dataset")));
+        }
         let shape = space.dims.clone().unwrap_or_default();
         let mut left = (CHUNK / size).max(1);
         let mut chunk: Vec<u64> = Vec::new();
