@@ -12,10 +12,12 @@ use crate::builtin;
 /// of the old archive in one step. Who reads the old one meanwhile goes on doing so.
 ///
 /// # Errors
-/// `NC_EURL` if the path is malformed, `NC_ENOTNC` if there is no archive, `NC_EPERM` if somebody else is writing it; what
+/// `NC_EURL` if the path is malformed, `NC_ENOTNC` if there is no archive, or no dataset in it, `NC_EPERM` if somebody else is writing it; what
 /// cannot be read. Nothing has changed then.
 pub fn repack(path: &str) -> Result<Repacked> {
     let target = url_infer::parse(path)?;
-    let markers = builtin::registry()?.markers();
+    let registry = builtin::registry()?;
+    registry.check_dataset(path)?;
+    let markers = registry.markers();
     zmap_zip::repack(Path::new(&target.path), &markers, &Options::default()).map_err(|error| error.at(&target))
 }

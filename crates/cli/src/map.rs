@@ -85,8 +85,12 @@ fn put(url: &str, key: &str, file: Option<&std::path::Path>) -> Result<()> {
 }
 
 fn rm(url: &str, key: &str, recursive: bool) -> Result<()> {
-    let map = map_at(url, true)?;
     let key = Key::new(key.trim_matches('/'))?;
+    if key.is_root() {
+        let what = "the key names everything there is; `ncz rm` deletes a whole dataset, and nothing that is none";
+        return Err(ErrorKind::Inval.context(what));
+    }
+    let map = map_at(url, true)?;
     let found = if recursive {
         let keys = map.list(&key)?;
         keys.iter().try_for_each(|key| map.delete(key).map(drop))?;

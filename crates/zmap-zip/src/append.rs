@@ -115,6 +115,11 @@ impl Appender {
             .map_err(|_| ErrorKind::Io.context("an archive holds less than 2^63 bytes"))
     }
 
+    /// What stands behind the directory that was read.
+    pub(crate) fn comment(&self) -> &[u8] {
+        records::comment_of(&self.old.0)
+    }
+
     /// The members that are no objects, in the order in which they lie in the archive, each with its record in the directory that was
     /// read.
     pub(crate) fn others(&self) -> Result<Vec<Other<'_>>> {

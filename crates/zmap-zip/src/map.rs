@@ -234,6 +234,11 @@ impl ZipMap {
         Ok(())
     }
 
+    /// The comment of the archive.
+    pub(crate) fn comment(&self) -> &[u8] {
+        self.appender.as_ref().map_or(&[], Appender::comment)
+    }
+
     /// The members that are no objects, for who makes an archive anew: what reads them, and each with its record in the directory.
     pub(crate) fn others(&self) -> Result<(&Members, Vec<Other<'_>>)> {
         let others = self.appender.as_ref().map(Appender::others).transpose()?;

@@ -62,7 +62,7 @@ impl Persist {
         let fail = |error| Error::io(self.path.display().to_string(), error);
         let old = self.old.as_ref().map(|old| &*old.file);
         let mut made = place::beside(&self.path, old).map_err(fail)?;
-        repack::write(map, true, made.as_file_mut())?;
+        repack::write(map, made.as_file_mut())?;
         let made = match &self.old {
             Some(old) if place::is_at(&old.file, &self.path) => {
                 place::put(made, &self.path, &mut self.old, &self.options).map_err(fail)?

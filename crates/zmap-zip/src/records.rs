@@ -110,6 +110,23 @@ fn common(member: &Member<'_>, zip64: bool, out: &mut Vec<u8>) {
     half(out, member.name.len() as u16);
 }
 
+/// Puts a comment behind the end of a directory, which has none yet.
+pub(crate) fn comment(comment: &[u8], out: &mut Vec<u8>) {
+    let Ok(len) = u16::try_from(comment.len()) else { return };
+    out.truncate(out.len().saturating_sub(2));
+    half(out, len);
+    out.extend_from_slice(comment);
+}
+
+/// The comment behind a directory, whose end is that of `bytes`.
+pub(crate) fn comment_of(bytes: &[u8]) -> &[u8] {
+    let ends = |at: &usize| {
+        bytes[*at..].starts_with(&END) && usize::from(u16_at(bytes, at + 20)) == bytes.len() - at - END_LEN
+    };
+    let at = bytes.len().checked_sub(END_LEN).and_then(|last| (0..=last).rev().find(ends));
+    at.map_or(&[], |at| &bytes[at + END_LEN..])
+}
+
 /// Appends the end of a directory of `count` members, `len` bytes from `at` on.
 pub(crate) fn end(count: u64, at: u64, len: u64, out: &mut Vec<u8>) {
     let counted = u16::try_from(count).ok().filter(|&count| count < u16::MAX);

@@ -23,7 +23,7 @@ pub struct Repacked {
 
 /// Makes an archive as small as it can be: every object once, stored as it is, in the folder it lies in.
 ///
-/// What is no object (folders, names that are no keys) is left out. The archive is replaced in one step; who reads it goes
+/// What is no object (folders, names that are no keys, links) stays as it is. The archive is replaced in one step; who reads it goes
 /// on reading the old one.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn repack(path: &Path, markers: &[&str], options: &Options) -> Result<Repack
     let before = file.metadata().map_err(fail)?.len();
     let mut made = place::beside(&path, Some(&file)).map_err(fail)?;
     drop(file);
-    let after = write(&old, false, made.as_file_mut())?;
+    let after = write(&old, made.as_file_mut())?;
     let made = place::put(made, &path, &mut Some(old), options).map_err(fail)?;
     let _ = made.unlock();
     Ok(Repacked { before, after })
@@ -53,7 +53,7 @@ pub fn archive<V: AsRef<[u8]>>(objects: impl IntoIterator<Item = (Key, V)>) -> R
     for (key, value) in objects {
         writer.add(key.as_str(), value.as_ref())?;
     }
-    writer.finish()?;
+    writer.finish(&[])?;
     Ok(bytes)
 }
 
@@ -63,20 +63,17 @@ pub(crate) fn image(map: &ZipMap) -> Result<Vec<u8>> {
     let mut writer = Writer::new(&mut bytes, map.folder());
     writer.carry(map)?;
     map.each(|key, value| writer.add(key, &value))?;
-    writer.finish()?;
+    writer.finish(map.comment())?;
     Ok(bytes)
 }
 
-/// Makes an archive of all objects of a map in a new file, with what else is in its archive if `others` says so; answers how
-/// long it is. All of it is on the device then: it is
-/// to take the place of another one, which must not depend on what storage has not written yet.
-pub(crate) fn write(map: &ZipMap, others: bool, file: &mut File) -> Result<u64> {
+/// Makes an archive of all objects of a map in a new file, with what else is in its archive; answers how long it is. All of it is
+/// on the device then: it is to take the place of another one, which must not depend on what storage has not written yet.
+pub(crate) fn write(map: &ZipMap, file: &mut File) -> Result<u64> {
     let mut writer = Writer::new(std::io::BufWriter::with_capacity(1 << 20, &mut *file), map.folder());
-    if others {
-        writer.carry(map)?;
-    }
+    writer.carry(map)?;
     map.each(|key, bytes| writer.add(key, &bytes))?;
-    let len = writer.finish()?;
+    let len = writer.finish(map.comment())?;
     file.sync_data().map_err(|error| Error::io("writing", error))?;
     Ok(len)
 }
@@ -131,10 +128,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Answers how long it is.
-    fn finish(mut self) -> Result<u64> {
+    /// Ends it with its comment; answers how long it is.
+    fn finish(mut self, comment: &[u8]) -> Result<u64> {
         let len = self.directory.len() as u64;
         records::end(self.count, self.at, len, &mut self.directory);
+        records::comment(comment, &mut self.directory);
         let written = self.to.write_all(&self.directory).and_then(|()| self.to.flush());
         written.map_err(|error| Error::io("writing the directory", error))?;
         Ok(self.at + self.directory.len() as u64)

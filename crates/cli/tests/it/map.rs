@@ -25,6 +25,25 @@ fn objects_are_listed_printed_written_and_deleted() {
     assert!(failure(&["map", "cat", url, "../x"]).1.contains(".."));
 }
 
+/// Whatever lies there: only `rm` deletes all of it, and that looks whether it is a dataset.
+#[test]
+fn all_there_is_has_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = folder.path().join("photos");
+    std::fs::create_dir(&photos).unwrap();
+    std::fs::write(photos.join("a.jpg"), "x").unwrap();
+    let store = ocean(folder.path());
+    for (place, is_there) in [(&photos, photos.join("a.jpg")), (&store, store.join(".zgroup"))] {
+        for args in
+            [["rm", "-r", text(place), "/"], ["rm", "-r", text(place), ""], ["rm", "--recursive", text(place), "//"]]
+        {
+            let (code, told) = failure(&[&["map"][..], &args].concat());
+            assert!(code == 1 && told.contains("`ncz rm` deletes a whole dataset"), "{told}");
+            assert!(is_there.exists(), "{args:?}");
+        }
+    }
+}
+
 #[test]
 fn objects_of_an_archive() {
     let folder = tempfile::tempdir().unwrap();

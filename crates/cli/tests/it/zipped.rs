@@ -33,3 +33,86 @@ fn an_archive_is_a_dataset_like_any_other() {
     let (code, error) = failure(&["repack", text(&back)]);
     assert!(code == 1 && error.contains("back"), "{error}");
 }
+
+/// An archive of stored members, with a comment: name, rights and bytes of each.
+fn zip(members: &[(&str, u32, &[u8])], comment: &[u8]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, mode, value) in members {
+        let at = bytes.len() as u32;
+        let crc = crc(value);
+        let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 33, 0];
+        common.extend(crc.to_le_bytes());
+        common.extend((value.len() as u32).to_le_bytes());
+        common.extend((value.len() as u32).to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        bytes.extend(b"PK\x03\x04");
+        bytes.extend(&common);
+        bytes.extend(name.as_bytes());
+        bytes.extend(*value);
+        directory.extend(b"PK\x01\x02\x14\x03");
+        directory.extend(&common);
+        directory.extend([0; 6]);
+        directory.extend((mode << 16).to_le_bytes());
+        directory.extend(at.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let at = bytes.len() as u32;
+    bytes.extend(&directory);
+    bytes.extend(b"PK\x05\x06\0\0\0\0");
+    bytes.extend([(members.len() as u16).to_le_bytes(); 2].concat());
+    bytes.extend((directory.len() as u32).to_le_bytes());
+    bytes.extend(at.to_le_bytes());
+    bytes.extend((comment.len() as u16).to_le_bytes());
+    bytes.extend(comment);
+    bytes
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+    })
+}
+
+#[test]
+fn what_is_no_dataset_is_not_packed_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("letters.zip");
+    let bytes = zip(&[("a.txt", 0o100_755, b"Dear"), ("b/", 0o040_755, b""), ("../c", 0o100_600, b"x")], b"to be kept");
+    std::fs::write(&path, &bytes).unwrap();
+    let (code, told) = failure(&["repack", text(&path)]);
+    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
+
+#[test]
+fn what_is_no_object_stays_when_an_archive_is_packed_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.zip");
+    let array = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|i1","compressor":null,"fill_value":0,"order":"C","filters":null}"#;
+    let members: [(&str, u32, &[u8]); 6] = [
+        (".zgroup", 0o100_644, br#"{"zarr_format":2}"#),
+        ("v/.zarray", 0o100_644, array),
+        ("v/0", 0o100_644, &[1, 2]),
+        ("empty/", 0o040_700, b""),
+        ("../aside", 0o100_600, b"not ours"),
+        ("/link", 0o120_777, b"v/0"),
+    ];
+    std::fs::write(&path, zip(&members, b"to be kept")).unwrap();
+    let before = out(&["dump", text(&path)]);
+    out(&["repack", text(&path)]);
+    assert_eq!(out(&["dump", text(&path)]), before);
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(bytes.ends_with(b"\x0a\0to be kept"));
+    for (name, mode, value) in &members[3..] {
+        // The record in the directory: rights, then where it is, then the name.
+        let at =
+            bytes.windows(name.len()).rposition(|part| part == name.as_bytes()).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(bytes[at - 8..at - 4], (mode << 16).to_le_bytes(), "{name}");
+        let begin = u32::from_le_bytes(bytes[at - 4..at].try_into().unwrap()) as usize;
+        assert!(bytes[begin + 30..].starts_with(&[name.as_bytes(), value].concat()), "{name}");
+    }
+    // Once more is no change.
+    out(&["repack", text(&path)]);
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
