@@ -102,7 +102,9 @@ pub(crate) fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Ite
                 let name = members.iter().find(|member| member.value == *value).map(|member| member.name.as_str());
                 match name {
                     Some(name) => crate::text::push_name(out, name),
-                    None => out.extend_from_slice(b"_UNDEFINED"),
+                    // What was never written. Any other value is told, or it would be lost.
+                    None if *value == 0 => out.extend_from_slice(b"_UNDEFINED"),
+                    None => push_int(out, value),
                 }
             }
             _ => push_int(out, value),

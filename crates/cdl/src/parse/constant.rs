@@ -144,6 +144,10 @@ fn parse_number(token: &[u8]) -> Option<Result<Constant>> {
         let octal = body.len() > 1 && body[0] == b'0' && body.iter().all(|digit| (b'0'..=b'7').contains(digit));
         let value = if octal { i128::from_str_radix(text, 8) } else { text.parse() };
         let value = value.ok().and_then(|value| int(if negative { -value } else { value }, ty));
+        // Floats are printed so, too, with enough digits; integer types refuse it.
+        if value.is_none() && ty.is_none() && !octal {
+            return float(body, negative, NcType::Double).map(Ok);
+        }
         return Some(value.ok_or_else(range));
     }
     let (text, ty) = match digits {

@@ -18,6 +18,12 @@ const BLOCK: usize = 4 << 20;
 /// So many bytes of elements of user-defined types are written that the text has not.
 const MOST_PADDED: u64 = 1 << 28;
 
+/// What a value that a text leaves out of an element counts, in bytes.
+const LEFT_OUT: u64 = 4;
+
+/// So many characters at the end of a row are always written.
+const FEW_PADDED: u64 = 4096;
+
 /// So many NULs at most end a text because of a comment alone.
 const MOST_NULS: u64 = 1 << 16;
 
@@ -298,26 +304,28 @@ impl<'r, 't> Run<'r, 't> {
         let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
         // Text fills rows; single characters, and text along one dimension, follow one another.
         let row = match place.lens {
-            [_, .., Some(last)] if !list.iter().all(single) => {
-                Some(usize::try_from(*last).unwrap_or(usize::MAX).max(1))
-            }
+            [_, .., Some(last)] if !list.iter().all(single) => Some((*last).max(1)),
             _ => None,
         };
         let list = match (row, &self.now[place.before.len()..]) {
-            (Some(row), [rows @ .., _]) => joined(self.text, list, row, rows),
+            (Some(row), [rows @ .., _]) => joined(self.text, list, usize::try_from(row).unwrap_or(usize::MAX), rows),
             _ => list,
         };
         let mut bytes = Vec::new();
+        // What was written before these.
+        let mut done = 0u64;
         for value in &list {
             values::chars(&value.constant, fill, &mut bytes).map_err(|error| (value.at, error))?;
             let empty_row = matches!(&value.constant, Constant::Text(text) if text.is_empty());
-            let len = if empty_row { bytes.len() + 1 } else { bytes.len() };
-            if let Some(row) = row.filter(|row| bytes.len() % row != 0 || empty_row) {
-                let wanted = len.checked_next_multiple_of(row);
-                let wanted = wanted.filter(|&wanted| wanted <= bytes.len() + (1 << 30));
+            let all = done.saturating_add(bytes.len() as u64);
+            if let Some(row) = row.filter(|row| all % row != 0 || empty_row) {
+                let wanted = all.saturating_add(empty_row.into()).checked_next_multiple_of(row);
                 let wanted =
                     wanted.ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
-                bytes.resize(wanted, fill);
+                self.pad_row(place, (&mut bytes, &mut done), (wanted - all, fill), value.at)?;
+            }
+            if bytes.len() >= BLOCK && !place.lens.is_empty() {
+                self.put_chars(place, (&mut bytes, &mut done), value.at)?;
             }
         }
         if place.lens.is_empty() {
@@ -326,10 +334,49 @@ impl<'r, 't> Run<'r, 't> {
         // Along an unlimited dimension the printer leaves out the NULs at the end, and tells in a comment how many there are.
         if let ([None], [Some(len @ ..=MOST_NULS)]) = (place.lens, &self.now[place.before.len()..])
             && matches!(&list[..], [Placed { constant: Constant::Text(_), .. }])
+            && done == 0
         {
             bytes.resize(bytes.len().max(*len as usize), 0);
         }
-        self.put(place, 0, Values::Char(bytes), start)
+        self.put(place, done, Values::Char(bytes), start)
+    }
+
+    fn put_chars(&mut self, place: &Place<'_>, (bytes, done): (&mut Vec<u8>, &mut u64), at: usize) -> At<()> {
+        let count = bytes.len() as u64;
+        self.put(place, *done, Values::Char(std::mem::take(bytes)), at)?;
+        *done += count;
+        Ok(())
+    }
+
+    /// Fills a row of characters to its end. Where a text leaves out very many, only the last one is written: the others have that
+    /// value because they are not.
+    fn pad_row(
+        &mut self,
+        place: &Place<'_>,
+        (bytes, done): (&mut Vec<u8>, &mut u64),
+        (count, fill): (u64, u8),
+        at: usize,
+    ) -> At<()> {
+        let mut count = count;
+        if count > FEW_PADDED {
+            match self.padding.checked_sub(count) {
+                Some(left) => *self.padding = left,
+                None => {
+                    self.put_chars(place, (bytes, done), at)?;
+                    *done += count - 1;
+                    count = 1;
+                }
+            }
+        }
+        while count > 0 {
+            let now = count.min(BLOCK as u64);
+            bytes.resize(bytes.len() + now as usize, fill);
+            count -= now;
+            if bytes.len() >= BLOCK {
+                self.put_chars(place, (bytes, done), at)?;
+            }
+        }
+        Ok(())
     }
 
     /// Values that are made one by one.
@@ -357,6 +404,9 @@ impl<'r, 't> Run<'r, 't> {
         for value in &list {
             all.push(each(self, value, &budget)?);
             if budget.is_used() {
+                let left = self.padding.checked_sub(budget.left_out() as u64 * LEFT_OUT);
+                let much = || (value.at, ErrorKind::NoMem.context("a text that leaves out too many values"));
+                *self.padding = left.ok_or_else(much)?;
                 let count = all.len() as u64;
                 let block = values(self, std::mem::take(&mut all)).map_err(|error| (value.at, error))?;
                 self.put(place, done, block, value.at)?;

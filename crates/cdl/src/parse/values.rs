@@ -426,11 +426,15 @@ pub(super) fn can_be_left_out(model: &Model, ty: NcType) -> Result<bool> {
 
 /// What may still be made of values that are not in the text, before the elements that hold them are to be stored.
 #[derive(Debug)]
-pub(super) struct Budget(Cell<usize>);
+pub(super) struct Budget {
+    left: Cell<usize>,
+    /// What was made that the text has not.
+    left_out: Cell<usize>,
+}
 
 impl Default for Budget {
     fn default() -> Self {
-        Self(Cell::new(MOST + MOST / 8))
+        Self { left: Cell::new(MOST + MOST / 8), left_out: Cell::new(0) }
     }
 }
 
@@ -440,20 +444,26 @@ impl Budget {
     /// # Errors
     /// `NC_ENOMEM` if they are too many.
     fn take(&self, count: usize) -> Result<()> {
-        let left = self.0.get().checked_sub(count);
+        let left = self.left.get().checked_sub(count);
         let left = left.ok_or_else(|| ErrorKind::NoMem.context("a text that leaves out too many values of a field"))?;
-        self.0.set(left);
+        self.left.set(left);
+        self.left_out.set(self.left_out.get() + count);
         Ok(())
     }
 
     /// So many bytes are made, which were made once before.
     pub(super) fn again(&self, bytes: usize) {
-        self.0.set(self.0.get().saturating_sub(bytes / size_of::<Item>()));
+        self.left.set(self.left.get().saturating_sub(bytes / size_of::<Item>()));
     }
 
     /// Whether the elements so far are to be stored before another one is made.
     pub(super) fn is_used(&self) -> bool {
-        self.0.get() <= MOST
+        self.left.get() <= MOST
+    }
+
+    /// How many values were made that the text has not.
+    pub(super) fn left_out(&self) -> usize {
+        self.left_out.get()
     }
 }
 

@@ -165,3 +165,38 @@ fn nuls_at_the_end_of_an_unlimited_dimension_are_as_many_as_a_comment_tells() {
     assert_eq!(chars("UNLIMITED ; // (9999999999999 currently)", "\"a\"").unwrap(), b"a");
     assert_eq!(chars("UNLIMITED ;", "\"\""), None);
 }
+
+#[test]
+fn rows_of_characters_are_written_as_they_come() {
+    let text = |dims: &str, data: &str| {
+        format!("netcdf x {{ dimensions: {dims} variables: char c(n, m); data: c = {data}; }}")
+    };
+    // The rest of each row is left unwritten: it is what was never written; the last one says how long it is.
+    let found = written(&text("n = 1000000000; m = 1000000000;", "\"a\", \"bc\", \"\"")).unwrap();
+    assert_eq!((found.elements, found.largest), (6, 2));
+    let last = 999_999_999;
+    let places: Vec<_> = found.chars.iter().map(|(start, bytes)| (start[0], start[1], bytes.as_slice())).collect();
+    let expected: [(u64, u64, &[u8]); 5] =
+        [(0, 0, b"a"), (0, last, b"\0"), (1, 0, b"bc"), (1, last, b"\0"), (2, last, b"\0")];
+    assert_eq!(places, expected);
+    // Less is written, in blocks.
+    let found = written(&text("n = 9; m = 3000001;", "\"a\", \"b\", \"\"")).unwrap();
+    assert!(found.elements == 3 * 3_000_001 && found.largest <= (8 << 20), "{} {}", found.elements, found.largest);
+    let all: Vec<u8> = found.chars.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    assert_eq!((all[0], all[3_000_001], all.iter().filter(|&&byte| byte != 0).count()), (b'a', b'b', 2));
+    // Short rows always are, however many.
+    let rows = vec!["\"a\""; 100_000].join(", ");
+    assert_eq!(written(&text("n = UNLIMITED; m = 4000;", &rows)).unwrap().elements, 400_000_000);
+}
+
+#[test]
+fn empty_elements_count_as_what_a_text_leaves_out() {
+    let text = |n: usize| {
+        let data = vec!["{}"; n].join(", ");
+        format!(
+            "netcdf x {{ types: compound C {{ int t(100000); }}; dimensions: n = {n}; variables: C v(n); data: v = {data}; }}"
+        )
+    };
+    assert_eq!(written(&text(100)).unwrap().elements, 100);
+    assert_eq!(written(&text(1000)).err().unwrap().error.kind(), ErrorKind::NoMem);
+}

@@ -435,3 +435,48 @@ fn dimensions_of_any_group() {
         assert_eq!(lines(out(&["dump", "-n", "x", text(&copy)])), lines(source.to_owned()), "{fragment}");
     }
 }
+
+/// What no member of an enum is called comes back as the number it is; what was never written is told as that.
+#[test]
+fn values_of_enums_without_a_member_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target, again) = (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
+    fs::write(
+        &cdl,
+        "netcdf x {\ntypes:\n  short enum e { one = 1, two = 2 } ;\n  compound c { e of ; } ;\ndimensions:\n  x = 5 ;\nvariables:\n  \
+         e v(x) ;\n  c w ;\n  e :a = 3, one, -4 ;\ndata:\n  v = 5, one, 0, -32768, two ;\n  w = {7} ;\n}\n",
+    )
+    .unwrap();
+    out(&["gen", "-4", "-o", text(&target), text(&cdl)]);
+    let first = out(&["dump", "-n", "x", text(&target)]);
+    for line in [" v = 5, one, _UNDEFINED, -32768, two ;", " w = {7} ;", ":a = 3, one, -4 ;"] {
+        assert!(first.contains(line), "{line}: {first}");
+    }
+    fs::write(&cdl, &first).unwrap();
+    out(&["gen", "-4", "-o", text(&again), text(&cdl)]);
+    assert_eq!(out(&["dump", "-n", "x", text(&again)]), first);
+    assert_eq!(run(["diff", text(&target), text(&again)]).status.code(), Some(0));
+}
+
+/// Doubles with many digits are printed without a point.
+#[test]
+fn long_whole_numbers_are_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target, again) = (folder.path().join("x.cdl"), folder.path().join("x.nc"), folder.path().join("y.nc"));
+    let values = "12345678901234567000, 36893488147419103232, -36893488147419103232, 1e+300, 0.5";
+    let of = |ty: &str, values: &str| {
+        format!("netcdf x {{ dimensions: x = UNLIMITED; variables: {ty} v(x); data: v = {values}; }}")
+    };
+    fs::write(&cdl, of("double", values)).unwrap();
+    out(&["gen", "-o", text(&target), text(&cdl)]);
+    let first = out(&["dump", "-p", "9,20", "-n", "x", text(&target)]);
+    assert!(first.contains(" 36893488147419103232,") && first.contains(" -36893488147419103232,"), "{first}");
+    fs::write(&cdl, &first).unwrap();
+    out(&["gen", "-o", text(&again), text(&cdl)]);
+    assert_eq!(run(["diff", text(&target), text(&again)]).status.code(), Some(0));
+    for ty in ["int", "int64", "uint64", "byte"] {
+        fs::write(&cdl, of(ty, "123456789012345683968")).unwrap();
+        let told = failure(&["gen", "-o", text(&folder.path().join("z.nc")), "-k", "cdf5", text(&cdl)]).1;
+        assert!(told.contains("NC_ERANGE") && told.contains("123456789012345683968"), "{ty}: {told}");
+    }
+}
