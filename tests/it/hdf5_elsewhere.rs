@@ -174,3 +174,15 @@ fn a_file_with_data_elsewhere_is_not_written_to() {
     let error = nczarr::append(copy.to_str().unwrap()).and_then(File::close).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
 }
+
+/// Who watches whether a dataset changes has to watch these as well, also those that are not there yet.
+#[test]
+fn files_beside_it_are_named() {
+    let file = nczarr::open(here("external.h5").to_str().unwrap()).unwrap();
+    let names = ["external.raw", "external2.raw", "nowhere.raw"].map(here);
+    assert_eq!(file.dataset().further_files(), names);
+    assert_eq!(
+        nczarr::open(here("shared.h5").to_str().unwrap()).unwrap().dataset().further_files(),
+        [] as [PathBuf; 0]
+    );
+}

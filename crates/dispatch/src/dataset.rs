@@ -5,6 +5,7 @@
 //! re-checks a hyperslab.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use model::{Defined, Edit, ErrorKind, ModelCell, NcType, Result, Slab, VarId};
@@ -111,6 +112,11 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// # Errors
     /// The variable's `problem` if its data cannot be read; `NC_ENOTVAR`.
     fn data(&self, var: VarId) -> Result<Arc<dyn VarData>>;
+
+    /// Local files besides that of its path in which data of it lie, as far as they have names that are read.
+    fn further_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Ends define mode, flushes and releases everything. Idempotent.
     ///

@@ -1,14 +1,16 @@
 //! [`HdfDataset`]: an open file. The model answers inquiries; the data of variables are made when they are asked for.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
 use model::{Edit, ErrorKind, ModelCell, Result, VarId};
 
+use super::external;
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
-use super::messages::Space;
+use super::messages::{Layout, Space};
 use super::sources::Nest;
 use super::store::Store;
 use super::var::{self, Making};
@@ -71,6 +73,15 @@ impl Dataset for HdfDataset {
         }
         vars[id.index()] = Some(Arc::clone(&data));
         Ok(data)
+    }
+
+    fn further_files(&self) -> Vec<PathBuf> {
+        let layouts = self.stored.iter().flatten().map(|(stored, _)| &stored.layout);
+        let stretches = layouts.flat_map(|layout| match layout {
+            Layout::External(stretches) => &stretches[..],
+            _ => &[],
+        });
+        external::files(&self.file, stretches)
     }
 
     fn close(&self) -> Result<()> {

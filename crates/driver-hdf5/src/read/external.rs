@@ -155,6 +155,16 @@ pub(super) fn elsewhere(name: impl std::fmt::Display) -> Error {
     ))
 }
 
+/// The files that these stretches lie in, each once, whether they are there or not.
+pub(crate) fn files<'s>(file: &Hdf, stretches: impl Iterator<Item = &'s Stretch>) -> Vec<PathBuf> {
+    let Store::File(_, place) = &*file.store else { return Vec::new() };
+    let folder = place.parent().unwrap_or(Path::new("."));
+    let mut files: Vec<PathBuf> = stretches.filter_map(|stretch| path_beside(folder, &stretch.name).ok()).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
 /// The path of a file in a folder.
 ///
 /// # Errors
