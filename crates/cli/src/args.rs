@@ -203,7 +203,7 @@ pub struct Generate {
     /// For the sake of old command lines: sizes and levels that nothing here depends on
     #[arg(short = 'L', visible_short_aliases = ['B', 'N'], value_name = "N")]
     pub ignored: Vec<String>,
-    /// Replace a dataset that is there already, in one step once the new one is finished
+    /// Replace a dataset that is there already, in one step once the new one is finished; in a bucket the old one goes first
     #[arg(long)]
     pub clobber: bool,
     /// Cut strings that are longer than the text lets them be stored (_nczarr_maxstrlen), as ncgen does; else they are mistakes
@@ -276,7 +276,7 @@ pub struct Copy {
     #[arg(short = 'w', visible_short_alias = 'r', action = ArgAction::Count)]
     pub in_memory: u8,
     /// Replace a dataset that is there already, in one step once the copy is finished; until then, and if it fails, the old
-    /// one stays
+    /// one stays. In a bucket nothing can be put in its place in one step: there the old one goes when the copy begins
     #[arg(long)]
     pub clobber: bool,
     /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
@@ -305,7 +305,7 @@ pub struct Copy {
     /// copied
     #[arg(long)]
     pub dry_run: bool,
-    /// Fail if the target cannot keep everything; nothing of the copy stays then
+    /// Fail if the target cannot keep everything; nothing of the copy stays then, but, with --resume, what was there before
     #[arg(long)]
     pub strict: bool,
     /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
@@ -391,10 +391,10 @@ pub struct View {
     #[arg(long, value_name = "DIM=I,…", value_delimiter = ',', value_parser = dim_index)]
     pub at: Vec<(String, u64)>,
     /// Columns of characters
-    #[arg(long, value_name = "N", default_value_t = 72)]
+    #[arg(long, value_name = "N", default_value_t = 72, value_parser = cells)]
     pub width: usize,
     /// Lines of characters
-    #[arg(long, value_name = "N", default_value_t = 24)]
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = cells)]
     pub height: usize,
     /// Whether in colours; if not given, in a terminal unless NO_COLOR is set
     #[arg(long, value_name = "BOOL")]
@@ -481,6 +481,9 @@ pub struct Info {
 /// More threads than this help nobody.
 const MAX_JOBS: usize = 1024;
 
+/// No terminal is larger.
+const MAX_CELLS: usize = 1000;
+
 /// More digits than this do not make a double any clearer.
 const MAX_DIGITS: usize = 20;
 
@@ -499,6 +502,13 @@ fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs @ 1..=MAX_JOBS) => Ok(jobs),
         _ => Err(format!("{text:?} is no number of threads from 1 to {MAX_JOBS}")),
+    }
+}
+
+fn cells(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(cells @ 1..=MAX_CELLS) => Ok(cells),
+        _ => Err(format!("{text:?} is no number of characters from 1 to {MAX_CELLS}")),
     }
 }
 

@@ -58,7 +58,7 @@ impl Failure {
                 say(what);
                 ExitCode::from(crate::stop::CODE)
             }
-            Self::Failed { error, .. } if is_broken_pipe(error) => ExitCode::SUCCESS,
+            Self::Failed { error, .. } if is_unheard(error) => ExitCode::SUCCESS,
             Self::Failed { place, error } => {
                 let hint = crate::hint::of(place, error.kind()).map_or(String::new(), |hint| format!("; {hint}"));
                 say(format_args!("{}{hint}", message(place, error)));
@@ -77,6 +77,11 @@ fn message(place: &str, error: &Error) -> String {
         Some(rest) => format!("{place}: {kind}: {rest}"),
         None => format!("{place}: {text}"),
     }
+}
+
+/// Whether it failed because nobody reads standard output any more. Other pipes that break are failures.
+pub fn is_unheard(error: &Error) -> bool {
+    crate::output::is_unheard() && is_broken_pipe(error)
 }
 
 fn is_broken_pipe(error: &Error) -> bool {
@@ -109,9 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pipe_is_no_failure() {
+    fn a_broken_pipe_is_told_from_other_failures() {
         let io = |kind| Error::io("out", io::Error::from(kind));
         assert!(is_broken_pipe(&io(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&io(io::ErrorKind::StorageFull)));
+        // Nobody wrote to standard output here.
+        assert!(!is_unheard(&io(io::ErrorKind::BrokenPipe)));
     }
 }

@@ -13,6 +13,7 @@ use nczarr::{CreateOptions, File};
 
 use crate::args::Generate;
 use crate::copy::kind::Kind;
+use crate::copy::overlap;
 use crate::copy::place::{Half, Place};
 use crate::failure::{Failure, at};
 
@@ -33,10 +34,14 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     }
     let url = target(args, &cdl)?;
     let at = at(&url);
+    if name != "-" {
+        overlap::check(&format!("file://{name}"), &url).map_err(&at)?;
+    }
     let registry = nczarr::registry().map_err(&at)?;
     let place = Place::of(&url, args.clobber, &registry, Half::Leave).map_err(&at)?;
     // Only what was made here is taken away again.
-    let file = CreateOptions::new().truncate_strings(args.truncate).create(place.url()).map_err(&at)?;
+    let options = CreateOptions::new().truncate_strings(args.truncate).clobber(args.clobber);
+    let file = options.create(place.url()).map_err(&at)?;
     match make(file, &cdl, args.nofill, mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {

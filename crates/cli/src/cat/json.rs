@@ -54,7 +54,8 @@ pub fn each(model: &Model, values: &Values, mut element: impl FnMut(&[u8]) -> Re
     Ok(())
 }
 
-fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
+/// Appends element `at`, which is there, of no user-defined type.
+pub fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
     match values {
         Values::String(strings) => match strings[at].to_str() {
             Ok(text) => push_text(out, text),
@@ -81,7 +82,8 @@ fn push(out: &mut Vec<u8>, values: &Values, at: usize) {
     }
 }
 
-fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item) -> Result<()> {
+/// Appends an element of any type.
+pub fn push_item(out: &mut Vec<u8>, model: &Model, ty: NcType, item: &Item) -> Result<()> {
     match item {
         Item::Int(value) => put(out, format_args!("{value}")),
         Item::Float(value) => push(out, &Values::Float(vec![*value]), 0),

@@ -6,8 +6,6 @@ pub mod json;
 mod npy;
 mod text;
 
-use std::path::Path;
-
 use cdl::Blocks;
 use model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
@@ -35,21 +33,9 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     let format = args.format.unwrap_or(if is_flat(&model, ty) { CatFormat::Npy } else { CatFormat::Json });
     let path = model.var_path(id).map_err(&at)?;
     let job = Job { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
-    // Before the file is made: what cannot be written at all leaves it alone.
     let head = job.head(format).map_err(|error| at(error.at(&path)))?;
-    let mut out = Output::to(args.output.as_deref()).map_err(&at)?;
-    let done = out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish());
-    done.map_err(|error| {
-        args.output.as_deref().into_iter().for_each(remove_incomplete);
-        at(error)
-    })
-}
-
-/// Takes an incomplete file away. That this fails too is not worth another message.
-fn remove_incomplete(path: &Path) {
-    if path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-        let _ = std::fs::remove_file(path);
-    }
+    let mut out = Output::to(args.output.as_deref(), &args.url).map_err(&at)?;
+    out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish()).map_err(at)
 }
 
 /// The variable at a path, or the only one of the root.

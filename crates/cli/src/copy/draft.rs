@@ -16,6 +16,7 @@ use nczarr::dispatch::{ByteRange, Dataset, Durability, Key, ZMap};
 use nczarr::{CreateOptions, File, OpenOptions, Registry};
 
 use super::hold::{self, Hold};
+use super::overlap;
 use super::record::{Left, NAME, Reached, Record, Terms};
 
 /// The driver whose datasets are many objects.
@@ -64,22 +65,21 @@ pub fn can_resume(url: &str, registry: &Registry) -> bool {
 }
 
 impl Draft {
-    /// A copy at `url`, where nothing is; or, with `resume`, perhaps half of one. `terms`: what must be as it was; `public`: whether others
+    /// A copy of what is at `source`, at `url`, where nothing is; or, with `resume`, perhaps half of one. `terms`: what must be as it was; `public`: whether others
     /// may come by there.
     ///
     /// # Errors
-    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EINVAL` if the terms are others; what the
-    /// storage says.
+    /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced; `NC_EINVAL` if the terms are others, or if the
+    /// source is there; what the storage says.
     pub fn begin(
-        url: &str,
+        (source, url): (&str, &str),
         (options, clobber): (CreateOptions, bool),
-        registry: &Registry,
+        registry: &Arc<Registry>,
         resume: bool,
         (terms, public): (&Terms, bool),
     ) -> Result<Self> {
-        let whole = |options| Self { url: url.to_owned(), options, kept: None };
         if !can_resume(url, registry) {
-            return Ok(whole(options));
+            return Ok(Self::whole(url, options));
         }
         let names = registry.driver(DRIVER)?.info().markers;
         let target = url_infer::parse(url)?;
@@ -95,13 +95,18 @@ impl Draft {
             }
             None => {
                 let none = Record::new(&Terms { layout: String::new(), ..terms.clone() }, &owner);
-                (new_map(url, &options, clobber, (folder.as_deref(), &none))?, Record::new(terms, &owner), None)
+                let place = (folder.as_deref(), &none);
+                let map = match clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
+                    true => replaced_map((source, url), &options, &none)?,
+                    false => new_map(url, &options, clobber, place)?,
+                };
+                (map, Record::new(terms, &owner), None)
             }
         };
         let caps = map.caps();
         if !(caps.write && caps.overwrite && caps.delete && caps.list) {
             map.close()?;
-            return Ok(whole(options));
+            return Ok(Self::whole(url, options));
         }
         let hold = Arc::new(Hold::new(map, names));
         let options = options.map(hold.clone());
@@ -114,6 +119,11 @@ impl Draft {
             kept.put()?;
         }
         Ok(Self { url: url.to_owned(), options, kept: Some(kept) })
+    }
+
+    /// A copy that cannot be gone on with.
+    pub fn whole(url: &str, options: CreateOptions) -> Self {
+        Self { url: url.to_owned(), options, kept: None }
     }
 
     /// The dataset, without anything in it.
@@ -392,6 +402,28 @@ fn replace(folder: &Path, record: &Record) -> Result<()> {
 /// When objects of a copy count as written.
 pub fn durability() -> Durability {
     if cfg!(target_os = "linux") { Durability::Rename } else { Durability::Fsync }
+}
+
+/// A map with nothing in it where a dataset was, far away. That goes only once the record `none` was put there and the source does not
+/// show it: one place may have several names.
+fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: &Record) -> Result<Arc<dyn ZMap>> {
+    let before = found(url)?.map(|(_, bytes)| bytes);
+    let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
+    put_record(&*map, None, none)?;
+    let made = match overlap::shows(source, &*map, none) {
+        Ok(true) => Err(overlap::overlap(crate::failure::place(source), crate::failure::place(url))),
+        Ok(false) => options.create_map(url),
+        Err(error) => Err(error),
+    };
+    if made.is_err() {
+        // As it was.
+        let name = Key::new(NAME)?;
+        match before {
+            Some(before) => map.write(&name, &before)?,
+            None => drop(map.delete(&name)?),
+        }
+    }
+    made
 }
 
 /// A map with nothing in it but, perhaps, the record `none`, which says that nothing is.

@@ -1,12 +1,14 @@
 //! What a dataset looked like at one moment, so that a copy that goes on later sees whether it is still the same.
 //!
-//! The text of all definitions and attributes, and of local storage every file's name, length and time of change. Of storage far away
+//! The text of all definitions and attributes, and of local storage every file's name, length and time of change, those
+//! among them that a file names for its data. Of storage far away
 //! the names of all objects: a chunk that was replaced there by another under the same name is not noticed. Where files or objects cannot
 //! be listed only the text is compared.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use cdl::{Options, Part};
@@ -104,24 +106,39 @@ impl Content {
     }
 
     fn path(&mut self, root: &Path, path: &Path) -> io::Result<()> {
-        let mut open = vec![path.to_owned()];
+        let (mut open, mut seen) = (vec![path.to_owned()], HashSet::new());
         while let Some(path) = open.pop() {
             // A link to nothing is nothing, but may become something.
             let about = fs::metadata(&path).or_else(|_| fs::symlink_metadata(&path))?;
-            if about.is_dir() {
-                for entry in fs::read_dir(&path)? {
-                    let entry = entry?;
-                    if !entry.file_name().as_encoded_bytes().starts_with(PASSING.as_bytes()) {
-                        open.push(entry.path());
-                    }
-                }
-                continue;
+            if !about.is_dir() {
+                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+                self.file(&name, &about);
+            } else if seen.insert(fs::canonicalize(&path)?) {
+                // Links lead in circles: each directory once, by the same name each time.
+                let mut names =
+                    fs::read_dir(&path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+                names.retain(|name| !name.as_encoded_bytes().starts_with(PASSING.as_bytes()));
+                names.sort_unstable();
+                open.extend(names.into_iter().map(|name| path.join(name)));
             }
-            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-            let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            self.add(&name, about.len(), time.map_or(0, |time| time.as_nanos()));
         }
         Ok(())
+    }
+
+    fn file(&mut self, name: &str, about: &fs::Metadata) {
+        let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        self.add(name, about.len(), time.map_or(0, |time| time.as_nanos()));
+    }
+
+    /// And of files elsewhere in which data of it lie. One that is not there may come.
+    pub fn further(&mut self, files: &[PathBuf]) {
+        for path in files {
+            let name = path.to_string_lossy();
+            match fs::metadata(path) {
+                Ok(about) => self.file(&name, &about),
+                Err(_) => self.add(&name, 0, 0),
+            }
+        }
     }
 
     /// As it is written down.
@@ -135,5 +152,28 @@ impl Content {
             return "files that could not be listed".to_owned();
         }
         format!("{} files of {} bytes", content["files"], content["bytes"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_elsewhere_are_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, raw] = ["a.h5", "a.raw"].map(|name| folder.path().join(name));
+        fs::write(&one, "x").unwrap();
+        let content = || {
+            let mut content = Content::of(one.to_str().unwrap()).unwrap();
+            content.further(std::slice::from_ref(&raw));
+            content
+        };
+        let absent = content();
+        fs::write(&raw, "12").unwrap();
+        let there = content();
+        assert!(absent != there && content() == there);
+        fs::write(&raw, "345").unwrap();
+        assert_ne!(content(), there);
     }
 }

@@ -17,6 +17,7 @@ mod leftover;
 mod losses;
 mod moving;
 mod names;
+pub mod overlap;
 pub mod place;
 mod plan;
 mod record;
@@ -30,7 +31,7 @@ mod threads;
 mod var;
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::{Error, ErrorKind, Model, NcType, Result, VarId};
 use nczarr::dispatch::Dataset;
@@ -53,21 +54,31 @@ use spec::Layout;
 
 /// Why a strict copy fails.
 const TOO_MUCH: &str = "the target cannot keep everything; nothing was copied (--strict)";
+/// The same where it went on with another one.
+const TOO_MUCH_LEFT: &str = "the target cannot keep everything, so the copy is not finished (--strict)";
 
 /// Why a copy to one file cannot be gone on with.
 const ONE_FILE: &str = "it is one file, and half of it does not say what is complete; a Zarr store in a directory or in storage of \
                         objects can be gone on with, as DIR.zarr, of which another copy makes a file";
 /// How to finish what was begun.
 const GO_ON: &str = "the same command with --resume goes on from there";
+/// The same where it would fail again.
+const GO_ON_WITHOUT: &str = "the same command with --resume and without --strict goes on from there";
 /// What is said where a copy does not stop by itself.
 const STOPPED_LATE: &str =
     "interrupted; if that took a while, the same command with --resume goes on from what was complete last";
+
+/// The same where nothing can be gone on with.
+const STOPPED_AT_ALL: &str =
+    "interrupted; what was made of it is no use, and is cleared away by the next copy to the same place";
 
 /// Which side of a copy failed.
 #[derive(Debug)]
 enum Broken {
     Source(Error),
     Target(Error),
+    /// The target does not keep everything, and was to.
+    Strict,
     /// Somebody asked for it.
     Stopped,
 }
@@ -100,7 +111,14 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     // What the source is now: what changes from here on is seen by who goes on.
     let registry = nczarr::registry().map_err(&at_target)?;
     let can_resume = draft::can_resume(&target_url, &registry);
-    let content = if can_resume && !args.dry_run { Content::of(&args.source) } else { None };
+    let mut content = None;
+    if can_resume && !args.dry_run {
+        // Not every folder is a dataset, and they can be very large.
+        if registry.check_dataset(&args.source).is_err() {
+            nczarr::open(&args.source).map_err(&at_source)?.close().map_err(&at_source)?;
+        }
+        content = Content::of(&args.source);
+    }
     threads::pool(args.jobs)?;
     let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
     let model = source.model();
@@ -116,6 +134,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
     }
+    if let Some(content) = &mut content {
+        content.further(&source.dataset().further_files());
+    }
     let texts = data::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let terms = Terms {
         content,
@@ -123,11 +144,13 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         flags: record::flags(args, &target_url),
         layout: String::new(),
     };
-    stop::listen(format!("{}: {STOPPED_LATE}", failure::place(&args.target)));
+    let late = if can_resume { STOPPED_LATE } else { STOPPED_AT_ALL };
+    stop::listen(format!("{}: {late}", failure::place(&args.target)));
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
     let options = options.durability(draft::durability());
     // What it would be made in, if that is not to be touched.
-    let elsewhere = match args.dry_run && can_resume {
+    let is_local = url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
+    let elsewhere = match args.dry_run && (can_resume || is_local) {
         true => {
             place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;
             Some(tempfile::tempdir().map_err(|error| at_target(Error::io("a temporary directory".to_owned(), error)))?)
@@ -141,14 +164,20 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         _ => Half::Refuse,
     };
     let (mut place, draft) = match &elsewhere {
-        Some(folder) => {
+        Some(folder) if can_resume => {
             let folder = folder.path().join("copy.zarr");
             (Place::directly(&target_url), Draft::passing(&target_url, options, &folder))
+        }
+        Some(folder) => {
+            let place = Place::inside(&target_url, folder.path()).map_err(&at_target)?;
+            let draft = Draft::whole(place.url(), options);
+            (place, Ok(draft))
         }
         None => {
             let place = Place::of(&target_url, args.clobber, source.registry(), half).map_err(&at_target)?;
             let terms = (&terms, place.beside().is_none());
-            let draft = Draft::begin(place.url(), (options, args.clobber), source.registry(), args.resume, terms);
+            let urls = (&args.source[..], place.url());
+            let draft = Draft::begin(urls, (options, args.clobber), source.registry(), args.resume, terms);
             (place, draft)
         }
     };
@@ -182,7 +211,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
             // That would be no other with the rest.
             stop::patient();
             draft.abandon()?;
-            return Err(Broken::Target(ErrorKind::Inval.context(TOO_MUCH)));
+            return Err(Broken::Strict);
         }
         draft.publish()?;
         Ok(lost)
@@ -237,11 +266,16 @@ impl Making<'_> {
 
     /// Why it was not finished. `kept`: what there is stays, in a folder if there is one.
     fn failure(&self, broken: Broken, args: &Copy, kept: Option<Option<PathBuf>>) -> Failure {
+        let go_on = if matches!(broken, Broken::Strict) { GO_ON_WITHOUT } else { GO_ON };
         let goes_on = kept.map(|folder| match folder {
-            Some(folder) => format!("what is complete stays in {}; {GO_ON}", folder.display()),
-            None => format!("what is complete stays; {GO_ON}"),
+            Some(folder) => format!("what is complete stays in {}; {go_on}", folder.display()),
+            None => format!("what is complete stays; {go_on}"),
         });
         let failure = match broken {
+            Broken::Strict => {
+                let what = if goes_on.is_some() { TOO_MUCH_LEFT } else { TOO_MUCH };
+                at(&args.target)(ErrorKind::Inval.context(what))
+            }
             Broken::Source(error) => at(&args.source)(error),
             Broken::Target(error) => at(&args.target)(error),
             Broken::Stopped => {
@@ -353,28 +387,13 @@ fn largest(model: &Model, without: &HashSet<VarId>) -> Option<VarId> {
     left.max_by_key(|(id, var)| bytes(*id, var.xtype)).map(|(id, _)| id)
 }
 
+/// What cannot be read cannot be copied, and a copy never replaces its source.
 fn check(source: &str, target: &str, file: &File) -> Result<()> {
-    if let (Some(a), Some(b)) = (local(source), local(target))
-        && (a == b || b.starts_with(&a) || a.starts_with(&b))
-    {
-        let what = format!("source and target overlap: {} and {}", a.display(), b.display());
-        return Err(ErrorKind::Inval.context(what));
-    }
+    overlap::check(source, target)?;
     for (id, _) in file.model().vars() {
         file.dataset().data(id)?;
     }
     Ok(())
-}
-
-/// The place of a local dataset, without links. What is not there yet is below the nearest directory that is.
-fn local(url: &str) -> Option<std::path::PathBuf> {
-    let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
-    let path = Path::new(&target.path);
-    path.ancestors().find_map(|there| {
-        let real = if there.as_os_str().is_empty() { Path::new(".") } else { there }.canonicalize().ok()?;
-        let rest = path.strip_prefix(there).ok()?;
-        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
-    })
 }
 
 fn tell(target: &str, lost: &[String]) {

@@ -100,6 +100,21 @@ impl Place {
         Self { url: url.to_owned(), beside: None }
     }
 
+    /// A place in `folder`, by the same name as at `url`.
+    ///
+    /// # Errors
+    /// `NC_EURL` if there is no such name there.
+    pub fn inside(url: &str, folder: &Path) -> Result<Self> {
+        let path = url_infer::parse(url)?.path;
+        let made = Path::new(&path).file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
+        let made = made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: it has no name")))?;
+        let url = url.replacen(&path, &made, 1);
+        match url_infer::parse(&url)?.path == made {
+            true => Ok(Self { url, beside: None }),
+            false => Err(ErrorKind::Url.context(format!("{path}: no other place has its name"))),
+        }
+    }
+
     /// A place for a dataset that is to be at `url`; `half`: what becomes of the one of a copy that was stopped, if there is one.
     ///
     /// # Errors

@@ -29,18 +29,25 @@ impl Moves {
     pub fn of(shape: &[u64], target: Option<Vec<u64>>, source: Option<Vec<u64>>, item: u64, budget: u64) -> Self {
         let source = source.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
         let block = block(shape, &(target, source.clone()), item, budget);
-        let along = |step: &[u64]| shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)).product();
+        let product = |all: &mut dyn Iterator<Item = u64>| all.fold(1, u64::saturating_mul);
+        let along = |step: &[u64]| product(&mut shape.iter().zip(step).map(|(len, step)| len.div_ceil(*step)));
         let Some(source) = source else {
             return Self { blocks: along(&block), block, chunks: 1, reads: 1 };
         };
         // Blocks stand at multiples of their length, so dimensions are apart from one another.
-        let touched = |dim: usize| -> u64 {
-            let (len, step, chunk) = (shape[dim], block[dim], source[dim]);
-            (0..len).step_by(step as usize).map(|start| (start + step).min(len).div_ceil(chunk) - start / chunk).sum()
-        };
-        let reads = (0..shape.len()).map(touched).product();
+        let reads = product(&mut (0..shape.len()).map(|dim| touched(shape[dim], block[dim], source[dim])));
         Self { blocks: along(&block), chunks: along(&source), reads, block }
     }
+}
+
+/// How often chunks are needed along a dimension: each once, and once more for each end of a block that lies inside of one.
+fn touched(len: u64, step: u64, chunk: u64) -> u64 {
+    let (mut common, mut rest) = (step, chunk);
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
+    let ends = len.div_ceil(step) - 1;
+    len.div_ceil(chunk).saturating_add(ends - ends / (chunk / common))
 }
 
 /// What would be moved how, a line for each variable.
@@ -112,6 +119,21 @@ mod tests {
         assert_eq!(of(64 << 20), Moves { block: vec![16, 1024, 1024], blocks: 64, chunks: 1024, reads: 64 * 1024 });
         assert_eq!(of(256 << 20), Moves { block: vec![64, 1024, 1024], blocks: 16, chunks: 1024, reads: 16 * 1024 });
         assert_eq!(of(4 << 30).reads, 1024);
+    }
+
+    #[test]
+    fn reads_are_counted_without_counting() {
+        for (len, step, chunk) in
+            (1..30).flat_map(|len| (1..9).flat_map(move |step| (1..9).map(move |chunk| (len, step, chunk))))
+        {
+            let counted: u64 = (0..len)
+                .step_by(step as usize)
+                .map(|start: u64| (start + step).min(len).div_ceil(chunk) - start / chunk)
+                .sum();
+            assert_eq!(touched(len, step, chunk), counted, "{len} {step} {chunk}");
+        }
+        let moves = Moves::of(&[4_000_000_000_000_000_000; 2], Some(vec![1, 1]), Some(vec![1, 1]), 8, 4000);
+        assert_eq!(moves.reads, u64::MAX);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The values of one variable in two datasets, block by block.
 
 use cdl::{Blocks, DataSource as _};
-use model::{Model, Result, Scalar, Values, VarId};
+use model::{Item, Model, Result, Scalar, Values, VarId};
 use nczarr::File;
 
 use super::{Difference, Found};
 use crate::args::Diff;
-use crate::cat::json::each;
+use crate::cat::json::{push, push_item};
 use crate::source::DatasetSource;
 
 /// About so many bytes are asked of each dataset at a time.
@@ -37,23 +37,32 @@ pub(super) fn compare(
                 return Ok(());
             }
         };
-        let texts = |at: usize| elements(models[at], &blocks[at]);
         if same_bytes(&blocks) {
             continue;
         }
-        let (left, right) = (texts(0)?, texts(1)?);
-        for (flat, (left, right)) in left.into_iter().zip(right).enumerate() {
-            let apart = match (left.1, right.1) {
-                (Some(left), Some(right)) => distance(left, right),
-                _ if left.0 == right.0 => None,
-                _ => Some(f64::INFINITY),
+        let [left, right] = [Elements::of(models[0], &blocks[0])?, Elements::of(models[1], &blocks[1])?];
+        let mut texts = [Vec::new(), Vec::new()];
+        for flat in 0..left.len().min(right.len()) {
+            let numbers = [left.number(flat), right.number(flat)];
+            let apart = match numbers {
+                [Some(left), Some(right)] => distance(left, right),
+                _ => {
+                    left.text(flat, &mut texts[0])?;
+                    right.text(flat, &mut texts[1])?;
+                    (texts[0] != texts[1]).then_some(f64::INFINITY)
+                }
             };
-            let Some(apart) = apart.filter(|apart| !within(*apart, left.1, right.1, found.args)) else { continue };
+            let Some(apart) = apart.filter(|apart| !within(*apart, numbers[0], numbers[1], found.args)) else {
+                continue;
+            };
             count_of += 1;
             largest = largest.max(apart);
             if count_of <= found.args.limit {
+                left.text(flat, &mut texts[0])?;
+                right.text(flat, &mut texts[1])?;
+                let sides = texts.each_ref().map(|text| Some(String::from_utf8_lossy(text).into_owned()));
                 let index = unflatten(flat as u64, &start, &count);
-                found.check("value", &format!("{path}({index})"), [Some(left.0), Some(right.0)]);
+                found.check("value", &format!("{path}({index})"), sides);
             }
         }
     }
@@ -79,16 +88,42 @@ fn same_bytes([left, right]: &[Values; 2]) -> bool {
     }
 }
 
-/// Each element as text, and as a number if it is one.
-fn elements(model: &Model, values: &Values) -> Result<Vec<(String, Option<Scalar>)>> {
-    let (mut all, mut at) = (Vec::with_capacity(values.len()), 0);
-    let numeric = values.nc_type().is_numeric();
-    each(model, values, |text| {
-        all.push((String::from_utf8_lossy(text).into_owned(), values.scalar(at).filter(|_| numeric)));
-        at += 1;
+/// The elements of a block.
+struct Elements<'a> {
+    model: &'a Model,
+    values: &'a Values,
+    /// Those of a user-defined type.
+    items: Option<Vec<Item>>,
+    numeric: bool,
+}
+
+impl<'a> Elements<'a> {
+    fn of(model: &'a Model, values: &'a Values) -> Result<Self> {
+        let items = match values {
+            Values::User(..) | Values::Packed(..) => Some(model.items(values)?),
+            _ => None,
+        };
+        Ok(Self { model, values, items, numeric: values.nc_type().is_numeric() })
+    }
+
+    fn len(&self) -> usize {
+        self.items.as_ref().map_or(self.values.len(), Vec::len)
+    }
+
+    /// One of them as a number, if it is one.
+    fn number(&self, at: usize) -> Option<Scalar> {
+        if self.numeric { self.values.scalar(at) } else { None }
+    }
+
+    /// One of them as it is printed.
+    fn text(&self, at: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        match &self.items {
+            Some(items) => push_item(out, self.model, self.values.nc_type(), &items[at])?,
+            None => push(out, self.values, at),
+        }
         Ok(())
-    })?;
-    Ok(all)
+    }
 }
 
 /// How far apart two numbers are; `None` if they are the same one.

@@ -6,15 +6,18 @@
 
 mod data;
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use model::{Att, GroupId, Model, Result, Values, VarId};
+use model::{Att, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use nczarr::File;
 use serde_json::{Value, json};
 
 use crate::args::{Diff, split_list};
 use crate::cat::json::each;
-use crate::failure::{Failure, at};
+use crate::failure::{Failure, at, is_unheard};
 use crate::info::type_name;
 use crate::output::Output;
 
@@ -35,7 +38,11 @@ pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     } else {
         found.all.iter().map(Difference::line).collect()
     };
-    out.put(text).and_then(|()| out.finish()).map_err(at(&args.left))?;
+    // The verdict counts, whether anybody reads to its end or not.
+    match out.put(text).and_then(|()| out.finish()) {
+        Err(error) if !is_unheard(&error) => return Err(at(&args.left)(error)),
+        _ => {}
+    }
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -82,8 +89,13 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
     let models = [left.model(), right.model()];
     let (a, b) = (&*models[0], &*models[1]);
     let wanted = found.args.vars.as_deref().map(split_list);
+    let met = RefCell::new(HashSet::new());
     let wants = |name: &str, path: &str| {
-        wanted.as_ref().is_none_or(|list| list.iter().any(|wanted| wanted == name || wanted == path))
+        let is = |wanted: &&String| *wanted == name || *wanted == path;
+        let Some(list) = &wanted else { return true };
+        let matching: Vec<&String> = list.iter().filter(is).collect();
+        met.borrow_mut().extend(matching.iter().map(|wanted| (*wanted).clone()));
+        !matching.is_empty()
     };
     let all = [paths(a)?, paths(b)?];
     for path in union(&all[0], &all[1]) {
@@ -91,6 +103,15 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
         let [Some(one), Some(other)] = ids else {
             if wanted.is_none() {
                 found.check("group", &path, ids.map(|id| id.map(|_| String::new())));
+            }
+            // Of a group that only one has, what is wanted is only there.
+            for (model, id) in [a, b].into_iter().zip(ids) {
+                let names = id.map(|id| model.group(id)).transpose()?.into_iter().flat_map(|group| group.vars.keys());
+                for (name, path) in names.map(|name| (name, join(&path, name))) {
+                    if wanted.is_some() && wants(name, &path) {
+                        found.check("variable", &path, ids.map(|id| id.map(|_| String::new())));
+                    }
+                }
             }
             continue;
         };
@@ -108,7 +129,8 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
             let types = |model: &Model, group: GroupId| -> Result<Vec<(String, String)>> {
                 let types = model.group(group)?.types.values();
                 types
-                    .map(|&ty| Ok((model.user_type(ty)?.name.clone(), format!("{:?}", model.user_type(ty)?.class))))
+                    .map(|&ty| model.user_type(ty))
+                    .map(|ty| ty.map(|ty| (ty.name.clone(), type_text(model, &ty.class))))
                     .collect()
             };
             pairs(found, "type", &path, types(a, one)?, types(b, other)?);
@@ -126,7 +148,32 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
             }
         }
     }
-    Ok(())
+    match wanted.iter().flatten().find(|wanted| !met.borrow().contains(*wanted)) {
+        Some(nowhere) => Err(ErrorKind::NotVar.context(format!("-v {nowhere}: neither has such a variable"))),
+        None => Ok(()),
+    }
+}
+
+/// What a type is made of, by names: types of two datasets are not numbered alike, and where fields lie in memory says nothing.
+fn type_text(model: &Model, class: &TypeClass) -> String {
+    let of = |ty: NcType| type_name(model, ty);
+    match class {
+        TypeClass::Compound { fields, .. } => {
+            let field = |field: &Field| {
+                let lens: Vec<String> = field.shape.iter().map(u32::to_string).collect();
+                let shape = if lens.is_empty() { String::new() } else { format!("({})", lens.join(", ")) };
+                format!("{} {}{shape}", of(field.ty), field.name)
+            };
+            format!("compound {{{}}}", fields.iter().map(field).collect::<Vec<_>>().join("; "))
+        }
+        TypeClass::Enum { base, members } => {
+            let members: Vec<String> =
+                members.iter().map(|member| format!("{} = {}", member.name, member.value)).collect();
+            format!("{} enum {{{}}}", of(*base), members.join(", "))
+        }
+        TypeClass::Opaque { size } => format!("opaque({size})"),
+        TypeClass::Vlen { base } => format!("{}(*)", of(*base)),
+    }
 }
 
 fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str, ids: [VarId; 2]) -> Result<()> {
@@ -172,7 +219,7 @@ fn atts(found: &mut Found<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2])
 
 fn att_text(model: &Model, values: &Values) -> Result<String> {
     if let Values::Char(text) = values {
-        return Ok(format!("{:?}", String::from_utf8_lossy(text)));
+        return Ok(quoted(text));
     }
     let mut all = Vec::new();
     each(model, values, |text| {
@@ -180,6 +227,20 @@ fn att_text(model: &Model, values: &Values) -> Result<String> {
         Ok(())
     })?;
     Ok(format!("{} {}", type_name(model, values.nc_type()), all.join(", ")))
+}
+
+/// Bytes between quotation marks, those that are no text as numbers: different ones look different.
+fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        let valid = format!("{:?}", chunk.valid());
+        text.push_str(&valid[1..valid.len() - 1]);
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text.push('"');
+    text
 }
 
 /// Named things of one group, as text.
@@ -215,7 +276,7 @@ fn find(all: &[(String, GroupId)], path: &str) -> Option<GroupId> {
 /// All names, each once, in the order of the first and then of the second.
 fn union<T: Named>(left: &[T], right: &[T]) -> Vec<String> {
     let mut all: Vec<String> = left.iter().map(|item| item.name().to_owned()).collect();
-    let known: std::collections::HashSet<String> = all.iter().cloned().collect();
+    let known: HashSet<String> = all.iter().cloned().collect();
     all.extend(right.iter().map(|item| item.name().to_owned()).filter(|name| !known.contains(name)));
     all
 }

@@ -1,11 +1,16 @@
 //! The variables: whether each can be read, and with `--deep` every chunk of it.
 
-use cdl::DataSource as _;
+use cdl::{Blocks, DataSource as _};
 use model::{NcType, Result, Slab, TypeClass, VarId};
 use nczarr::File;
 
 use super::Report;
 use crate::source::DatasetSource;
+
+/// About so many bytes are read at a time of what is stored in one piece.
+const BLOCK_BYTES: u64 = 4 << 20;
+/// What a string is reckoned as.
+const STRING_BYTES: u64 = 64;
 
 /// Looks at all variables.
 ///
@@ -27,33 +32,45 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
                 NcType::User(ty) => matches!(model.user_type(ty)?.class, TypeClass::Vlen { .. }),
                 _ => false,
             };
-            chunks(&mut source, id, varying, &path, &shape, report);
+            chunks(&mut source, (id, var.xtype, varying), &path, &shape, report);
         }
     }
     Ok(())
 }
 
 /// Reads chunk by chunk; one that cannot be read does not keep the others from being looked at.
-fn chunks(source: &mut DatasetSource<'_>, id: VarId, varying: bool, path: &str, shape: &[u64], report: &mut Report) {
+fn chunks(
+    source: &mut DatasetSource<'_>,
+    (id, ty, varying): (VarId, NcType, bool),
+    path: &str,
+    shape: &[u64],
+    report: &mut Report,
+) {
     if shape.contains(&0) {
         return;
     }
-    // What is in one piece is read in pieces all the same.
+    let item = source.item_size(ty).map_or(STRING_BYTES, |size| size.max(1) as u64);
     let chunk = source.chunk_shape(id).filter(|chunk| chunk.len() == shape.len() && !chunk.contains(&0));
-    let chunk =
-        chunk.unwrap_or_else(|| shape.iter().enumerate().map(|(dim, &len)| if dim == 0 { 1 } else { len }).collect());
-    let mut start = vec![0; shape.len()];
-    loop {
-        let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - start[dim])).collect();
+    let mut look = |start: &[u64], count: &[u64]| {
         let read = match varying {
-            true => source.read(id, &start, &count).map(drop),
-            false => source.values(id, &Slab::new(&start, &count)).map(drop),
+            true => source.read(id, start, count).map(drop),
+            false => source.values(id, &Slab::new(start, count)).map(drop),
         };
         report.chunks += 1;
         if let Err(error) = read {
-            report.error("chunk", format!("{path}[{}]", join(&start)), error);
+            report.error("chunk", format!("{path}[{}]", join(start)), error);
         }
-        let Some(dim) = (0..shape.len()).rev().find(|&dim| start[dim] + chunk[dim] < shape[dim]) else { return };
+    };
+    let Some(chunk) = chunk else {
+        // What is in one piece is read in pieces all the same.
+        Blocks::new(shape, None, (BLOCK_BYTES / item).max(1)).for_each(|(start, count)| look(&start, &count));
+        return;
+    };
+    let mut start = vec![0; shape.len()];
+    loop {
+        let count: Vec<u64> = (0..shape.len()).map(|dim| chunk[dim].min(shape[dim] - start[dim])).collect();
+        look(&start, &count);
+        let Some(dim) = (0..shape.len()).rev().find(|&dim| chunk[dim] < shape[dim] - start[dim]) else { return };
         start[dim] += chunk[dim];
         start[dim + 1..].fill(0);
     }

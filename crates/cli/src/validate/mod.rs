@@ -14,7 +14,7 @@ use model::Result;
 use serde_json::json;
 
 use crate::args::Validate;
-use crate::failure::{Failure, at, place};
+use crate::failure::{Failure, at, is_unheard, place};
 use crate::output::Output;
 
 /// Looks at a dataset and prints what is wrong with it.
@@ -29,7 +29,11 @@ pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
     let wrong = report.problems.iter().any(|problem| problem.is_error);
     let mut out = Output::standard();
     let text = if args.json { report.json(&args.url, !wrong) } else { report.text() };
-    out.put(text).and_then(|()| out.finish()).map_err(at(&args.url))?;
+    // The verdict counts, whether anybody reads to its end or not.
+    match out.put(text).and_then(|()| out.finish()) {
+        Err(error) if !is_unheard(&error) => return Err(at(&args.url)(error)),
+        _ => {}
+    }
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -15,9 +15,10 @@ const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x8
 
 /// The text of a field, `height` lines of it for a line.
 pub fn draw(field: &Field, height: usize, colored: bool) -> String {
+    let title = shown(&field.title);
     let mut text = match field.units.as_str() {
-        "" => format!("{}\n", field.title),
-        units => format!("{} [{units}]\n", field.title),
+        "" => format!("{title}\n"),
+        units => format!("{title} [{}]\n", shown(units)),
     };
     let Some(range) = field.range() else {
         text.push_str("no values\n");
@@ -37,7 +38,7 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
     let color = |value: Option<f64>| value.map(|value| colors::at(Field::part(value, range)));
     push_line(
         text,
-        format_args!("{} = {} at the top, {} below", across.name, short(across.ends[0]), short(across.ends[1])),
+        format_args!("{} = {} at the top, {} below", shown(&across.name), short(across.ends[0]), short(across.ends[1])),
     );
     let step = if colored { 2 } else { 1 };
     for row in (0..field.rows).step_by(step) {
@@ -66,7 +67,12 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
     let along = &field.along;
     push_line(
         text,
-        format_args!("{} = {} to {} from left to right", along.name, short(along.ends[0]), short(along.ends[1])),
+        format_args!(
+            "{} = {} to {} from left to right",
+            shown(&along.name),
+            short(along.ends[0]),
+            short(along.ends[1])
+        ),
     );
     let mut legend = format!("{} ", short(range.0));
     for place in 0..10 {
@@ -114,7 +120,7 @@ fn line(text: &mut String, field: &Field, range: (f64, f64), height: usize) {
     let along = &field.along;
     push_line(
         text,
-        format_args!("{:>margin$} {} = {} to {}", "", along.name, short(along.ends[0]), short(along.ends[1])),
+        format_args!("{:>margin$} {} = {} to {}", "", shown(&along.name), short(along.ends[0]), short(along.ends[1])),
     );
 }
 
@@ -125,6 +131,20 @@ fn push_line(text: &mut String, line: std::fmt::Arguments<'_>) {
 fn push_color(text: &mut String, what: u8, [red, green, blue]: [u8; 3], shown: &str, fresh: bool) {
     let reset = if fresh { "\x1b[0m" } else { "" };
     let _ = write!(text, "{reset}\x1b[{what};2;{red};{green};{blue}m{shown}");
+}
+
+/// Text of a dataset without what a terminal would obey: control characters as numbers, as in CDL.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| {
+                let _ = write!(shown, "\\{byte:03o}");
+            }),
+            false => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// A number in few digits.

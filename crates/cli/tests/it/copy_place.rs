@@ -230,3 +230,63 @@ fn copies_of_classic_files_are_the_same_bytes() {
     }
     assert!(compared > 30, "{compared}");
 }
+
+/// Links to the folder they are in: as many ways through them as nobody has time for.
+#[cfg(unix)]
+#[test]
+fn links_in_circles_are_followed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let photos = folder.path().join("photos");
+    fs::create_dir(&photos).unwrap();
+    for place in [Path::new(&whole), &photos] {
+        for name in ["circle", "round"] {
+            std::os::unix::fs::symlink(".", place.join(name)).unwrap();
+        }
+    }
+    let (code, told) = failure(&["copy", text(&photos), text(&folder.path().join("photos.zarr"))]);
+    assert!(code == 1 && told.contains("NC_ENOTNC"), "{told}");
+    let target = folder.path().join("copy.zarr");
+    out(&["copy", &whole, text(&target)]);
+    assert_eq!(out(&["dump", "-n", "x", text(&target)]), out(&["dump", "-n", "x", &whole]));
+}
+
+/// Neither a place beside the target, nor for a moment.
+#[test]
+fn a_dry_run_touches_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let place = folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for name in ["a.nc", "c.zip", "d.zarr"] {
+        let target = place.join(name);
+        for made in [false, true] {
+            if made {
+                out(&["copy", &whole, text(&target)]);
+            }
+            fs::File::open(&place).unwrap().set_modified(long_ago).unwrap();
+            let before = files(&place);
+            let told = out(&["copy", "--dry-run", "--clobber", &whole, text(&target)]);
+            assert!(told.contains("/first: 16 bytes") && told.contains("bytes in all"), "{told}");
+            assert_eq!(fs::metadata(&place).unwrap().modified().unwrap(), long_ago, "{name}");
+            assert!(files(&place) == before, "{name}");
+        }
+        let (code, told) = failure(&["copy", "--dry-run", &whole, text(&target)]);
+        assert!(code == 1 && told.contains("NC_EEXIST"), "{told}");
+    }
+}
+
+/// What is declared costs nothing, however much it is.
+#[test]
+fn a_dry_run_of_a_very_long_array_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("long.zarr");
+    fs::create_dir_all(store.join("v")).unwrap();
+    fs::write(store.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    let array = r#"{"zarr_format": 2, "shape": [4000000000000000000], "chunks": [1], "dtype": "|i1", "compressor": null,
+        "fill_value": 0, "order": "C", "filters": null}"#;
+    fs::write(store.join("v/.zarray"), array).unwrap();
+    let told = out(&["copy", "--dry-run", text(&store), text(&folder.path().join("copy.zarr"))]);
+    assert!(told.contains("4000000000000000000 chunks, each read 1.0 times"), "{told}");
+}

@@ -2,6 +2,7 @@
 
 mod bench_compare;
 mod bench_op;
+mod buckets;
 mod chain;
 mod circle;
 mod copy;
@@ -14,6 +15,7 @@ mod generated;
 mod map;
 mod netcdf4;
 mod nil;
+mod outputs;
 mod resumed;
 mod selected;
 mod snapshots;

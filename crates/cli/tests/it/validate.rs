@@ -86,3 +86,27 @@ fn what_is_no_dataset_is_not_valid() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(validate(&[text(folder.path())]).0, 1);
 }
+
+/// What is stored in one piece is read in blocks, neither element by element nor all at once.
+#[test]
+fn what_is_in_one_piece_is_read_in_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = folder.path().join("x.cdl");
+    for (name, kind, dims, blocks) in [
+        ("line", "nc4", "a = 3000000;", 3),
+        ("rows", "nc4", "a = 2; b = 1500000;", 4),
+        ("classic", "cdf5", "a = 3000000;", 3),
+    ] {
+        let names: Vec<&str> = dims.split(';').filter_map(|dim| Some(dim.split_once('=')?.0.trim())).collect();
+        let target = folder.path().join(name);
+        let of_it = format!(
+            "netcdf x {{ dimensions: {dims} variables: int v({}); v:_Storage = \"contiguous\"; data: v = 1; }}",
+            names.join(", ")
+        );
+        fs::write(&cdl, of_it).unwrap();
+        out(&["gen", "-k", kind, "-o", text(&target), text(&cdl)]);
+        let (code, lines) = validate(&["--deep", text(&target)]);
+        let expected = format!("1 variables, 0 objects, {blocks} chunks read: 0 errors, 0 warnings");
+        assert_eq!((code, &lines[..]), (0, &[expected][..]), "{name}");
+    }
+}

@@ -65,3 +65,27 @@ fn a_page_stands_alone() {
         assert!(!page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn nothing_in_a_dataset_is_obeyed_by_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
+    let text_of_it = "netcdf a { dimensions: x = 3; variables: double v(x); v:units = \"K\\033]0;gone\\007\\tm\"; data: v = 1, 2, 3; }";
+    fs::write(&cdl, text_of_it).unwrap();
+    out(&["gen", "-o", text(&target), text(&cdl)]);
+    let drawn = out(&["view", text(&target), "v"]);
+    assert!(drawn.starts_with("/v(x) [K\\033]0;gone\\007\\011m]\n"), "{drawn:?}");
+    assert!(!drawn.chars().any(|letter| letter.is_control() && letter != '\n'), "{drawn:?}");
+}
+
+#[test]
+fn drawings_are_no_larger_than_terminals() {
+    let (_folder, target) = sample();
+    for size in ["0", "1001", "100000000000000", "18446744073709551615", "x"] {
+        for flag in ["--width", "--height"] {
+            let (code, told) = failure(&["view", text(&target), "--color", "true", flag, size]);
+            assert!(code == 2 && told.contains("is no number of characters from 1 to 1000"), "{flag} {size}: {told}");
+        }
+    }
+    out(&["view", text(&target), "--color", "true", "--height", "1000", "--width", "1000"]);
+}

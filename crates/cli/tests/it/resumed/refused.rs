@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{args, folder, leftovers, same, source, whole};
+use super::{Copy, args, folder, leftovers, same, source, whole};
 use crate::copy_place::files;
 use crate::{failure, out, text};
 
@@ -68,4 +68,24 @@ fn what_is_not_the_same_any_more_is_refused_and_stays() {
         let (code, told) = failure(&["copy", "--resume", &source, &format!("{}/{target}", text(folder.path()))]);
         assert!(code == 2 && told.contains("--resume: ") && told.contains("is one file"), "{told}");
     }
+}
+
+/// A strict copy that goes on with another one says one thing: what is there stays, and how to finish it.
+#[test]
+fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
+    let folder = folder();
+    let source = source(folder.path());
+    let more = ["-k", "zarr", "--plain"];
+    let target = folder.path().join("copy.zarr");
+    let mut copy = Copy::start(&args(&more, &source, text(&target)));
+    assert_eq!(copy.records(20), 20);
+    copy.kill();
+    let go_on = [&["copy", "-c", "y/3,x/7", "--resume"], &more[..]].concat();
+    let (code, told) = failure(&[&go_on[..], &["--strict", &source, text(&target)]].concat());
+    assert!(code == 1 && told.contains("not kept: "), "{told}");
+    assert!(told.contains("so the copy is not finished (--strict)") && !told.contains("nothing was copied"), "{told}");
+    assert!(told.contains("the same command with --resume and without --strict goes on from there"), "{told}");
+    let finished = crate::run([&go_on[..], &[&source, text(&target)]].concat());
+    assert!(finished.status.success(), "{}", String::from_utf8_lossy(&finished.stderr));
+    assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }

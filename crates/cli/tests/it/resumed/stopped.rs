@@ -50,6 +50,21 @@ fn an_interrupted_copy_says_how_to_go_on() {
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
 }
 
+/// A second Ctrl-C ends it at once, and nobody is told to go on where nothing can be gone on with.
+#[test]
+fn a_copy_to_one_file_does_not_say_how_to_go_on() {
+    let folder = folder();
+    let source = source(folder.path());
+    let target = folder.path().join("copy.nc");
+    let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
+    assert_eq!(copy.records(20), 20);
+    copy.interrupt();
+    copy.interrupt();
+    let (code, told) = copy.end();
+    assert!(code == Some(130) && told.contains("copy.nc: interrupted; "), "{told}");
+    assert!(!told.contains("--resume") && !target.exists(), "{told}");
+}
+
 /// A directory that is there already is where the copy is made.
 #[test]
 fn half_of_a_copy_in_its_place_is_no_dataset() {

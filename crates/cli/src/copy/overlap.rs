@@ -1,0 +1,196 @@
+//! Whether source and target of a copy are one place, or one lies in the other: a copy would empty what it is to read.
+//!
+//! Local places are compared without links, those far away by host and path, in whatever form a URL names them. One bucket may
+//! still have several names (an endpoint by its address, and one that is configured): the record of a copy is put into the target
+//! before anything goes from there, and looked for in the source ([`shows`]).
+
+use std::path::{Path, PathBuf};
+
+use model::{ErrorKind, Result};
+use nczarr::OpenOptions;
+use nczarr::dispatch::{ByteRange, Key, ZMap};
+use url_infer::Scheme;
+
+use super::record::{NAME, Record};
+
+/// That source and target are apart, as far as their URLs tell.
+///
+/// # Errors
+/// `NC_EINVAL` if they are not.
+pub fn check(source: &str, target: &str) -> Result<()> {
+    if let (Some(a), Some(b)) = (local(source), local(target))
+        && (a.starts_with(&b) || b.starts_with(&a))
+    {
+        return Err(overlap(a.display(), b.display()));
+    }
+    if let (Some(a), Some(b)) = (far(source), far(target))
+        && a.0 == b.0
+        && (a.1.starts_with(&b.1) || b.1.starts_with(&a.1))
+    {
+        let place = crate::failure::place;
+        return Err(overlap(place(source), place(target)));
+    }
+    Ok(())
+}
+
+/// What is said of two places that are not apart.
+pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -> model::Error {
+    ErrorKind::Inval.context(format!("source and target overlap: {source} and {target}"))
+}
+
+/// The place of a local dataset, without links. What is not there yet is below the nearest directory that is.
+pub fn local(url: &str) -> Option<PathBuf> {
+    let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
+    real(Path::new(&target.path))
+}
+
+/// A path without links, whether anything is there or not.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|there| {
+        let real = if there.as_os_str().is_empty() { Path::new(".") } else { there }.canonicalize().ok()?;
+        let rest = path.strip_prefix(there).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    })
+}
+
+/// Hosts of Amazon's and of Google's, which the name of a bucket may stand before.
+const AMAZON: [&str; 2] = ["amazonaws.com", "amazonaws.com.cn"];
+const GOOGLE: &str = "storage.googleapis.com";
+
+/// The host of a place far away and the segments of its path, the bucket first.
+fn far(url: &str) -> Option<(String, Vec<String>)> {
+    let target = url_infer::parse(url).ok().filter(|target| !target.scheme.is_local())?;
+    let mut host = target.host.unwrap_or_default().to_ascii_lowercase();
+    let mut bucket = None;
+    match &target.scheme {
+        Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3 => {
+            for port in [":80", ":443"] {
+                host.truncate(host.strip_suffix(port).unwrap_or(&host).len());
+            }
+            let by_name = matches!(target.scheme, Scheme::S3 | Scheme::Gs3);
+            let labels: Vec<&str> = host.split('.').collect();
+            let at = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-"));
+            if let Some(before) = host.strip_suffix(GOOGLE).filter(|before| before.is_empty() || before.ends_with('.'))
+            {
+                bucket = Some(before.trim_end_matches('.').to_owned());
+                host = GOOGLE.to_owned();
+            } else if let Some(at) = at.filter(|at| labels.len() - at >= 3) {
+                // Regions are no part of where a bucket is.
+                let of_amazon = AMAZON.iter().any(|name| host.ends_with(name));
+                bucket = Some(labels[..at].join("."));
+                host = if of_amazon { AMAZON[0].to_owned() } else { labels[at..].join(".") };
+            } else if by_name && !host.contains(['.', ':']) && host != "localhost" {
+                bucket = Some(host);
+                host = (if target.scheme == Scheme::Gs3 { GOOGLE } else { AMAZON[0] }).to_owned();
+            }
+        }
+        other => host = format!("{}://{host}", other.name().unwrap_or_default()),
+    }
+    let is_encoded = matches!(target.scheme, Scheme::Http | Scheme::Https);
+    let segments = target.path.split('/').map(|part| if is_encoded { decoded(part) } else { part.to_owned() });
+    let segments = bucket.into_iter().chain(segments).filter(|part| !part.is_empty()).collect();
+    Some((host, segments))
+}
+
+/// A segment of a path without `%` escapes.
+fn decoded(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        match tail.get(..2).filter(|_| *first == b'%').and_then(code) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether the dataset at `source` lies where `target` is, in it, or around it. `record`: what stands in the record of the target,
+/// which no other place has.
+///
+/// # Errors
+/// What the storage says.
+pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
+    // What is a single object has no map; where it lies its URL tells.
+    let Ok(map) = OpenOptions::new().open_map(source) else { return Ok(false) };
+    let mut bytes = Vec::new();
+    let mut is_ours = |key: &Key| -> Result<bool> {
+        let found = map.read(key, ByteRange::ALL, &mut bytes)?;
+        Ok(found && Record::of(&bytes).is_ok_and(|found| found.owner == record.owner))
+    };
+    let name = Key::new(NAME)?;
+    if is_ours(&name)? {
+        return Ok(true);
+    }
+    if !map.caps().list {
+        return Ok(false);
+    }
+    let keys = map.list(&Key::root())?;
+    for key in keys.iter().filter(|key| key.name() == NAME) {
+        if is_ours(key)? {
+            return Ok(true);
+        }
+    }
+    // Where below the target all that the source has is.
+    let there = target.list(&Key::root())?;
+    let Some(first) = keys.iter().find(|key| key.name() != NAME) else { return Ok(false) };
+    let known: std::collections::HashSet<&str> = there.iter().map(Key::as_str).collect();
+    let ending = format!("/{first}");
+    for folder in there.iter().filter_map(|key| key.as_str().strip_suffix(&ending)) {
+        if !keys.iter().all(|key| known.contains(format!("{folder}/{key}").as_str())) {
+            continue;
+        }
+        let mark = Key::new(&format!("{folder}/{NAME}"))?;
+        if known.contains(mark.as_str()) {
+            continue;
+        }
+        target.write(&mark, &record.to_bytes())?;
+        let seen = is_ours(&name);
+        target.delete(&mark)?;
+        if seen? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bucket_in_every_form_of_a_url() {
+        for (a, b) in [
+            ("s3://b/a.zarr", "s3://b/a.zarr/"),
+            ("s3://b/a.zarr", "s3://b/a.zarr/inner#mode=zarr"),
+            ("s3://b", "s3://b/a.zarr"),
+            ("s3://b/a.zarr", "https://b.s3.eu-north-1.amazonaws.com/a.zarr#mode=s3"),
+            ("https://s3.amazonaws.com/b/a%2ezarr", "https://b.s3-us-west-2.amazonaws.com/a.zarr"),
+            ("gs3://b/a", "https://b.storage.googleapis.com/a#mode=gs3"),
+            ("http://me:hush@h:9000/b/a#mode=s3", "s3://H:9000/b/a"),
+            ("https://h:443/b/a", "https://h/b/a"),
+            ("memory://x", "memory://x"),
+        ] {
+            let error = check(a, b).unwrap_err();
+            assert!(error.kind() == ErrorKind::Inval && !error.to_string().contains("hush"), "{a} {b}: {error}");
+            assert!(check(b, a).is_err(), "{b} {a}");
+        }
+        for (a, b) in [
+            ("s3://b/a.zarr", "s3://b/a.zarr2"),
+            ("s3://b/a", "s3://c/a"),
+            ("s3://b/a", "gs3://b/a"),
+            ("http://h:9000/b/a", "http://h:9001/b/a"),
+            ("memory://x", "memory://y"),
+            ("s3://b/a", "b/a"),
+        ] {
+            check(a, b).unwrap();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Files that commands write, and who reads what they print.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::{failure, ncz, out, text};
+
+const CDL: &str = "netcdf a { dimensions: x = 4; variables: int v(x); data: v = 1, 2, 3, 4; }";
+
+fn sample(folder: &Path, name: &str) -> String {
+    let (cdl, target) = (folder.join("a.cdl"), folder.join(name));
+    fs::write(&cdl, CDL).unwrap();
+    let kind = if name == "b.nc" { "nc4" } else { "" };
+    let args = ["gen", "-o", text(&target), text(&cdl), "-k", kind];
+    out(if kind.is_empty() { &args[..4] } else { &args });
+    text(&target).to_owned()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn what_is_read_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.nc", "b.nc", "c.zip", "d.zarr"] {
+        let source = sample(folder.path(), name);
+        let link = folder.path().join("link");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&source, &link).unwrap();
+        let inside = format!("{source}/.zattrs");
+        let (before, all) = (out(&["dump", &source]), names(folder.path()));
+        let mut targets = vec![source.clone()];
+        if cfg!(unix) {
+            targets.push(text(&link).to_owned());
+        }
+        if name == "d.zarr" {
+            targets.push(inside);
+        }
+        for target in &targets {
+            for args in [
+                ["cat", &source, "v", "-o", target],
+                ["cat", &source, "v", "--output", target],
+                ["view", &source, "v", "--html", target],
+            ] {
+                let (code, told) = failure(&args);
+                assert!(code == 1 && told.contains("source and target overlap"), "{args:?}: {told}");
+                assert_eq!(out(&["dump", &source]), before, "{args:?}");
+                assert_eq!(names(folder.path()), all, "{args:?}");
+            }
+        }
+        let _ = fs::remove_file(&link);
+    }
+    // Nor a text that lies in what its dataset would replace.
+    let store = sample(folder.path(), "e.zarr");
+    let inside = format!("{store}/x.cdl");
+    fs::write(&inside, CDL).unwrap();
+    let (code, told) = failure(&["gen", "--clobber", &inside, "-o", &store]);
+    assert!(code == 1 && told.contains("overlap") && Path::new(&inside).exists(), "{told}");
+}
+
+#[test]
+fn what_was_there_stays_until_all_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = crate::store::ocean(folder.path());
+    let file = folder.path().join("x.npy");
+    fs::write(&file, "old").unwrap();
+    let (code, told) = failure(&["cat", text(&store), "/odd", "-o", text(&file)]);
+    assert!(code == 1 && told.contains("NC_ENOFILTER"), "{told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    out(&["cat", text(&store), "/t", "-o", text(&file)]);
+    assert!(fs::read(&file).unwrap().starts_with(b"\x93NUMPY"));
+    assert_eq!(names(folder.path()), ["ocean.zarr", "x.npy"]);
+    // What is no file takes what comes.
+    out(&["cat", text(&store), "/t", "-o", "/dev/null"]);
+}
+
+/// The exit code of a command whose output nobody reads.
+fn unheard(args: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    ncz().args(args).stdout(writer).stderr(Stdio::null()).status().unwrap().code()
+}
+
+#[test]
+fn a_verdict_does_not_depend_on_who_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = sample(folder.path(), "a.zarr");
+    let bad = sample(folder.path(), "b.zarr");
+    fs::write(format!("{bad}/v/0"), "x").unwrap();
+    assert_eq!(unheard(&["validate", "--deep", &good]), Some(0));
+    assert_eq!(unheard(&["validate", "--deep", &bad]), Some(1));
+    assert_eq!(unheard(&["diff", &good, &good]), Some(0));
+    assert_eq!(unheard(&["diff", &good, &bad]), Some(1));
+    assert_eq!(unheard(&["dump", &good]), Some(0));
+}
+
+/// A pipe that breaks elsewhere is a failure.
+#[cfg(target_os = "linux")]
+#[test]
+fn only_standard_output_may_have_no_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sample(folder.path(), "a.zarr");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = ncz();
+    command.args(["cat", &store, "v", "-o", "/dev/stderr"]).stderr(writer).stdout(Stdio::null());
+    assert_eq!(command.status().unwrap().code(), Some(1));
+}
