@@ -318,7 +318,7 @@ impl<'r, 't> Run<'r, 't> {
             values::chars(&value.constant, fill, &mut bytes).map_err(|error| (value.at, error))?;
             let empty_row = matches!(&value.constant, Constant::Text(text) if text.is_empty());
             let all = done.saturating_add(bytes.len() as u64);
-            if let Some(row) = row.filter(|row| all % row != 0 || empty_row) {
+            if let Some(row) = row.filter(|row| !all.is_multiple_of(*row) || empty_row) {
                 let wanted = all.saturating_add(empty_row.into()).checked_next_multiple_of(row);
                 let wanted =
                     wanted.ok_or_else(|| (value.at, ErrorKind::NoMem.context("a row of characters too long")))?;
