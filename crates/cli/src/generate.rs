@@ -178,7 +178,24 @@ impl Target for Made<'_> {
             return self.file.dataset().put_vara(var, start, count, MemRef::Strings(strings));
         }
         let none = || ErrorKind::BadType.context(format!("values of type {}", NcType::name(ty)));
-        let bytes = values.to_native_bytes().ok_or_else(none)?;
-        self.file.dataset().put_vara(var, start, count, MemRef::Fixed { ty, bytes: &bytes })
+        let bytes = native(&values).ok_or_else(none)?;
+        self.file.dataset().put_vara(var, start, count, MemRef::Fixed { ty, bytes })
     }
+}
+
+/// The bytes of values as they lie in memory; `None` for those that lie elsewhere.
+fn native(values: &Values) -> Option<&[u8]> {
+    Some(match values {
+        Values::Byte(list) => bytemuck::cast_slice(list),
+        Values::Char(list) | Values::UByte(list) | Values::User(_, list) => list,
+        Values::Short(list) => bytemuck::cast_slice(list),
+        Values::UShort(list) => bytemuck::cast_slice(list),
+        Values::Int(list) => bytemuck::cast_slice(list),
+        Values::UInt(list) => bytemuck::cast_slice(list),
+        Values::Int64(list) => bytemuck::cast_slice(list),
+        Values::UInt64(list) => bytemuck::cast_slice(list),
+        Values::Float(list) => bytemuck::cast_slice(list),
+        Values::Double(list) => bytemuck::cast_slice(list),
+        _ => return None,
+    })
 }

@@ -257,7 +257,7 @@ impl<'r, 't> Run<'r, 't> {
 
     /// Numbers up to the end of the list; braces inside group what they hold and mean nothing.
     fn numbers<T: Num>(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: T) -> At<()> {
-        let most = BLOCK / size_of::<T>().max(1);
+        let most = block_of(BLOCK / size_of::<T>().max(1), place.inner());
         let mut block: Vec<T> = Vec::new();
         let mut done = 0u64;
         let mut depth = 0usize;
@@ -277,6 +277,7 @@ impl<'r, 't> Run<'r, 't> {
                 let count = block.len() as u64;
                 self.put(place, done, T::values(std::mem::take(&mut block)), at)?;
                 done += count;
+                block.reserve_exact(most);
             }
             block.push(value);
             while depth > 0 && cursor.take(b'}') {
@@ -472,7 +473,7 @@ impl<'r, 't> Run<'r, 't> {
         if place.inner() == Some(0) && !place.lens.is_empty() {
             return Err((at, ErrorKind::Edge.context("values for a variable without elements")));
         }
-        let mut parts = Parts { size, values: &values, used: 0, at };
+        let mut parts = Parts { size, values, used: 0, at };
         let mut start = place.before.clone();
         self.rectangles(&mut start, place.lens, done, count, &mut parts)
     }
@@ -484,7 +485,7 @@ impl<'r, 't> Run<'r, 't> {
         lens: &[Option<u64>],
         first: u64,
         count: u64,
-        parts: &mut Parts<'_>,
+        parts: &mut Parts,
     ) -> At<()> {
         if lens.len() <= 1 {
             let (mut from, mut counts) = (start.clone(), vec![1; start.len()]);
@@ -523,21 +524,31 @@ impl<'r, 't> Run<'r, 't> {
 }
 
 /// Values that are written piece by piece.
-struct Parts<'p> {
+struct Parts {
     /// Entries of the vector per element: bytes of a user-defined type of fixed size, else 1.
     size: usize,
-    values: &'p Values,
+    values: Values,
     used: usize,
     at: usize,
 }
 
-impl Parts<'_> {
+impl Parts {
     fn write(&mut self, run: &mut Run<'_, '_>, start: &[u64], count: &[u64], elements: u64) -> At<()> {
         let end = self.used + elements as usize * self.size;
-        let piece = cut(self.values, self.used..end);
+        let piece = match (self.used, &mut self.values) {
+            // Most are written in one piece.
+            (0, all) if end == all.len() => std::mem::replace(all, Values::Char(Vec::new())),
+            (from, all) => cut(all, from..end),
+        };
         self.used = end;
         run.target.put(run.var, start, count, piece).map_err(|error| (self.at, error))
     }
+}
+
+/// How many elements make a block of about `most`: whole rows of the first dimension, if one fits.
+fn block_of(most: usize, row: Option<u64>) -> usize {
+    let row = row.and_then(|row| usize::try_from(row).ok()).filter(|row| (1..=most).contains(row));
+    row.map_or(most, |row| most - most % row)
 }
 
 /// Some of the values.
@@ -639,6 +650,24 @@ fn quick<T: Num>(cursor: &mut Cursor<'_>) -> Option<T> {
         let value = T::from_int(if negative { -value } else { value }.into())?;
         cursor.seek(cursor.at() + at);
         return Some(value);
+    }
+    if rest[at] == b'.' {
+        // Most floats: few digits around a point.
+        let (point, mut digits) = (at, value as u64);
+        let mut end = at + 1;
+        while let Some(digit @ b'0'..=b'9') = rest.get(end) {
+            if end > start + 18 {
+                break;
+            }
+            digits = digits * 10 + u64::from(digit - b'0');
+            end += 1;
+        }
+        if ends(end)
+            && let Some(value) = T::from_decimal(negative, digits, end - point - 1)
+        {
+            cursor.seek(cursor.at() + end);
+            return Some(value);
+        }
     }
     if !matches!(rest[at], b'.' | b'e' | b'E') {
         return None;

@@ -339,8 +339,7 @@ fn pass_data(cursor: &mut Cursor<'_>, group: &GroupDef) -> Result<()> {
         }
         loop {
             let rest = cursor.rest();
-            let stop = rest.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b'/' | b';'));
-            let Some(stop) = stop else { return Err(ErrorKind::Inval.context("data without a ';' at its end")) };
+            let Some(stop) = stop(rest) else { return Err(ErrorKind::Inval.context("data without a ';' at its end")) };
             cursor.seek(cursor.at() + stop);
             match rest[stop] {
                 b';' => {
@@ -355,4 +354,13 @@ fn pass_data(cursor: &mut Cursor<'_>, group: &GroupDef) -> Result<()> {
             }
         }
     }
+}
+
+/// The first byte of values that may be their end, or in which an end may be hidden.
+fn stop(text: &[u8]) -> Option<usize> {
+    let is_stop = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\' | b'/' | b';');
+    // Many at once: a block has none, or is looked at byte by byte.
+    let blocks = text.as_chunks::<64>().0.iter();
+    let clean = 64 * blocks.take_while(|block| !block.iter().fold(false, |any, &byte| any | is_stop(byte))).count();
+    text[clean..].iter().position(|&byte| is_stop(byte)).map(|at| clean + at)
 }

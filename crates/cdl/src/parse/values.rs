@@ -16,6 +16,11 @@ pub(crate) trait Num: Copy + Default {
     fn from_int(value: i128) -> Option<Self>;
     /// A value of it from the text of a float; integer types take whole numbers.
     fn from_float(text: &str) -> Option<Self>;
+    /// The value of `digits`, the last so many of which stand behind the point, with a minus or without, where it needs no text
+    /// to be right to the last bit.
+    fn from_decimal(_minus: bool, _digits: u64, _behind: usize) -> Option<Self> {
+        None
+    }
     /// Some of them as values.
     fn values(list: Vec<Self>) -> Values;
     /// The type's default fill value.
@@ -25,7 +30,7 @@ pub(crate) trait Num: Copy + Default {
 }
 
 macro_rules! num {
-    ($($t:ty, $variant:ident, $fill:ident, $int:expr, $float:expr;)*) => {$(
+    ($($t:ty, $variant:ident, $fill:ident, $int:expr, $float:expr $(, $decimal:expr)?;)*) => {$(
         impl Num for $t {
             fn from_int(value: i128) -> Option<Self> {
                 $int(value)
@@ -34,6 +39,13 @@ macro_rules! num {
             fn from_float(text: &str) -> Option<Self> {
                 $float(text)
             }
+
+            $(
+                #[inline]
+                fn from_decimal(minus: bool, digits: u64, behind: usize) -> Option<Self> {
+                    $decimal(digits, behind).map(|value| if minus { -value } else { value })
+                }
+            )?
 
             fn values(list: Vec<Self>) -> Values {
                 Values::$variant(list)
@@ -73,8 +85,28 @@ num! {
     u16, UShort, USHORT, |value| bits(value, i16::cast_unsigned), |text| whole(text).and_then(Self::from_int);
     u32, UInt, UINT, |value| bits(value, i32::cast_unsigned), |text| whole(text).and_then(Self::from_int);
     u64, UInt64, UINT64, |value| bits(value, i64::cast_unsigned), |text| whole(text).and_then(Self::from_int);
-    f32, Float, FLOAT, |value| Some(value as f32), finite_f32;
-    f64, Double, DOUBLE, |value| Some(value as f64), finite_f64;
+    f32, Float, FLOAT, |value| Some(value as f32), finite_f32, short_f32;
+    f64, Double, DOUBLE, |value| Some(value as f64), finite_f64, short_f64;
+}
+
+/// Powers of ten that a single holds exactly.
+const TENS_F32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+/// Powers of ten that a double holds exactly.
+const TENS_F64: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// Where digits and power of ten are exact, their quotient is what the text says, rounded once.
+fn short_f32(digits: u64, behind: usize) -> Option<f32> {
+    let ten = TENS_F32.get(behind).filter(|_| digits <= 1 << f32::MANTISSA_DIGITS)?;
+    Some(digits as f32 / ten)
+}
+
+/// As [`short_f32`].
+fn short_f64(digits: u64, behind: usize) -> Option<f64> {
+    let ten = TENS_F64.get(behind).filter(|_| digits <= 1 << f64::MANTISSA_DIGITS)?;
+    Some(digits as f64 / ten)
 }
 
 /// A float that is infinite only where the text says so.
@@ -537,5 +569,42 @@ fn hexadecimal(text: &[u8], at: usize) -> Option<Vec<u8>> {
             Some(super::constant::opaque(digits))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is made of digits is what the library makes of the text, to the last bit; where it would not be, nothing is made.
+    #[test]
+    fn short_decimals_are_right() {
+        let mut random = 7u64;
+        let mut made = [0; 2];
+        for round in 0..200_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let digits = random >> (round % 60 + 4);
+            let behind = (random >> 20) as usize % 24;
+            let minus = random & 1 << 40 == 0;
+            let all = format!("{digits:0>width$}", width = behind + 1);
+            let (whole, part) = all.split_at(all.len() - behind);
+            let text = format!("{}{whole}.{part}", if minus { "-" } else { "" });
+            if let Some(value) = f32::from_decimal(minus, digits, behind) {
+                assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+                made[0] += 1;
+            }
+            if let Some(value) = f64::from_decimal(minus, digits, behind) {
+                assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+                made[1] += 1;
+            }
+        }
+        assert!(made[0] > 10_000 && made[1] > 10_000, "{made:?}");
+        for (digits, behind) in [((1 << 24) + 1, 0), (1, 11)] {
+            assert_eq!(f32::from_decimal(false, digits, behind), None);
+        }
+        for (digits, behind) in [((1 << 53) + 1, 0), (1, 23)] {
+            assert_eq!(f64::from_decimal(false, digits, behind), None);
+        }
+        assert_eq!(i32::from_decimal(false, 1, 0), None);
     }
 }
