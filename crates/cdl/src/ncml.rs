@@ -104,8 +104,8 @@ impl Ncml<'_> {
     fn type_name(&self, ty: NcType) -> Result<String> {
         Ok(match ty {
             NcType::String => "String".to_owned(),
-            NcType::Int64 => "long".to_owned(),
-            NcType::UInt64 => "ulong".to_owned(),
+            NcType::Int64 => "int64".to_owned(),
+            NcType::UInt64 => "uint64".to_owned(),
             NcType::User(id) => match &self.model.user_type(id)?.class {
                 TypeClass::Enum { base, .. } => match base {
                     NcType::Byte | NcType::UByte => "enum1".to_owned(),

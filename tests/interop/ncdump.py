@@ -1,0 +1,105 @@
+"""Compares what `ncz dump` prints with what an installed `ncdump` prints, byte for byte, for every flag, of the classic and netCDF-4 files of
+the corpus.
+
+usage: ncdump.py NCZ CORPUS [NCDUMP]
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+# -v and -g name what only some files have: they are compared with each file's own, below.
+FLAGS = [
+    [], ["-h"], ["-c"], ["-k"], ["-b", "c"], ["-b", "f"], ["-f", "c"], ["-f", "f"], ["-l", "20"], ["-l", "1000"], ["-n", "a name"],
+    ["-p", "3"], ["-p", "4,6"], ["-p", "9,17"], ["-s"], ["-s", "-h"], ["-t"], ["-i"], ["-t", "-h"], ["-t", "-b", "c"],
+    ["-i", "-f", "f"], ["-x"], ["-w"], ["-F", "-s", "-h"], ["-b", "f", "-l", "30"],
+]  # fmt: skip
+MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF")
+LARGEST = 300_000
+
+STREAMING = "it takes the mark of a stream for a number of records, and prints them all"
+# What is not compared, and why.
+LEFT_OUT = {
+    "cdf1_streaming.nc": STREAMING,
+    "cdf2_streaming.nc": STREAMING,
+    "cdf5_streaming.nc": STREAMING,
+    "f03tst_open_mem.nc": "it prints memory where the file has ended",
+}
+
+
+def printed(command):
+    run = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    return run.returncode, run.stdout
+
+
+# File, flags, why.
+KNOWN = [
+    ("cdf5_atts.nc", ["-x"], "it prints integers of 64 bits in attributes as what a double makes of them"),
+    ("nc4c_rec.nc", ["-s"], "4.9.0 does not see that netCDF made it; later releases do"),
+    ("nc4_ut_opaque_vlen.nc", ["-l", "20"], "where attributes of user-defined types are folded depends on what was printed before"),
+]
+# The index that `-f` tells of a scalar is undefined there.
+SCALAR = re.compile(rb"  // [^,]*\(\d+\)$")
+
+
+def known(path, flags):
+    return any(path.name == name and all(flag in flags for flag in of) for name, of, _ in KNOWN)
+
+
+def lines(text, flags):
+    for line in text.split(b"\n"):
+        yield SCALAR.sub(b"", line) if "-f" in flags else line
+
+
+def compare(job):
+    ncdump, ncz, path, flags = job
+    code, theirs = printed([ncdump, *flags, str(path)])
+    if code != 0:
+        return None
+    ours = printed([ncz, "dump", *flags, str(path)])[1]
+    pairs = zip(lines(theirs, flags), lines(ours, flags), strict=False)
+    differs = next(((a, b) for a, b in pairs if a != b), None)
+    if differs is None and theirs.count(b"\n") != ours.count(b"\n"):
+        differs = (theirs.count(b"\n"), ours.count(b"\n"))
+    return path, flags, differs
+
+
+def jobs(ncdump, ncz, corpus):
+    for path in sorted(corpus.rglob("*")):
+        if path.name not in LEFT_OUT and path.is_file() and path.stat().st_size < LARGEST and path.read_bytes()[:4] in MAGIC:
+            for flags in FLAGS:
+                yield ncdump, ncz, path, flags
+            names = [line.split()[1].split(b"(")[0] for line in printed([ncdump, "-h", str(path)])[1].split(b"\n")
+                     if line.startswith(b"\t") and line.endswith(b" ;") and b":" not in line and b"=" not in line]  # fmt: skip
+            if names and b"\\" not in names[-1]:
+                yield ncdump, ncz, path, ["-v", names[-1].decode()]
+            yield ncdump, ncz, path, ["-g", "/"]
+
+
+def main():
+    ncz, corpus = sys.argv[1], Path(sys.argv[2]) / "netcdf-c"
+    ncdump = sys.argv[3] if len(sys.argv) > 3 else "ncdump"
+    same, bad, excused = Counter(), [], 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(compare, jobs(ncdump, ncz, corpus)):
+            if found is None:
+                continue
+            path, flags, differs = found
+            if differs is None:
+                same[flags[0] if flags else "none"] += 1
+            elif known(path, flags):
+                excused += 1
+            else:
+                bad.append(f"{path} {' '.join(flags)}: {differs}")
+    print("ncdump:", ", ".join(f"{flag} {count}" for flag, count in sorted(same.items())), f"the same; {excused} known to differ")
+    for line in bad:
+        print(line)
+    return bool(bad) or not same
+
+
+if __name__ == "__main__":
+    sys.exit(main())
