@@ -75,7 +75,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         model.add_group(parent, &group.name)?;
     }
     let mut types = Types::define(&mut tree, &mut model)?;
-    let dims = Dims::find(file, heap, &tree)?;
+    let dims = Dims::find(file, heap, &tree);
     let ids = dims.define(&mut model)?;
     let root = &tree.groups[0].attributes;
     let text = |name: &str| root.iter().find(|attribute| attribute.name == name);
@@ -94,7 +94,8 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         for (place, dataset) in group.datasets.into_iter().enumerate() {
             let Some(own) = dims.of(number, place) else { continue };
             let own = own.iter().map(|&dim| ids[dim]).collect();
-            builder.var(id, own, dataset)?;
+            let damage = dims.damage(dataset.address);
+            builder.var(id, own, dataset, damage)?;
         }
         let atts = builder.atts(&group.name, group.attributes)?;
         builder.model.group_mut(id)?.atts = atts;
@@ -116,8 +117,14 @@ struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    /// Adds a variable.
-    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) -> Result<()> {
+    /// Adds a variable. `damage`: why it is not known which dimensions it has.
+    fn var(
+        &mut self,
+        group: GroupId,
+        dims: Vec<model::DimId>,
+        dataset: Dataset,
+        damage: Option<&model::Error>,
+    ) -> Result<()> {
         let Dataset { name, attributes, space, stored, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let atts = self.atts(&name, attributes)?;
@@ -128,7 +135,7 @@ impl Builder<'_> {
                 var.stored_type = Some(stored.ty.name());
             }
             described?;
-            Ok(stored)
+            damage.map_or(Ok(stored), |damage| Err(damage.clone()))
         });
         match stored {
             Ok(stored) => self.stored.push(Some((stored, space))),

@@ -79,6 +79,9 @@ pub(crate) fn walk(file: &Hdf) -> Result<Tree> {
         tree: &mut tree,
     };
     let header = Header::read(file, file.root)?;
+    if header.find(kind::COMMENT).is_some() {
+        walker.unshown("\"/\" has a comment".to_owned());
+    }
     walker.group("/".to_owned(), None, &header)?;
     Ok(tree)
 }
@@ -174,7 +177,7 @@ impl Walker<'_> {
         } else if let Some(message) = header.find(kind::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
             if header.find(kind::ATTRIBUTE).is_some() || header.find(kind::ATTRIBUTE_INFO).is_some() {
-                self.note_attributes(&header, &link)?;
+                self.note_attributes(&header, &link);
             }
             match ty.class {
                 Class::Compound(_) | Class::Enum { .. } | Class::List(_) | Class::Opaque => {
@@ -188,12 +191,16 @@ impl Walker<'_> {
         Ok(None)
     }
 
-    /// Types of netCDF have no attributes.
-    fn note_attributes(&mut self, header: &Header, link: &Link) -> Result<()> {
-        if let Some(attribute) = attributes::of(self.file, header)?.first() {
-            self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
+    /// Types of netCDF have no attributes: who reads needs none of them, whatever they are.
+    fn note_attributes(&mut self, header: &Header, link: &Link) {
+        match attributes::of(self.file, header) {
+            Ok(found) => {
+                if let Some(attribute) = found.first() {
+                    self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
+                }
+            }
+            Err(error) => self.unshown(format!("attributes of type {:?} that cannot be read: {error}", link.name)),
         }
-        Ok(())
     }
 }
 

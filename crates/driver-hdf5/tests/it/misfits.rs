@@ -113,6 +113,78 @@ fn a_shape_that_is_not_that_of_the_dimensions_is_not_written() {
     refused(image, ErrorKind::Perm, "shape");
 }
 
+/// Where the message of a kind begins that has `mark`.
+fn message(header: &[u8], kind: u8, mark: &[u8]) -> usize {
+    let flags = header[5];
+    let ordered = if flags & 4 != 0 { 2 } else { 0 };
+    let times = if flags & 0x20 != 0 { 16 } else { 0 };
+    let mut at = 6 + times + if flags & 0x10 != 0 { 4 } else { 0 } + (1 << (flags & 3));
+    loop {
+        let end = at + 4 + ordered + usize::from(u16::from_le_bytes([header[at + 1], header[at + 2]]));
+        if header[at] == kind && (mark.is_empty() || header[at..end].windows(mark.len()).any(|found| found == mark)) {
+            return at;
+        }
+        at = end;
+    }
+}
+
+const ATTRIBUTE: u8 = 12;
+
+#[test]
+fn dimensions_that_lead_nowhere_are_a_problem_of_their_variable() {
+    let mut image = image();
+    change(&mut image, b"the-mark", |header| {
+        replace(header, b"_Netcdf4Coordinates", b"_Netcdf4coordinates");
+        // After the name: type, shape, and one reference, as its number and its place in a heap.
+        let name = b"DIMENSION_LIST\0";
+        let at = header.windows(name.len()).position(|found| found == name).unwrap();
+        let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
+        let place = at + name.len() + len(5) + len(3);
+        assert_eq!(header[place..place + 4], [1, 0, 0, 0]);
+        header[place + 4..place + 12].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+    });
+    let ds = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+    let w = ds.inq_varid(ROOT, "w").unwrap();
+    assert_eq!(all(&*ds, w), Values::Int(vec![2; 400]));
+    let model = ds.model().snapshot();
+    let v = model.var(ds.inq_varid(ROOT, "v").unwrap()).unwrap();
+    assert_eq!((v.xtype, v.dims.len()), (NcType::Int, 1));
+    let problem = v.problem.as_ref().unwrap();
+    assert!(problem.kind() == ErrorKind::HdfErr && problem.to_string().contains('v'), "{problem}");
+    assert!(open(image).is_err());
+}
+
+#[test]
+fn damaged_attributes_of_what_is_only_a_type_close_no_file_for_readers() {
+    let mut image = image();
+    change(&mut image, b"the-mark", |header| {
+        // Without a shape it is a type that has a name, and its attributes are nothing to netCDF.
+        let space = message(header, 1, b"");
+        header[space] = 0;
+        let version = header.windows(6).position(|found| found == b"which\0").unwrap() - 9;
+        header[version] = 99;
+    });
+    let ds = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
+    let w = ds.inq_varid(ROOT, "w").unwrap();
+    assert_eq!(all(&*ds, w), Values::Int(vec![2; 400]));
+    assert_eq!(open(image).unwrap_err().kind(), ErrorKind::Perm);
+}
+
+#[test]
+fn a_comment_on_the_root_is_not_lost() {
+    let ds = create("nc4");
+    ds.put_att(ROOT, None, "remark", NcType::Char, &Values::Char(b"of the root".to_vec())).unwrap();
+    ds.close().unwrap();
+    let mut image = ds.image().unwrap();
+    open(image.clone()).unwrap();
+    change(&mut image, b"remark", |header| {
+        let at = message(header, ATTRIBUTE, b"remark");
+        // That of a comment.
+        header[at] = 13;
+    });
+    refused(image, ErrorKind::Perm, "comment");
+}
+
 #[test]
 fn an_address_behind_the_end_is_damage_and_not_absence() {
     let whole = image();
