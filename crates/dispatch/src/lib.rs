@@ -22,6 +22,7 @@ mod element;
 pub mod file_io;
 mod filter;
 mod filter_text;
+mod gate;
 mod key;
 mod linear;
 mod memory;
@@ -58,6 +59,7 @@ pub use driver::{
 pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use filter_text::{FilterName, FilterText};
+pub use gate::{Gate, Moving, Writing, has_passed};
 pub use inventory;
 pub use key::Key;
 pub use linear::put_linear;

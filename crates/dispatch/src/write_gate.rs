@@ -2,18 +2,14 @@
 //!
 //! Callers keep the data of a variable as long as they like. A layout may change as long as there are no data: what somebody kept of
 //! the old one must not write any more then, for nobody would ever store it. The same holds once the dataset is closed, and
-//! who closes waits for those who write just now.
+//! who closes waits for those who write just now, as long as none of them may be waiting for it ([`Gate`]).
 
-use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use model::{ErrorKind, Result};
 
-thread_local! {
-    /// Writes this thread is within. While it waits for other threads in one it may do other work, such as closing something.
-    static WITHIN: Cell<usize> = const { Cell::new(0) };
-}
+use crate::Gate;
 
 /// Whether a dataset is closed; all its variables share it.
 #[derive(Debug, Default)]
@@ -30,42 +26,40 @@ impl Closing {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Closes it: nobody begins to write through these gates any more, and those who do are waited for. Who closes it from within
-    /// a write cannot wait: whoever still writes then is told that it may be lost. Answers whether it was closed already.
-    pub fn close<'g>(&self, gates: impl IntoIterator<Item = &'g WriteGate>) -> bool {
+    /// Closes it: nobody begins to write any more, and those who do are waited for. `gates` are all that somebody may be
+    /// writing through, asked for once nobody can begin any more: a gate that is made later lets nobody in. Who closes it from within
+    /// a write, or on a thread that one may depend on, cannot wait for ever: whoever still writes then is told that it may be
+    /// lost. Answers whether it was closed already.
+    pub fn close<G: AsRef<WriteGate>>(&self, gates: impl FnOnce() -> Vec<Arc<G>>) -> bool {
         if self.closed.swap(true, Ordering::SeqCst) {
             return true;
         }
-        if WITHIN.get() > 0 {
+        if !gates().iter().all(|gate| (**gate).as_ref().gate.see_off()) {
             self.hasty.store(true, Ordering::SeqCst);
-        } else {
-            gates.into_iter().for_each(WriteGate::finish);
         }
         false
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.is_closed() {
+            true => Err(ErrorKind::BadId.context("the dataset is closed")),
+            false => Ok(()),
+        }
     }
 }
 
 /// The gate of one variable that can be written: shared by those who write, shut by a change of layout or by closing.
 #[derive(Debug)]
 pub struct WriteGate {
+    gate: Gate,
     /// Whether another layout took the place of this one.
-    retired: RwLock<bool>,
+    retired: AtomicBool,
     closing: Arc<Closing>,
 }
 
-/// This thread is within a write as long as it is there.
-struct Within;
-
-impl Within {
-    fn new() -> Self {
-        WITHIN.set(WITHIN.get() + 1);
-        Self
-    }
-}
-
-impl Drop for Within {
-    fn drop(&mut self) {
-        WITHIN.set(WITHIN.get() - 1);
+impl AsRef<Self> for WriteGate {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 
@@ -73,7 +67,7 @@ impl WriteGate {
     /// A gate that is open as long as the dataset is.
     #[must_use]
     pub fn new(closing: Arc<Closing>) -> Self {
-        Self { retired: RwLock::new(false), closing }
+        Self { gate: Gate::default(), retired: AtomicBool::new(false), closing }
     }
 
     /// Writes. Writes may be within writes.
@@ -81,28 +75,21 @@ impl WriteGate {
     /// # Errors
     /// `NC_EBADID` once the dataset is closed, `NC_ELATEDEF` once the layout is another; what `put` says.
     pub fn write(&self, put: impl FnOnce() -> Result<()>) -> Result<()> {
-        let retired = match self.retired.try_read() {
-            Ok(retired) => Some(retired),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            // Who closes waits for those who write: nobody who writes may wait then, for it may be within another write.
-            Err(TryLockError::WouldBlock) if self.closing.is_closed() => None,
-            Err(TryLockError::WouldBlock) => Some(self.retired.read().unwrap_or_else(PoisonError::into_inner)),
-        };
-        // Asked while it is held: who closes is not done before it is given back.
-        let Some(retired) = retired.filter(|_| !self.closing.is_closed()) else {
-            return Err(ErrorKind::BadId.context("the dataset is closed"));
-        };
-        if *retired {
+        // Who comes too late has nothing to wait for.
+        self.closing.check()?;
+        let writing = self.gate.write();
+        // Asked inside as well: who closes is not done before this is over.
+        self.closing.check()?;
+        if self.retired.load(Ordering::Acquire) {
             let what = "the variable's layout was changed since its data were asked for";
             return Err(ErrorKind::LateDef.context(what));
         }
-        let within = Within::new();
         let outcome = put();
-        drop(within);
         if self.closing.hasty.load(Ordering::SeqCst) {
-            let what = "the dataset was closed from within a write: what was being written may not be stored";
+            let what = "the dataset was closed in the middle of a write: what was being written may not be stored";
             return outcome.and(Err(ErrorKind::BadId.context(what)));
         }
+        drop(writing);
         outcome
     }
 
@@ -110,18 +97,10 @@ impl WriteGate {
     /// it did.
     pub fn retire(&self, written: impl FnOnce() -> bool) -> bool {
         // Never waits: who writes may be waiting for other work that came here.
-        let mut retired = match self.retired.try_write() {
-            Ok(retired) => retired,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        *retired = !written();
-        *retired
-    }
-
-    /// Waits until nobody writes any more who began before the dataset was closed.
-    fn finish(&self) {
-        drop(self.retired.write().unwrap_or_else(PoisonError::into_inner));
+        let Some(_alone) = self.gate.try_alone() else { return false };
+        let retired = !written();
+        self.retired.store(retired, Ordering::Release);
+        retired
     }
 }
 
@@ -134,7 +113,7 @@ mod tests {
     #[test]
     fn who_closes_waits_for_those_who_write() {
         let closing = Arc::new(Closing::default());
-        let gate = WriteGate::new(Arc::clone(&closing));
+        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
         let (began, begun) = channel();
         let (go_on, goes_on) = channel::<()>();
         std::thread::scope(|scope| {
@@ -146,7 +125,7 @@ mod tests {
                 })
             });
             begun.recv().unwrap();
-            let closer = scope.spawn(move || closing.close([gate]));
+            let closer = scope.spawn(move || closing.close(|| vec![Arc::clone(gate)]));
             while !closing.is_closed() {
                 std::thread::yield_now();
             }
@@ -156,18 +135,44 @@ mod tests {
             writer.join().unwrap().unwrap();
             assert!(!closer.join().unwrap());
         });
-        assert!(closing.close([&gate]));
+        assert!(closing.close(|| vec![Arc::clone(&gate)]));
     }
 
     #[test]
     fn who_closes_within_a_write_is_not_stuck_and_the_write_is_told() {
         let closing = Arc::new(Closing::default());
-        let gate = WriteGate::new(Arc::clone(&closing));
-        let other = (Arc::new(Closing::default()), WriteGate::new(Arc::default()));
+        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let other = (Closing::default(), Arc::new(WriteGate::new(Arc::default())));
         let told = gate.write(|| {
-            other.0.close([&other.1]);
+            other.0.close(|| vec![Arc::clone(&other.1)]);
             gate.write(|| Ok(()))?;
-            assert!(!closing.close([&gate]));
+            assert!(!closing.close(|| vec![Arc::clone(&gate)]));
+            Ok(())
+        });
+        assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
+    }
+
+    #[test]
+    fn who_begins_to_write_while_the_gates_are_gathered_is_waited_for_or_refused() {
+        let closing = Arc::new(Closing::default());
+        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let mut told = None;
+        closing.close(|| {
+            told = Some(gate.write(|| Ok(())));
+            Vec::<Arc<WriteGate>>::new()
+        });
+        assert_eq!(told.unwrap().unwrap_err().kind(), ErrorKind::BadId, "nobody would wait for it");
+    }
+
+    /// The thread of a pool that closes has no write of its own, but a write waits for that thread.
+    #[test]
+    #[cfg(feature = "parallel")]
+    fn who_closes_on_a_thread_that_a_write_waits_for_is_not_stuck_and_the_write_is_told() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let closing = Arc::new(Closing::default());
+        let gate = Arc::new(WriteGate::new(Arc::clone(&closing)));
+        let told = gate.write(|| {
+            assert!(!pool.install(|| closing.close(|| vec![Arc::clone(&gate)])));
             Ok(())
         });
         assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);

@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, Options, Persist, Registry, Spacing, VarData, place};
+use dispatch::{Dataset, DatasetInfo, Gate, Options, Persist, Registry, Spacing, VarData, place};
 use model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
 use crate::current::Current;
-use crate::gate::Gate;
 use crate::kind::Kind;
 use crate::var::ClassicVar;
 

@@ -12,12 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chunkio::ByteStore as _;
+use dispatch::has_passed;
 use model::{Result, Slab, VarId};
 
 use crate::claims::Claims;
 use crate::current::{Current, Here};
 use crate::fill;
-use crate::gate::has_passed;
 
 /// How far the data of a variable are there.
 #[derive(Debug)]

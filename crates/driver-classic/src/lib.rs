@@ -21,7 +21,6 @@ mod driver;
 #[cfg(test)]
 mod faults;
 mod fill;
-mod gate;
 mod growth;
 mod kind;
 mod layout;

@@ -61,12 +61,21 @@ impl ZarrDataset {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
         loop {
-            let edition = self.model.edition();
+            let (edition, moves) = (self.model.edition(), self.read_state().moves);
             let asked = self.ask(edit)?;
             let mut state = self.write_state();
-            if (asked.place.is_some() || asked.data.is_some()) && self.model.edition() != edition {
-                // Another edit came between: the storage may have been asked for the wrong thing.
-                continue;
+            // Who closes writes what was defined before: what comes after it is refused.
+            self.check_open()?;
+            if asked.place.is_some() || asked.data.is_some() {
+                if state.moving {
+                    drop(state);
+                    self.see_moved();
+                    continue;
+                }
+                if (self.model.edition(), state.moves) != (edition, moves) {
+                    // Another edit came between, or a move: the storage may have been asked for the wrong thing.
+                    continue;
+                }
             }
             let model = self.model.snapshot();
             state.extend(&model)?;
@@ -198,7 +207,7 @@ fn chunk_name(model: &Model, dims: &[DimId]) -> usize {
 
 /// Whether data of a variable were written here, whether or not they are in storage yet.
 fn has_written(var: &VarState) -> bool {
-    var.array.as_ref().is_some_and(|array| array.array().written())
+    var.array.as_ref().is_some_and(|array| array.written())
 }
 
 impl Look<'_> {
@@ -268,14 +277,14 @@ impl Look<'_> {
             Edit::DefVarShards { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarChunking { var, .. } | Edit::DefVarQuantize { var, .. } => self.relayout(var, Late::Layout),
             Edit::DefVarFilter { var, filter } => {
-                instance(filter, self.dataset.format, &self.dataset.registry)?;
+                self.check_filter(filter)?;
                 let filters = self.model.var(var)?.filters.iter().filter(|have| have.hdf5_id != filter.hdf5_id);
                 self.check_chain(var, &filters.chain([filter]).cloned().collect::<Vec<_>>())?;
                 self.relayout(var, Late::Layout)
             }
             Edit::DefVarFilters { var, filters } => {
                 for filter in filters {
-                    instance(filter, self.dataset.format, &self.dataset.registry)?;
+                    self.check_filter(filter)?;
                 }
                 self.check_chain(var, filters)?;
                 self.relayout(var, Late::Layout)
@@ -433,6 +442,16 @@ impl Look<'_> {
         match self.state.vars.get(id.index())?.stored.meta.as_ref()?.dtype.kind {
             Kind::Text(width) => Some(width),
             _ => None,
+        }
+    }
+
+    /// Whether there is such a filter, and new data can be encoded with it.
+    fn check_filter(&self, filter: &FilterSpec) -> Result<()> {
+        let (format, registry) = (self.dataset.format, &self.dataset.registry);
+        let name = instance(filter, format, registry)?.info().name;
+        match registry.filter(name)?.encodes() {
+            true => Ok(()),
+            false => Err(ErrorKind::NoFilter.context(format!("filter {name}: it is only read"))),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::joined;
 use crate::json::{Json, text};
 use crate::merge::Merge;
 use crate::meta::ArrayMeta;
+use crate::moves::Child;
 use crate::older::Generation;
 use crate::render;
 use crate::store::{Node, Part, Texts};
@@ -121,7 +122,7 @@ impl ZarrDataset {
             self.move_renamed(&self.model.snapshot(), &mut committed)?;
             // Others may define and rename meanwhile: what is written has a layout, all of it, and is in its place.
             let model = self.plan_new()?;
-            if self.read_state().moved == model.naming() {
+            if self.read_state().is_in_place(&model) {
                 break model;
             }
         };
@@ -173,6 +174,7 @@ impl ZarrDataset {
         let mut lens = lens(&model);
         let mut vars = self.touched(&model, &lens, committed);
         let levels = self.levels(&model);
+        self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
         // Consolidated metadata is of one style.
         let consolidates = finally && committed.consolidate && !committed.consolidated;
         if committed.older.is_some() && (consolidates || self.is_changed(&model, committed)?) {
@@ -199,6 +201,24 @@ impl ZarrDataset {
             self.store(&model, level, committed)?;
         }
         committed.last = Some((model, lens));
+        Ok(())
+    }
+
+    /// Whether nodes are where their names say: what is stored elsewhere would be found under another name, or never.
+    fn check_places<'n>(&self, model: &Model, nodes: impl Iterator<Item = &'n Node>) -> Result<()> {
+        if self.root_array {
+            return Ok(());
+        }
+        let state = self.read_state();
+        for &node in nodes {
+            let (child, key) = match node {
+                Node::Group(id) => (Child::Group(id), &state.group(id)?.key),
+                Node::Var(id) => (Child::Var(id), &state.var(id)?.key),
+            };
+            if let Some(proper) = state.proper_key(model, child)?.filter(|proper| proper != key) {
+                return Err(ErrorKind::Internal.context(format!("{key}: {proper} was expected, where its name says")));
+            }
+        }
         Ok(())
     }
 
@@ -460,6 +480,7 @@ impl ZarrDataset {
             let groups = model.groups().len().min(state.groups.len());
             let mut gone: Vec<Key> = state.vars.drain(vars..).map(|var| var.key).collect();
             gone.extend(state.groups.drain(groups..).map(|group| group.key));
+            state.count_waiting();
             // A change of layout that was not carried out is no more; one that was, its chunks have.
             for here in state.vars.iter_mut().filter(|here| here.stored.meta.is_some()) {
                 here.replan = false;

@@ -67,9 +67,9 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
         state: RwLock::new(State {
             joined: format == ZarrFormat::V3,
             escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
-            vars: Vec::new(),
             groups: vec![GroupState::default()],
-            moved: 0,
+            moved: Some(0),
+            ..State::default()
         }),
         committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
         closing: Arc::default(),

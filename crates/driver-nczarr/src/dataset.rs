@@ -70,8 +70,15 @@ pub(crate) struct State {
     pub(crate) escapes: bool,
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<GroupState>,
-    /// The [`Model::naming`] by which all is where its name says.
-    pub(crate) moved: u64,
+    /// The [`Model::naming`] by which all is where its name says, but for what waits; none while something moves, or if a move
+    /// failed since.
+    pub(crate) moved: Option<u64>,
+    /// How many variables and groups wait for their place, because another one was still there when they came.
+    pub(crate) waiting: usize,
+    /// Whether something is being moved just now. No array is made then, and storage tells nothing of places.
+    pub(crate) moving: bool,
+    /// How many moves there were.
+    pub(crate) moves: u64,
 }
 
 /// What is known of a group.
@@ -81,6 +88,8 @@ pub(crate) struct GroupState {
     pub(crate) key: Key,
     /// The name that no node made here has, under which it was found as it is: it has its place by that name.
     pub(crate) found: Option<Box<str>>,
+    /// It waits for its place, and has nothing stored.
+    pub(crate) waiting: bool,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
 }
@@ -92,6 +101,8 @@ pub(crate) struct VarState {
     pub(crate) key: Key,
     /// The name that no node made here has, under which it was found as it is: it has its place by that name.
     pub(crate) found: Option<Box<str>>,
+    /// It waits for its place, and has nothing stored.
+    pub(crate) waiting: bool,
     pub(crate) stored: Box<Stored>,
     /// It was loaded, or written at least once.
     pub(crate) on_disk: bool,
@@ -110,15 +121,17 @@ impl State {
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
         for (_, group) in model.groups_from(self.groups.len()) {
             let parent = group.parent.and_then(|parent| self.groups.get(parent.index()));
-            let key = match parent {
+            let (key, waiting) = match parent {
                 Some(parent) => self.free_key(model, &parent.key, &group.name)?,
-                None => Key::root(),
+                None => (Key::root(), false),
             };
-            self.groups.push(GroupState { key, ..GroupState::default() });
+            self.waiting += usize::from(waiting);
+            self.groups.push(GroupState { key, waiting, ..GroupState::default() });
         }
         for (_, var) in model.vars_from(self.vars.len()) {
-            let key = self.free_key(model, &self.group(var.group)?.key, &var.name)?;
-            self.vars.push(VarState { key, replan: true, ..VarState::default() });
+            let (key, waiting) = self.free_key(model, &self.group(var.group)?.key, &var.name)?;
+            self.waiting += usize::from(waiting);
+            self.vars.push(VarState { key, waiting, replan: true, ..VarState::default() });
         }
         Ok(())
     }
@@ -138,14 +151,25 @@ impl State {
         }
     }
 
+    /// Whether all is where its name in this model says, and nothing waits: what is defined later changes no names.
+    pub(crate) fn is_in_place(&self, model: &Model) -> bool {
+        self.moved == Some(model.naming()) && self.waiting == 0
+    }
+
     /// Whether a variable waits for a place of its own: it, or a group around it.
-    fn is_waiting(&self, model: &Model, id: VarId) -> Result<bool> {
-        Ok(self.moved != model.naming() && self.var(id)?.key.segments().any(moves::is_waiting))
+    fn is_waiting(&self, id: VarId) -> Result<bool> {
+        Ok(self.waiting > 0 && self.var(id)?.key.segments().any(moves::is_waiting))
+    }
+
+    /// Counts anew what waits, after some were forgotten.
+    pub(crate) fn count_waiting(&mut self) {
+        let groups = self.groups.iter().filter(|group| group.waiting).count();
+        self.waiting = groups + self.vars.iter().filter(|var| var.waiting).count();
     }
 
     /// Where something new is until the next commit: where it belongs, or, while that is still the place of something that
-    /// was renamed, where nothing ever is. No two have one place, and what is done to one is not done to the other.
-    fn free_key(&self, model: &Model, group: &Key, name: &str) -> Result<Key> {
+    /// was renamed, where nothing ever is: then it waits. No two have one place, and what is done to one is not done to the other.
+    fn free_key(&self, model: &Model, group: &Key, name: &str) -> Result<(Key, bool)> {
         let key = self.new_key(group, name)?;
         let is_taken = |key: &Key| {
             self.vars
@@ -154,10 +178,10 @@ impl State {
                 .chain(self.groups.iter().map(|group| &group.key))
                 .any(|other| other == key)
         };
-        if self.moved == model.naming() || !is_taken(&key) {
-            return Ok(key);
+        if self.is_in_place(model) || !is_taken(&key) {
+            return Ok((key, false));
         }
-        group.join(&moves::waiting(self.vars.len() + self.groups.len()))
+        Ok((group.join(&moves::waiting(self.vars.len() + self.groups.len()))?, true))
     }
 
     /// Where a variable or group belongs by its name, given where its group is; of the root `None`.
@@ -222,6 +246,11 @@ impl ZarrDataset {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until what is being moved is in its place.
+    pub(crate) fn see_moved(&self) {
+        drop(self.lock_committed());
+    }
+
     pub(crate) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
         self.committed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -250,7 +279,12 @@ impl ZarrDataset {
                 return Err(problem.clone());
             }
             state.extend(&model)?;
-            if state.is_waiting(&model, id)? {
+            if state.moving {
+                drop(state);
+                self.see_moved();
+                continue;
+            }
+            if state.is_waiting(id)? {
                 drop(state);
                 self.move_renamed(&model, &mut self.lock_committed())?;
                 continue;
@@ -285,7 +319,8 @@ impl ZarrDataset {
             let dim = model.dim(dim)?;
             Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
         });
-        let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), state.key.clone(), meta.separator, meta.prefix));
+        let place = (state.key.clone(), meta.separator, meta.prefix);
+        let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), place, self.writable));
         let array = ChunkedArray::new(ArraySpec {
             name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,
@@ -307,7 +342,7 @@ impl ZarrDataset {
         if let Some(cache) = state.cache {
             array.tune(cache)?;
         }
-        let gate = Arc::new(Gate::new(array, Arc::clone(&self.closing)));
+        let gate = Arc::new(Gate::new(array, Arc::clone(&chunks), Arc::clone(&self.closing)));
         state.chunks = Some(chunks);
         state.array = Some(Arc::clone(&gate));
         Ok(gate)
@@ -332,7 +367,7 @@ impl ZarrDataset {
 
     /// Lets nobody write from now on, and waits for those who do; whether it was closed already.
     fn end(&self) -> bool {
-        self.closing.close(self.arrays().iter().map(|array| array.gate()))
+        self.closing.close(|| self.arrays())
     }
 
     fn arrays(&self) -> Vec<Arc<Gate>> {
@@ -344,7 +379,7 @@ impl ZarrDataset {
         let arrays = self.arrays();
         let mut outcome = Ok(());
         for array in arrays {
-            outcome = outcome.and(array.array().sync());
+            outcome = outcome.and(array.sync());
         }
         outcome
     }

@@ -1,7 +1,7 @@
 //! [`Gate`]: the engine's array of a variable, as callers keep it.
 //!
 //! A layout may change as long as there are no data, and a dataset is closed: who may still write then is the business of
-//! [`WriteGate`]. Reading costs nothing extra.
+//! [`WriteGate`]. A rename moves chunks: who is at them is that of [`Chunks`].
 
 use std::sync::Arc;
 
@@ -9,29 +9,43 @@ use chunkio::ChunkedArray;
 use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, VarData, WriteGate};
 use model::{NcType, Result, Slab};
 
+use crate::layout::Chunks;
+
 /// An array that is written only as long as it is the variable's.
 #[derive(Debug)]
 pub(crate) struct Gate {
     array: ChunkedArray,
+    chunks: Arc<Chunks>,
     gate: WriteGate,
 }
 
 impl Gate {
-    pub(crate) fn new(array: ChunkedArray, closing: Arc<Closing>) -> Self {
-        Self { array, gate: WriteGate::new(closing) }
+    /// An array whose chunks these are.
+    pub(crate) fn new(array: ChunkedArray, chunks: Arc<Chunks>, closing: Arc<Closing>) -> Self {
+        Self { array, chunks, gate: WriteGate::new(closing) }
     }
 
-    /// The array, past the gate.
-    pub(crate) fn array(&self) -> &ChunkedArray {
-        &self.array
+    /// Whether anything was written.
+    pub(crate) fn written(&self) -> bool {
+        self.array.written()
+    }
+
+    /// Writes every changed chunk, and forgets the unchanged ones.
+    ///
+    /// # Errors
+    /// As [`ChunkedArray::sync`].
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.chunks.stay(|| self.array.sync())
     }
 
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
     pub(crate) fn retire(&self) -> bool {
         self.gate.retire(|| self.array.written())
     }
+}
 
-    pub(crate) fn gate(&self) -> &WriteGate {
+impl AsRef<WriteGate> for Gate {
+    fn as_ref(&self) -> &WriteGate {
         &self.gate
     }
 }
@@ -39,7 +53,7 @@ impl Gate {
 #[deny(clippy::missing_trait_methods)]
 impl VarData for Gate {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
-        self.array.get(slab, out)
+        self.chunks.stay(|| self.array.get(slab, out))
     }
 
     fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
@@ -47,19 +61,20 @@ impl VarData for Gate {
     }
 
     fn look(&self, slab: &Slab<'_>) -> Result<()> {
-        self.array.look(slab)
+        self.chunks.stay(|| self.array.look(slab))
     }
 
     fn get_linear(&self, slab: &Slab<'_>, out: MemMut<'_, '_>, linear: &Linear) -> Result<()> {
-        self.array.get_linear(slab, out, linear)
+        self.chunks.stay(|| self.array.get_linear(slab, out, linear))
     }
 
     fn put(&self, slab: &Slab<'_>, data: MemRef<'_>) -> Result<()> {
-        self.gate.write(|| self.array.put(slab, data))
+        // In this order: who moves chunks has newcomers wait, unless they are within something already.
+        self.chunks.stay(|| self.gate.write(|| self.array.put(slab, data)))
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        self.array.is_absent(slab)
+        self.chunks.stay(|| self.array.is_absent(slab))
     }
 
     fn is_fixed_text(&self) -> bool {
@@ -67,7 +82,7 @@ impl VarData for Gate {
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {
-        self.array.tune(cache)
+        self.chunks.stay(|| self.array.tune(cache))
     }
 
     fn cache(&self) -> CacheConfig {

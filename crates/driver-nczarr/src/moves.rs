@@ -1,16 +1,18 @@
 //! Renames in storage: variables and groups move to where their names say, when metadata is written.
 //!
 //! Until then a rename is a matter of the model alone, so that it can be taken back. Groups move before what is in
-//! them; names that were swapped go by way of a hidden one. What is defined meanwhile, under a name by which another is still
+//! them; names that were swapped go by way of a hidden one. Nobody is at data while they move. What is defined meanwhile, under a name by which another is still
 //! stored, is known by a hidden name too, until that has moved: nothing is stored before.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dispatch::Key;
 use model::{GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};
+use crate::layout::Chunks;
 
 /// How the names begin that children have while they make room for one another.
 pub(crate) const MOVING: &str = ".moving-";
@@ -47,7 +49,7 @@ impl ZarrDataset {
     /// # Errors
     /// What the map says; what was moved until then stays moved, and the next call does the rest.
     pub(crate) fn move_renamed(&self, model: &Model, committed: &mut Committed) -> Result<()> {
-        if self.read_state().moved == model.naming() {
+        if self.read_state().is_in_place(model) {
             return Ok(());
         }
         self.upgrade(committed)?;
@@ -61,7 +63,7 @@ impl ZarrDataset {
             self.drop_nested(committed)?;
             self.move_all(model, moves)?;
         }
-        self.write_state().moved = model.naming();
+        self.write_state().moved = Some(model.naming());
         Ok(())
     }
 
@@ -132,10 +134,20 @@ impl ZarrDataset {
     }
 
     fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key) -> Result<()> {
-        if !from.segments().any(is_waiting) {
-            self.map.rename(from, to)?;
-        }
+        // Arrays that are there are left alone by all others, and no new ones come, until they are known to be elsewhere.
+        let (waits, chunks) = {
+            let mut state = self.write_state();
+            (state.moving, state.moved) = (true, None);
+            (state.waits(child)?, state.chunks(model, child))
+        };
+        let last = self.closing.is_closed();
+        let alone = chunks.iter().map(|chunks| chunks.alone(last)).collect::<Result<Vec<_>>>();
+        // What waits has nothing stored.
+        let renamed = alone.and_then(|alone| if waits { Ok(alone) } else { self.map.rename(from, to).map(|()| alone) });
         let mut state = self.write_state();
+        state.moving = false;
+        state.moves += 1;
+        let _alone = renamed?;
         match child {
             Child::Var(id) => {
                 if let Some(var) = state.vars.get_mut(id.index()) {
@@ -143,11 +155,35 @@ impl ZarrDataset {
                     if let Some(chunks) = &var.chunks {
                         chunks.move_to(var.key.clone());
                     }
+                    var.waiting = false;
                 }
             }
             Child::Group(id) => move_group(&mut state, model, id, from, to)?,
         }
+        if waits {
+            state.count_waiting();
+        }
         Ok(())
+    }
+}
+
+impl State {
+    /// Whether a child waits for its place, where nothing is stored.
+    fn waits(&self, child: Child) -> Result<bool> {
+        match child {
+            Child::Var(id) => self.var(id).map(|var| var.waiting),
+            Child::Group(id) => self.group(id).map(|group| group.waiting),
+        }
+    }
+
+    /// The chunks that move with a child, as far as somebody may be at them.
+    fn chunks(&self, model: &Model, child: Child) -> Vec<Arc<Chunks>> {
+        let moves = |id: VarId, group: GroupId| match child {
+            Child::Var(var) => id == var,
+            Child::Group(outer) => is_within(model, group, outer),
+        };
+        let vars = model.vars().zip(&self.vars).filter(|((id, var), _)| moves(*id, var.group));
+        vars.filter_map(|(_, here)| here.chunks.clone()).collect()
     }
 }
 
@@ -158,6 +194,7 @@ fn move_group(state: &mut State, model: &Model, id: GroupId, from: &Key, to: &Ke
             && let Some(here) = state.groups.get_mut(group.index())
         {
             move_key(&mut here.key, from, to)?;
+            here.waiting &= group != id;
         }
     }
     for (var, here) in model.vars().zip(&mut state.vars) {

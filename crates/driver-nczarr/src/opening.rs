@@ -130,14 +130,19 @@ impl<'a> Opening<'a> {
         let stale = loaded.stale;
         about.notes.extend(loaded.notes);
         let groups = loaded.groups.into_iter();
-        let groups =
-            groups.map(|group| GroupState { key: group.key, found: None, zgroup: group.zgroup, attrs: group.attrs });
+        let groups = groups.map(|group| GroupState {
+            key: group.key,
+            zgroup: group.zgroup,
+            attrs: group.attrs,
+            ..GroupState::default()
+        });
         let mut state = State {
             joined: format == ZarrFormat::V3,
             escapes: format == ZarrFormat::V3 && (flavour == Flavour::NcZarr || annotate),
             vars: loaded.vars,
             groups: groups.collect(),
-            moved: loaded.model.naming(),
+            moved: Some(loaded.model.naming()),
+            ..State::default()
         };
         state.take_as_found(&loaded.model);
         let dataset = ZarrDataset {

@@ -19,6 +19,8 @@ impl NewFile {
     pub(super) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_open()?;
         let mut vars = self.write_vars();
+        // Who closes writes what was defined before: what comes after it is refused.
+        self.check_open()?;
         let model = self.model.snapshot();
         if self.classic_model {
             classic(&model, edit)?;

@@ -74,7 +74,11 @@ impl NewFile {
     /// What the model has and HDF5 has not; what the system says. The file is as it was then.
     pub(super) fn write_metadata(&self, committed: &mut Committed, last: bool) -> Result<()> {
         let file = &self.shared.file;
-        let (edition, model) = (self.model.edition(), self.model.snapshot());
+        let (edition, model) = {
+            // What was admitted before is in it.
+            let _vars = self.read_vars();
+            (self.model.edition(), self.model.snapshot())
+        };
         let mut variables = Vec::with_capacity(model.vars().len());
         for (id, _) in model.vars() {
             variables.push((id, self.variable(id)?));

@@ -87,8 +87,7 @@ impl NewFile {
 
     /// Lets nobody write from now on, and waits for those who do; whether somebody else did that already.
     fn end(&self) -> bool {
-        let all = || self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect::<Vec<_>>();
-        self.shared.closing.close(all().iter().map(|data| data.gate()))
+        self.shared.closing.close(|| self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect())
     }
 
     /// Gives up the lock of a file, for who opens it next.

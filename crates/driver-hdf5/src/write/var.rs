@@ -258,13 +258,15 @@ impl Variable {
         self.written.load(Ordering::Acquire)
     }
 
-    pub(super) fn gate(&self) -> &WriteGate {
-        &self.gate
-    }
-
     /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
     pub(super) fn retire(&self) -> bool {
         self.gate.retire(|| self.written())
+    }
+}
+
+impl AsRef<WriteGate> for Variable {
+    fn as_ref(&self) -> &WriteGate {
+        &self.gate
     }
 }
 

@@ -232,6 +232,38 @@ fn filters_by_id_and_chunks_that_do_not_shrink() {
 #[derive(Debug, Clone)]
 struct Only(ZarrFormat);
 
+/// One that is there to read what others wrote.
+struct ReadOnly;
+
+impl FilterClass for ReadOnly {
+    fn info(&self) -> &FilterInfo {
+        &ONLY
+    }
+
+    fn parse_params(&self, _: &[u32]) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Only(ZarrFormat::V2)))
+    }
+
+    fn parse_json(&self, _: &Json, _: ZarrFormat) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Only(ZarrFormat::V2)))
+    }
+
+    fn encodes(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_is_only_read_is_not_defined() {
+    let among = Arc::new(Registry::new().with_filter(ReadOnly));
+    let d = create_among(&among, &TestMap::new(&[]), "mode=nczarr,file", Clobber::Refuse, false).unwrap();
+    let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
+    assert_eq!(d.def_var_filter(v, 40_000, &[]).unwrap_err().kind(), ErrorKind::NoFilter);
+    let filters = [FilterSpec { name: ONLY.name.to_owned(), ..FilterSpec::default() }];
+    let told = d.apply(&Edit::DefVarFilters { var: v, filters: &filters }).map(drop);
+    assert_eq!(told.unwrap_err().kind(), ErrorKind::NoFilter);
+}
+
 static ONLY: FilterInfo =
     FilterInfo { hdf5_id: Some(40_000), name: "example.not", aliases: &[], about: "turns bits over" };
 

@@ -1,7 +1,7 @@
 //! Datasets opened for writing: definitions added, records appended, several writers, faults, aborts.
 
 use dispatch::{NcDispatch, Options};
-use model::{Chunking, Endian, ErrorKind, GroupId, NcType, Values};
+use model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, try_put, var};
 
@@ -20,6 +20,34 @@ fn small() -> std::sync::Arc<TestMap> {
     d.close().unwrap();
     map.take_writes();
     map
+}
+
+/// In the model both are equal.
+#[test]
+fn no_string_at_all_becomes_an_empty_one_and_the_other_way_round() {
+    for modes in ["nczarr", "nczarr,v3"] {
+        let map = TestMap::new(&[]);
+        create(&map, modes).close().unwrap();
+        for nil in [true, false, true] {
+            let d = open_rw(&map);
+            let string = if nil { NcString::nil() } else { NcString::new() };
+            d.put_att(ROOT, None, "a", NcType::String, &Values::String(vec![string, "b".into()])).unwrap();
+            d.close().unwrap();
+            let Values::String(found) = open(&map).unwrap().get_att(ROOT, None, "a", None).unwrap().0 else { panic!() };
+            assert_eq!((found[0].is_nil(), found[1].is_nil()), (nil, false), "{modes}");
+        }
+    }
+}
+
+#[test]
+fn what_is_defined_once_the_dataset_is_closed_is_refused() {
+    let map = small();
+    let d = open_rw(&map);
+    let within = std::sync::Arc::clone(&d);
+    // Between the look at the storage and the definition.
+    map.once("len fresh", move || within.close().unwrap());
+    let told = d.def_var(ROOT, "fresh", NcType::Int, &[]).map(drop);
+    assert_eq!(told.unwrap_err().kind(), ErrorKind::BadId);
 }
 
 #[test]

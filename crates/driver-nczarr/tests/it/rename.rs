@@ -1,5 +1,7 @@
 //! Renames of every kind: data follow, nothing is lost, and what cannot be is refused beforehand.
 
+use std::sync::mpsc::channel;
+
 use dispatch::NcDispatch;
 use model::{ErrorKind, GroupId, NcType};
 
@@ -166,5 +168,79 @@ fn what_takes_a_free_name_and_gives_it_up_again_takes_no_data_along() {
                 }
             }
         }
+    }
+}
+
+/// The key of the only chunk of a variable.
+fn chunk(modes: &str, name: &str) -> String {
+    if modes.ends_with("v3") { format!("{name}/c/0") } else { format!("{name}/0") }
+}
+
+#[test]
+fn nobody_is_at_chunks_while_they_move() {
+    for modes in ["nczarr", "zarr", "nczarr,v3"] {
+        for call in ["read", "write"] {
+            let map = dataset(modes);
+            let d = open_rw(&map);
+            let b = var(&*d, "b");
+            let (told, tells) = channel();
+            let within = std::sync::Arc::clone(&d);
+            map.once(&format!("{call} {}", chunk(modes, "b")), move || {
+                within.rename_var(b, "B").unwrap();
+                told.send(within._enddef(0, 0, 0, 0)).unwrap();
+            });
+            match call {
+                "read" => assert_eq!(get(&*d, b), [1.0; 2], "{modes}"),
+                _ => put(&*d, b, &[0], &[2], &[5.0; 2]),
+            }
+            // It would have been moved from under who is at it.
+            assert_eq!(tells.recv().unwrap().unwrap_err().kind(), ErrorKind::InDefine, "{modes}: {call}");
+            d.close().unwrap();
+            let b = if call == "read" { 1.0 } else { 5.0 };
+            expect(&map, &[("/B", b), ("/a", 0.0), ("/c", 2.0), ("/g/h/v", 9.0)]);
+            assert!(!map.keys().iter().any(|key| key.starts_with("b/")), "{modes}: {:?}", map.keys());
+        }
+    }
+}
+
+/// A definition that comes while its name is just being given up is stored by that name.
+#[test]
+fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
+    for modes in ["nczarr", "zarr", "nczarr,v3"] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+        let old = d.def_var(ROOT, "a", NcType::Int, &[x]).unwrap();
+        put(&*d, old, &[0], &[2], &[1.0; 2]);
+        d.rename_var(old, "A").unwrap();
+        let within = std::sync::Arc::clone(&d);
+        map.once(&format!("delete {}", chunk(modes, "a")), move || {
+            within.def_var(ROOT, "a", NcType::Int, &[x]).unwrap();
+            within.def_dim(ROOT, "second", Some(1)).unwrap();
+        });
+        d._enddef(0, 0, 0, 0).unwrap();
+        put(&*d, var(&*d, "a"), &[0], &[2], &[2.0; 2]);
+        d.close().unwrap();
+        expect(&map, &[("/A", 1.0), ("/a", 2.0)]);
+        assert!(!map.keys().iter().any(|key| key.contains(".waiting")), "{modes}: {:?}", map.keys());
+    }
+}
+
+#[test]
+fn an_abort_moves_back_what_was_moved_before_a_move_failed() {
+    for modes in ["nczarr", "zarr", "nczarr,v3"] {
+        let map = dataset(modes);
+        let before = map.objects();
+        let d = open_rw(&map);
+        d.rename_var(var(&*d, "a"), "A").unwrap();
+        d.rename_var(var(&*d, "b"), "B").unwrap();
+        // One of them is copied and deleted, the other one not begun.
+        let count = before.keys().filter(|key| key.starts_with("a/")).count();
+        map.fail_after(Some(2 * count));
+        assert_eq!(d.sync().unwrap_err().kind(), ErrorKind::Io, "{modes}");
+        assert!(map.keys().iter().any(|key| key.starts_with(['A', 'B'])), "{modes}: {:?}", map.keys());
+        map.fail_after(None);
+        d.abort().unwrap();
+        assert_eq!(map.objects(), before, "{modes}");
     }
 }

@@ -12,6 +12,19 @@ use dispatch::{
 use driver_nczarr::NcZarrDriver;
 use model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
 
+/// What happens once, in the middle of a call into a map.
+type Event = Box<dyn FnOnce() + Send>;
+
+/// What happens when certain calls come, by what they are: `read a/0`.
+#[derive(Default)]
+struct Events(Mutex<BTreeMap<String, Event>>);
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.lock().unwrap().keys()).finish()
+    }
+}
+
 /// Objects in memory, and a record of what was written.
 #[derive(Debug, Default)]
 pub struct TestMap {
@@ -25,6 +38,7 @@ pub struct TestMap {
     budget: Mutex<Option<usize>>,
     /// Makes one step of looking at a version and writing.
     turn: Mutex<()>,
+    events: Events,
     /// Batches take all tickets there are before they write any.
     eager: AtomicBool,
     /// Batches write this many objects and forget the others.
@@ -87,6 +101,19 @@ impl TestMap {
         asked
     }
 
+    /// Lets something happen in the middle of the next call of this kind for this key, before it does anything: one of
+    /// `len`, `read`, `write`, `delete`.
+    pub fn once(&self, call: &str, event: impl FnOnce() + Send + 'static) {
+        self.events.0.lock().unwrap().insert(call.to_owned(), Box::new(event));
+    }
+
+    fn come(&self, call: &str, key: &Key) {
+        let event = self.events.0.lock().unwrap().remove(&format!("{call} {key}"));
+        if let Some(event) = event {
+            event();
+        }
+    }
+
     /// Lets this many more changes pass.
     pub fn fail_after(&self, budget: Option<usize>) {
         *self.budget.lock().unwrap() = budget;
@@ -137,11 +164,13 @@ impl ZMap for TestMap {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.come("len", key);
         Ok(self.objects.lock().unwrap().get(key.as_str()).map(|value| value.len() as u64))
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
+        self.come("read", key);
         self.asked.lock().unwrap().push(key.as_str().to_owned());
         let objects = self.objects.lock().unwrap();
         let Some(value) = objects.get(key.as_str()) else { return Ok(false) };
@@ -170,11 +199,13 @@ impl ZMap for TestMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
+        self.come("write", key);
         let _turn = self.turn.lock().unwrap();
         self.write_now(key, value)
     }
 
     fn delete(&self, key: &Key) -> Result<bool> {
+        self.come("delete", key);
         self.spend(key)?;
         Ok(self.objects.lock().unwrap().remove(key.as_str()).is_some())
     }

@@ -1,9 +1,9 @@
 //! [`Gate`]: any number of writers, or one who moves everything.
 //!
-//! Who writes may, while it waits for its own pool, come upon another write or even a redefinition. So nobody may wait
-//! for ever for writers, since one of them may be waiting for this thread. Who wants to be alone has newcomers wait, and
+//! Who writes may, while it waits for its own pool, come upon another write, a redefinition or the end of a dataset. So nobody
+//! may wait for ever for writers, since one of them may be waiting for this thread. Who wants to be alone has newcomers wait, and
 //! gives up after a while; a newcomer that an earlier write may depend on, that is, a thread of a pool or one that is
-//! writing already, waits only a moment or not at all.
+//! writing already, waits only a moment or not at all. Who moves must not wait for the pool: whoever comes meanwhile waits.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use model::{ErrorKind, Result};
 
 /// How long writers may keep a redefinition waiting, and it them.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
 
 /// How long a writer that others may depend on lets somebody be first who wants to be alone.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -32,21 +32,24 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Who is inside: the number of writers, or [`MOVING`]; and whether somebody is [`WAITING`].
+/// Any number of writers, or one who moves what they write.
+// Who is inside: the number of writers, or [`MOVING`]; and whether somebody is [`WAITING`].
 #[derive(Debug, Default)]
-pub(crate) struct Gate(AtomicUsize);
+pub struct Gate(AtomicUsize);
 
 /// A writer that is inside. It leaves on the thread it came on.
 #[derive(Debug)]
-pub(crate) struct Writing<'g>(&'g Gate, PhantomData<*const ()>);
+#[must_use]
+pub struct Writing<'g>(&'g Gate, PhantomData<*const ()>);
 
 /// The one who moves.
 #[derive(Debug)]
-pub(crate) struct Moving<'g>(&'g Gate);
+#[must_use]
+pub struct Moving<'g>(&'g Gate);
 
 impl Gate {
     /// Enters as a writer.
-    pub(crate) fn write(&self) -> Writing<'_> {
+    pub fn write(&self) -> Writing<'_> {
         if !self.enter(MOVING | WAITING) {
             self.write_later();
         }
@@ -57,7 +60,7 @@ impl Gate {
     #[cold]
     fn write_later(&self) {
         let patience = match DEPTH.get() {
-            0 if dispatch::is_pooled() => MOMENT,
+            0 if crate::is_pooled() => MOMENT,
             0 => PATIENCE,
             _ => Duration::ZERO,
         };
@@ -77,18 +80,25 @@ impl Gate {
     ///
     /// # Errors
     /// `NC_EINDEFINE` if writers stay too long.
-    pub(crate) fn alone(&self) -> Result<Moving<'_>> {
-        self.alone_within(PATIENCE, WAITING).ok_or_else(|| {
-            let what = "data are being written, so nothing can be moved; the definitions stay as they are";
+    pub fn alone(&self) -> Result<Moving<'_>> {
+        // Who is within a write itself may have come upon that which it waits for.
+        let patience = if DEPTH.get() == 0 { PATIENCE } else { MOMENT };
+        self.alone_within(patience, WAITING).ok_or_else(|| {
+            let what = "data are being read or written, so nothing can be moved; the definitions stay as they are";
             ErrorKind::InDefine.context(what)
         })
     }
 
+    /// Enters alone if nobody is inside.
+    pub fn try_alone(&self) -> Option<Moving<'_>> {
+        self.alone_within(Duration::ZERO, 0)
+    }
+
     /// Waits until nobody is inside; who comes meanwhile has to leave by itself. `false`: one of those who stay is this
     /// thread, or may be waiting for it.
-    pub(crate) fn see_off(&self) -> bool {
+    pub fn see_off(&self) -> bool {
         let patience = match DEPTH.get() {
-            0 if dispatch::is_pooled() => PATIENCE,
+            0 if crate::is_pooled() => PATIENCE,
             0 => Duration::MAX,
             _ => Duration::ZERO,
         };
@@ -114,7 +124,7 @@ impl Gate {
 
 /// Whether so much time has passed since this was asked first. The clock is looked at only by those who wait: not every
 /// system has one, and those without have no threads to wait for.
-pub(crate) fn has_passed(patience: Duration, since: &mut Option<Instant>) -> bool {
+pub fn has_passed(patience: Duration, since: &mut Option<Instant>) -> bool {
     patience.is_zero() || since.get_or_insert_with(Instant::now).elapsed() >= patience
 }
 
