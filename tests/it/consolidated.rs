@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nczarr::wrap::Counting;
-use nczarr::{File, Limits, OpenOptions};
+use nczarr::{File, Limits, OpenOptions, Values};
 use nczarr_tests::plan::Plan;
 use nczarr_tests::samples;
 use serde_json::{Value, json};
@@ -164,6 +164,67 @@ fn what_is_written_later_is_in_it() {
     assert_eq!(root["attributes"]["late"], 7);
     let nodes = &root["consolidated_metadata"]["metadata"];
     assert_eq!((&nodes["v"]["shape"], nodes.as_object().unwrap().len()), (&json!([3]), 2));
+}
+
+/// Consolidated metadata of a dataset, in the document of the root or beside it.
+fn of_dataset(place: &std::path::Path, format: &str) -> Option<String> {
+    let text = |key: &str| std::fs::read_to_string(place.join(key)).ok();
+    match format {
+        "v2" => text(".zmetadata"),
+        _ => {
+            let root: Value = serde_json::from_str(&text("zarr.json")?).unwrap();
+            root.get("consolidated_metadata").map(Value::to_string)
+        }
+    }
+}
+
+#[test]
+fn who_found_none_and_closes_last_leaves_none_that_is_old() {
+    for format in ["v2", "v3"] {
+        let store = Store::new(&format!("nczarr,{format}"));
+        let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
+        let file = nczarr::create(&path).unwrap();
+        file.add_dimension("x", 3).unwrap();
+        file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
+        // Here there is none yet.
+        let other = OpenOptions::new().writable(true).open(&store.url("nczarr").replace("/a#", "/b#")).unwrap();
+        file.close().unwrap();
+        other.variable("v").unwrap().put_attribute("told", "by another").unwrap();
+        other.close().unwrap();
+        let found = of_dataset(&store.0.path().join("b"), format);
+        assert!(found.as_ref().is_none_or(|found| found.contains("by another")), "{format}: {found:?}");
+        let file = nczarr::open(&path).unwrap();
+        let told = file.variable("v").unwrap().attribute("told").unwrap();
+        assert_eq!(told.values(), &Values::text("by another"), "{format}");
+    }
+}
+
+/// A writer was stopped when the documents were stored, and what repeats them was not.
+#[test]
+fn who_writes_believes_the_documents_and_no_older_copy_of_them() {
+    for format in ["v2", "v3"] {
+        let store = Store::new(&format!("nczarr,{format}"));
+        let path = store.url(&format!("nczarr,{format},consolidated")).replace("/a#", "/b#");
+        let place = store.0.path().join("b");
+        let file = nczarr::create(&path).unwrap();
+        file.add_unlimited_dimension("t").unwrap();
+        file.add_variable::<i32>("v", &["t"]).unwrap().put(&[1, 2], 0..2).unwrap();
+        file.close().unwrap();
+        let key = if format == "v2" { ".zmetadata" } else { "zarr.json" };
+        let old = std::fs::read(place.join(key)).unwrap();
+        let file = nczarr::append(&path).unwrap();
+        file.variable("v").unwrap().put(&[3, 4], 2..4).unwrap();
+        file.close().unwrap();
+        if format == "v2" {
+            std::fs::write(place.join(key), old).unwrap();
+        }
+        let file = nczarr::append(&path).unwrap();
+        assert_eq!(file.dimension("t").unwrap().len(), 4, "{format}");
+        file.variable("v").unwrap().put(&[5], 4..5).unwrap();
+        file.close().unwrap();
+        let file = nczarr::open(&path).unwrap();
+        assert_eq!(file.variable("v").unwrap().get::<i32, _>(..).unwrap().to_vec(), [1, 2, 3, 4, 5], "{format}");
+    }
 }
 
 #[test]

@@ -175,6 +175,14 @@ impl ZarrDataset {
         let mut vars = self.touched(&model, &lens, committed);
         let levels = self.levels(&model);
         self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
+        let is_known = committed.last.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &model) && *then == lens);
+        if !committed.consolidate
+            && !(self.is_sole(committed) || is_known)
+            && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
+        {
+            // What another writer stored since would say something else than the documents.
+            committed.consolidate = self.is_consolidated()?;
+        }
         // Consolidated metadata is of one style.
         let consolidates = finally && committed.consolidate && !committed.consolidated;
         if committed.older.is_some() && (consolidates || self.is_changed(&model, committed)?) {
@@ -388,14 +396,32 @@ impl ZarrDataset {
         self.grow(model, stale.into_iter(), committed)
     }
 
+    /// Whether nobody else can have stored anything.
+    fn is_sole(&self, committed: &Committed) -> bool {
+        self.options.exclusive || self.created && !committed.once
+    }
+
+    /// Whether there is consolidated metadata, whoever stored it.
+    fn is_consolidated(&self) -> Result<bool> {
+        if self.format == ZarrFormat::V2 {
+            return self.map.exists(&Key::new(ZMETADATA)?);
+        }
+        if self.root_array {
+            return Ok(false);
+        }
+        let keys = [Key::new(ZARR_JSON)?];
+        let found = crate::fetch::read_here(&*self.map, &keys, &self.options.limits).pop();
+        let root = found.transpose()?.flatten().and_then(Json::into_object);
+        Ok(root.is_some_and(|root| root.get(CONSOLIDATED).is_some_and(|found| !found.is_null())))
+    }
+
     /// Takes consolidated metadata away, also what another writer stored meanwhile: it would say something else than the
     /// documents.
     ///
     /// # Errors
     /// What the storage says.
     pub(crate) fn drop_consolidated(&self, committed: &mut Committed) -> Result<()> {
-        let is_sole = self.options.exclusive || self.created && !committed.once;
-        if !committed.consolidate || is_sole && !committed.consolidated {
+        if !committed.consolidate || self.is_sole(committed) && !committed.consolidated {
             return Ok(());
         }
         if self.format == ZarrFormat::V3 {
@@ -442,9 +468,15 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Takes consolidated metadata out of the document of a group.
+    /// Takes consolidated metadata out of the document of a group, if it is there.
     pub(crate) fn drop_inline(&self, key: &Key) -> Result<()> {
         let limits = &self.options.limits;
+        let found = crate::fetch::read_bytes(&*self.map, std::slice::from_ref(key), limits).pop();
+        if let Some(Some(text)) = found.transpose()?
+            && joined::without_consolidated(&text, limits).is_none()
+        {
+            return Ok(());
+        }
         let limit = usize::try_from(limits.document).unwrap_or(usize::MAX);
         self.update(key, limit, &mut |old, new| {
             let old = old.ok_or_else(|| ErrorKind::NoObject.context(format!("{key}: it is gone")))?;

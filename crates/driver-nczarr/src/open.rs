@@ -47,7 +47,7 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let survey = mounted.survey.as_deref();
     let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
 
-    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, target, limits)?;
+    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, request, limits)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
         let document = json::read(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
@@ -57,7 +57,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
             return open_v3(request, &mounted, survey, document);
         }
     }
-    let zmetadata = match target.has_mode("noconsolidated") {
+    // What is written is made of the documents themselves, which a writer that was stopped may have stored without it.
+    let zmetadata = match request.writable || target.has_mode("noconsolidated") {
         true => None,
         false => zmetadata.map_err(consolidated_error)?,
     };
@@ -170,10 +171,16 @@ type RootDocuments = (
 );
 
 /// Reads the root's documents at once. Where the fragment tells which Zarr it is, only that one's are looked for first; where
-/// it asks for consolidated metadata, that alone: it answers for the others.
-fn root_documents(map: &dyn ZMap, survey: Option<&Survey>, target: &Target, limits: &Limits) -> Result<RootDocuments> {
+/// it asks for consolidated metadata, that alone: it answers for the others, but for who writes.
+fn root_documents(
+    map: &dyn ZMap,
+    survey: Option<&Survey>,
+    request: &OpenRequest<'_>,
+    limits: &Limits,
+) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
-    let consolidated = target.has_mode("consolidated") && !target.has_mode("noconsolidated");
+    let target = request.target;
+    let consolidated = target.has_mode("consolidated") && !target.has_mode("noconsolidated") && !request.writable;
     let first: &[&str] = match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
         (true, true, false) => &[ZMETADATA],
         (_, false, true) => &[ZARR_JSON],
