@@ -3,7 +3,7 @@
 //! Text of a fixed size has no room for the difference: what is stored and empty there may be either.
 
 use dispatch::{ElementChunk, ElementCodec, ItemType, Json};
-use model::{ErrorKind, NcString, Result};
+use model::{ErrorKind, NcString, Result, Values};
 
 /// What is stored for no string at all: one NUL, which C takes for an empty string.
 pub(crate) const STORED: &str = "\0";
@@ -24,10 +24,20 @@ pub(crate) fn check(string: &NcString) -> Result<()> {
     }
 }
 
+/// Whether both are the same to the last string: to others no string at all is an empty one.
+pub(crate) fn same(a: &Values, b: &Values) -> bool {
+    let nil = |values: &Values| match values {
+        Values::String(strings) => strings.iter().map(NcString::is_nil).collect(),
+        _ => Vec::new(),
+    };
+    a == b && nil(a) == nil(b)
+}
+
 /// A codec of text, around one that knows nothing of such strings.
 #[derive(Debug, Clone)]
 pub(crate) struct Nil(pub(crate) Box<dyn ElementCodec>);
 
+#[deny(clippy::missing_trait_methods)]
 impl ElementCodec for Nil {
     fn name(&self) -> &str {
         self.0.name()

@@ -20,6 +20,7 @@ use crate::flavour::{Flavour, dim_names};
 use crate::json::{self, Json, Object, write_list, write_name, write_number, write_strict, write_string};
 use crate::lists;
 use crate::meta::{ArrayMeta, split_codecs};
+use crate::nil;
 use crate::user;
 use crate::var::present_one;
 
@@ -219,7 +220,7 @@ impl ZarrDataset {
         }
         if let Some(value) = raw.get(name)
             && value.is_strict()
-            && present_one(raw, name, value, dtype) == *values
+            && nil::same(&present_one(raw, name, value, dtype), values)
         {
             let start = out.next(name).len();
             write_strict(value, out.out);

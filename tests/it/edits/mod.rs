@@ -201,21 +201,31 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     )
 }
 
+/// So many cases, or as many as `PROPTEST_CASES` says.
+fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").is_ok();
+    let config = ProptestConfig::default();
+    if asked { config } else { ProptestConfig { cases: usual, ..config } }
+}
+
 /// Applies the edits to both and compares what is found after each opening.
 fn same(edits: &[Edit], urls: [String; 2]) {
     let mut files = urls.each_ref().map(|url| nczarr::create(url).unwrap());
-    let content = |url: &String| {
-        let file = nczarr::open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
-        let plan = Plan::of(&file).unwrap_or_else(|error| panic!("{url}: {error}"));
+    let content = |url: &String| -> nczarr::Result<String> {
+        let file = nczarr::open(url)?;
+        let plan = Plan::of(&file)?;
         let fills: Vec<_> = variables(&file).iter().map(Variable::fill_value).collect();
-        format!("{plan:#?}\n{fills:#?}")
+        Ok(format!("{plan:#?}\n{fills:#?}"))
     };
     for (at, edit) in edits.iter().chain([&Edit::Reopen]).enumerate() {
         let [two, three] = files.each_ref().map(|file| apply(file, edit).map_err(|error| error.kind()));
         assert_eq!(three, two, "edit {at}, {edit:?}");
         if matches!(edit, Edit::Reopen) {
             files.into_iter().for_each(|file| file.close().unwrap());
-            let [two, three] = urls.each_ref().map(content);
+            let [two, three] = match urls.each_ref().map(content) {
+                [Ok(two), Ok(three)] => [two, three],
+                [two, three] => panic!("before edit {at}: version 3: {:?}, version 2: {:?}", three.err(), two.err()),
+            };
             let differs = two.lines().zip(three.lines()).position(|(two, three)| two != three);
             if differs.is_some() || two.len() != three.len() {
                 let from = differs.unwrap_or(0).saturating_sub(8);
@@ -229,7 +239,7 @@ fn same(edits: &[Edit], urls: [String; 2]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn edits_of_version_3_are_those_of_version_2(edits in edits()) {
@@ -270,7 +280,7 @@ fn a_new_dimension_with_an_old_name_has_a_length_of_its_own() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn edits_of_directories_of_version_3_are_those_of_version_2(edits in edits()) {
