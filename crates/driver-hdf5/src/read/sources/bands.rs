@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use model::Result;
 
 use super::super::cursor::bad;
-use super::picked::Run;
+use super::picked::{Run, Take};
 
 /// How many times the blocks of all selections of a dataset may be found in bands, all together.
 #[derive(Debug)]
@@ -118,12 +118,7 @@ impl Bands {
     }
 
     /// Those in a box from `low` to before `high`, run by run.
-    pub(crate) fn inside(
-        &self,
-        low: &[u64],
-        high: &[u64],
-        take: &mut dyn FnMut(u64, &[u64], Run) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
         self.go(0, 0, &mut vec![0; low.len()], low, high, take)
     }
 
@@ -134,7 +129,7 @@ impl Bands {
         place: &mut Vec<u64>,
         low: &[u64],
         high: &[u64],
-        take: &mut dyn FnMut(u64, &[u64], Run) -> Result<()>,
+        take: &mut Take<'_>,
     ) -> Result<()> {
         for band in &self.list[self.list.partition_point(|band| band.end <= low[dim])..] {
             let (from, to) = (band.start.max(low[dim]), band.end.min(high[dim]));

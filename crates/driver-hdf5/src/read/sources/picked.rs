@@ -16,6 +16,9 @@ pub(crate) struct Run {
     pub(crate) step: u64,
 }
 
+/// What is done with a run: the number of its first element, where that is, and the run.
+pub(super) type Take<'a> = dyn FnMut(u64, &[u64], Run) -> Result<()> + 'a;
+
 /// The indices along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -143,12 +146,7 @@ impl Picked {
     }
 
     /// Those in a box from `low` to before `high`, run by run: the number of the first, where it is, and the run.
-    pub(crate) fn inside(
-        &self,
-        low: &[u64],
-        high: &[u64],
-        take: &mut dyn FnMut(u64, &[u64], Run) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
         match self {
             Self::Grid(spans) => in_grid(spans, low, high, take),
             Self::Bands(bands) => bands.inside(low, high, take),
@@ -185,12 +183,7 @@ fn grid(rank: usize, corners: &[(u64, u64)]) -> Option<Vec<Span>> {
     (together == count as u64 && all.len() == count).then_some(spans)
 }
 
-fn in_grid(
-    spans: &[Span],
-    low: &[u64],
-    high: &[u64],
-    take: &mut dyn FnMut(u64, &[u64], Run) -> Result<()>,
-) -> Result<()> {
+fn in_grid(spans: &[Span], low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
     let range = |(span, (&low, &high)): (&Span, (&u64, &u64))| (span.below(low), span.below(high));
     let ranges: Vec<(u64, u64)> = spans.iter().zip(low.iter().zip(high)).map(range).collect();
     if ranges.iter().any(|(from, to)| from >= to) {
