@@ -176,8 +176,7 @@ impl ZarrDataset {
         let levels = self.levels(&model);
         self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
         let is_known = committed.last.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &model) && *then == lens);
-        if !committed.consolidate
-            && !(self.is_sole(committed) || is_known)
+        if !(committed.consolidate || self.is_sole(committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
         {
             // What another writer stored since would say something else than the documents.
