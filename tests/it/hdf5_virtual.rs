@@ -196,6 +196,15 @@ fn what_cannot_be_is_an_error() {
     }
 }
 
+/// Who would write to one of them asks for their names.
+#[test]
+fn the_files_of_its_sources_are_named() {
+    let expected = ["virtual-0.h5", "virtual-1.h5", "virtual-2.h5", "virtual-nowhere.h5"].map(here);
+    for name in FILES {
+        assert_eq!(open(name).dataset().further_files(), expected);
+    }
+}
+
 /// Data that lie elsewhere would be lost with what says where.
 #[test]
 fn such_a_file_is_only_read() {

@@ -11,7 +11,7 @@ use super::external;
 use super::file::Hdf;
 use super::global_heap::GlobalHeap;
 use super::messages::{Layout, Space};
-use super::sources::Nest;
+use super::sources::{self, Mapping, Nest};
 use super::store::Store;
 use super::var::{self, Making};
 use super::walk::Stored;
@@ -81,7 +81,17 @@ impl Dataset for HdfDataset {
             Layout::External(stretches) => &stretches[..],
             _ => &[],
         });
-        external::files(&self.file, stretches)
+        let mut files = external::files(&self.file, stretches);
+        for (stored, _) in self.stored.iter().flatten() {
+            if let Layout::Virtual(address, index) = stored.layout {
+                // Of mappings that are damaged nothing is read either.
+                let list = Mapping::list(&self.file, &self.heap, address, index).unwrap_or_default();
+                files.extend(list.iter().flat_map(|mapping| sources::files(&self.file, mapping)));
+            }
+        }
+        files.sort_unstable();
+        files.dedup();
+        files
     }
 
     fn close(&self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The dataset that a mapping names: in the file itself, or in one beside it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ use super::super::store::Store;
 use super::super::walk::{self, Stored};
 use super::super::{shared, superblock};
 use super::extend;
-use super::mapping::{HERE, Names};
+use super::mapping::{HERE, Mapping, Names};
 
 /// Virtual datasets in one another, at most: what has more goes in a circle.
 const DEPTH: u32 = 4;
@@ -79,6 +79,21 @@ pub(super) fn file(from: &Hdf, name: &str) -> Result<Option<Hdf>> {
     lock(&opened, &path.display().to_string())?;
     let (found, _) = superblock::open(Arc::new(Store::File(opened, path.clone()))).map_err(at)?;
     Ok(Some(found))
+}
+
+/// The files that a mapping names, whether they are there or not; of numbered ones those that are there.
+pub(crate) fn files(from: &Hdf, mapping: &Mapping) -> Vec<PathBuf> {
+    let Store::File(_, own) = &*from.store else { return Vec::new() };
+    let folder = own.parent().unwrap_or(Path::new("."));
+    let path = |block| {
+        let names = mapping.names.of_block(block);
+        let name = (&*names.file != HERE).then_some(&*names.file)?;
+        path_beside(folder, name.strip_prefix("./").unwrap_or(name)).ok()
+    };
+    match mapping.is_numbered() && path(0) != path(1) {
+        true => (0..).map_while(path).take_while(|path| path.symlink_metadata().is_ok()).collect(),
+        false => path(0).into_iter().collect(),
+    }
 }
 
 /// What a dataset of a file is, as a source; `None` if there is none of that name.

@@ -23,5 +23,5 @@ mod selection;
 
 pub(crate) use assembled::Assembled;
 pub(crate) use extend::extend;
-pub(crate) use find::Nest;
+pub(crate) use find::{Nest, files};
 pub(crate) use mapping::Mapping;
