@@ -1,19 +1,17 @@
 //! Copying the data, block by block.
 
-use std::collections::{BTreeMap, HashMap};
-
-use cdl::Blocks;
-use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
+use model::{ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
+use super::draft::Reached;
 use super::moving::Moving;
 use super::plan::Moves;
-use super::record::Reached;
 use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use super::stage::{self, Stage};
+use super::tiles::Tiles;
 use crate::source::DatasetSource;
 
 /// About so many bytes are in a block, if nothing else was asked for.
@@ -194,129 +192,8 @@ pub fn block(
     block
 }
 
-/// All blocks of an array, in C order, as start and count.
-pub struct Tiles {
-    shape: Vec<u64>,
-    block: Vec<u64>,
-    next: Option<Vec<u64>>,
-}
-
-impl Tiles {
-    pub fn new(shape: &[u64], block: &[u64]) -> Self {
-        Self { shape: shape.to_vec(), block: block.to_vec(), next: Some(vec![0; shape.len()]) }
-    }
-}
-
-impl Iterator for Tiles {
-    type Item = (Vec<u64>, Vec<u64>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let start = self.next.take()?;
-        let rest = self.shape.iter().zip(&start).map(|(len, start)| len - start);
-        let count = self.block.iter().zip(rest).map(|(&block, rest)| block.min(rest)).collect();
-        let mut next = start.clone();
-        for dim in (0..next.len()).rev() {
-            next[dim] = next[dim].saturating_add(self.block[dim]);
-            if next[dim] < self.shape[dim] {
-                self.next = Some(next);
-                break;
-            }
-            next[dim] = 0;
-        }
-        Some((start, count))
-    }
-}
-
-/// What is known of the strings of a variable, its fill value among them.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Text {
-    /// The length of the longest, in bytes.
-    pub longest: usize,
-    /// Whether the last byte of one is NUL.
-    pub ends_with_nul: bool,
-}
-
-impl Text {
-    fn and(self, strings: &[NcString]) -> Self {
-        let bytes = || strings.iter().map(NcString::as_bytes);
-        Self {
-            longest: bytes().map(<[u8]>::len).max().unwrap_or(0).max(self.longest),
-            ends_with_nul: self.ends_with_nul || bytes().any(|bytes| bytes.last() == Some(&0)),
-        }
-    }
-}
-
-/// The length of the longest string in each field of compounds without parts of their own: NCZarr stores these in a fixed size.
-///
-/// # Errors
-/// What reading says.
-pub fn field_lengths(from: &dyn Dataset, model: &Model) -> Result<BTreeMap<(TypeId, String), usize>> {
-    let source = DatasetSource::new(from);
-    let mut longest = BTreeMap::new();
-    for (id, var) in model.vars().filter(|(_, var)| var.problem.is_none()) {
-        let NcType::User(ty) = var.xtype else { continue };
-        let TypeClass::Compound { fields, .. } = &model.user_type(ty)?.class else { continue };
-        let strings: Vec<usize> = (0..fields.len()).filter(|&at| fields[at].ty == NcType::String).collect();
-        let simple = |field: &Field| field.ty == NcType::String || model.is_fixed(field.ty).unwrap_or(false);
-        let shape = model.shape(id)?;
-        if strings.is_empty() || !fields.iter().all(simple) || shape.contains(&0) {
-            continue;
-        }
-        let mut look = |values: &Values| -> Result<()> {
-            for item in model.items(values)? {
-                let Item::Compound(parts) = item else { continue };
-                for &at in &strings {
-                    let lengths = parts[at].iter().map(|item| match item {
-                        Item::String(text) => text.as_bytes().len(),
-                        _ => 0,
-                    });
-                    let known = longest.entry((ty, fields[at].name.clone())).or_insert(0);
-                    *known = lengths.max().unwrap_or(0).max(*known);
-                }
-            }
-            Ok(())
-        };
-        if let Some(fill) = var.fill_value() {
-            look(&fill)?;
-        }
-        let chunks = from.data(id)?.chunk_shape();
-        for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
-            look(&source.values(id, &Slab::new(&start, &count))?)?;
-        }
-    }
-    Ok(longest)
-}
-
-/// What is known of each string variable.
-///
-/// # Errors
-/// What reading says.
-pub fn texts(from: &dyn Dataset, model: &Model) -> Result<HashMap<VarId, Text>> {
-    let source = DatasetSource::new(from);
-    let mut texts = HashMap::new();
-    for (id, var) in model.vars().filter(|(_, var)| var.xtype == NcType::String) {
-        let shape = model.shape(id)?;
-        let mut text = match &var.fill_value() {
-            Some(model::Values::String(fill)) => Text::default().and(fill),
-            _ => Text::default(),
-        };
-        if !shape.contains(&0) {
-            let chunks = from.data(id)?.chunk_shape();
-            for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
-                text = text.and(&source.strings(id, &Slab::new(&start, &count))?);
-            }
-        }
-        if texts.insert(id, text).is_some() {
-            return Err(ErrorKind::Internal.context("a variable is listed twice"));
-        }
-    }
-    Ok(texts)
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -334,26 +211,6 @@ mod tests {
                 want,
                 "{shape:?} {target:?} {source:?}"
             );
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn tiles_cover_every_element_once(dims in prop::collection::vec((1u64..6, 1u64..4), 0..5)) {
-            let (shape, block): (Vec<u64>, Vec<u64>) = dims.into_iter().unzip();
-            let mut seen = vec![0u32; shape.iter().product::<u64>() as usize];
-            for (start, count) in Tiles::new(&shape, &block) {
-                for at in 0..count.iter().product::<u64>() {
-                    let (mut rest, mut flat, mut scale) = (at, 0, 1);
-                    for dim in (0..shape.len()).rev() {
-                        flat += (start[dim] + rest % count[dim]) * scale;
-                        rest /= count[dim];
-                        scale *= shape[dim];
-                    }
-                    seen[flat as usize] += 1;
-                }
-            }
-            prop_assert!(seen.iter().all(|&times| times == 1));
         }
     }
 }

@@ -14,12 +14,12 @@ use nczarr::Registry;
 use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 
 use super::Broken;
-use super::data::{self, Text};
 use super::fit::Change;
 use super::losses::{self, Losses};
 use super::names::{Names, Place, Space};
 use super::select::Selection;
 use super::spec::Layout;
+use super::strings::{self, Text};
 
 const NO_DIMS: &str = "dimensions that the target cannot hold";
 const NO_TYPES: &str = "types that the target cannot hold";
@@ -143,7 +143,7 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
         work.group_atts(id, &group.atts)?;
     }
     if to.info().formatx == FormatX::NcZarr {
-        for ((ty, field), len) in data::field_lengths(from, &source).map_err(Broken::Source)? {
+        for ((ty, field), len) in strings::field_lengths(from, &source).map_err(Broken::Source)? {
             work.field_length(ty, &field, len)?;
         }
     }

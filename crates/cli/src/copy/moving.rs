@@ -10,8 +10,7 @@ use nczarr::dispatch::Dataset;
 
 use super::Broken;
 use super::data::BUDGET;
-use super::draft::Draft;
-use super::record::Reached;
+use super::draft::{Draft, Reached};
 use crate::stop;
 
 /// How often the line on a terminal is written anew.

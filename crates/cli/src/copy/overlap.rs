@@ -11,7 +11,7 @@ use nczarr::OpenOptions;
 use nczarr::dispatch::{ByteRange, Key, ZMap};
 use url_infer::Scheme;
 
-use super::record::{NAME, Record};
+use super::draft::{NAME, Record};
 
 /// That source and target are apart, as far as their URLs tell.
 ///

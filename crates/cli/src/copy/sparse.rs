@@ -8,7 +8,7 @@ use std::ops::Range;
 use model::{Model, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr::dispatch::{MemRef, VarData};
 
-use super::data::Tiles;
+use super::tiles::Tiles;
 
 /// Whether it is a NaN other than the usual one.
 fn is_odd_nan(fill: &Values) -> bool {

@@ -11,8 +11,9 @@ use nczarr::{CreateOptions, File};
 use tempfile::TempDir;
 
 use super::Broken;
-use super::data::{Tiles, block};
+use super::data::block;
 use super::plan::Moves;
+use super::tiles::Tiles;
 use crate::source::DatasetSource;
 use crate::stop;
 

@@ -10,11 +10,12 @@ use model::{
 use nczarr::dispatch::{Format, FormatX, NcDispatch as _};
 
 use super::Broken;
-use super::data::{BUDGET, Text};
+use super::data::BUDGET;
 use super::define::{Form, NewVar, Work, unless_refused};
 use super::exact;
 use super::fit::{self, Change};
 use super::names::Space;
+use super::strings::Text;
 use crate::source::DatasetSource;
 
 /// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.

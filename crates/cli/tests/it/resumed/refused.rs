@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use s3_server::{Config, Server};
+
 use super::{Copy, args, folder, leftovers, same, source, whole};
 use crate::copy_place::files;
 use crate::{failure, out, text};
@@ -88,4 +90,35 @@ fn a_strict_copy_that_goes_on_and_fails_says_how_to_finish() {
     let finished = crate::run([&go_on[..], &[&source, text(&target)]].concat());
     assert!(finished.status.success(), "{}", String::from_utf8_lossy(&finished.stderr));
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
+}
+
+/// A copy that begins anew takes nothing from one that is under way: beside the target, in it, in a bucket. It is told whose that is.
+#[test]
+fn what_is_under_way_is_not_begun_anew() {
+    let folder = folder();
+    let source = source(folder.path());
+    let (_, expected) = whole(folder.path(), &source, &[], "");
+    let (beside, inside) = (folder.path().join("beside.zarr"), folder.path().join("inside.zarr"));
+    fs::create_dir(&inside).unwrap();
+    let server = Server::start(Config::default());
+    let mut targets = vec![(text(&beside).to_owned(), Some(&beside)), (text(&inside).to_owned(), Some(&inside))];
+    if out(&["plugins"]).lines().any(|line| line.starts_with("map           s3")) {
+        targets.push((format!("http://key:secret@{}/bucket/a#mode=nczarr,s3", server.host()), None));
+    }
+    for (url, path) in &targets {
+        let mut first = Copy::start(&args(&[], &source, url));
+        assert_eq!(first.records(5), 5);
+        let anew = ["copy", "-c", "y/3,x/7", "--clobber", &source, url];
+        let (code, told) = failure(&anew);
+        let who = format!("by process {}", first.child.id());
+        assert!(code == 1 && told.contains("NC_EACCESS") && told.contains("under way"), "{url}: {told}");
+        assert!(told.contains(&who) && !told.contains("secret"), "{url}: {told}");
+        // It was left alone, and can be gone on with when its process has ended, or be begun anew.
+        first.kill();
+        out(&anew);
+        if let Some(path) = path {
+            same(path, &expected, url);
+        }
+        assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0], "{url}");
+    }
 }

@@ -17,7 +17,7 @@ use std::thread;
 use model::{ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
 
-use super::fingerprint::Sum;
+use super::super::fingerprint::Sum;
 use batch::{Publish, Reads, Writes};
 
 /// So many objects far away are deleted at a time.

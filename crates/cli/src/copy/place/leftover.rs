@@ -4,14 +4,14 @@
 //! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use model::Result;
 
-use super::place::{PREFIX, REPLACED, SUFFIX};
-use super::record::NAME;
+use super::{PREFIX, REPLACED, SUFFIX};
+use crate::copy::draft::NAME;
 
 /// Says that a directory is in use, as long as the answer lives. `None` where that cannot be said.
 pub fn hold(folder: &Path) -> Option<File> {
@@ -47,6 +47,38 @@ pub fn kept(parent: &Path, name: &OsStr) -> Option<PathBuf> {
     of(parent, name).find(|path| {
         !is_there(path, REPLACED.as_ref()) && is_there(&path.join(name), NAME.as_ref()) && hold(path).is_some()
     })
+}
+
+/// A directory in `parent` in which a copy called `name` is being made, and the process that makes it, if the system tells.
+pub fn under_way(parent: &Path, name: &OsStr) -> Option<(PathBuf, Option<u32>)> {
+    let is_held = |path: &PathBuf| {
+        let folder = File::open(path);
+        folder.is_ok_and(|folder| matches!(folder.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    let path = of(parent, name).find(is_held)?;
+    let holder = holder(&path);
+    Some((path, holder))
+}
+
+/// The process that holds the lock on a directory.
+fn holder(folder: &Path) -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let inode = format!(":{}", fs::metadata(folder).ok()?.ino());
+        // `1: FLOCK ADVISORY WRITE 4711 00:1b:815 0 EOF`
+        let locks = fs::read_to_string("/proc/locks").ok()?;
+        let mut fields = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        fields.find_map(|fields| match fields[..] {
+            [_, "FLOCK", _, _, id, file, ..] if file.ends_with(&inode) => id.parse().ok(),
+            _ => None,
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        None
+    }
 }
 
 /// The directory in `parent` in which a copy called `name` was begun that can be gone on with, and the hold on it: of several the one

@@ -4,27 +4,33 @@
 //! else is written as it is: an archive has the list of its members at its end, and the metadata of HDF5 and the length of
 //! a classic file say nothing of which data were written, so nothing in half of such a file tells what is complete.
 
+mod hold;
+mod kept;
+mod process;
+mod reached;
+mod record;
+mod store;
+mod terms;
+
 use std::cell::{Cell, RefCell};
-use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
-use nczarr::dispatch::{ByteRange, Dataset, Durability, Key, ZMap};
+use model::Result;
+use nczarr::dispatch::Dataset;
 use nczarr::{CreateOptions, File, OpenOptions, Registry};
 
-use super::hold::{self, Hold};
-use super::overlap;
-use super::record::{Left, NAME, Reached, Record, Terms};
+use hold::Hold;
+use kept::Kept;
+
+pub use reached::Reached;
+pub use record::{Left, NAME, Record};
+pub use store::durability;
+pub use terms::{Terms, flags};
 
 /// The driver whose datasets are many objects.
 const DRIVER: &str = "nczarr";
-/// How the next record is called until it has that name, with the word of who writes it.
-const NEW: &str = ".ncz-copy.new-";
-/// Why a copy goes no further.
-const ANOTHER: &str = "another copy writes there, or took this one over";
 /// Maps that are one file, or nothing that outlives the process.
 const UNFIT: [&str; 2] = ["zip", "mem"];
 
@@ -33,22 +39,6 @@ pub struct Draft {
     url: String,
     options: CreateOptions,
     kept: Option<Kept>,
-}
-
-/// What is needed to go on with it.
-struct Kept {
-    hold: Arc<Hold>,
-    record: RefCell<Record>,
-    /// How far it was when this process began; `None`: it is this one's own.
-    before: RefCell<Option<Reached>>,
-    /// Where it lies, if that is a directory.
-    folder: Option<PathBuf>,
-    /// Whether others may come by there.
-    public: bool,
-    /// Whether it is another one's that this process goes on with: it stays, whatever happens.
-    found: bool,
-    /// Whether there is a record of this process.
-    written: Cell<bool>,
 }
 
 /// Whether a copy to a URL can be gone on with.
@@ -85,20 +75,20 @@ impl Draft {
         let target = url_infer::parse(url)?;
         let folder = target.scheme.is_local().then(|| PathBuf::from(&target.path));
         let owner = word();
-        let (map, record, before) = match if resume { found(url)? } else { None } {
+        let (map, record, begun) = match if resume { store::found(url)? } else { None } {
             Some((map, bytes)) => {
                 let mut record = Record::of(&bytes)?;
                 record.check(terms)?;
-                record.owner.clone_from(&owner);
+                let whose = record.taken(&owner);
                 let before = record.reached.clone();
-                (map, record, Some(before))
+                (map, record, Some((whose, before)))
             }
             None => {
                 let none = Record::new(&Terms { layout: String::new(), ..terms.clone() }, &owner);
                 let place = (folder.as_deref(), &none);
                 let map = match clobber && folder.is_none() && registry.check_dataset(url).is_ok() {
-                    true => replaced_map((source, url), &options, &none)?,
-                    false => new_map(url, &options, clobber, place)?,
+                    true => store::replaced_map((source, url), &options, &none)?,
+                    false => store::new_map(url, &options, clobber, place)?,
                 };
                 (map, Record::new(terms, &owner), None)
             }
@@ -110,12 +100,12 @@ impl Draft {
         }
         let hold = Arc::new(Hold::new(map, names));
         let options = options.map(hold.clone());
-        let found = before.is_some();
+        let (found, before) = begun.unzip();
         let (record, before) = (RefCell::new(record), RefCell::new(before));
         let kept = Kept { hold, record, before, folder, public, found, written: Cell::new(false) };
-        if found {
+        if kept.found.is_some() {
             // Whoever began it sees that it is another one's now.
-            remove_new(kept.folder.as_deref())?;
+            store::remove_new(kept.folder.as_deref())?;
             kept.put()?;
         }
         Ok(Self { url: url.to_owned(), options, kept: Some(kept) })
@@ -183,7 +173,9 @@ impl Draft {
     /// # Errors
     /// What the storage says.
     pub fn abandon(&self) -> Result<()> {
-        let Some(kept) = self.kept.as_ref().filter(|kept| kept.written.get() && !kept.found) else { return Ok(()) };
+        let Some(kept) = self.kept.as_ref().filter(|kept| kept.written.get() && kept.found.is_none()) else {
+            return Ok(());
+        };
         kept.record.borrow_mut().reached = Reached::default();
         kept.put()?;
         if kept.public {
@@ -208,8 +200,8 @@ impl Draft {
             return kept.record.borrow().check(terms);
         }
         // Somebody began what lies there, and perhaps otherwise.
-        if kept.found && !kept.record.borrow().is_laid_out(terms) {
-            clear_chunks(&kept.hold)?;
+        if kept.found.is_some() && !kept.record.borrow().is_laid_out(terms) {
+            hold::clear(kept.hold.inner(), NAME)?;
         }
         {
             let mut record = kept.record.borrow_mut();
@@ -233,7 +225,7 @@ impl Draft {
 
     /// Whether somebody could go on with it, and would have less to do; or began it.
     pub fn is_worth_keeping(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.found || kept.record.borrow().reached.is_something())
+        self.kept.as_ref().is_some_and(|kept| kept.found.is_some() || kept.record.borrow().reached.is_something())
     }
 
     /// Writes down how far the data have come, once they are on disk.
@@ -277,195 +269,8 @@ impl Draft {
     }
 }
 
-impl Kept {
-    fn write(&self, reached: &Reached) -> Result<()> {
-        self.settle(self.folder.as_deref())?;
-        let before = std::mem::replace(&mut self.record.borrow_mut().reached, reached.clone());
-        self.put().inspect_err(|_| self.record.borrow_mut().reached = before)
-    }
-
-    /// Stores the record, if that there is not another one's.
-    fn put(&self) -> Result<()> {
-        // Of one that was found it is another one's, once.
-        if self.written.get() || !self.found {
-            self.check_owner()?;
-        }
-        let record = self.record.borrow();
-        put_record(self.hold.inner(), self.folder.as_deref(), &record)?;
-        self.written.set(true);
-        Ok(())
-    }
-
-    /// Takes the record away, if it is not another one's.
-    fn remove(&self, folder: Option<&Path>) -> Result<()> {
-        match folder {
-            None => {
-                self.check_owner()?;
-                self.hold.inner().delete(&Key::new(NAME)?).map(drop)
-            }
-            Some(folder) => {
-                remove_new(Some(folder))?;
-                remove_file(&folder.join(NAME))
-            }
-        }
-    }
-
-    /// That no other process took it over.
-    fn check_owner(&self) -> Result<()> {
-        let mut bytes = Vec::new();
-        let is_there = match &self.folder {
-            None => self.hold.inner().read(&Key::new(NAME)?, ByteRange::ALL, &mut bytes)?,
-            Some(folder) => match fs::read(folder.join(NAME)) {
-                Ok(read) => {
-                    bytes = read;
-                    true
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-                Err(error) => return Err(Error::io(folder.join(NAME).display().to_string(), error)),
-            },
-        };
-        let is_ours = match is_there {
-            true => Record::of(&bytes).is_ok_and(|there| there.owner == self.record.borrow().owner),
-            // None before the first one.
-            false => !self.written.get(),
-        };
-        if is_ours { Ok(()) } else { Err(ErrorKind::Access.context(ANOTHER)) }
-    }
-
-    /// Waits until everything written is on disk: all of the file system at once, which costs less than each object alone. Where the
-    /// system cannot do that, objects are synced when they are written ([`durability`]).
-    fn settle(&self, folder: Option<&Path>) -> Result<()> {
-        #[cfg(target_os = "linux")]
-        if let Some(folder) = folder {
-            let fail = |error: std::io::Error| Error::io(folder.display().to_string(), error);
-            let directory = fs::File::open(folder).map_err(fail)?;
-            rustix::fs::syncfs(&directory).map_err(|errno| fail(errno.into()))?;
-        }
-        Ok(())
-    }
-}
-
-/// Removes everything that is stored, and nothing that is held back.
-fn clear_chunks(hold: &Hold) -> Result<()> {
-    hold::clear(hold.inner(), NAME)
-}
-
 /// A word that no other process has.
 fn word() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}-{}", random(), random(), std::process::id())
-}
-
-fn put_record(map: &dyn ZMap, folder: Option<&Path>, record: &Record) -> Result<()> {
-    match folder {
-        Some(folder) => replace(folder, record),
-        None => map.write(&Key::new(NAME)?, &record.to_bytes()),
-    }
-}
-
-fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path.display().to_string(), error)),
-        _ => Ok(()),
-    }
-}
-
-/// Removes records in a directory that never got their name.
-fn remove_new(folder: Option<&Path>) -> Result<()> {
-    let Some(folder) = folder else { return Ok(()) };
-    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder.display().to_string(), error))?;
-    for entry in entries.flatten() {
-        if entry.file_name().as_encoded_bytes().starts_with(NEW.as_bytes()) {
-            remove_file(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Puts a record in the place of the one in a directory, in one step and on disk; not through the map, which for that would need a lock
-/// file beside it.
-fn replace(folder: &Path, record: &Record) -> Result<()> {
-    let (path, new) = (folder.join(NAME), folder.join(format!("{NEW}{}", record.owner)));
-    let write = || {
-        let mut file = fs::File::create(&new)?;
-        file.write_all(&record.to_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &path)?;
-        // Elsewhere a directory is no file that can be opened.
-        #[cfg(unix)]
-        fs::File::open(folder)?.sync_all()?;
-        Ok::<(), std::io::Error>(())
-    };
-    write().map_err(|error| Error::io(path.display().to_string(), error))
-}
-
-/// When objects of a copy count as written.
-pub fn durability() -> Durability {
-    if cfg!(target_os = "linux") { Durability::Rename } else { Durability::Fsync }
-}
-
-/// A map with nothing in it where a dataset was, far away. That goes only once the record `none` was put there and the source does not
-/// show it: one place may have several names.
-fn replaced_map((source, url): (&str, &str), options: &CreateOptions, none: &Record) -> Result<Arc<dyn ZMap>> {
-    let before = found(url)?.map(|(_, bytes)| bytes);
-    let map = OpenOptions::new().writable(true).durability(durability()).open_map(url)?;
-    put_record(&*map, None, none)?;
-    let made = match overlap::shows(source, &*map, none) {
-        Ok(true) => Err(overlap::overlap(crate::failure::place(source), crate::failure::place(url))),
-        Ok(false) => options.create_map(url),
-        Err(error) => Err(error),
-    };
-    if made.is_err() {
-        // As it was.
-        let name = Key::new(NAME)?;
-        match before {
-            Some(before) => map.write(&name, &before)?,
-            None => drop(map.delete(&name)?),
-        }
-    }
-    made
-}
-
-/// A map with nothing in it but, perhaps, the record `none`, which says that nothing is.
-fn new_map(
-    url: &str,
-    options: &CreateOptions,
-    clobber: bool,
-    (folder, none): (Option<&Path>, &Record),
-) -> Result<Arc<dyn ZMap>> {
-    if clobber && let Ok(Some((map, _))) = found(url) {
-        // Before anything goes: whoever goes on from there would take it for being there.
-        put_record(&*map, folder, none)?;
-    }
-    let error = match options.create_map(url) {
-        Err(error) if matches!(error.kind(), ErrorKind::Exist | ErrorKind::Object) => error,
-        made => return made,
-    };
-    match found(url) {
-        // No dataset, which is not replaced, but ours.
-        Ok(Some((map, _))) if clobber => {
-            hold::clear(&*map, NAME)?;
-            Ok(map)
-        }
-        Ok(Some(_)) => {
-            let what = "half of a copy is there; --resume goes on with it, --clobber begins anew";
-            Err(error.kind().context(what))
-        }
-        _ => Err(error),
-    }
-}
-
-/// A map and the bytes of the record in it.
-type Found = (Arc<dyn ZMap>, Vec<u8>);
-
-/// The map at `url` and the record in it, if there are both.
-fn found(url: &str) -> Result<Option<Found>> {
-    let map = match OpenOptions::new().writable(true).durability(durability()).open_map(url) {
-        Ok(map) => map,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotNc) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = Vec::new();
-    let is_there = map.read(&Key::new(NAME)?, ByteRange::ALL, &mut bytes)?;
-    Ok(is_there.then_some((map, bytes)))
 }

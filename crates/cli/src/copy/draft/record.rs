@@ -7,64 +7,17 @@
 use model::{ErrorKind, Result};
 use serde_json::{Value, json};
 
-use super::fingerprint::Content;
-use crate::args::Copy;
+use super::super::fingerprint::Content;
+use super::process::Process;
+use super::reached::Reached;
+use super::terms::Terms;
 
 /// The key of the record.
 pub const NAME: &str = ".ncz-copy";
 /// Which form of record this is.
 const FORM: u64 = 1;
-/// Keys of a fragment that say how a dataset is created. What else changes the documents shows in their sum.
-const KEYS: [&str; 3] = ["dimension_separator", "missing_chunks", "zipdir"];
 /// What it says to who finds it.
 const ABOUT: &str = "a copy that is not finished; `ncz copy --resume` goes on with it";
-
-/// How far the data have come: variables, in the order of the source, then blocks of the next one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reached {
-    /// So many variables are complete.
-    pub variables: u64,
-    /// Lengths of the blocks of the next one.
-    pub block: Vec<u64>,
-    /// So many of them are.
-    pub blocks: u64,
-}
-
-impl Reached {
-    /// Whether there is anything that need not be done again.
-    pub fn is_something(&self) -> bool {
-        self.variables > 0 || self.blocks > 0
-    }
-
-    /// Whether all of a part of variable number `variable` is there.
-    pub fn covers(&self, variable: u64, shape: &[u64], start: &[u64], count: &[u64]) -> bool {
-        if variable != self.variables {
-            return variable < self.variables;
-        }
-        if self.blocks == 0 || self.block.len() != shape.len() || self.block.contains(&0) {
-            return false;
-        }
-        // Blocks are counted in C order, so none of a part's elements is in a later one than the last.
-        let last = start.iter().zip(count).map(|(start, count)| start + count - 1);
-        let place = last.zip(shape).zip(&self.block).fold(0u64, |place, ((at, len), block)| {
-            place.saturating_mul(len.div_ceil(*block)).saturating_add(at / block)
-        });
-        place < self.blocks
-    }
-}
-
-/// What must be the same when a copy goes on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
-    /// The files of the source, if they can be listed.
-    pub content: Option<Content>,
-    /// A sum of its definitions.
-    pub header: String,
-    /// The flags that change what the copy is.
-    pub flags: String,
-    /// A sum of what is defined in the target and of its documents; nothing before that is done.
-    pub layout: String,
-}
 
 /// What the target does not get as the source has it, by numbers of variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,6 +35,8 @@ pub struct Record {
     terms: Value,
     /// Who writes it: a word that no other process has.
     pub owner: String,
+    /// The process that does, where that can be told.
+    pub process: Option<Process>,
     /// What was found out by trying.
     pub left: Left,
     /// How far the data have come.
@@ -92,7 +47,13 @@ impl Record {
     /// Of a copy that begins.
     pub fn new(terms: &Terms, owner: &str) -> Self {
         let (left, reached) = (Left::default(), Reached::default());
-        Self { terms: terms.to_json(), owner: owner.to_owned(), left, reached }
+        Self { terms: terms.to_json(), owner: owner.to_owned(), process: Process::this(), left, reached }
+    }
+
+    /// Makes it this process's; answers whose it was.
+    pub fn taken(&mut self, owner: &str) -> String {
+        self.process = Process::this();
+        std::mem::replace(&mut self.owner, owner.to_owned())
     }
 
     /// Whether what is defined was so before.
@@ -106,7 +67,7 @@ impl Record {
         let record = json!({
             "ncz_copy": FORM, "about": ABOUT, "terms": self.terms,
             "variables": variables, "block": block, "blocks": blocks,
-            "owner": self.owner, "exact": self.left.exact, "without": self.left.without,
+            "owner": self.owner, "process": self.process.as_ref().map(Process::to_json), "exact": self.left.exact, "without": self.left.without,
         });
         format!("{record:#}\n").into_bytes()
     }
@@ -126,7 +87,8 @@ impl Record {
             };
             let left = Left { exact: numbers("exact")?, without: numbers("without")? };
             let owner = record["owner"].as_str()?.to_owned();
-            Some(Self { terms: record["terms"].clone(), owner, left, reached: Reached { variables, block, blocks } })
+            let (terms, process) = (record["terms"].clone(), Process::of(&record["process"]));
+            Some(Self { terms, owner, process, left, reached: Reached { variables, block, blocks } })
         });
         read.ok_or_else(|| {
             let what = format!("{NAME}: no record of a copy that this version can go on with");
@@ -174,71 +136,9 @@ impl Record {
     }
 }
 
-impl Terms {
-    fn to_json(&self) -> Value {
-        let content = self.content.as_ref().map(Content::to_json);
-        json!({ "content": content, "header": self.header, "flags": self.flags, "layout": self.layout })
-    }
-}
-
-/// The flags that change what a copy is, as they may be typed; `target`: its URL, with the kind that was asked for.
-pub fn flags(args: &Copy, target: &str) -> String {
-    let mut flags = Vec::new();
-    let short = [("-s", args.shuffle), ("-u", args.fixed), ("--plain", args.plain)];
-    flags.extend(short.iter().filter(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned()));
-    for (flag, values) in [("-c", &args.chunks), ("--shards", &args.shards), ("-F", &args.filter)] {
-        flags.extend(values.iter().map(|value| format!("{flag} {value}")));
-    }
-    flags.extend(args.deflate.map(|level| format!("-d {level}")));
-    for (flag, value) in
-        [("-v", &args.data_of), ("-V", &args.only_vars), ("-g", &args.data_in), ("-G", &args.only_groups)]
-    {
-        flags.extend(value.iter().map(|value| format!("{flag} {value}")));
-    }
-    if let Ok(target) = url_infer::parse(target) {
-        let modes = Some(target.modes.join(",")).filter(|modes| !modes.is_empty()).map(|modes| format!("mode={modes}"));
-        // What is of no consequence for the copy, or somebody's secret, is not written down.
-        let keys = KEYS.iter().filter_map(|key| Some(format!("{key}={}", target.get(key)?)));
-        let words: Vec<String> = modes.into_iter().chain(keys).collect();
-        if !words.is_empty() {
-            flags.push(format!("#{}", words.join("&")));
-        }
-    }
-    flags.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
-    use super::super::data::Tiles;
     use super::*;
-
-    proptest! {
-        /// What is taken for done after some blocks of one shape lies in these blocks, whatever blocks are asked about.
-        #[test]
-        fn what_is_covered_was_moved(
-            dims in prop::collection::vec((1u64..7, 1u64..5, 1u64..5), 0..4), done in 0u64..40,
-        ) {
-            let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();
-            let (old, new): (Vec<u64>, Vec<u64>) = dims.iter().map(|dim| (dim.1, dim.2)).unzip();
-            let elements = |start: &[u64], count: &[u64]| -> Vec<u64> {
-                Tiles::new(count, &vec![1; count.len()]).map(|(at, _)| {
-                    at.iter().zip(start).zip(&shape).fold(0, |flat, ((at, start), len)| flat * len + at + start)
-                }).collect()
-            };
-            let moved: std::collections::HashSet<u64> = Tiles::new(&shape, &old)
-                .take(done as usize).flat_map(|(start, count)| elements(&start, &count)).collect();
-            let reached = Reached { variables: 3, block: old.clone(), blocks: done };
-            for (start, count) in Tiles::new(&shape, &new) {
-                let covered = reached.covers(3, &shape, &start, &count);
-                prop_assert!(!covered || elements(&start, &count).iter().all(|at| moved.contains(at)));
-                prop_assert!(reached.covers(2, &shape, &start, &count) && !reached.covers(4, &shape, &start, &count));
-                // With the same blocks nothing is done twice.
-                prop_assert!(old != new || covered == elements(&start, &count).iter().all(|at| moved.contains(at)));
-            }
-        }
-    }
 
     #[test]
     fn a_record_is_read_as_it_was_written() {

@@ -6,7 +6,11 @@
 //! written to where they are. What copies left that were killed is gone on with by the next one, if that is asked for, else cleared
 //! away (`leftover`).
 
-use std::fs::{self, File, TryLockError};
+mod check;
+mod leftover;
+mod swap;
+
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +19,10 @@ use model::{Error, ErrorKind, Result};
 use nczarr::Registry;
 use tempfile::TempDir;
 
-use super::leftover;
-use super::record::NAME;
+use super::draft::NAME;
+use check::{is_empty_directory, lock};
+
+pub use check::{check, has_beside};
 
 /// What a dataset is called once another one has its place, until it is removed.
 pub const REPLACED: &str = "replaced";
@@ -61,39 +67,6 @@ pub enum Half {
     Untouched,
 }
 
-/// Whether there is a place beside a target.
-pub fn has_beside(url: &str) -> bool {
-    let Ok(target) = url_infer::parse(url) else { return false };
-    let path = Path::new(&target.path);
-    target.scheme.is_local() && !path.join(NAME).is_file() && !is_empty_directory(path).unwrap_or(true)
-}
-
-/// Whether a dataset could be made at `url`, as far as can be seen without changing anything.
-///
-/// # Errors
-/// `NC_EEXIST` if something is there that may not be replaced; what the system says.
-pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
-    let target = url_infer::parse(url)?;
-    let path = Path::new(&target.path);
-    if target.scheme.is_local() {
-        url_infer::infer_create(&target)?;
-        let io = |error| Error::io(target.path.clone(), error);
-        if !path.try_exists().map_err(io)? || is_empty_directory(path).map_err(io)? {
-            return Ok(());
-        }
-    }
-    match registry.check_dataset(url) {
-        Err(_) if !target.scheme.is_local() => Ok(()),
-        Err(_) if clobber && path.join(NAME).is_file() => Ok(()),
-        Err(error) => {
-            let what = format!("{}: what is there is no dataset, and is not replaced", target.path);
-            Err(ErrorKind::Exist.context(what).caused_by(error))
-        }
-        Ok(()) if clobber => Ok(()),
-        Ok(()) => Err(ErrorKind::Exist.context(format!("{}: a dataset is there", target.path))),
-    }
-}
-
 impl Place {
     /// The place where it belongs.
     pub fn directly(url: &str) -> Self {
@@ -119,7 +92,7 @@ impl Place {
     ///
     /// # Errors
     /// `NC_EEXIST` or `NC_EOBJECT` if something is there that may not be replaced, or could be gone on with; `NC_EACCESS` if the copy that would be gone on
-    /// with is under way; what the system says. What is there is there still.
+    /// with, or taken away, is under way; what the system says. What is there is there still.
     pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>, half: Half) -> Result<Self> {
         let directly = Ok(Self::directly(url));
         let target = url_infer::parse(url)?;
@@ -169,6 +142,13 @@ impl Place {
                 kept.display()
             );
             return Err(ErrorKind::Exist.context(what));
+        }
+        if half == Half::Remove
+            && let Some((path, process)) = leftover::under_way(parent, name)
+        {
+            let by = process.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
+            let what = format!("{}: a copy to here is under way in {}, by {by}", target.path, path.display());
+            return Err(ErrorKind::Access.context(what));
         }
         let mut folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
         let held = leftover::hold(folder.path());
@@ -221,7 +201,7 @@ impl Place {
             Some((rights, _)) => {
                 // A file system without such rights has nothing to keep.
                 let _ = fs::set_permissions(&made, rights.clone());
-                if let Err(error) = exchange(&made, &target, &folder.path().join(REPLACED)) {
+                if let Err(error) = swap::exchange(&made, &target, &folder.path().join(REPLACED)) {
                     if folder.path().join(REPLACED).exists() {
                         // It could not go back to where it was: it stays beside.
                         let kept = folder.keep();
@@ -231,7 +211,7 @@ impl Place {
                     return Err(io(error));
                 }
             }
-            None => move_to_nothing(&made, &target).map_err(io)?,
+            None => swap::move_to_nothing(&made, &target).map_err(io)?,
         }
         // That the name survives a failure of power; nothing is wrong if it does not.
         if let Some(parent) = target.parent()
@@ -271,55 +251,4 @@ impl Place {
             None => drop(nczarr::delete(&self.url)),
         }
     }
-}
-
-fn is_empty_directory(path: &Path) -> io::Result<bool> {
-    Ok(path.is_dir() && fs::read_dir(path)?.next().is_none())
-}
-
-/// Who writes the file now would write on where nobody looks any more.
-fn lock(path: &Path) -> Result<File> {
-    let io = |error| Error::io(path.display().to_string(), error);
-    let file = fs::OpenOptions::new().write(true).open(path).map_err(io)?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Access
-                .context("it is locked: open for writing elsewhere, or, if it is netCDF-4, for reading"))
-        }
-        // Not every file system has locks.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
-    }
-}
-
-/// Lets two places change contents, or, where the system cannot do that in one step, moves what is there to `old` before.
-fn exchange(made: &Path, target: &Path, old: &Path) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        if renameat_with(CWD, made, CWD, target, RenameFlags::EXCHANGE).is_ok() {
-            return Ok(());
-        }
-    }
-    fs::rename(target, old)?;
-    fs::rename(made, target).inspect_err(|_| {
-        // Back to how it was; the caller sees if not even that can be done.
-        let _ = fs::rename(old, target);
-    })
-}
-
-/// Moves to a place where nothing is.
-fn move_to_nothing(made: &Path, target: &Path) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, made, CWD, target, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => {}
-            moved => return moved.map_err(io::Error::from),
-        }
-    }
-    if target.symlink_metadata().is_ok() {
-        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
-    }
-    fs::rename(made, target)
 }

@@ -1,0 +1,38 @@
+//! A finished copy gets to its place in one step.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Lets two places change contents, or, where the system cannot do that in one step, moves what is there to `old` before.
+pub(super) fn exchange(made: &Path, target: &Path, old: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        if renameat_with(CWD, made, CWD, target, RenameFlags::EXCHANGE).is_ok() {
+            return Ok(());
+        }
+    }
+    fs::rename(target, old)?;
+    fs::rename(made, target).inspect_err(|_| {
+        // Back to how it was; the caller sees if not even that can be done.
+        let _ = fs::rename(old, target);
+    })
+}
+
+/// Moves to a place where nothing is.
+pub(super) fn move_to_nothing(made: &Path, target: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, made, CWD, target, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            moved => return moved.map_err(io::Error::from),
+        }
+    }
+    if target.symlink_metadata().is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+    }
+    fs::rename(made, target)
+}
