@@ -75,7 +75,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         model.add_group(parent, &group.name)?;
     }
     let mut types = Types::define(&mut tree, &mut model)?;
-    let dims = Dims::find(file, heap, &tree);
+    let dims = Dims::find(file, heap, &tree)?;
     let ids = dims.define(&mut model)?;
     let root = &tree.groups[0].attributes;
     let text = |name: &str| root.iter().find(|attribute| attribute.name == name);
@@ -94,8 +94,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
         for (place, dataset) in group.datasets.into_iter().enumerate() {
             let Some(own) = dims.of(number, place) else { continue };
             let own = own.iter().map(|&dim| ids[dim]).collect();
-            let damage = dims.damage(dataset.address);
-            builder.var(id, own, dataset, damage)?;
+            builder.var(id, own, dataset)?;
         }
         let atts = builder.atts(&group.name, group.attributes)?;
         builder.model.group_mut(id)?.atts = atts;
@@ -117,14 +116,8 @@ struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    /// Adds a variable. `damage`: why it is not known which dimensions it has.
-    fn var(
-        &mut self,
-        group: GroupId,
-        dims: Vec<model::DimId>,
-        dataset: Dataset,
-        damage: Option<&model::Error>,
-    ) -> Result<()> {
+    /// Adds a variable.
+    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) -> Result<()> {
         let Dataset { name, attributes, space, stored, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let atts = self.atts(&name, attributes)?;
@@ -135,7 +128,7 @@ impl Builder<'_> {
                 var.stored_type = Some(stored.ty.name());
             }
             described?;
-            damage.map_or(Ok(stored), |damage| Err(damage.clone()))
+            Ok(stored)
         });
         match stored {
             Ok(stored) => self.stored.push(Some((stored, space))),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{DimId, Error, GroupId, Model, Result};
+use model::{DimId, GroupId, Model, Result};
 
 use super::attributes::Attribute;
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -41,8 +41,6 @@ pub(crate) struct Dims {
     of: Vec<Vec<Vec<usize>>>,
     /// Of each dataset of each group: whether it is a dimension and nothing else.
     only: Vec<Vec<bool>>,
-    /// Of datasets that name their dimensions in a way that leads nowhere, by address: why. They have dimensions that are made up.
-    damage: HashMap<u64, Error>,
 }
 
 fn find<'a>(dataset: &'a Dataset, name: &str) -> Option<&'a Attribute> {
@@ -70,16 +68,19 @@ fn integers(attribute: &Attribute) -> Vec<i64> {
 
 impl Dims {
     /// Finds the dimensions of everything.
-    pub(crate) fn find(file: &Hdf, heap: &GlobalHeap, tree: &Tree) -> Self {
+    ///
+    /// # Errors
+    /// `NC_EHDFERR` if something that tells them is damaged.
+    pub(crate) fn find(file: &Hdf, heap: &GlobalHeap, tree: &Tree) -> Result<Self> {
         let mut dims = Self::default();
         for (number, group) in tree.groups.iter().enumerate() {
             let only = group.datasets.iter().map(|dataset| dims.scale(number, dataset)).collect();
             dims.only.push(only);
             dims.of.push(Vec::new());
         }
-        dims.of_groups(file, heap, tree, 0);
+        dims.of_groups(file, heap, tree, 0)?;
         dims.grow(tree);
-        dims
+        Ok(dims)
     }
 
     /// Whether a dataset is a dimension.
@@ -107,14 +108,15 @@ impl Dims {
 
     /// Finds the dimensions of the datasets of a group, those of the groups in it first: so are those numbered that
     /// are made up.
-    fn of_groups(&mut self, file: &Hdf, heap: &GlobalHeap, tree: &Tree, group: usize) {
+    fn of_groups(&mut self, file: &Hdf, heap: &GlobalHeap, tree: &Tree, group: usize) -> Result<()> {
         for &inner in &tree.groups[group].groups {
-            self.of_groups(file, heap, tree, inner);
+            self.of_groups(file, heap, tree, inner)?;
         }
         for dataset in &tree.groups[group].datasets {
-            let found = self.of_dataset(file, heap, tree, group, dataset);
+            let found = self.of_dataset(file, heap, tree, group, dataset).map_err(|error| error.at(&dataset.name))?;
             self.of[group].push(found);
         }
+        Ok(())
     }
 
     fn of_dataset(
@@ -124,12 +126,12 @@ impl Dims {
         tree: &Tree,
         group: usize,
         dataset: &Dataset,
-    ) -> Vec<usize> {
+    ) -> Result<Vec<usize>> {
         let lens = dataset.space.dims.as_deref().unwrap_or_default();
         let mut found: Vec<Option<usize>> = vec![None; lens.len()];
         let own = self.by_address.get(&dataset.address).copied();
         if let (Some(own), 1) = (own, lens.len()) {
-            return vec![own];
+            return Ok(vec![own]);
         }
         if let Some(attribute) = find(dataset, "_Netcdf4Coordinates") {
             let numbers = integers(attribute);
@@ -141,10 +143,7 @@ impl Dims {
             && let Some(attribute) = find(dataset, "DIMENSION_LIST")
         {
             // A scale is looked for in the groups around, a number among all.
-            let attached = self.attached(file, heap, attribute).unwrap_or_else(|error| {
-                self.damage.insert(dataset.address, error);
-                Vec::new()
-            });
+            let attached = self.attached(file, heap, attribute)?;
             for (axis, found) in found.iter_mut().enumerate() {
                 let scale = attached.get(axis).copied().flatten();
                 *found = found.or(scale.filter(|&dim| self.is_seen(tree, group, self.list[dim].group)));
@@ -159,7 +158,7 @@ impl Dims {
                 found[axis] = Some(self.made_up(group, lens[axis], unlimited, &found));
             }
         }
-        found.into_iter().flatten().collect()
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn is_seen(&self, tree: &Tree, from: usize, group: usize) -> bool {
@@ -226,11 +225,6 @@ impl Dims {
                 }
             }
         }
-    }
-
-    /// Why the dimensions of the dataset at an address cannot be told, if it says what they are.
-    pub(crate) fn damage(&self, address: u64) -> Option<&Error> {
-        self.damage.get(&address)
     }
 
     /// Whether there are dimensions that the file does not name.
