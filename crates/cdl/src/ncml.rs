@@ -145,13 +145,29 @@ impl Ncml<'_> {
                     let mut numbers = Vec::new();
                     for at in 0..values.len() {
                         numbers.extend_from_slice(if at == 0 { b"" } else { b" " });
-                        push_att_number(&mut numbers, values, at, self.digits);
+                        push_number(&mut numbers, values, at, self.digits);
                     }
                     push_value_of(text, "value", &String::from_utf8_lossy(&numbers));
                 }
             }
             text.push_str(" />\n");
         }
+    }
+}
+
+/// A number of an attribute, with the C library's words for what is no number, as the reference has them in NcML alone.
+fn push_number(out: &mut Vec<u8>, values: &Values, index: usize, digits: Digits) {
+    let value = match values {
+        Values::Float(values) => values.get(index).map(|&value| f64::from(value)),
+        Values::Double(values) => values.get(index).copied(),
+        _ => None,
+    };
+    match value.filter(|value| !value.is_finite()) {
+        Some(value) => {
+            out.extend_from_slice(if value.is_sign_negative() { b"-" } else { b"" });
+            out.extend_from_slice(if value.is_nan() { b"nan" } else { b"inf" });
+        }
+        None => push_att_number(out, values, index, digits),
     }
 }
 

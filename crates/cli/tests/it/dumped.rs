@@ -113,6 +113,17 @@ fn the_header_as_ncml() {
 }
 
 #[test]
+fn what_is_no_number_has_the_names_of_c_in_ncml() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, file) = (folder.path().join("a.cdl"), folder.path().join("a.nc"));
+    fs::write(&source, "netcdf a { :d = NaN, 1.5, Infinity, -Infinity ; :f = NaNf, 1.f, -Infinityf ; }").unwrap();
+    out(&["gen", "-3", "-o", text(&file), text(&source)]);
+    let printed = out(&["dump", "-x", text(&file)]);
+    assert!(printed.contains("type=\"double\" value=\"nan 1.5 inf -inf\""), "{printed}");
+    assert!(printed.contains("type=\"float\" value=\"nan 1. -inf\""), "{printed}");
+}
+
+#[test]
 fn everything_as_json() {
     let (_folder, file) = sample();
     let json: Value = serde_json::from_str(&out(&["dump", "--json", "-t", text(&file)])).unwrap();
