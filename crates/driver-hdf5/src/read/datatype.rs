@@ -216,6 +216,26 @@ impl Datatype {
             }
     }
 
+    /// Whether elements of both are the same bytes: alike, and all their numbers in the same order.
+    pub(crate) fn is_stored_like(&self, other: &Self) -> bool {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        self.byte_orders(&mut own);
+        other.byte_orders(&mut others);
+        self.is_like(other) && own == others
+    }
+
+    /// Whether the numbers in an element are big-endian, one after another.
+    fn byte_orders(&self, out: &mut Vec<bool>) {
+        match &self.class {
+            Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } if self.size > 1 => {
+                out.push(*big_endian)
+            }
+            Class::Compound(members) => members.iter().for_each(|member| member.ty.byte_orders(out)),
+            Class::Enum { base, .. } | Class::List(base) | Class::Array { base, .. } => base.byte_orders(out),
+            _ => {}
+        }
+    }
+
     /// What it is called among HDF5's types, for people.
     pub(crate) fn name(&self) -> String {
         let bits = self.size.saturating_mul(8);

@@ -43,7 +43,7 @@ mod walk;
 #[cfg(test)]
 mod limits;
 
-pub(crate) use datatype::{Class, Datatype};
+pub(crate) use datatype::Datatype;
 pub(crate) use file::Hdf;
 pub(crate) use index::Table;
 pub(crate) use messages::{Layout, Space};

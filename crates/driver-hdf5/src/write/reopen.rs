@@ -19,7 +19,7 @@ use super::strings::FileHeap;
 use super::superblock;
 use super::var::{Shared, Stand, Variable};
 use crate::INFO;
-use crate::read::{Class, Datatype, Hdf, Layout, Space, Store, Stored, Table, lock, open_hdf};
+use crate::read::{Datatype, Hdf, Layout, Space, Store, Stored, Table, lock, open_hdf};
 
 /// Opens a file.
 ///
@@ -102,7 +102,7 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
         check_shape(&model, var, space).map_err(|error| error.at(&var.name))?;
         pointers |= !model.is_fixed(var.xtype)?;
         let described = Datatype::parse(&describe(&model, var.xtype, is_big(var))?)?;
-        if !is_stored_like(&described, &stored.ty) {
+        if !described.is_stored_like(&stored.ty) {
             return Err(refuse(format!("variable {:?}: its elements are of the type {}", var.name, stored.ty.name())));
         }
         let growing = var.dims.iter().any(|&dim| model.dim(dim).is_ok_and(|dim| dim.unlimited));
@@ -132,22 +132,6 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
         vars: RwLock::new(vars),
         committed: Mutex::new(committed),
     }))
-}
-
-/// Whether elements of both are the same bytes.
-fn is_stored_like(a: &Datatype, b: &Datatype) -> bool {
-    fn orders(ty: &Datatype, out: &mut Vec<bool>) {
-        match &ty.class {
-            Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } if ty.size > 1 => out.push(*big_endian),
-            Class::Compound(members) => members.iter().for_each(|member| orders(&member.ty, out)),
-            Class::Enum { base, .. } | Class::List(base) | Class::Array { base, .. } => orders(base, out),
-            _ => {}
-        }
-    }
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    orders(a, &mut first);
-    orders(b, &mut second);
-    a.is_like(b) && first == second
 }
 
 /// Where it lies is told by the shape that is stored, and what is written goes by its dimensions.

@@ -4,7 +4,7 @@ use dispatch::Buffer;
 use model::{ErrorKind, Model, NcType, Result, convert};
 
 use super::super::cursor::bad;
-use super::super::datatype::{Class, Datatype};
+use super::super::datatype::Datatype;
 use super::super::types::Types;
 use super::super::values::{self, is_fixed};
 use super::super::var::byte_order;
@@ -34,10 +34,7 @@ impl Convert {
                 false => Self::Numbers { stored: from.clone(), from: own, to: number },
             });
         }
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        orders(from, &mut first);
-        orders(to, &mut second);
-        if number.is_some() || !from.is_like(to) || first != second {
+        if number.is_some() || !from.is_stored_like(to) {
             let what = format!("elements of type {} are mapped on those of type {}", from.name(), to.name());
             return Err(ErrorKind::BadType.context(what));
         }
@@ -69,15 +66,5 @@ impl Convert {
                 Buffer::fill(bytes.len(), |out| out.put(&bytes))
             }
         }
-    }
-}
-
-/// The byte orders of the numbers in elements, one after another.
-fn orders(ty: &Datatype, out: &mut Vec<bool>) {
-    match &ty.class {
-        Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } if ty.size > 1 => out.push(*big_endian),
-        Class::Compound(members) => members.iter().for_each(|member| orders(&member.ty, out)),
-        Class::Enum { base, .. } | Class::List(base) | Class::Array { base, .. } => orders(base, out),
-        _ => {}
     }
 }
