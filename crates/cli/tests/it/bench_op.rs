@@ -71,6 +71,10 @@ fn each_format_holds_the_same() {
             assert!(v2["bytes"].as_u64().unwrap() > 0, "{op}: {v2}");
             assert_eq!((&v2["checksum"], &v2["n"]), (&v3["checksum"], &v3["n"]), "{op}: {v3}");
             assert_eq!((&v2["checksum"], &v2["n"]), (&v3s["checksum"], &v3s["n"]), "{op}: {v3s}");
+            if cfg!(feature = "hdf5") {
+                let h5 = run(op, "h5");
+                assert_eq!((&v2["checksum"], &v2["n"]), (&h5["checksum"], &h5["n"]), "{op}: {h5}");
+            }
         }
         // Of six records: chunks, and shards.
         assert_eq!(["v2", "v3", "v3s"].map(|format| run("list", format)["n"].as_u64().unwrap()), [12, 12, 4]);
@@ -80,8 +84,8 @@ fn each_format_holds_the_same() {
 #[test]
 fn metadata_is_written_and_counted() {
     let dir = tempfile::tempdir().unwrap();
-    let store = dir.path().join("m.zarr");
-    for more in [&[][..], &["--consolidated"], &["--format", "v3"]] {
+    for more in [&[][..], &["--consolidated"], &["--format", "v3"], &["--format", "h5"], &["--format", "cdf5"]] {
+        let store = dir.path().join(format!("m{}", more.concat()));
         let op = |name: &'static str| {
             let given = ["--op", name, "--path", text(&store), "--nvars", "6"];
             line(&[&given[..], more].concat())
@@ -94,7 +98,7 @@ fn metadata_is_written_and_counted() {
 
 #[test]
 fn what_this_build_cannot_do_is_skipped() {
-    for args in [["--format", "v9"], ["--store", "tape"], ["--op", "fly"]] {
+    for args in [["--format", "v9"], ["--store", "tape"], ["--op", "fly"], ["--format", "h4"]] {
         let given: Vec<&str> = match args[0] {
             "--op" => [&args[..], &["--path", "x"]].concat(),
             _ => [&args[..], &["--op", "read", "--path", "x"]].concat(),

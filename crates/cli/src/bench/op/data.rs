@@ -69,7 +69,7 @@ pub fn access(op: &Op) -> Result<Outcome> {
 }
 
 fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
-    if op.is_classic() {
+    if op.is_file() {
         return access_into::<T>(op);
     }
     if op.op == "elem" {
@@ -80,7 +80,7 @@ fn access_typed<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Resu
     Ok(done.saw(parts.iter().map(|part: &Array<T>| cast_slice(part.as_slice()))))
 }
 
-/// Reads every place into memory that was there before, as the runners of this format do.
+/// Reads every place into memory that was there before, as the runners of files do.
 fn access_into<T: Number + AnyBitPattern + bytemuck::NoUninit>(op: &Op) -> Result<Outcome> {
     let len = counts(op).iter().product::<u64>() as usize;
     let mut memory: Vec<T> = Vec::new();

@@ -21,7 +21,7 @@ pub struct Op {
     /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
     #[arg(long)]
     op: String,
-    /// v2, v3, v3s (chunks in shards), cdf5; other formats print a skip line
+    /// v2, v3, v3s (chunks in shards), h5, cdf5; other formats print a skip line
     #[arg(long, default_value = "v2")]
     format: String,
     /// file, zip, s3 (with the feature); other stores print a skip line
@@ -99,14 +99,14 @@ impl Op {
         match self.format.as_str() {
             "v2" | "v3" | "v3s" => {}
             "cdf5" if self.codec != "none" => return Some(format!("format cdf5 with codec {}", self.codec)),
-            "cdf5" if self.op == "list" => return Some("format cdf5 has no keys".to_owned()),
-            "cdf5" => {}
+            "cdf5" | "h5" if self.op == "list" => return Some(format!("format {} has no keys", self.format)),
+            "cdf5" | "h5" => {}
             other => return Some(format!("format {other} is not built")),
         }
         match self.store.as_str() {
             "file" => None,
-            "zip" if !self.is_classic() => None,
-            "s3" if cfg!(feature = "s3") && !self.is_classic() && !self.url.is_empty() => None,
+            "zip" if !self.is_file() => None,
+            "s3" if cfg!(feature = "s3") && !self.is_file() && !self.url.is_empty() => None,
             other => Some(format!("store {other} is not built for format {}", self.format)),
         }
     }
@@ -127,10 +127,12 @@ impl Op {
         }
     }
 
-    /// The dataset: a file of the classic format, or a pure Zarr group in a directory or archive.
+    /// The dataset: one file, or a pure Zarr group in a directory or archive.
     fn url(&self) -> String {
-        if self.is_classic() {
-            return format!("file://{}#mode=cdf5", self.path);
+        match self.format.as_str() {
+            "cdf5" => return format!("file://{}#mode=cdf5", self.path),
+            "h5" => return format!("file://{}#mode=netcdf-4", self.path),
+            _ => {}
         }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
         // The peers are told the version too.
@@ -150,6 +152,11 @@ impl Op {
 
     fn is_classic(&self) -> bool {
         self.format == "cdf5"
+    }
+
+    /// Whether the dataset is one file, whose peers read into memory of the caller.
+    fn is_file(&self) -> bool {
+        self.is_classic() || self.format == "h5"
     }
 
     /// Defines the array `v` with the shape (first dimension unlimited if `grows`), chunks and codec asked for.
