@@ -64,6 +64,41 @@ const EXCEPTIONS: &[(&str, &str, &[&str], &str)] = &[
     ),
 ];
 
+const BY_HAND: &str = "blanks of the expectation were changed by hand: no printer sets them so";
+const JSON: &str = "text that is JSON is stored as JSON, whose blanks were others in releases before 4.10";
+const MACHINE: &str =
+    "lines that depend on the machine and the version of the writer are missing or others, and those only";
+
+/// Expectations that are met but for blanks, and why the reference itself, in its release 4.10, prints none of them.
+const BLANKS: &[(&str, &str)] = &[
+    ("ncdump/expected/ref_tst_econst.dmp", BY_HAND),
+    ("ncdump/expected/ref_tst_nul4.dmp", BY_HAND),
+    ("ncdump/ref_tst_nc4_utf8_4.cdl", BY_HAND),
+    ("ncdump/ref_tst_ncf213.cdl", BY_HAND),
+    ("ncdump/ref_tst_radix.cdl", BY_HAND),
+    ("ncdump/ref_tst_special_atts.cdl", MACHINE),
+    ("ncdump/ref_tst_utf8.cdl", BY_HAND),
+    ("ncdump/ref_tst_utf8_4.cdl", BY_HAND),
+    ("ncdump/scope_ancestor_only.cdl", BY_HAND),
+    ("ncdump/scope_ancestor_subgroup.cdl", BY_HAND),
+    ("ncdump/test_corrupt_magic.cdl", BY_HAND),
+    ("nczarr_test/ref_byte.cdl", MACHINE),
+    ("nczarr_test/ref_byte_fill_value_null.cdl", MACHINE),
+    ("nczarr_test/ref_bzip2.cdl", JSON),
+    ("nczarr_test/ref_filtered.cdl", JSON),
+    ("nczarr_test/ref_groups_regular.cdl", MACHINE),
+    ("nczarr_test/ref_jsonconvention.cdl", BY_HAND),
+    ("nczarr_test/ref_multi.cdl", JSON),
+    ("nczarr_test/ref_newformatpure.cdl", BY_HAND),
+    ("nczarr_test/ref_t_meta_dim1.cdl", JSON),
+    ("nczarr_test/ref_t_meta_var1.cdl", JSON),
+    ("nczarr_test/ref_ut_testmap_create.cdl", JSON),
+    ("nczarr_test/ref_xarrayanon.cdl", BY_HAND),
+    ("nczarr_test/refs/ref_ut_map_write2meta.cdl", JSON),
+    ("nczarr_test/refs/ref_ut_map_writedata.cdl", JSON),
+    ("nczarr_test/refs/ref_ut_map_writemeta.cdl", JSON),
+];
+
 /// What the reference's scripts print of one text and compare with another: text, flags, expectation, formats (empty: all).
 const PAIRS: &[(&str, &str, &str, &[&str])] = &[
     ("ncdump/tst_calendars.cdl", "-t -n tst_times", "ncdump/ref_times.cdl", &[]),
@@ -348,6 +383,7 @@ fn every_text_of_the_reference_comes_back_from_every_format() {
     let mut used = vec![false; EXCEPTIONS.len()];
     let mut bad = Vec::new();
     let mut blanks = Vec::new();
+    let known: Vec<&str> = BLANKS.iter().map(|(expected, _)| *expected).collect();
     for format in &FORMATS {
         let of = |want: fn(&Outcome) -> bool| {
             done.iter().filter(|(_, at, outcome)| at.name == format.name && want(outcome)).count()
@@ -374,7 +410,7 @@ fn every_text_of_the_reference_comes_back_from_every_format() {
     }
     blanks.sort();
     blanks.dedup();
-    println!("but for blanks: {blanks:?}");
+    assert_eq!(blanks, known, "met but for blanks");
     assert!(bad.is_empty(), "{}:\n{}", bad.len(), bad.join("\n"));
     let unused: Vec<_> = EXCEPTIONS.iter().zip(&used).filter(|(_, used)| !**used).collect();
     assert!(unused.is_empty() && EXCEPTIONS.len() <= 5, "{unused:?}");
