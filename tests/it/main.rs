@@ -18,6 +18,7 @@ mod hdf5_elsewhere;
 mod hdf5_filters;
 mod hdf5_index;
 mod hdf5_virtual;
+mod hdf5_virtual_nested;
 mod incompressible;
 mod killed;
 mod layout;

@@ -10,7 +10,6 @@ use super::attributes::Attribute;
 use super::datatype::{Class, Datatype};
 use super::dims::Dims;
 use super::file::Hdf;
-use super::global_heap::GlobalHeap;
 use super::messages::{Layout, Space};
 use super::partial::Bits;
 use super::types::{self, Types};
@@ -68,14 +67,14 @@ pub(crate) struct Built {
 ///
 /// # Errors
 /// `NC_EHDFERR` if the file is damaged; what the model says of names.
-pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree: Tree) -> Result<Built> {
+pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<Built> {
     let mut model = Model::new();
     for group in tree.groups.iter().skip(1) {
         let parent = GroupId(group.parent.unwrap_or(0) as u32);
         model.add_group(parent, &group.name)?;
     }
     let mut types = Types::define(&mut tree, &mut model)?;
-    let dims = Dims::find(file, heap, &tree)?;
+    let dims = Dims::find(file, &tree)?;
     let ids = dims.define(&mut model)?;
     let root = &tree.groups[0].attributes;
     let text = |name: &str| root.iter().find(|attribute| attribute.name == name);
@@ -87,8 +86,7 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let unshown = tree.unshown.pop().or_else(|| unshown::of(&tree, &dims));
     let Tree { groups, notes, .. } = tree;
-    let mut builder =
-        Builder { file, heap, registry, model, types: &mut types, stored: Vec::new(), notes, converted: None };
+    let mut builder = Builder { file, registry, model, types: &mut types, stored: Vec::new(), notes, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
         for (place, dataset) in group.datasets.into_iter().enumerate() {
@@ -106,7 +104,6 @@ pub(crate) fn build(file: &Hdf, heap: &GlobalHeap, registry: &Registry, mut tree
 
 struct Builder<'f> {
     file: &'f Hdf,
-    heap: &'f GlobalHeap,
     registry: &'f Registry,
     model: Model,
     types: &'f mut Types,
@@ -194,7 +191,7 @@ impl Builder<'_> {
         let Some(bytes) = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize) else {
             return Ok(VarFill::NoFill);
         };
-        let value = Decoder::new(self.file, self.heap).values(&stored.ty, xtype, bytes)?;
+        let value = Decoder::new(self.file).values(&stored.ty, xtype, bytes)?;
         Ok(match fill::default(xtype) {
             Some(default) if default == value => VarFill::Default,
             _ => VarFill::Value(value),
@@ -246,7 +243,7 @@ impl Builder<'_> {
         if bytes.is_empty() {
             return Ok(types::nothing(nc_type));
         }
-        Decoder::new(self.file, self.heap).values(ty, nc_type, bytes)
+        Decoder::new(self.file).values(ty, nc_type, bytes)
     }
 }
 

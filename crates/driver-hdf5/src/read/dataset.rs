@@ -9,7 +9,6 @@ use model::{Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::external;
 use super::file::Hdf;
-use super::global_heap::GlobalHeap;
 use super::messages::{Layout, Space};
 use super::sources::{self, Mapping, Nest};
 use super::store::Store;
@@ -20,7 +19,6 @@ use super::walk::Stored;
 #[derive(Debug)]
 pub(crate) struct HdfDataset {
     pub(crate) file: Arc<Hdf>,
-    pub(crate) heap: Arc<GlobalHeap>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Options,
     pub(crate) info: DatasetInfo,
@@ -61,7 +59,6 @@ impl Dataset for HdfDataset {
         let (stored, space) = stored.ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))?;
         let making = Making {
             file: Arc::clone(&self.file),
-            heap: Arc::clone(&self.heap),
             options: self.options.clone(),
             registry: Arc::clone(&self.registry),
             nest: Nest::default(),
@@ -85,7 +82,7 @@ impl Dataset for HdfDataset {
         for (stored, _) in self.stored.iter().flatten() {
             if let Layout::Virtual(address, index) = stored.layout {
                 // Of mappings that are damaged nothing is read either.
-                let list = Mapping::list(&self.file, &self.heap, address, index).unwrap_or_default();
+                let list = Mapping::list(&self.file, address, index).unwrap_or_default();
                 files.extend(list.iter().flat_map(|mapping| sources::files(&self.file, mapping)));
             }
         }

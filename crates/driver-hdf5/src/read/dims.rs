@@ -11,7 +11,6 @@ use super::attributes::Attribute;
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::datatype::Class;
 use super::file::Hdf;
-use super::global_heap::GlobalHeap;
 use super::header::Header;
 use super::values::Decoder;
 use super::walk::{Dataset, Tree};
@@ -71,14 +70,14 @@ impl Dims {
     ///
     /// # Errors
     /// `NC_EHDFERR` if something that tells them is damaged.
-    pub(crate) fn find(file: &Hdf, heap: &GlobalHeap, tree: &Tree) -> Result<Self> {
+    pub(crate) fn find(file: &Hdf, tree: &Tree) -> Result<Self> {
         let mut dims = Self::default();
         for (number, group) in tree.groups.iter().enumerate() {
             let only = group.datasets.iter().map(|dataset| dims.scale(number, dataset)).collect();
             dims.only.push(only);
             dims.of.push(Vec::new());
         }
-        dims.of_groups(file, heap, tree, 0)?;
+        dims.of_groups(file, tree, 0)?;
         dims.grow(tree);
         Ok(dims)
     }
@@ -108,25 +107,18 @@ impl Dims {
 
     /// Finds the dimensions of the datasets of a group, those of the groups in it first: so are those numbered that
     /// are made up.
-    fn of_groups(&mut self, file: &Hdf, heap: &GlobalHeap, tree: &Tree, group: usize) -> Result<()> {
+    fn of_groups(&mut self, file: &Hdf, tree: &Tree, group: usize) -> Result<()> {
         for &inner in &tree.groups[group].groups {
-            self.of_groups(file, heap, tree, inner)?;
+            self.of_groups(file, tree, inner)?;
         }
         for dataset in &tree.groups[group].datasets {
-            let found = self.of_dataset(file, heap, tree, group, dataset).map_err(|error| error.at(&dataset.name))?;
+            let found = self.of_dataset(file, tree, group, dataset).map_err(|error| error.at(&dataset.name))?;
             self.of[group].push(found);
         }
         Ok(())
     }
 
-    fn of_dataset(
-        &mut self,
-        file: &Hdf,
-        heap: &GlobalHeap,
-        tree: &Tree,
-        group: usize,
-        dataset: &Dataset,
-    ) -> Result<Vec<usize>> {
+    fn of_dataset(&mut self, file: &Hdf, tree: &Tree, group: usize, dataset: &Dataset) -> Result<Vec<usize>> {
         let lens = dataset.space.dims.as_deref().unwrap_or_default();
         let mut found: Vec<Option<usize>> = vec![None; lens.len()];
         let own = self.by_address.get(&dataset.address).copied();
@@ -143,7 +135,7 @@ impl Dims {
             && let Some(attribute) = find(dataset, "DIMENSION_LIST")
         {
             // A scale is looked for in the groups around, a number among all.
-            let attached = self.attached(file, heap, attribute)?;
+            let attached = self.attached(file, attribute)?;
             for (axis, found) in found.iter_mut().enumerate() {
                 let scale = attached.get(axis).copied().flatten();
                 *found = found.or(scale.filter(|&dim| self.is_seen(tree, group, self.list[dim].group)));
@@ -173,10 +165,10 @@ impl Dims {
     }
 
     /// The scales that are attached to each axis: the first of each.
-    fn attached(&self, file: &Hdf, heap: &GlobalHeap, attribute: &Attribute) -> Result<Vec<Option<usize>>> {
+    fn attached(&self, file: &Hdf, attribute: &Attribute) -> Result<Vec<Option<usize>>> {
         let Ok(ty) = &attribute.ty else { return Ok(Vec::new()) };
         let Class::List(base) = &ty.class else { return Ok(Vec::new()) };
-        let mut decoder = Decoder::new(file, heap);
+        let mut decoder = Decoder::new(file);
         let mut axes = Vec::new();
         for element in attribute.bytes.chunks_exact(ty.size as usize) {
             let (mut found, mut lost) = (None, None);

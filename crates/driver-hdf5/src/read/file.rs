@@ -12,6 +12,7 @@ use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, bad};
 use super::external::Beside;
+use super::global_heap::GlobalHeap;
 use super::paths::Goals;
 use super::shared::SharedTable;
 use super::store::Store;
@@ -45,6 +46,8 @@ pub(crate) struct Hdf {
     pub(crate) shared: SharedTable,
     /// Files beside it that hold some of its data.
     pub(super) beside: Beside,
+    /// What was read of its global heap.
+    pub(super) heap: GlobalHeap,
     /// The root group's object header.
     pub(crate) root: u64,
     /// Groups that paths went through.
@@ -68,6 +71,7 @@ impl Hdf {
             lengths: 8,
             shared: SharedTable::default(),
             beside: Beside::default(),
+            heap: GlobalHeap::default(),
             root: 0,
             passed: Mutex::default(),
             blocks: Mutex::default(),

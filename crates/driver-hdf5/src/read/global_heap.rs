@@ -12,11 +12,9 @@ use super::file::Hdf;
 /// Bytes of collections that are kept.
 const KEPT: usize = 32 << 20;
 
-/// The collections of a file.
+/// The collections of a file that are kept, by their addresses: they are a part of what is known of it ([`Hdf::collection`]).
 #[derive(Debug, Default)]
-pub(crate) struct GlobalHeap {
-    kept: Mutex<Kept>,
-}
+pub(super) struct GlobalHeap(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -69,19 +67,20 @@ impl Collection {
     }
 }
 
-impl GlobalHeap {
-    /// The collection at an address.
+impl Hdf {
+    /// The collection of its global heap at an address.
     ///
     /// # Errors
     /// `NC_EHDFERR` if it is damaged.
-    pub(crate) fn collection(&self, file: &Hdf, address: u64) -> Result<Arc<Collection>> {
-        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn collection(&self, address: u64) -> Result<Arc<Collection>> {
+        let lock = || self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(collection) = lock().collections.get(&address) {
             return Ok(Arc::clone(collection));
         }
-        let collection = Arc::new(Collection::read(file, address)?);
+        let collection = Arc::new(Collection::read(self, address)?);
         let mut kept = lock();
-        if kept.bytes > KEPT {
+        // Sound ones lie beside one another: together they are no more than the file.
+        if kept.bytes > KEPT.min(usize::try_from(self.len).unwrap_or(usize::MAX)) {
             *kept = Kept::default();
         }
         kept.bytes += collection.bytes.len();

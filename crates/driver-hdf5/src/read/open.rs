@@ -11,7 +11,6 @@ use model::{Error, ErrorKind, ModelCell, Result};
 use super::build::{self, Built};
 use super::dataset::HdfDataset;
 use super::file::Hdf;
-use super::global_heap::GlobalHeap;
 use super::store::Store;
 use super::{superblock, walk};
 use crate::{INFO, write};
@@ -108,26 +107,20 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
 
 /// What a file holds, and the version of its superblock.
 pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Built)> {
-    load(store, &GlobalHeap::default(), registry)
-}
-
-fn load(store: Store, heap: &GlobalHeap, registry: &Registry) -> Result<(Hdf, u8, Built)> {
     let (file, superblock) = superblock::open(Arc::new(store))?;
     let tree = walk::walk(&file)?;
-    let built = build::build(&file, heap, registry, tree)?;
+    let built = build::build(&file, registry, tree)?;
     Ok((file, superblock.version, built))
 }
 
 fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
-    let heap = GlobalHeap::default();
-    let (file, version, built) = load(store, &heap, request.registry)?;
+    let (file, version, built) = open_hdf(store, request.registry)?;
     let Built { model, stored, notes, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());
     let info = DatasetInfo { notes, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
-        heap: Arc::new(heap),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
         info,

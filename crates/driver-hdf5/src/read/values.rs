@@ -7,14 +7,13 @@ use model::{NcString, NcType, Packer, Result, Values};
 use super::cursor::bad;
 use super::datatype::{Class, Datatype};
 use super::file::Hdf;
-use super::global_heap::{Collection, GlobalHeap, HeapRef};
+use super::global_heap::{Collection, HeapRef};
 use super::partial::Bits;
 
 /// What elements of variable length are read with.
 #[derive(Debug)]
 pub(crate) struct Decoder<'f> {
     pub(crate) file: &'f Hdf,
-    pub(crate) heap: &'f GlobalHeap,
     /// The collection that was used last.
     last: Option<(u64, Arc<Collection>)>,
     /// How many more bytes may be taken out of the heap: more than it has is no honest file.
@@ -105,8 +104,8 @@ pub(crate) fn text(bytes: &[u8]) -> NcString {
 }
 
 impl<'f> Decoder<'f> {
-    pub(crate) fn new(file: &'f Hdf, heap: &'f GlobalHeap) -> Self {
-        Self { file, heap, last: None, left: file.len.saturating_add(SPARE) }
+    pub(crate) fn new(file: &'f Hdf) -> Self {
+        Self { file, last: None, left: file.len.saturating_add(SPARE) }
     }
 
     /// The items of an element of variable length, `size` bytes each.
@@ -123,7 +122,7 @@ impl<'f> Decoder<'f> {
         let collection = match &self.last {
             Some((address, collection)) if *address == at.address => Arc::clone(collection),
             _ => {
-                let collection = self.heap.collection(self.file, at.address)?;
+                let collection = self.file.collection(at.address)?;
                 self.last = Some((at.address, Arc::clone(&collection)));
                 collection
             }

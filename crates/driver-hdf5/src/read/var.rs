@@ -13,7 +13,6 @@ use super::cursor::{UNDEFINED, bad};
 use super::datatype::{Class, Datatype};
 use super::external::External;
 use super::file::Hdf;
-use super::global_heap::GlobalHeap;
 use super::index::Table;
 use super::masked::Masked;
 use super::messages::{Index, Layout, Space};
@@ -27,7 +26,6 @@ use super::walk::Stored;
 #[derive(Debug, Clone)]
 pub(crate) struct Making {
     pub(crate) file: Arc<Hdf>,
-    pub(crate) heap: Arc<GlobalHeap>,
     pub(crate) options: Options,
     pub(crate) registry: Arc<Registry>,
     /// In how many virtual datasets they are.
@@ -122,7 +120,7 @@ fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
             })?))
         }
         Layout::Virtual(address, index) => {
-            let list = Mapping::list(&with.file, &with.heap, *address, *index)?;
+            let list = Mapping::list(&with.file, *address, *index)?;
             let store = Assembled::new(with, stored, space, number.map(|(ty, _)| ty), list)?;
             let number = number.map(|(ty, _)| (ty, cfg!(target_endian = "big")));
             let shape = store.chunk_shape().to_vec();
@@ -139,9 +137,8 @@ fn raw(with: &Making, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn V
     if let Some(bits) = Bits::of(&stored.ty) {
         return Arc::new(Partial { inner, bits });
     }
-    let (file, heap) = (Arc::clone(&with.file), Arc::clone(&with.heap));
     let fixed = xtype != NcType::String && values::is_fixed(&stored.ty);
-    Arc::new(Raw { file, heap, inner, ty: stored.ty.clone(), xtype, fixed })
+    Arc::new(Raw { file: Arc::clone(&with.file), inner, ty: stored.ty.clone(), xtype, fixed })
 }
 
 /// Whether there is something to read.
@@ -258,7 +255,6 @@ fn chunked(
 #[derive(Debug)]
 struct Raw {
     file: Arc<Hdf>,
-    heap: Arc<GlobalHeap>,
     inner: Inner,
     ty: Datatype,
     xtype: NcType,
@@ -352,7 +348,7 @@ impl VarData for Raw {
                     return Err(ErrorKind::Inval
                         .context(format!("memory of {count} strings expected, {} found", strings.len())));
                 }
-                Decoder::new(&self.file, &self.heap).strings(&self.ty, &bytes, strings)
+                Decoder::new(&self.file).strings(&self.ty, &bytes, strings)
             }
             MemMut::Strings(_) => Err(ErrorKind::Char.context("the elements are no text")),
             _ => Err(ErrorKind::Char.context("the elements are text, or of a length of their own")),

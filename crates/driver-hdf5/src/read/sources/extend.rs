@@ -4,7 +4,6 @@ use model::Result;
 
 use super::super::cursor::{UNDEFINED, bad};
 use super::super::file::Hdf;
-use super::super::global_heap::GlobalHeap;
 use super::super::messages::{Layout, Space};
 use super::find::{self, Nest};
 use super::mapping::Mapping;
@@ -19,7 +18,7 @@ pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest
     if !space.most.contains(&UNDEFINED) {
         return Ok(());
     }
-    let list = Mapping::list(file, &GlobalHeap::default(), address, index)?;
+    let list = Mapping::list(file, address, index)?;
     let (mut least, mut found) = (vec![0; dims.len()], vec![None; dims.len()]);
     for mapping in &list {
         for (least, end) in least.iter_mut().zip(mapping.target.bounds()) {

@@ -9,7 +9,6 @@ use model::Result;
 
 use super::super::cursor::{Cursor, UNDEFINED, bad};
 use super::super::file::Hdf;
-use super::super::global_heap::GlobalHeap;
 use super::selection::Selection;
 use crate::lookup3::lookup3;
 
@@ -41,11 +40,11 @@ impl Mapping {
     ///
     /// # Errors
     /// `NC_EHDFERR` if something is damaged.
-    pub(crate) fn list(file: &Hdf, heap: &GlobalHeap, address: u64, index: u32) -> Result<Vec<Self>> {
+    pub(crate) fn list(file: &Hdf, address: u64, index: u32) -> Result<Vec<Self>> {
         if address == UNDEFINED || index == 0 {
             return Ok(Vec::new());
         }
-        let collection = heap.collection(file, address)?;
+        let collection = file.collection(address)?;
         let missing =
             || bad(format!("object {index} of the global heap at {address}, the mappings of a virtual dataset"));
         let bytes = collection.object(index).ok_or_else(missing)?;

@@ -1,0 +1,50 @@
+//! Virtual datasets in one another, in files of their own. Files by h5py, in `tests/corpus/virtual`; what HDF5 reads in each
+//! stands in the `.txt` beside it, and `make.py` there makes all.
+
+use std::fs;
+use std::path::PathBuf;
+
+use nczarr::File;
+
+fn here(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/virtual")).join(name)
+}
+
+fn open(name: &str) -> File {
+    nczarr::open(here(name).to_str().unwrap()).unwrap()
+}
+
+fn read(file: &File, name: &str) -> nczarr::Result<(Vec<u64>, Vec<i32>)> {
+    let variable = file.variable(name)?;
+    Ok((variable.shape()?, variable.get::<i32, _>(..)?.to_vec()))
+}
+
+/// That each dataset of a file is what HDF5 reads in it, also if only one is asked for; those of which it reads nothing are to
+/// say what is `wrong`. Answers how many there are.
+fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
+    let text = fs::read_to_string(here(name).with_extension("txt")).unwrap();
+    let all = open(name);
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let (dataset, shape) = (words.next().unwrap(), words.next().unwrap());
+        for file in [&all, &open(name)] {
+            let found = read(file, dataset);
+            if shape == "-" {
+                let what = wrong.iter().find(|(known, _)| *known == dataset).unwrap_or_else(|| panic!("{dataset}")).1;
+                let error = found.expect_err(dataset).to_string();
+                assert!(error.contains(what), "{name}: {dataset}: {error}");
+                continue;
+            }
+            let shape = shape.split(',').map(|len| len.parse().unwrap()).collect();
+            let expected: Vec<i32> = words.clone().map(|word| word.parse().unwrap()).collect();
+            assert_eq!(found.unwrap_or_else(|error| panic!("{name}: {error}")), (shape, expected), "{name}: {dataset}");
+        }
+    }
+    text.lines().count()
+}
+
+/// What a file keeps of its structures is never taken for that of another one, though both have theirs at the same addresses.
+#[test]
+fn sources_that_are_virtual_in_files_of_their_own() {
+    assert_eq!(["mid.h5", "top.h5", "over.h5"].map(|name| same(name, &[])), [2, 2, 2]);
+}
