@@ -48,3 +48,15 @@ fn same(name: &str, wrong: &[(&str, &str)]) -> usize {
 fn sources_that_are_virtual_in_files_of_their_own() {
     assert_eq!(["mid.h5", "top.h5", "over.h5"].map(|name| same(name, &[])), [2, 2, 2]);
 }
+
+/// Rows of which a chunk has not all: those of another chunk are left out of it.
+#[test]
+fn rows_without_end_in_more_chunks_than_one() {
+    let (shape, found) = read(&open("tall.h5"), "tall").unwrap();
+    assert_eq!(shape, [4, 300_000]);
+    let value = |(at, found): (usize, &i32)| {
+        let (row, at) = (at as i32 / 300_000, at as i32 % 300_000);
+        *found == at * (row + 3) / 7919 % 100 + row
+    };
+    assert!(found.iter().enumerate().all(value));
+}

@@ -6,6 +6,8 @@ usage: python make.py   (h5py 3.16, HDF5 2.0)
 import h5py, numpy as np
 from h5py import h5d, h5p, h5s, h5t
 
+UNLIMITED = h5s.UNLIMITED
+
 def slab(shape, start, count, stride=None, block=None, most=None):
     space = h5s.create_simple(shape, most)
     space.select_hyperslab(start, count, stride, block)
@@ -27,14 +29,17 @@ def create(name):
     return h5py.File(name, 'w', libver=('earliest', 'v110'))
 
 def answers(*names):
-    """Shape and values of each dataset."""
+    """Shape and values of each virtual dataset."""
     for name in names:
         with h5py.File(name) as f, open(name.replace('.h5', '.txt'), 'w') as out:
             for dataset in f:
+                if not f[dataset].is_virtual:
+                    continue
                 try:
                     found = f[dataset][()]
-                except Exception:
+                except Exception as error:
                     print(dataset, '-', file=out)
+                    print(name, dataset, error)
                     continue
                 print(dataset, ','.join(map(str, found.shape)), *found.flat, file=out)
 
@@ -55,3 +60,12 @@ with create('over.h5') as f:
     virtual(f, 'y', '<i4', simple(10),
             (slab((10,), (0,), (5,)), 'mid.h5', 'x', simple(5)), (slab((10,), (5,), (5,)), 'top.h5', 'p', simple(5)))
 answers('mid.h5', 'top.h5', 'over.h5')
+
+# Rows without end, of which no block of elements that is read at once holds all
+with create('tall.h5') as f:
+    for row in range(4):
+        data = (np.arange(300_000) * (row + 3) // 7919 % 100 + row).astype('i1')
+        f.create_dataset(f's{row}', data=data, maxshape=(None,), chunks=(50_000,), compression='gzip')
+    virtual(f, 'tall', 'i1', simple(4, 0, most=(4, UNLIMITED)),
+            *[(slab((4, 0), (row, 0), (1, UNLIMITED), most=(4, UNLIMITED)), '.', f's{row}',
+               slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))) for row in range(4)])

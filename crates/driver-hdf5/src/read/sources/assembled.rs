@@ -155,10 +155,7 @@ impl Assembled {
     /// Copies what a mapping has of a box.
     fn take(&self, mapping: &Mapping, picked: Option<&Picked>, target: &mut Target<'_>) -> Result<()> {
         if let Some(picked) = picked {
-            return match picked.meets(target.low, target.high) {
-                true => self.copy(mapping, &mapping.names.of_block(0), picked, 0, target),
-                false => Ok(()),
-            };
+            return self.copy(mapping, &mapping.names.of_block(0), picked, 0, target);
         }
         let Some((dim, axis)) = mapping.target.unlimited() else { return Ok(()) };
         let (Some(&low), Some(&high)) = (target.low.get(dim), target.high.get(dim)) else {
@@ -184,13 +181,12 @@ impl Assembled {
             let mut axes = axes.clone();
             axes[dim] = one;
             let picked = Picked::of(&Selection::Regular(axes), &self.shape, 0, &self.work)?;
-            if picked.meets(target.low, target.high) {
-                self.copy(mapping, &mapping.names.of_block(block), &picked, 0, target)?;
-            }
+            self.copy(mapping, &mapping.names.of_block(block), &picked, 0, target)?;
         }
         Ok(())
     }
 
+    /// Copies what a source has of a box; it is not even looked for where it has nothing.
     fn copy(
         &self,
         mapping: &Mapping,
@@ -199,6 +195,9 @@ impl Assembled {
         slices: u64,
         target: &mut Target<'_>,
     ) -> Result<()> {
+        if !picked.meets(target.low, target.high) {
+            return Ok(());
+        }
         let Some(source) = self.source(names)? else { return Ok(()) };
         let from = Picked::of(&mapping.source, &source.shape, slices, &self.work)?;
         let (wanted, found) = (picked.count()?, from.count()?);

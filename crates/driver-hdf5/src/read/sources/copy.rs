@@ -3,7 +3,7 @@
 //! Where both selections are grids that have the same lengths, but for dimensions of length 1, whole slabs are copied: what is
 //! one after another in one is so in the other. Everything else is copied run by run.
 
-use model::Result;
+use model::{Error, ErrorKind, Result};
 
 use super::assembled::Source;
 use super::picked::{Picked, Run, Span};
@@ -95,7 +95,12 @@ impl Copy<'_> {
         let (mut start, base) = (fixed(from), fixed(to));
         let (mut count, mut stride) = (vec![1; from.len()], vec![1; from.len()]);
         let others = (0..to.len()).filter(|dim| pairs.iter().all(|pair| pair.to != *dim));
-        let base: u64 = others.map(|dim| (base[dim] - target.low[dim]) * strides[dim]).sum();
+        let offset = |dim: usize| {
+            let inside = base[dim] < target.high[dim];
+            let offset = base[dim].checked_sub(target.low[dim]).filter(|_| inside);
+            offset.map(|offset| offset * strides[dim]).ok_or_else(|| outside(dim, base[dim], target))
+        };
+        let base = others.map(offset).sum::<Result<u64>>()?;
         let mut chosen = vec![0; pairs.len()];
         loop {
             let (mut at, mut steps) = (base, Vec::with_capacity(pairs.len()));
@@ -150,6 +155,13 @@ fn parts(from: &Span, to: &Span, low: u64, high: u64) -> Vec<Part> {
         slice += count;
     }
     parts
+}
+
+/// What is said of elements that are no part of the box that is filled.
+fn outside(dim: usize, index: u64, target: &Target<'_>) -> Error {
+    let (low, high) = (target.low[dim], target.high[dim]);
+    ErrorKind::Internal
+        .context(format!("index {index} along dimension {dim} is copied into a box from {low} to {high}"))
 }
 
 /// Goes on to the next choice, the last fastest; `false`: that was the last.
