@@ -48,15 +48,35 @@ impl Drop for Over<'_> {
     }
 }
 
+/// What one thread decodes while an answer is on its way: asked for in advance of that, it would only lie in memory.
+const AHEAD: usize = 16 << 20;
+
 /// How much is on its way.
 struct Load {
     number: usize,
     bytes: usize,
+    /// Bytes that may be on their way. More than what is decoded meanwhile is worth asking for only if nothing is left to decode.
+    window: usize,
+    /// What came, and is not decoded yet.
+    waiting: usize,
 }
 
 impl Load {
+    fn new(window: usize) -> Self {
+        Self { number: 0, bytes: 0, window, waiting: 0 }
+    }
+
     fn has_room(&self, remote: &Remote) -> bool {
-        self.number == 0 || self.number < remote.access.in_flight && self.bytes < remote.access.memory
+        let most = self.window.min(remote.access.memory);
+        self.number == 0 || self.number < remote.access.in_flight && self.bytes < most
+    }
+
+    /// So many bytes came. Nobody had anything to do: next time more shall be on its way.
+    fn came(&mut self, bytes: usize) {
+        if self.waiting == 0 {
+            self.window = self.window.saturating_add(bytes);
+        }
+        self.waiting += 1;
     }
 
     fn add(&mut self, bytes: usize) {
@@ -95,7 +115,8 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
     let events = Arc::new(Events::default());
     let gone = hand_over(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
-        let (mut load, mut more, mut key) = (Load { number: 0, bytes: 0 }, true, Key::root());
+        let window = job.threads().max(1).saturating_mul(AHEAD);
+        let (mut load, mut more, mut key) = (Load::new(window), true, Key::root());
         loop {
             while more && load.has_room(&map.remote) {
                 let Some(ticket) = job.next(&mut key) else {
@@ -129,13 +150,17 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                 Some(Event::Came(place, came)) => {
                     let Some(Under { ticket, key, plan, cost }) = under[place].take() else { continue };
                     free.push(place);
+                    load.came(cost);
                     let events = Arc::clone(&events);
                     hands.run(move || {
                         let _over = Over(&events, cost);
                         deliver(map, job, ticket, &key, &plan, came);
                     });
                 }
-                Some(Event::Done(cost)) => load.take(cost),
+                Some(Event::Done(cost)) => {
+                    load.waiting -= 1;
+                    load.take(cost);
+                }
                 Some(_) => {}
                 None => return under.into_iter().flatten().collect(),
             }
@@ -244,7 +269,7 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
     if let Some(parts) = &plan.parts {
         let pieces = found.iter().zip(&plan.wants).map(|(found, want)| {
             let from = if let Want::Span(from, _) = want { *from } else { 0 };
-            (from, found.pieces.concat())
+            (from, &found.bytes[..])
         });
         let bytes = gather(key, parts, &pieces.collect::<Vec<_>>());
         let version = version(map, key, &ticket, &found);
@@ -257,7 +282,8 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
         let error = ErrorKind::Internal.context(format!("{key}: nothing was asked for"));
         return job.done(ticket, Err(error));
     };
-    if let Err(error) = ticket.check_len(key, whole.len) {
+    let len = whole.bytes.len() as u64;
+    if let Err(error) = ticket.check_len(key, len) {
         return job.done(ticket, Err(error));
     }
     let version = version(map, key, &ticket, &found);
@@ -266,18 +292,14 @@ fn deliver(map: &S3Map, job: &dyn ReadJob, mut ticket: ReadTicket<'_>, key: &Key
             if *len == into.capacity() as u64);
     if let Some(into) = ticket.into.as_mut().filter(|_| placed && version.is_none()) {
         into.clear();
-        if whole.len > into.capacity() as u64 {
-            let error = too_long(&map.remote.what("read", &map.remote.object(key)), whole.len, into.capacity() as u64);
+        if len > into.capacity() as u64 {
+            let error = too_long(&map.remote.what("read", &map.remote.object(key)), len, into.capacity() as u64);
             return job.done(ticket, Err(error));
         }
-        let filled = whole.pieces.iter().try_for_each(|piece| into.put(piece));
+        let filled = into.put(&whole.bytes);
         return job.done(ticket, filled.map(|()| Some((Value::InPlace, None))));
     }
-    match &whole.pieces[..] {
-        [] => job.done(ticket, Ok(Some((Value::Bytes(&[]), version)))),
-        [piece] => job.done(ticket, Ok(Some((Value::Bytes(piece), version)))),
-        pieces => job.done(ticket, Ok(Some((Value::Bytes(&pieces.concat()), version)))),
-    }
+    job.done(ticket, Ok(Some((Value::Bytes(&whole.bytes), version))));
 }
 
 fn version(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>, found: &[Found]) -> Option<Version> {
@@ -289,7 +311,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
     let events = Arc::new(Events::default());
     hand_over(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<(WriteTicket, Key, usize)>>::new(), Vec::new());
-        let (mut load, mut more, mut key) = (Load { number: 0, bytes: 0 }, true, Key::root());
+        let (mut load, mut more, mut key) = (Load::new(usize::MAX), true, Key::root());
         loop {
             while more && load.has_room(&map.remote) {
                 let Some(ticket) = job.next(&mut key) else {

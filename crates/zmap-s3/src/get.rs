@@ -27,9 +27,7 @@ pub(crate) enum Want {
 /// What was found of an object.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) pieces: Vec<Bytes>,
-    /// Bytes of all pieces.
-    pub(crate) len: u64,
+    pub(crate) bytes: Bytes,
     pub(crate) etag: Arc<str>,
     /// Bytes of the whole object.
     pub(crate) total: u64,
@@ -119,7 +117,7 @@ impl Remote {
                 if state.is_some() {
                     return Err(Missed::Changed);
                 }
-                return Ok(Found { pieces: Vec::new(), len: 0, etag: "".into(), total });
+                return Ok(Found { bytes: Bytes::new(), etag: "".into(), total });
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -152,8 +150,8 @@ impl Remote {
         if length > limit {
             return Err(Missed::TooLong(length));
         }
-        let pieces = self.body(answer.body, length).await?;
-        Ok(Found { pieces, len: length, etag, total })
+        let bytes = self.body(answer.body, length).await?;
+        Ok(Found { bytes, etag, total })
     }
 
     /// The length of an object, of which no range could be had.
@@ -164,11 +162,13 @@ impl Remote {
         length.ok_or_else(|| Failure::damaged("the answer does not tell how long the object is"))
     }
 
-    /// All bytes of a body, `length` of them.
-    async fn body(&self, mut body: ByteStream, length: u64) -> Result<Vec<Bytes>, Failure> {
+    /// All bytes of a body, `length` of them. What does not come at once is put together as it comes: it is still near the
+    /// processor then, and the memory it came in is free for the next.
+    async fn body(&self, mut body: ByteStream, length: u64) -> Result<Bytes, Failure> {
         let stall = self.access.patience.stall;
-        let (mut pieces, mut sum) = (Vec::new(), 0u64);
+        let (mut first, mut all) = (Bytes::new(), Vec::new());
         loop {
+            let sum = (first.len() + all.len()) as u64;
             let piece = match timeout(stall, body.next()).await {
                 Err(_) => {
                     return Err(Failure::stalled(format!(
@@ -176,23 +176,43 @@ impl Remote {
                         stall.as_secs_f32()
                     )));
                 }
-                Ok(None) => break,
+                Ok(None) if sum < length => {
+                    return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
+                }
+                Ok(None) if all.is_empty() => return Ok(first),
+                Ok(None) => return Ok(all.into()),
                 Ok(Some(Err(error))) => {
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
                 }
                 Ok(Some(Ok(piece))) => piece,
             };
-            sum += piece.len() as u64;
-            if sum > length {
+            if piece.len() as u64 > length - sum {
                 return Err(Failure::damaged(format!("more than the {length} bytes it was to have")));
             }
-            pieces.push(piece);
+            if sum == 0 {
+                first = piece;
+                continue;
+            }
+            if all.is_empty() {
+                append(&mut all, &std::mem::take(&mut first), length)?;
+            }
+            append(&mut all, &piece, length)?;
         }
-        if sum < length {
-            return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
-        }
-        Ok(pieces)
     }
+}
+
+/// Room is made ahead for a body of this `length`, but for no more than so many bytes, or as many as came: it may never come.
+const AHEAD: usize = 16 << 20;
+
+/// Appends a piece of a body of `length` bytes.
+fn append(all: &mut Vec<u8>, piece: &[u8], length: u64) -> Result<(), Failure> {
+    if all.capacity() - all.len() < piece.len() {
+        let rest = usize::try_from(length).unwrap_or(usize::MAX) - all.len();
+        let room = rest.min(all.len().max(AHEAD)).max(piece.len());
+        all.try_reserve_exact(room).map_err(|_| Failure::refused(format!("no memory for {length} bytes")))?;
+    }
+    all.extend_from_slice(piece);
+    Ok(())
 }
 
 /// Whether `Content-Range` and length are an answer to `want`; the length of the whole object.

@@ -274,7 +274,7 @@ impl ZMap for S3Map {
         };
         let Some(found) = self.get(key, want, range.len.map_or(u64::MAX, |len| len.max(1)))? else { return Ok(false) };
         if !nothing {
-            found.pieces.iter().for_each(|piece| out.extend_from_slice(piece));
+            out.extend_from_slice(&found.bytes);
         }
         Ok(true)
     }
@@ -284,7 +284,7 @@ impl ZMap for S3Map {
         let room = out.capacity() as u64;
         let Some(found) = self.get(key, Want::Span(offset, room.max(1)), room.max(1))? else { return Ok(false) };
         if room > 0 {
-            found.pieces.iter().try_for_each(|piece| out.put(piece))?;
+            out.put(&found.bytes)?;
         }
         Ok(true)
     }
@@ -300,10 +300,7 @@ impl ZMap for S3Map {
             found => found?,
         };
         let Some(found) = found else { return Ok(None) };
-        for piece in &found.pieces {
-            let room = limit.saturating_sub(out.len() as u64);
-            out.extend_from_slice(ByteRange::first(room).cut(piece));
-        }
+        out.extend_from_slice(ByteRange::first(limit).cut(&found.bytes));
         Ok(Some(self.version(key, &found.etag)))
     }
 

@@ -102,16 +102,7 @@ impl Remote {
     /// Whether the object holds these bytes: what became of a write whose answer was lost.
     pub(crate) async fn is_ours(&self, object: &str, value: &Bytes) -> Result<Put, Failure> {
         match self.get(object, Want::All, value.len() as u64).await.map_err(|(failure, _)| failure)? {
-            Ok(found) => {
-                let mut rest = &value[..];
-                for piece in &found.pieces {
-                    match rest.strip_prefix(&piece[..]) {
-                        Some(more) => rest = more,
-                        None => return Ok(Put::Lost),
-                    }
-                }
-                Ok(if rest.is_empty() { Put::Done(found.etag) } else { Put::Lost })
-            }
+            Ok(found) => Ok(if found.bytes == *value { Put::Done(found.etag) } else { Put::Lost }),
             Err(crate::get::Missed::Failed(failure)) => Err(failure),
             Err(_) => Ok(Put::Lost),
         }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use dispatch::{ByteRange, ByteSource, Part, WhenRead};
 use model::{ErrorKind, Result};
 use tokio::sync::Semaphore;
@@ -30,7 +31,7 @@ pub struct S3Source {
     etag: Arc<str>,
     len: u64,
     /// What was read when it was opened, and where that begins.
-    kept: Arc<(u64, Vec<u8>)>,
+    kept: Arc<(u64, Bytes)>,
     /// One for each request that may be under way.
     turns: Arc<Semaphore>,
 }
@@ -53,11 +54,11 @@ impl S3Source {
         let remote = Remote::new(access)?;
         let asking = (Arc::clone(&remote), Arc::clone(&object));
         let found = runtime::wait(&remote.handle, async move { read(&asking.0, &asking.1, want, limit, None).await })??;
-        let Some(Found { pieces, total, etag, len }) = found else {
+        let Some(Found { bytes, total, etag }) = found else {
             return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
         };
-        let start = if let Want::Last(_) = want { total - len } else { 0 };
-        Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, pieces.concat())), turns })
+        let start = if let Want::Last(_) = want { total - bytes.len() as u64 } else { 0 };
+        Ok(Self { remote, object, etag, len: total, kept: Arc::new((start, bytes)), turns })
     }
 
     /// Bytes that were kept.
@@ -70,13 +71,12 @@ impl S3Source {
 
     /// Reads a stretch that lies within the object and is not empty.
     async fn get(self, from: u64, to: u64) -> Result<Vec<u8>> {
+        if to - from <= PIECE {
+            return Ok(self.piece(from, to).await?.into());
+        }
         let mut out = Vec::new();
         let len = usize::try_from(to - from).ok().filter(|&len| out.try_reserve_exact(len).is_ok());
         len.ok_or_else(|| ErrorKind::NoMem.context(format!("no memory for {} bytes", to - from)))?;
-        if to - from <= PIECE {
-            self.piece(from, to).await?.iter().for_each(|piece| out.extend_from_slice(piece));
-            return Ok(out);
-        }
         let mut asked = JoinSet::new();
         for at in (from..to).step_by(PIECE as usize) {
             let source = self.clone();
@@ -85,23 +85,20 @@ impl S3Source {
         }
         out.resize((to - from) as usize, 0);
         while let Some(one) = asked.join_next().await {
-            let (at, pieces) =
+            let (at, piece) =
                 one.map_err(|error| ErrorKind::Internal.context("a request that was given up").caused_by(error))??;
-            let mut at = (at - from) as usize;
-            for piece in pieces {
-                out[at..at + piece.len()].copy_from_slice(&piece);
-                at += piece.len();
-            }
+            let at = (at - from) as usize;
+            out[at..at + piece.len()].copy_from_slice(&piece);
         }
         Ok(out)
     }
 
     /// Exactly these bytes, by one request.
-    async fn piece(&self, from: u64, to: u64) -> Result<Vec<bytes::Bytes>> {
+    async fn piece(&self, from: u64, to: u64) -> Result<Bytes> {
         let _turn = self.turns.acquire().await;
         let found = read(&self.remote, &self.object, Want::Span(from, to - from), to - from, Some(&self.etag)).await?;
         match found {
-            Some(found) if found.len == to - from && found.total == self.len => Ok(found.pieces),
+            Some(found) if found.bytes.len() as u64 == to - from && found.total == self.len => Ok(found.bytes),
             // Of the same state there would be as many.
             _ => Err(changed(&self.remote.what("read", &self.object))),
         }

@@ -186,12 +186,13 @@ fn drive<'s>(
 ///
 /// # Errors
 /// `NC_EIO` if a part is not wholly there.
-pub fn gather(key: &Key, parts: &[ByteRange], pieces: &[(u64, Vec<u8>)]) -> Result<Vec<u8>> {
+pub fn gather(key: &Key, parts: &[ByteRange], pieces: &[(u64, impl AsRef<[u8]>)]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for part in parts {
         let holder = pieces.partition_point(|(from, _)| *from <= part.offset).checked_sub(1);
-        let (from, bytes) =
-            holder.and_then(|at| pieces.get(at)).map_or((part.offset, &[][..]), |(from, bytes)| (*from, bytes));
+        let (from, bytes) = holder
+            .and_then(|at| pieces.get(at))
+            .map_or((part.offset, &[][..]), |(from, bytes)| (*from, bytes.as_ref()));
         out.extend_from_slice(cut(key, bytes, from, *part)?);
     }
     Ok(out)
