@@ -69,3 +69,57 @@ with create('tall.h5') as f:
     virtual(f, 'tall', 'i1', simple(4, 0, most=(4, UNLIMITED)),
             *[(slab((4, 0), (row, 0), (1, UNLIMITED), most=(4, UNLIMITED)), '.', f's{row}',
                slab((0,), (0,), (UNLIMITED,), most=(UNLIMITED,))) for row in range(4)])
+
+# Mappings without end, in shapes that have one or not: as long as the sources, whatever is stored
+def endless(shape, most, *start):
+    """From there on along the last dimension."""
+    return slab(shape, start, (1,) * (len(start) - 1) + (UNLIMITED,), most=most)
+
+with create('lengths.h5') as f:
+    f.create_dataset('a', data=np.arange(7, dtype='<i4'), maxshape=(20,), chunks=(4,))
+    f.create_dataset('b', data=np.arange(5, dtype='<i4') + 50, maxshape=(20,), chunks=(4,))
+    f.create_dataset('c', data=np.arange(3, dtype='<i4') + 30, maxshape=(20,), chunks=(4,))
+    for k in 0, 1:
+        f[f'p{k}'] = np.arange(4, dtype='<i4') + 100 * k
+    all = lambda name: ('.', name, endless((0,), (20,), 0))
+    for name, stored, most in ('shorter', 1, 20), ('longer', 9, 20), ('same', 7, 7), ('open', 9, UNLIMITED), ('cut', 2, 6):
+        virtual(f, name, '<i4', simple(stored, most=(most,)), (endless((0,), (most,), 0), *all('a')))
+    virtual(f, 'none', '<i4', simple(4, most=(9,)), (endless((0,), (9,), 0), *all('nothing')))
+    virtual(f, 'later', '<i4', simple(4, most=(20,)), (endless((0,), (20,), 3), *all('c')))
+    virtual(f, 'least', '<i4', simple(9, most=(20,)), (endless((0,), (20,), 0), *all('c')), (slab((9,), (4,), (2,)), '.', 'a', slab((7,), (0,), (2,))))
+    for name, most in ('rows', 9), ('rows_cut', 4), ('rows_5', 5):
+        virtual(f, name, '<i4', simple(2, 4, most=(2, most)),
+                *[(endless((2, 0), (2, most), row, 0), *all(source)) for row, source in enumerate('bc')])
+    blocks = lambda most: slab((0, 4), (0, 0), (UNLIMITED, 1), (1, 4), (1, 4), most=(most, 4))
+    for name, most in ('blocks', 6), ('blocks_cut', 1), ('blocks_2', 2):
+        virtual(f, name, '<i4', simple(min(4, most), 4, most=(most, 4)), (blocks(most), '.', 'p%b', simple(4)))
+    virtual(f, 'ended', '<i4', simple(9, most=(20,)), (slab((9,), (0,), (7,)), '.', 'a', simple(7)))
+
+# Numbered sources of which one is missing
+with create('gap.h5') as f:
+    for k in 0, 1, 3, 4, 5:
+        f[f'p{k}'] = np.arange(3, dtype='<i2') + 10 * k
+    f['last'] = np.arange(3, dtype='<i2') + 90
+    blocks = (slab((0, 3), (0, 0), (UNLIMITED, 1), (1, 3), (1, 3), most=(UNLIMITED, 3)), '.', 'p%b', simple(3))
+    virtual(f, 'alone', '<i2', simple(0, 3, most=(UNLIMITED, 3)), blocks)
+    virtual(f, 'among', '<i2', simple(6, 3, most=(UNLIMITED, 3)), blocks, (slab((6, 3), (4, 0), (1, 3)), '.', 'last', simple(3)))
+    virtual(f, 'beside', '<i2', simple(6, 3, most=(UNLIMITED, 3)), blocks,
+            (slab((0, 3), (0, 0), (UNLIMITED, 1), (1, 3), (1, 3), most=(UNLIMITED, 3)), 'gap-%b.h5', 'p', simple(3)))
+for k in range(5):
+    with create(f'gap-{k}.h5') as f:
+        if k != 1:
+            f['p'] = np.arange(3, dtype='<i2') + 100 * k
+
+# What has no elements at all is no source: HDF5 takes whatever is in memory for its length
+with create('empty.h5') as f:
+    f['no'] = h5py.Empty('<i4')
+    f['p0'] = np.arange(1, 2, dtype='<i4')
+    f['p1'] = h5py.Empty('<i4')
+    f['p2'] = np.arange(3, 4, dtype='<i4')
+    f['s'] = np.int32(8)
+    virtual(f, 'scalar', '<i4', simple(1), (simple(1), '.', 's', h5s.create(h5s.SCALAR)))
+    virtual(f, 'one', '<i4', simple(1), (simple(1), '.', 'no', h5s.create(h5s.SCALAR)))
+    virtual(f, 'all', '<i4', simple(1), (simple(1), '.', 'no', simple(1)))
+    virtual(f, 'endless', '<i4', simple(2, most=(UNLIMITED,)), (endless((0,), (UNLIMITED,), 0), '.', 'no', endless((0,), (20,), 0)))
+    virtual(f, 'blocks', '<i4', simple(0, most=(UNLIMITED,)), (slab((0,), (0,), (UNLIMITED,), (1,), (1,), most=(UNLIMITED,)), '.', 'p%b', simple(1)))
+answers('lengths.h5', 'gap.h5', 'empty.h5')

@@ -15,6 +15,8 @@ pub(crate) struct Space {
     pub(crate) dims: Option<Vec<u64>>,
     /// The most that they can be; [`UNDEFINED`]: there is no limit.
     pub(crate) most: Vec<u64>,
+    /// Of a virtual dataset: how many numbered sources each of its mappings has; nothing if all of them have an end.
+    pub(crate) blocks: Vec<u64>,
 }
 
 impl Space {
@@ -33,7 +35,7 @@ impl Space {
             return Err(bad(format!("dataspace: {dims:?} of at most {most:?}")));
         }
         let null = version == 2 && class == 2;
-        Ok(Self { dims: (!null).then_some(dims), most })
+        Ok(Self { dims: (!null).then_some(dims), most, blocks: Vec::new() })
     }
 
     /// How many elements there are.

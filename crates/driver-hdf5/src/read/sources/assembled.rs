@@ -53,6 +53,16 @@ struct Open {
     time: u64,
 }
 
+/// A mapping, and what is known of it.
+#[derive(Debug)]
+struct Mapped {
+    mapping: Mapping,
+    /// The elements it has of the virtual dataset, if it has an end.
+    picked: Option<Picked>,
+    /// How many numbered sources there are: those after the first that is missing do not count.
+    blocks: u64,
+}
+
 /// The chunks of a virtual dataset.
 #[derive(Debug)]
 pub(crate) struct Assembled {
@@ -65,7 +75,7 @@ pub(crate) struct Assembled {
     fill: Vec<u8>,
     shape: Vec<u64>,
     chunk: Vec<u64>,
-    mappings: Vec<(Mapping, Option<Picked>)>,
+    mappings: Vec<Mapped>,
     work: Work,
     open: Mutex<Open>,
 }
@@ -102,14 +112,15 @@ impl Assembled {
         }
         let fill = fill.unwrap_or_else(|| vec![0; size as usize]);
         let work = Work::default();
-        let picked = |mapping: Mapping| {
+        let blocks = space.blocks.iter().copied().chain(std::iter::repeat(0));
+        let mapped = |(mapping, blocks): (Mapping, u64)| {
             let picked = match mapping.target.unlimited() {
                 None => Some(Picked::of(&mapping.target, &shape, 0, &work)?),
                 Some(_) => None,
             };
-            Ok((mapping, picked))
+            Ok(Mapped { mapping, picked, blocks })
         };
-        let mappings = list.into_iter().map(picked).collect::<Result<_>>()?;
+        let mappings = list.into_iter().zip(blocks).map(mapped).collect::<Result<_>>()?;
         let (file, ty) = (Arc::clone(&with.file), stored.ty.clone());
         let with = with.clone();
         Ok(Self { file, with, ty, number, fill, shape, chunk, mappings, work, open: Mutex::default() })
@@ -142,18 +153,19 @@ impl Assembled {
             false => out.extend(self.fill.iter().copied().cycle().take(bytes)),
         }
         let mut target = Target { low: &low, high: &high, side: &self.chunk, bytes: &mut out, item: self.fill.len() };
-        for (mapping, picked) in &self.mappings {
+        for mapped in &self.mappings {
             let at = |error: Error| {
-                let Names { file, dataset } = &mapping.names;
+                let Names { file, dataset } = &mapped.mapping.names;
                 error.at(format_args!("the source {dataset:?} in {file:?}"))
             };
-            self.take(mapping, picked.as_ref(), &mut target).map_err(at)?;
+            self.take(mapped, &mut target).map_err(at)?;
         }
         Ok(out)
     }
 
     /// Copies what a mapping has of a box.
-    fn take(&self, mapping: &Mapping, picked: Option<&Picked>, target: &mut Target<'_>) -> Result<()> {
+    fn take(&self, mapped: &Mapped, target: &mut Target<'_>) -> Result<()> {
+        let Mapped { mapping, picked, blocks } = mapped;
         if let Some(picked) = picked {
             return self.copy(mapping, &mapping.names.of_block(0), picked, 0, target);
         }
@@ -173,7 +185,7 @@ impl Assembled {
             return self.copy(mapping, &names, &picked, slices, target);
         }
         let first = low.saturating_sub(axis.start.saturating_add(axis.block - 1)).div_ceil(axis.stride);
-        for block in first..=(high - 1 - axis.start) / axis.stride {
+        for block in first..((high - 1 - axis.start) / axis.stride + 1).min(*blocks) {
             let start = block.checked_mul(axis.stride).and_then(|by| axis.start.checked_add(by));
             let start = start.ok_or_else(|| bad("selection: a block beyond all numbers"))?;
             let one = Axis { start, stride: axis.block, count: 1, block: axis.block };

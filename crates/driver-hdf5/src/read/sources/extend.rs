@@ -1,51 +1,47 @@
 //! [`extend`]: how long a virtual dataset is whose mappings have no end: as long as what there is in its sources.
 
+use std::collections::HashMap;
+
 use model::Result;
 
-use super::super::cursor::{UNDEFINED, bad};
+use super::super::cursor::bad;
 use super::super::file::Hdf;
 use super::super::messages::{Layout, Space};
 use super::find::{self, Nest};
-use super::mapping::Mapping;
+use super::mapping::{Mapping, Names};
+use super::selection::Axis;
 
-/// Makes the shape of a dataset that of the data there are, if it is a virtual one and may be longer or shorter than what is
-/// stored.
+/// Makes the shape of a dataset that of the data there are, if it is a virtual one with a mapping that has no end: be that longer
+/// or shorter than what is stored, and whether the dataset itself may grow or not.
 ///
 /// # Errors
-/// `NC_EHDFERR` if the mappings or the sources are damaged; what the system says of files.
+/// `NC_EHDFERR` if the mappings or the sources are damaged, or there are more data than the dataset may have; what the system
+/// says of files.
 pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest) -> Result<()> {
     let (&Layout::Virtual(address, index), Some(dims)) = (layout, &mut space.dims) else { return Ok(()) };
-    if !space.most.contains(&UNDEFINED) {
+    let list = Mapping::list(file, address, index)?;
+    if list.iter().all(|mapping| mapping.target.unlimited().is_none()) {
         return Ok(());
     }
-    let list = Mapping::list(file, address, index)?;
+    let mut sources = Lengths { file, nest, known: HashMap::new() };
     let (mut least, mut found) = (vec![0; dims.len()], vec![None; dims.len()]);
-    for mapping in &list {
+    let mut blocks = vec![0; list.len()];
+    for (mapping, blocks) in list.iter().zip(&mut blocks) {
         for (least, end) in least.iter_mut().zip(mapping.target.bounds()) {
             *least = end.unwrap_or(0).max(*least);
         }
         let Some((dim, axis)) = mapping.target.unlimited() else { continue };
-        let end = match mapping.source.unlimited() {
+        let last = match mapping.source.unlimited() {
             Some((along, source)) => {
-                let shape = find::shape(file, &mapping.names.of_block(0), nest)?;
-                let slices = shape.and_then(|shape| Some(source.slices(*shape.get(along)?))).unwrap_or(0);
-                slices.checked_sub(1).map(|last| axis.at(last))
+                let len = sources.len(&mapping.names.of_block(0), along)?;
+                source.slices(len.unwrap_or(0)).checked_sub(1).map(|last| axis.at(last))
             }
             None => {
-                let mut blocks = 0;
-                while find::shape(file, &mapping.names.of_block(blocks), nest)?.is_some() {
-                    if !mapping.names.has_number() {
-                        return Err(bad("mapping: blocks without end of one dataset"));
-                    }
-                    blocks += 1;
-                }
-                blocks.checked_sub(1).map(|last| {
-                    let start = last.checked_mul(axis.stride).and_then(|by| axis.start.checked_add(by));
-                    start.and_then(|start| start.checked_add(axis.block - 1))
-                })
+                *blocks = sources.blocks(mapping)?;
+                blocks.checked_sub(1).map(|block| end_of_block(axis, block))
             }
         };
-        let end = match end {
+        let end = match last {
             None => 0,
             Some(last) => {
                 let last = last.filter(|&last| last < u64::MAX >> 1);
@@ -64,5 +60,41 @@ pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest
             return Err(bad(format!("mapping: {dim} elements along a dimension of at most {most}")));
         }
     }
+    space.blocks = blocks;
     Ok(())
+}
+
+/// The last index of a block.
+fn end_of_block(axis: Axis, block: u64) -> Option<u64> {
+    block.checked_mul(axis.stride)?.checked_add(axis.start)?.checked_add(axis.block - 1)
+}
+
+/// How long the sources are: each is looked at once.
+struct Lengths<'a> {
+    file: &'a Hdf,
+    nest: &'a Nest,
+    known: HashMap<Names, Option<Vec<u64>>>,
+}
+
+impl Lengths<'_> {
+    /// Of a dimension of a source; `None` if it is not there.
+    fn len(&mut self, names: &Names, dim: usize) -> Result<Option<u64>> {
+        if !self.known.contains_key(names) {
+            self.known.insert(names.clone(), find::shape(self.file, names, self.nest)?);
+        }
+        let shape = self.known.get(names).and_then(Option::as_ref);
+        Ok(shape.and_then(|shape| shape.get(dim).copied()))
+    }
+
+    /// How many sources of a mapping there are, up to the first that is missing.
+    fn blocks(&self, mapping: &Mapping) -> Result<u64> {
+        let mut blocks = 0;
+        while find::shape(self.file, &mapping.names.of_block(blocks), self.nest)?.is_some() {
+            if !mapping.names.has_number() {
+                return Err(bad("mapping: blocks without end of one dataset"));
+            }
+            blocks += 1;
+        }
+        Ok(blocks)
+    }
 }
