@@ -79,3 +79,10 @@ fn mappings_without_end_say_how_long_a_dataset_is() {
 fn numbered_sources_end_where_one_is_missing() {
     assert_eq!(same("gap.h5", &[]), 3);
 }
+
+/// What HDF5 reads in some of them is whatever its memory held.
+#[test]
+fn what_has_no_shape_is_no_source() {
+    let what = "it is a dataset without a shape";
+    assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
+}

@@ -114,6 +114,9 @@ pub(super) fn dataset(file: &Hdf, name: &str, nest: &Nest) -> Result<Option<(Spa
         let space = header.find(kind::DATASPACE).ok_or_else(|| bad("it is no dataset"))?;
         let mut space = Space::parse(file, &shared::resolve(file, kind::DATASPACE, space)?)?;
         let stored = walk::stored(file, &header)?;
+        if space.dims.is_none() {
+            return Err(bad("it is a dataset without a shape, which has no elements"));
+        }
         extend(file, &stored.layout, &mut space, nest)?;
         Ok((space, stored))
     };
