@@ -60,6 +60,22 @@ fn rows_without_end_in_more_chunks_than_one() {
     assert!(found.iter().enumerate().all(value));
 }
 
+/// Also those of which sources are read that are virtual themselves: who would write to one of them asks for their names.
+#[test]
+fn the_files_of_sources_of_sources_are_named() {
+    for (name, expected) in [
+        ("top.h5", &["base.h5", "mid.h5", "other.h5"][..]),
+        ("over.h5", &["base.h5", "mid.h5", "other.h5", "top.h5"]),
+        ("gap.h5", &["gap-0.h5", "gap-1.h5"]),
+        ("base.h5", &[]),
+    ] {
+        let expected: Vec<PathBuf> = expected.iter().map(|name| here(name)).collect();
+        let file = open(name);
+        assert_eq!(file.dataset().further_files(), expected, "{name}");
+        assert_eq!(file.dataset().further_files(), expected, "{name}, again");
+    }
+}
+
 /// Such a dataset is as long as its sources, whatever is stored of that, and whether it could grow or not.
 #[test]
 fn mappings_without_end_say_how_long_a_dataset_is() {

@@ -35,7 +35,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     let url = target(args, &cdl)?;
     let at = at(&url);
     if name != "-" {
-        overlap::check(&format!("file://{name}"), &url).map_err(&at)?;
+        overlap::check(&format!("file://{name}"), &url, &[]).map_err(&at)?;
     }
     let registry = nczarr::registry().map_err(&at)?;
     let place = Place::of(&url, args.clobber, &registry, Half::Leave).map_err(&at)?;

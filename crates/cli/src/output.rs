@@ -1,5 +1,5 @@
 //! Where results go: standard output, or a file, which is there once it is whole; until then, and if something fails, what was
-//! there stays. Never to where the dataset lies.
+//! there stays. Never to where the dataset lies, or any of its data.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Error, Result};
+use nczarr::dispatch::Dataset;
 use tempfile::NamedTempFile;
 
 use crate::copy::overlap;
@@ -36,18 +37,16 @@ impl Output {
         }
     }
 
-    /// A file, or standard output; `source`: what is read meanwhile.
+    /// A file, or standard output; `source`: what is read meanwhile, and the dataset that it is.
     ///
     /// # Errors
-    /// `NC_EINVAL` if the file is the source, or in it; if the file cannot be made.
-    pub fn to(path: Option<&Path>, source: &str) -> Result<Self> {
+    /// `NC_EINVAL` if the file is the source, or in it, or one that it is read from; if the file cannot be made.
+    pub fn to(path: Option<&Path>, (source, dataset): (&str, &dyn Dataset)) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::standard()) };
         let fail = |error| Error::io(path.display().to_string(), error);
         let place = overlap::real(path);
-        if let (Some(place), Some(source)) = (&place, overlap::local(source))
-            && (place.starts_with(&source) || source.starts_with(place))
-        {
-            return Err(overlap::overlap(source.display(), place.display()));
+        if let Some(place) = &place {
+            overlap::check_local(source, place, &dataset.further_files())?;
         }
         let (made, sink): (_, Box<dyn Write>) = match (place, fs::metadata(path)) {
             // Devices and pipes take what comes; nothing is kept there.

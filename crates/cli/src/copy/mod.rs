@@ -30,6 +30,8 @@ mod threads;
 mod tiles;
 mod var;
 
+use std::path::PathBuf;
+
 use model::{Error, Result};
 use nczarr::{CreateOptions, File, OpenOptions};
 
@@ -115,12 +117,13 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         false => OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?,
     };
     // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
-    check(&args.source, &target_url, &source).map_err(&at_source)?;
+    let further = source.dataset().further_files();
+    check(&args.source, &target_url, &source, &further).map_err(&at_source)?;
     if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
     }
     if let Some(content) = &mut content {
-        content.further(&source.dataset().further_files());
+        content.further(&further);
     }
     let texts = strings::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let terms = Terms {
@@ -227,8 +230,8 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn check(source: &str, target: &str, file: &File) -> Result<()> {
-    overlap::check(source, target)?;
+fn check(source: &str, target: &str, file: &File, further: &[PathBuf]) -> Result<()> {
+    overlap::check(source, target, further)?;
     for (id, _) in file.model().vars() {
         file.dataset().data(id)?;
     }

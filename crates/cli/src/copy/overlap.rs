@@ -1,4 +1,5 @@
-//! Whether source and target of a copy are one place, or one lies in the other: a copy would empty what it is to read.
+//! Whether source and target of a copy are one place, or one lies in the other: a copy would empty what it is to read. That may lie in
+//! further files too.
 //!
 //! Local places are compared without links, those far away by host and path, in whatever form a URL names them. One bucket may
 //! still have several names (an endpoint by its address, and one that is configured): the record of a copy is put into the target
@@ -13,15 +14,13 @@ use url_infer::Scheme;
 
 use super::draft::{NAME, Record};
 
-/// That source and target are apart, as far as their URLs tell.
+/// That source and target are apart, as far as their URLs tell. `further`: files in which data of the source lie.
 ///
 /// # Errors
 /// `NC_EINVAL` if they are not.
-pub fn check(source: &str, target: &str) -> Result<()> {
-    if let (Some(a), Some(b)) = (local(source), local(target))
-        && (a.starts_with(&b) || b.starts_with(&a))
-    {
-        return Err(overlap(a.display(), b.display()));
+pub fn check(source: &str, target: &str, further: &[PathBuf]) -> Result<()> {
+    if let Some(place) = local(target) {
+        check_local(source, &place, further)?;
     }
     if let (Some(a), Some(b)) = (far(source), far(target))
         && a.0 == b.0
@@ -31,6 +30,23 @@ pub fn check(source: &str, target: &str) -> Result<()> {
         return Err(overlap(place(source), place(target)));
     }
     Ok(())
+}
+
+/// That a source and a local place without links are apart.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()> {
+    if let Some(source) = local(source).filter(|source| source.starts_with(place) || place.starts_with(source)) {
+        return Err(overlap(source.display(), place.display()));
+    }
+    match further.iter().find(|file| real(file).is_some_and(|file| file.starts_with(place))) {
+        None => Ok(()),
+        Some(file) => {
+            let source = crate::failure::place(source);
+            Err(ErrorKind::Inval.context(format!("{} is one of the files that {source} is read from", file.display())))
+        }
+    }
 }
 
 /// What is said of two places that are not apart.
@@ -178,9 +194,9 @@ mod tests {
             ("https://h:443/b/a", "https://h/b/a"),
             ("memory://x", "memory://x"),
         ] {
-            let error = check(a, b).unwrap_err();
+            let error = check(a, b, &[]).unwrap_err();
             assert!(error.kind() == ErrorKind::Inval && !error.to_string().contains("hush"), "{a} {b}: {error}");
-            assert!(check(b, a).is_err(), "{b} {a}");
+            assert!(check(b, a, &[]).is_err(), "{b} {a}");
         }
         for (a, b) in [
             ("s3://b/a.zarr", "s3://b/a.zarr2"),
@@ -190,7 +206,7 @@ mod tests {
             ("memory://x", "memory://y"),
             ("s3://b/a", "b/a"),
         ] {
-            check(a, b).unwrap();
+            check(a, b, &[]).unwrap();
         }
     }
 }

@@ -63,6 +63,39 @@ fn what_is_read_is_never_written_over() {
     assert!(code == 1 && told.contains("overlap") && Path::new(&inside).exists(), "{told}");
 }
 
+/// The data of a dataset may lie in files beside it, and of these in further ones.
+#[test]
+fn nor_are_the_files_of_its_sources() {
+    let (folder, corpus) = (tempfile::tempdir().unwrap(), Path::new("../../tests/corpus/virtual"));
+    let place = |name: &str| text(&folder.path().join(name)).to_owned();
+    for name in ["top.h5", "mid.h5", "base.h5", "other.h5"] {
+        fs::copy(corpus.join(name), place(name)).unwrap();
+    }
+    let (source, before) = (place("top.h5"), out(&["cat", &place("top.h5"), "y", "--format", "text"]));
+    assert_eq!(before, "10 11 12 13 14\n");
+    let all = names(folder.path());
+    for name in ["mid.h5", "base.h5", "other.h5"] {
+        let target = place(name);
+        for args in [
+            &["copy", &source, &target, "-k", "nc4", "--clobber"][..],
+            &["copy", &source, &target, "-k", "nc4", "--clobber", "--dry-run"],
+            &["copy", &source, &target, "-k", "nczarr", "--clobber"],
+            &["copy", &source, &target, "-k", "nczarr", "--clobber", "--resume"],
+            &["cat", &source, "y", "-o", &target],
+            &["view", &source, "y", "--html", &target],
+        ] {
+            let (code, told) = failure(args);
+            let named = format!("{name} is one of the files that {source} is read from");
+            assert!(code == 1 && told.contains("NC_EINVAL") && told.contains(&named), "{args:?}: {told}");
+            assert_eq!(out(&["cat", &source, "y", "--format", "text"]), before, "{args:?}");
+            assert_eq!(names(folder.path()), all, "{args:?}");
+        }
+    }
+    // Once they are not read, they may be replaced.
+    out(&["copy", &source, &place("copy.nc"), "-k", "nc4"]);
+    out(&["copy", &place("copy.nc"), &place("mid.h5"), "-k", "nc4", "--clobber"]);
+}
+
 #[test]
 fn what_was_there_stays_until_all_is_written() {
     let folder = tempfile::tempdir().unwrap();

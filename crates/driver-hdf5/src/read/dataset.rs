@@ -7,10 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
 use model::{Edit, ErrorKind, ModelCell, Result, VarId};
 
-use super::external;
 use super::file::Hdf;
-use super::messages::{Layout, Space};
-use super::sources::{self, Mapping, Nest};
+use super::messages::Space;
+use super::sources::{self, Nest};
 use super::store::Store;
 use super::var::{self, Making};
 use super::walk::Stored;
@@ -73,22 +72,7 @@ impl Dataset for HdfDataset {
     }
 
     fn further_files(&self) -> Vec<PathBuf> {
-        let layouts = self.stored.iter().flatten().map(|(stored, _)| &stored.layout);
-        let stretches = layouts.flat_map(|layout| match layout {
-            Layout::External(stretches) => &stretches[..],
-            _ => &[],
-        });
-        let mut files = external::files(&self.file, stretches);
-        for (stored, _) in self.stored.iter().flatten() {
-            if let Layout::Virtual(address, index) = stored.layout {
-                // Of mappings that are damaged nothing is read either.
-                let list = Mapping::list(&self.file, address, index).unwrap_or_default();
-                files.extend(list.iter().flat_map(|mapping| sources::files(&self.file, mapping)));
-            }
-        }
-        files.sort_unstable();
-        files.dedup();
-        files
+        sources::files(&self.file, self.stored.iter().flatten().map(|(stored, _)| &stored.layout))
     }
 
     fn close(&self) -> Result<()> {

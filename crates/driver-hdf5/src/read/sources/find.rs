@@ -1,7 +1,7 @@
 //! The dataset that a mapping names: in the file itself, or in one beside it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,14 +12,14 @@ use super::super::cursor::bad;
 use super::super::external::{elsewhere, path_beside};
 use super::super::file::{Budget, Hdf};
 use super::super::header::{Header, kind};
-use super::super::messages::Space;
+use super::super::messages::{Layout, Space};
 use super::super::open::lock;
 use super::super::paths::{self, Reached};
 use super::super::store::Store;
 use super::super::walk::{self, Stored};
 use super::super::{shared, superblock};
 use super::extend;
-use super::mapping::{HERE, Mapping, Names};
+use super::mapping::{HERE, Names};
 
 /// Virtual datasets in one another, at most: what has more goes in a circle.
 const DEPTH: u32 = 4;
@@ -81,26 +81,33 @@ pub(super) fn file(from: &Hdf, name: &str) -> Result<Option<Hdf>> {
     Ok(Some(found))
 }
 
-/// The files that a mapping names, whether they are there or not; of numbered ones those that are there.
-pub(crate) fn files(from: &Hdf, mapping: &Mapping) -> Vec<PathBuf> {
-    let Store::File(_, own) = &*from.store else { return Vec::new() };
-    let folder = own.parent().unwrap_or(Path::new("."));
-    let path = |block| {
-        let names = mapping.names.of_block(block);
-        let name = (&*names.file != HERE).then_some(&*names.file)?;
-        path_beside(folder, name.strip_prefix("./").unwrap_or(name)).ok()
-    };
-    match mapping.is_numbered() && path(0) != path(1) {
-        true => (0..).map_while(path).take_while(|path| path.symlink_metadata().is_ok()).collect(),
-        false => path(0).into_iter().collect(),
-    }
-}
-
 /// What a dataset of a file is, as a source; `None` if there is none of that name.
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is no dataset, or damaged; `NC_ESTORAGE` if a link leads to another file.
 pub(super) fn dataset(file: &Hdf, name: &str, nest: &Nest) -> Result<Option<(Space, Stored)>> {
+    object(file, name, |header| {
+        let space = header.find(kind::DATASPACE).ok_or_else(|| bad("it is no dataset"))?;
+        let mut space = Space::parse(file, &shared::resolve(file, kind::DATASPACE, space)?)?;
+        let stored = walk::stored(file, header)?;
+        if space.dims.is_none() {
+            return Err(bad("it is a dataset without a shape, which has no elements"));
+        }
+        extend(file, &stored.layout, &mut space, nest)?;
+        Ok((space, stored))
+    })
+}
+
+/// Where the data of a dataset of a file are; `None` if there is none of that name.
+///
+/// # Errors
+/// As [`dataset`].
+pub(super) fn layout(file: &Hdf, name: &str) -> Result<Option<Layout>> {
+    object(file, name, |header| walk::stored(file, header).map(|stored| stored.layout))
+}
+
+/// What is found in the header of an object of a file.
+fn object<T>(file: &Hdf, name: &str, found: impl FnOnce(&Header) -> Result<T>) -> Result<Option<T>> {
     let at = |error: Error| error.at(format_args!("source {name:?}"));
     let address = match paths::follow(file, name, file.root, &mut Budget::new(file, 8)).map_err(at)? {
         Reached::Object(address) => address,
@@ -109,18 +116,7 @@ pub(super) fn dataset(file: &Hdf, name: &str, nest: &Nest) -> Result<Option<(Spa
             return Err(at(ErrorKind::Storage.context("a link leads to another file, where no data are read")));
         }
     };
-    let found = || {
-        let header = Header::read(file, address)?;
-        let space = header.find(kind::DATASPACE).ok_or_else(|| bad("it is no dataset"))?;
-        let mut space = Space::parse(file, &shared::resolve(file, kind::DATASPACE, space)?)?;
-        let stored = walk::stored(file, &header)?;
-        if space.dims.is_none() {
-            return Err(bad("it is a dataset without a shape, which has no elements"));
-        }
-        extend(file, &stored.layout, &mut space, nest)?;
-        Ok((space, stored))
-    };
-    found().map(Some).map_err(at)
+    Header::read(file, address).and_then(|header| found(&header)).map(Some).map_err(at)
 }
 
 /// The shape of a dataset that a mapping names.

@@ -41,6 +41,16 @@ impl Mapping {
     /// # Errors
     /// `NC_EHDFERR` if something is damaged.
     pub(crate) fn list(file: &Hdf, address: u64, index: u32) -> Result<Vec<Self>> {
+        // What is made of them is some times as large.
+        Self::read(file, address, index, |bytes| file.spend(bytes))
+    }
+
+    /// As [`Mapping::list`], for what is not kept: it is not counted.
+    pub(super) fn list_again(file: &Hdf, address: u64, index: u32) -> Result<Vec<Self>> {
+        Self::read(file, address, index, |_| Ok(()))
+    }
+
+    fn read(file: &Hdf, address: u64, index: u32, spend: impl FnOnce(u64) -> Result<()>) -> Result<Vec<Self>> {
         if address == UNDEFINED || index == 0 {
             return Ok(Vec::new());
         }
@@ -55,8 +65,7 @@ impl Mapping {
                 "the mappings of a virtual dataset: their checksum is {stored:08x}, that of their bytes {found:08x}"
             )));
         }
-        // What is made of them is some times as large.
-        file.spend(body.len() as u64)?;
+        spend(body.len() as u64)?;
         let mut at = Cursor::new(body, "mappings of a virtual dataset");
         let version = at.version(1)?;
         let count = at.uint(file.lengths)?;

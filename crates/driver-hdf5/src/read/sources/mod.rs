@@ -4,6 +4,7 @@
 //! * `picked`, `bands`: the elements of a selection in their order.
 //! * `extend`: how long a dataset is whose mappings have no end.
 //! * `find`: the dataset that a mapping names. What is not there is not an error: its elements are the fill value.
+//! * `files`: the names of all files that data lie in.
 //! * `assembled`: a virtual dataset as an array in chunks, each put together when it is read, by `copy` and `convert`.
 //!
 //! As in HDF5, where mappings meet the later one counts. Files are found as those of external data are: beside the file, by names
@@ -16,6 +17,7 @@ mod bands;
 mod convert;
 mod copy;
 mod extend;
+mod files;
 mod find;
 mod mapping;
 mod picked;
@@ -23,5 +25,6 @@ mod selection;
 
 pub(crate) use assembled::Assembled;
 pub(crate) use extend::extend;
-pub(crate) use find::{Nest, files};
+pub(crate) use files::files;
+pub(crate) use find::Nest;
 pub(crate) use mapping::Mapping;
