@@ -330,11 +330,16 @@ impl Work<'_> {
         }
     }
 
-    /// A chunk shape that is nowhere 0, nor longer than a fixed dimension.
+    /// A chunk shape for dimensions of the source that is nowhere 0, nor longer than a dimension that is fixed in the target:
+    /// of several unlimited ones not every format keeps all so.
     fn fitting(&self, dims: &[DimId], mut chunks: Vec<u64>) -> Result<Vec<u64>> {
+        let target = self.to.model().snapshot();
         for (chunk, &dim) in chunks.iter_mut().zip(dims) {
+            let unlimited = match self.copied.dims[dim.index()] {
+                Some(made) => target.dim(made)?.unlimited,
+                None => false,
+            };
             let dim = self.source.dim(dim)?;
-            let unlimited = dim.unlimited && !self.wanted.select.fixed;
             let most = if unlimited || dim.is_empty() { u64::MAX } else { dim.len() };
             *chunk = (*chunk).clamp(1, most);
         }

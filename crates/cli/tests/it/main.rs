@@ -12,6 +12,7 @@ mod diff;
 mod dumped;
 mod errors;
 mod generated;
+mod held;
 mod map;
 mod netcdf4;
 mod nil;

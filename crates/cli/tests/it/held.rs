@@ -1,0 +1,36 @@
+//! Copies into a format that has less: what is held in another form there, what is left out, and that either is told.
+
+use std::path::{Path, PathBuf};
+
+use super::{out, run, text};
+
+/// A dataset made of CDL text.
+fn made(folder: &Path, name: &str, kind: &str, cdl: &str) -> PathBuf {
+    let (written, path) = (folder.join("text.cdl"), folder.join(name));
+    std::fs::write(&written, cdl).unwrap();
+    out(&["gen", "-k", kind, "-o", text(&path), text(&written)]);
+    path
+}
+
+/// What is told of a call that succeeds.
+fn told(args: &[&str]) -> String {
+    let output = run(args);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {told}");
+    told
+}
+
+#[test]
+fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = "netcdf m { dimensions: t = UNLIMITED ; u = UNLIMITED ; variables: int a(t) ; int b(u) ; \
+               data: a = 1, 2 ; b = 1 ; }";
+    let source = made(folder.path(), "m.nc", "nc4", cdl);
+    let target = folder.path().join("m7.nc");
+    let told = told(&["copy", "-7", text(&source), text(&target)]);
+    assert!(told.contains("not kept: that dimensions are unlimited: /u"), "{told}");
+    for var in ["/a", "/b"] {
+        let values = |url: &Path| out(&["cat", text(url), var, "--format", "text"]);
+        assert_eq!(values(&target), values(&source));
+    }
+}
