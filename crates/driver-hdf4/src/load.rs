@@ -90,7 +90,7 @@ fn variable(set: Set, problem: Option<Error>) -> Var {
     let number = set.number.as_ref().ok().copied();
     let mut var = Var { name: set.name, problem, chunking: Chunking::Contiguous, ..Var::default() };
     var.xtype = number.map_or(NcType::Byte, |number| number.ty);
-    if let Some(number) = number {
+    if let Some(number) = number.filter(|number| number.ty != NcType::Char) {
         var.endian = if number.big_endian { Endian::Big } else { Endian::Little };
     }
     for (name, value) in set.atts {

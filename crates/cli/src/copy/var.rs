@@ -308,7 +308,8 @@ impl Work<'_> {
                 }
             }
         }
-        if var.endian != Endian::Native {
+        // Text has none, whatever the source says.
+        if var.endian != Endian::Native && !matches!(var.xtype, NcType::Char | NcType::String) {
             self.to.def_var_endian(new, var.endian)?;
         }
         Ok(())

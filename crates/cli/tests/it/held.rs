@@ -34,3 +34,18 @@ fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
         assert_eq!(values(&target), values(&source));
     }
 }
+
+/// Classic files are written with the most significant byte first, characters as any others.
+#[test]
+fn the_byte_order_of_characters_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4/types.hdf");
+    let header = out(&["dump", text(&source)]);
+    assert!(header.contains("char ") && !out(&["dump", "-s", text(&source)]).contains("char:_Endianness"), "{header}");
+    for kind in ["nc4", "nczarr", "zarr"] {
+        let target = folder.path().join(kind);
+        told(&["copy", "-k", kind, text(&source), text(&target)]);
+        let data = |url: &Path| out(&["dump", "-n", "x", text(url)]).split_once("data:").unwrap().1.to_owned();
+        assert_eq!(data(&target), data(&source), "{kind}");
+    }
+}
