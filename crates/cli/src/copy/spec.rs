@@ -240,7 +240,8 @@ fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
     let mut open = vec![true; chunks.len()];
     // The one with the fewest chunks, of several the fastest.
     while let Some(dim) = (0..counts.len()).rev().filter(|&dim| open[dim]).min_by_key(|&dim| counts[dim]) {
-        let (now, all) = (counts[dim], shape[dim].div_ceil(chunks[dim].max(1)));
+        // A dimension that has no length yet has room for one.
+        let (now, all) = (counts[dim], shape[dim].div_ceil(chunks[dim].max(1)).max(1));
         counts[dim] = (2 * now).min(all);
         open[dim] = counts[dim] > now;
         if bytes(&counts) > most {

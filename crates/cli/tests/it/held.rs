@@ -49,3 +49,15 @@ fn the_byte_order_of_characters_is_none() {
         assert_eq!(data(&target), data(&source), "{kind}");
     }
 }
+
+#[test]
+fn shards_by_size_are_for_dimensions_without_length_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl =
+        "netcdf e { dimensions: t = UNLIMITED ; x = 4 ; variables: int a(t, x) ; int b(x) ; data: b = 1, 2, 3, 4 ; }";
+    let source = made(folder.path(), "e.zarr", "nczarr", cdl);
+    let target = format!("file://{}#mode=nczarr,v3", folder.path().join("t.zarr").display());
+    assert_eq!(out(&["copy", "--shards", "64M", text(&source), &target]), "");
+    assert_eq!(out(&["dump", "-n", "x", &target]), out(&["dump", "-n", "x", text(&source)]));
+    assert!(out(&["dump", "-h", "-s", &target]).contains("a:_ShardSizes"));
+}
