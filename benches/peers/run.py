@@ -12,7 +12,6 @@ machine. A ratio is to the best peer; "paired" is the median of the ratios withi
 import argparse
 import glob
 import json
-import mmap
 import os
 import re
 import shlex
@@ -32,7 +31,6 @@ PYTHON = os.environ.get("PEER_PYTHON", os.path.join(ROOT, "py/bin/python"))
 STORES = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir(), "nczarr-bench")
 #: Seconds for a run that is not timed: writing an input, reading a result back.
 PATIENCE = 600
-MEBIBYTE = bytes(1 << 20)
 SINGLE_FILE = ("h5", "cdf5")
 #: The S3 server of the tests, which takes folders and waits before each answer.
 SERVER = os.environ.get("PEER_SERVER", os.path.join(ROOT, "target", "release", "s3-folder"))
@@ -91,16 +89,6 @@ class Server:
     def stop(self):
         self.process.stdin.close()
         self.process.wait()
-
-
-def touch(mib):
-    """Has the system find memory, and gives it back to it. The host of a virtual machine takes away what lies free for
-    seconds, and fetching it again costs more than many a read."""
-    if mib and hasattr(mmap, "MADV_HUGEPAGE"):
-        with mmap.mmap(-1, mib << 20) as memory:
-            memory.madvise(mmap.MADV_HUGEPAGE)
-            for _ in range(mib):
-                memory.write(MEBIBYTE)
 
 
 class Driver:
@@ -209,7 +197,6 @@ class Driver:
                     remove(args["path"])
                     if args["op"] in ("write", "append"):
                         args["data"] = self.raw(args)
-                touch(self.args.touch)
                 said = self.run(peer, args, self.args.timeout)
                 if away:
                     said.update(self.server.ask("counts"))
@@ -311,7 +298,6 @@ def arguments():
     parser.add_argument("--root", default=STORES, help="where the stores go (default: %(default)s)")
     parser.add_argument("--data", default=os.path.join(ROOT, "data"), help="where generated raw data is kept")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one run")
-    parser.add_argument("--touch", type=int, default=512, metavar="MIB", help="memory to have at hand before each run")
     parser.add_argument("--budget", type=float, default=0, help="begin no case after so many seconds")
     parser.add_argument("--latency", type=int, default=20, help="milliseconds before each answer of the S3 server")
     parser.add_argument("--out", default="", help="write all results to this file as JSON, for summary.py")
