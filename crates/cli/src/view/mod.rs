@@ -44,7 +44,7 @@ fn drawn(file: &File, args: &View) -> Result<String> {
     let rows = if colored { args.height * 2 } else { args.height };
     let columns = if is_line { args.width * 2 } else { args.width };
     let field = Field::of(file, &var, &args.at, [rows.max(1), columns.max(1)])?;
-    Ok(terminal::draw(&field, args.height, colored))
+    Ok(terminal::draw(&field, [args.width, args.height], colored))
 }
 
 /// The variable with the most dimensions that is no text, the first of several.

@@ -13,8 +13,9 @@ const NONE: char = '?';
 /// The dots of a Braille character by row and column.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// The text of a field, `height` lines of it for a line.
-pub fn draw(field: &Field, height: usize, colored: bool) -> String {
+/// The text of a field; for a line, in at most `width` characters across, as far as whole numbers of dots between points go, and `height`
+/// lines.
+pub fn draw(field: &Field, [width, height]: [usize; 2], colored: bool) -> String {
     let title = shown(&field.title);
     let mut text = match field.units.as_str() {
         "" => format!("{title}\n"),
@@ -26,7 +27,7 @@ pub fn draw(field: &Field, height: usize, colored: bool) -> String {
     };
     match &field.across {
         Some(across) => map(&mut text, field, across, range, colored),
-        None => line(&mut text, field, range, height.max(2)),
+        None => line(&mut text, field, range, [width, height.max(2)]),
     }
     text
 }
@@ -86,20 +87,29 @@ fn map(text: &mut String, field: &Field, across: &Axis, range: (f64, f64), color
     push_line(text, format_args!("{legend}{end} {}", short(range.1)));
 }
 
-fn line(text: &mut String, field: &Field, range: (f64, f64), height: usize) {
-    let width = field.columns.div_ceil(2);
+fn line(text: &mut String, field: &Field, range: (f64, f64), [most, height]: [usize; 2]) {
+    let steps = field.columns.saturating_sub(1).max(1);
+    // Dots from one point to the next.
+    let apart = ((2 * most).saturating_sub(1) / steps).max(1);
+    let width = (field.columns.saturating_sub(1) * apart + 1).div_ceil(2);
     let mut dots = vec![0u8; width * height];
-    let mut last: Option<usize> = None;
-    for (column, value) in field.values.iter().enumerate() {
+    let mut last: Option<f64> = None;
+    for (point, value) in field.values.iter().enumerate() {
         if !value.is_finite() {
             last = None;
             continue;
         }
-        let place = ((1.0 - Field::part(*value, range)) * (height * 4 - 1) as f64).round() as usize;
-        // Steep parts stay connected.
-        let from = last.unwrap_or(place);
-        for row in place.min(from)..=place.max(from) {
-            dots[row / 4 * width + column / 2] |= DOTS[row % 4][column % 2];
+        let place = (1.0 - Field::part(*value, range)) * (height * 4 - 1) as f64;
+        let begin = last.unwrap_or(place);
+        let mut from = begin;
+        // Also steep parts stay connected.
+        for step in if last.is_some() { 1..=apart } else { apart..=apart } {
+            let to = begin + (place - begin) * step as f64 / apart as f64;
+            let column = (point * apart + step) - apart;
+            for row in from.min(to).round() as usize..=from.max(to).round() as usize {
+                dots[row / 4 * width + column / 2] |= DOTS[row % 4][column % 2];
+            }
+            from = to;
         }
         last = Some(place);
     }
@@ -169,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_map_without_colours() {
-        let drawn = draw(&field(2, 3, vec![0.0, 1.0, 2.0, f64::NAN, 9.0, 4.5]), 2, false);
+        let drawn = draw(&field(2, 3, vec![0.0, 1.0, 2.0, f64::NAN, 9.0, 4.5]), [3, 2], false);
         let expected =
             "/v(y, x) [K]\ny = 0 at the top, 1 below\n .:\n?@+\nx = 0 to 1 from left to right\n0  .:-=+*#%@ 9\n";
         assert_eq!(drawn, expected);
@@ -177,17 +187,29 @@ mod tests {
 
     #[test]
     fn two_rows_in_one_line_of_colours() {
-        let drawn = draw(&field(2, 1, vec![0.0, 1.0]), 2, true);
+        let drawn = draw(&field(2, 1, vec![0.0, 1.0]), [1, 2], true);
         assert!(drawn.contains("\x1b[48;2;253;231;37m\x1b[38;2;68;1;84m\u{2580}\x1b[0m\n"), "{drawn:?}");
     }
 
     #[test]
     fn a_line_is_connected() {
-        let drawn = draw(&field(1, 4, vec![0.0, 0.0, 1.0, f64::NAN]), 2, false);
+        let drawn = draw(&field(1, 4, vec![0.0, 0.0, 1.0, f64::NAN]), [2, 2], false);
         let lines: Vec<&str> = drawn.lines().collect();
         assert_eq!(lines[1], "1 \u{2502}\u{2800}\u{2847}");
         assert_eq!(lines[2], "0 \u{2502}\u{28c0}\u{2847}");
-        assert!(draw(&field(1, 2, vec![f64::NAN; 2]), 2, false).ends_with("no values\n"));
+        assert!(draw(&field(1, 2, vec![f64::NAN; 2]), [2, 2], false).ends_with("no values\n"));
+    }
+
+    #[test]
+    fn a_line_of_few_points_is_as_wide_as_there_is_room() {
+        let drawn = draw(&field(1, 3, vec![0.0, 1.0, 0.0]), [4, 2], false);
+        let lines: Vec<&str> = drawn.lines().collect();
+        assert_eq!(lines[1], "1 \u{2502}\u{2800}\u{287c}\u{28a7}\u{2800}");
+        assert_eq!(lines[2], "0 \u{2502}\u{28f0}\u{2803}\u{2818}\u{2846}");
+        assert_eq!(
+            draw(&field(1, 1, vec![1.0]), [4, 2], false).lines().nth(1).map(|line| line.chars().count()),
+            Some(4)
+        );
     }
 
     #[test]
