@@ -1,10 +1,15 @@
 //! Virtual datasets in one another, in files of their own. Files by h5py, in `tests/corpus/virtual`; what HDF5 reads in each
 //! stands in the `.txt` beside it, and `make.py` there makes all.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
-use nczarr::File;
+use nczarr::dispatch::{Filter, FilterClass, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
+use nczarr::{File, OpenOptions, Result};
 
 fn here(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/virtual")).join(name)
@@ -14,7 +19,7 @@ fn open(name: &str) -> File {
     nczarr::open(here(name).to_str().unwrap()).unwrap()
 }
 
-fn read(file: &File, name: &str) -> nczarr::Result<(Vec<u64>, Vec<i32>)> {
+fn read(file: &File, name: &str) -> Result<(Vec<u64>, Vec<i32>)> {
     let variable = file.variable(name)?;
     Ok((variable.shape()?, variable.get::<i32, _>(..)?.to_vec()))
 }
@@ -101,4 +106,66 @@ fn numbered_sources_end_where_one_is_missing() {
 fn what_has_no_shape_is_no_source() {
     let what = "it is a dataset without a shape";
     assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
+}
+
+/// Of each chunk of a source many mappings may have a part: it is decoded once for all of them, as far as memory is for that.
+#[test]
+fn chunks_of_sources_are_decoded_once() {
+    assert_eq!(same("many.h5", &[]), 2);
+    for (name, sources) in [("one", 1), ("turns", 12)] {
+        let decoded = Arc::new(AtomicUsize::new(0));
+        let registry = Registry::clone(&nczarr::registry().unwrap()).with_filter(Counted(Arc::clone(&decoded)));
+        let path = here("many.h5").to_str().unwrap().to_owned();
+        let file = OpenOptions::new().registry(Arc::new(registry)).open(&path).unwrap();
+        read(&file, name).unwrap();
+        assert_eq!(decoded.load(Relaxed), sources, "{name}");
+    }
+}
+
+/// Deflate, and how many chunks were decoded.
+struct Counted(Arc<AtomicUsize>);
+
+#[derive(Debug, Clone)]
+struct Counting(Box<dyn Filter>, Arc<AtomicUsize>);
+
+impl FilterClass for Counted {
+    fn info(&self) -> &FilterInfo {
+        &FilterInfo { hdf5_id: Some(1), name: "deflate", aliases: &[], about: "counts" }
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Box<dyn Filter>> {
+        let inner = nczarr::registry()?.filter_by_id(1)?.parse_params(params)?;
+        Ok(Box::new(Counting(inner, Arc::clone(&self.0))))
+    }
+
+    fn parse_json(&self, codec: &Json, format: ZarrFormat) -> Result<Box<dyn Filter>> {
+        nczarr::registry()?.filter_by_id(1)?.parse_json(codec, format)
+    }
+}
+
+impl Filter for Counting {
+    fn info(&self) -> &FilterInfo {
+        self.0.info()
+    }
+
+    fn params(&self) -> Cow<'_, [u32]> {
+        self.0.params()
+    }
+
+    fn to_json(&self, format: ZarrFormat) -> Json {
+        self.0.to_json(format)
+    }
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        self.0.encode_bound(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        self.0.encode(src, dst)
+    }
+
+    fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        self.1.fetch_add(1, Relaxed);
+        self.0.decode(src, dst)
+    }
 }

@@ -123,3 +123,12 @@ with create('empty.h5') as f:
     virtual(f, 'endless', '<i4', simple(2, most=(UNLIMITED,)), (endless((0,), (UNLIMITED,), 0), '.', 'no', endless((0,), (20,), 0)))
     virtual(f, 'blocks', '<i4', simple(0, most=(UNLIMITED,)), (slab((0,), (0,), (UNLIMITED,), (1,), (1,), most=(UNLIMITED,)), '.', 'p%b', simple(1)))
 answers('lengths.h5', 'gap.h5', 'empty.h5')
+
+# Many mappings of few sources, whose chunks are large
+with create('many.h5') as f:
+    for k in range(12):
+        f.create_dataset(f's{k}', data=np.arange(1 << 19, dtype='<i4') // 65536 + 10 * k, chunks=(1 << 19,), compression=9)
+    part = lambda k, start, count: ('.', f's{k}', slab((1 << 19,), (start,), (count,)))
+    virtual(f, 'one', '<i4', simple(64, 3), *[(slab((64, 3), (j, 0), (1, 3)), *part(0, j * 8190, 3)) for j in range(64)])
+    virtual(f, 'turns', '<i4', simple(4, 12), *[(slab((4, 12), (j, k), (1, 1)), *part(k, j * 100_000, 1)) for j in range(4) for k in range(12)])
+answers('many.h5')

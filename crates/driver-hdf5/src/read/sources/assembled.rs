@@ -3,17 +3,16 @@
 //! Numbers come in this machine's order, converted from what the source has; other elements byte for byte, and only from sources
 //! of the same type. Those of variable length lie in the heap of their file, so they are read only from the dataset's own.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chunkio::ChunkStore;
-use dispatch::{Buffer, ByteRange, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
+use dispatch::{Buffer, ByteRange, CacheConfig, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
 use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use super::super::cursor::bad;
 use super::super::datatype::Datatype;
 use super::super::file::Hdf;
-use super::super::messages::Space;
+use super::super::messages::{Layout, Space};
 use super::super::values;
 use super::super::var::{Inner, Making, raw_array};
 use super::super::walk::Stored;
@@ -21,6 +20,7 @@ use super::bands::Work;
 use super::convert::Convert;
 use super::copy::{Copy, Target};
 use super::find::{self, Nest};
+use super::kept::Kept;
 use super::mapping::{HERE, Mapping, Names};
 use super::picked::Picked;
 use super::selection::{Axis, Selection};
@@ -31,13 +31,6 @@ const CHUNK: u64 = 1 << 20;
 /// Bytes of an element, at most: no stored data tell that there are so many.
 const ELEMENT: u64 = 16 << 20;
 
-/// Sources that are kept: each of another file has it open.
-const KEPT: usize = 48;
-const KEPT_HERE: usize = 4096;
-
-/// Bytes of decoded chunks that all sources keep together.
-const CACHE: usize = 64 << 20;
-
 /// A source that was opened.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -45,12 +38,8 @@ pub(super) struct Source {
     pub(super) shape: Vec<u64>,
     pub(super) size: usize,
     pub(super) convert: Convert,
-}
-
-#[derive(Debug, Default)]
-struct Open {
-    sources: HashMap<Names, (Option<Arc<Source>>, u64)>,
-    time: u64,
+    /// Bytes that it keeps beyond its share.
+    pub(super) more: usize,
 }
 
 /// A mapping, and what is known of it.
@@ -77,7 +66,7 @@ pub(crate) struct Assembled {
     chunk: Vec<u64>,
     mappings: Vec<Mapped>,
     work: Work,
-    open: Mutex<Open>,
+    kept: Kept,
 }
 
 impl Assembled {
@@ -120,10 +109,12 @@ impl Assembled {
             };
             Ok(Mapped { mapping, picked, blocks })
         };
-        let mappings = list.into_iter().zip(blocks).map(mapped).collect::<Result<_>>()?;
+        let mappings = list.into_iter().zip(blocks).map(mapped).collect::<Result<Vec<_>>>()?;
+        let sources = mappings.iter().map(|mapped: &Mapped| (&mapped.mapping, mapped.blocks));
+        let kept = Kept::new(with.nest.share, sources);
         let (file, ty) = (Arc::clone(&with.file), stored.ty.clone());
         let with = with.clone();
-        Ok(Self { file, with, ty, number, fill, shape, chunk, mappings, work, open: Mutex::default() })
+        Ok(Self { file, with, ty, number, fill, shape, chunk, mappings, work, kept })
     }
 
     /// The shape of a chunk.
@@ -221,34 +212,16 @@ impl Assembled {
 
     /// A source; `None` if it is not there.
     fn source(&self, names: &Names) -> Result<Option<Arc<Source>>> {
-        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        {
-            let mut open = lock();
-            open.time += 1;
-            let time = open.time;
-            if let Some((source, used)) = open.sources.get_mut(names) {
-                *used = time;
-                return Ok(source.clone());
-            }
+        if let Some(known) = self.kept.get(names) {
+            return Ok(known);
         }
         let opened = self.open(names)?.map(Arc::new);
-        let mut open = lock();
-        let here = &*names.file == HERE;
-        let alike = |known: &Names| (&*known.file == HERE) == here;
-        let most = if here { KEPT_HERE } else { KEPT };
-        if open.sources.keys().filter(|known| alike(known)).count() >= most {
-            let oldest = open.sources.iter().filter(|(known, _)| alike(known)).min_by_key(|(_, (_, used))| *used);
-            if let Some(oldest) = oldest.map(|(names, _)| names.clone()) {
-                open.sources.remove(&oldest);
-            }
-        }
-        let time = open.time;
-        open.sources.insert(names.clone(), (opened.clone(), time));
+        self.kept.insert(names, opened.clone());
         Ok(opened)
     }
 
     fn open(&self, names: &Names) -> Result<Option<Source>> {
-        let nest: Nest = self.with.nest.inner()?;
+        let mut nest: Nest = self.with.nest.inner()?;
         let file = match &*names.file {
             HERE => Arc::clone(&self.file),
             name => match find::file(&self.file, name)? {
@@ -259,16 +232,36 @@ impl Assembled {
         let here = Arc::ptr_eq(&file, &self.file);
         let Some((space, stored)) = find::dataset(&file, &names.dataset, &nest)? else { return Ok(None) };
         let convert = Convert::new(&stored.ty, &self.ty, self.number, here)?;
-        let cache = CACHE / self.mappings.len().clamp(1, if here { KEPT_HERE } else { KEPT });
+        let mut share = self.kept.share();
+        if let Layout::Virtual(..) = stored.layout {
+            // Half for what its own sources keep.
+            share.cache /= 2;
+            nest.share = share;
+        }
         let mut options = self.with.options.clone();
-        (options.cache_bytes, options.progress) = (Some(cache), None);
+        (options.cache_bytes, options.progress) = (Some(share.cache), None);
         let with = Making { file, options, nest, ..self.with.clone() };
         let inner = raw_array(&with, &names.dataset, &stored, &space)?;
-        Ok(Some(Source { inner, shape: space.dims.unwrap_or_default(), size: stored.ty.size as usize, convert }))
+        let mut source =
+            Source { inner, shape: space.dims.unwrap_or_default(), size: stored.ty.size as usize, convert, more: 0 };
+        source.more = self.kept.more(source.wanted().saturating_sub(share.cache));
+        if source.more > 0 {
+            let bytes = share.cache + source.more;
+            source.inner.tune(CacheConfig { bytes, ..source.inner.cache() })?;
+        }
+        Ok(Some(source))
     }
 }
 
 impl Source {
+    /// The bytes that have to be kept for a chunk to be decoded once for all mappings that have some of it: an array keeps
+    /// those of which two would fit.
+    fn wanted(&self) -> usize {
+        let shape = self.inner.chunk_shape().unwrap_or_default();
+        let bytes = shape.iter().try_fold(self.size as u64, |bytes, &side| bytes.checked_mul(side));
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()?.checked_mul(2)).unwrap_or(usize::MAX)
+    }
+
     /// The elements of a slab, as the virtual dataset has them.
     pub(super) fn read(&self, start: &[u64], count: &[u64], stride: &[u64]) -> Result<Buffer<u8>> {
         let ends = start.iter().zip(count).zip(stride).zip(&self.shape);
@@ -297,6 +290,11 @@ impl ZMap for Assembled {
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+        // Who reads a chunk may ask whether there is more.
+        if range.len == Some(0) || range.offset >= self.chunk_bytes()? as u64 {
+            out.clear();
+            return Ok(true);
+        }
         *out = self.assemble(key)?;
         let from = usize::try_from(range.offset).unwrap_or(usize::MAX).min(out.len());
         out.drain(..from);

@@ -19,6 +19,7 @@ use super::super::store::Store;
 use super::super::walk::{self, Stored};
 use super::super::{shared, superblock};
 use super::extend;
+use super::kept::Share;
 use super::mapping::{HERE, Names};
 
 /// Virtual datasets in one another, at most: what has more goes in a circle.
@@ -27,16 +28,17 @@ const DEPTH: u32 = 4;
 /// Sources of sources that may be opened for the data of one dataset: few of them may each be the sources of many.
 const OPENED: u64 = 100_000;
 
-/// In how many virtual datasets one is, and how many sources may still be opened.
+/// In how many virtual datasets one is, how many sources may still be opened, and what its own may keep.
 #[derive(Debug, Clone)]
 pub(crate) struct Nest {
     depth: u32,
     left: Arc<AtomicU64>,
+    pub(super) share: Share,
 }
 
 impl Default for Nest {
     fn default() -> Self {
-        Self { depth: 0, left: Arc::new(OPENED.into()) }
+        Self { depth: 0, left: Arc::new(OPENED.into()), share: Share::default() }
     }
 }
 
@@ -55,7 +57,7 @@ impl Nest {
             let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             spent.map_err(|_| bad(format!("more than {OPENED} sources of sources of a virtual dataset")))?;
         }
-        Ok(Self { depth: self.depth + 1, left: Arc::clone(&self.left) })
+        Ok(Self { depth: self.depth + 1, left: Arc::clone(&self.left), share: self.share })
     }
 }
 

@@ -5,7 +5,8 @@
 //! * `extend`: how long a dataset is whose mappings have no end.
 //! * `find`: the dataset that a mapping names. What is not there is not an error: its elements are the fill value.
 //! * `files`: the names of all files that data lie in.
-//! * `assembled`: a virtual dataset as an array in chunks, each put together when it is read, by `copy` and `convert`.
+//! * `assembled`: a virtual dataset as an array in chunks, each put together when it is read, by `copy` and `convert`; `kept`: the sources
+//!   that stay open, and what they keep.
 //!
 //! As in HDF5, where mappings meet the later one counts. Files are found as those of external data are: beside the file, by names
 //! without a path. An element that is larger than its source's type may hold is converted; what does not fit is an error,
@@ -19,6 +20,7 @@ mod copy;
 mod extend;
 mod files;
 mod find;
+mod kept;
 mod mapping;
 mod picked;
 mod selection;
