@@ -1,5 +1,7 @@
 //! `--chunks`, `--shards` and `--filter`: what the copy's variables are to be laid out like.
 
+use std::path::Path;
+
 use model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 use nczarr::Registry;
 use nczarr::dispatch::FilterText;
@@ -12,6 +14,9 @@ const NONE: &str = "none";
 /// Means every variable.
 const EVERY: &str = "*";
 
+/// The tool whose command lines ask for what not every format has.
+const OLD_NAME: &str = "nccopy";
+
 /// The layout that was asked for.
 #[derive(Debug, Default)]
 pub struct Layout {
@@ -20,6 +25,8 @@ pub struct Layout {
     /// What was asked of the shards of all variables, first; what was asked along dimensions or for one variable wins.
     all_shards: Option<AllShards>,
     filters: Vec<(Option<VarId>, Vec<FilterSpec>)>,
+    /// Whether a format that has no such things is no error: what it lacks is told.
+    pub is_wish: bool,
 }
 
 /// What shards all variables are to have.
@@ -79,7 +86,7 @@ impl Layout {
     /// # Errors
     /// What a flag says that makes no sense, or fits nothing in the dataset.
     pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
-        let mut layout = Self::default();
+        let mut layout = Self { is_wish: is_called(OLD_NAME), ..Self::default() };
         for spec in &args.chunks {
             layout.chunks.add(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
         }
@@ -249,6 +256,11 @@ fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
         }
     }
     counts.iter().zip(chunks).map(|(count, chunk)| count * chunk).collect()
+}
+
+/// Whether the program was called by this name.
+fn is_called(name: &str) -> bool {
+    std::env::args_os().next().is_some_and(|path| Path::new(&path).file_stem().is_some_and(|stem| stem == name))
 }
 
 /// Whether a word means a filter.

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use cdl::Blocks;
 use model::{
-    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, NcType, Result, Slab, Values, Var, VarFill,
-    VarId,
+    Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab, Values,
+    Var, VarFill, VarId,
 };
 use nczarr::dispatch::{Format, FormatX, NcDispatch as _};
 
@@ -35,6 +35,7 @@ const ROUNDED_DEFAULT: f64 = 9.96921e36;
 
 const NO_VARS: &str = "variables that the target cannot hold";
 const NO_ATTS: &str = "attributes that the target cannot hold";
+const NO_CHUNKS: &str = "chunks that the target cannot hold";
 const NO_SHARDS: &str = "shards that the target cannot hold";
 const NO_FILTERS: &str = "filters that the target cannot hold";
 const JOINED: &str = "strings of attributes, which are lines of one text there";
@@ -123,8 +124,8 @@ impl Work<'_> {
         };
         if matches!(self.to.info().format, Format::NetCdf4 | Format::NetCdf4Classic) {
             self.layout(id, var, &new)?;
-        } else if !var.dims.is_empty() && self.wanted.layout.asks_shards(id, &var.dims) {
-            self.to.def_var_shards(new.id, Some(&vec![1; var.dims.len()])).map_err(|error| error.at(&path))?;
+        } else if !var.dims.is_empty() {
+            self.no_layout(id, var, new.id, &path)?;
         }
         // Quantization is not defined anew: the values are rounded already, and an attribute says so.
         self.var_atts(group, var, &new, &path)?;
@@ -311,6 +312,29 @@ impl Work<'_> {
         // Text has none, whatever the source says.
         if var.endian != Endian::Native && !matches!(var.xtype, NcType::Char | NcType::String) {
             self.to.def_var_endian(new, var.endian)?;
+        }
+        Ok(())
+    }
+
+    /// What was asked of the layout of a variable where the target's format has none: the format says so.
+    fn no_layout(&mut self, id: VarId, var: &Var, new: VarId, path: &str) -> Result<()> {
+        let (layout, ones) = (self.wanted.layout, vec![1; var.dims.len()]);
+        let chunks = layout.chunks(id, &var.dims, &ones).map(Chunking::Chunked);
+        let filters: Vec<_> = layout.filters(id).unwrap_or_default().iter().map(FilterSpec::anew).collect();
+        let edits = [
+            (NO_CHUNKS, chunks.as_ref().map(|chunking| Edit::DefVarChunking { var: new, chunking })),
+            (
+                NO_SHARDS,
+                layout.asks_shards(id, &var.dims).then_some(Edit::DefVarShards { var: new, shards: Some(&ones) }),
+            ),
+            (NO_FILTERS, (!filters.is_empty()).then_some(Edit::DefVarFilters { var: new, filters: &filters })),
+        ];
+        for (kind, edit) in edits.into_iter().filter_map(|(kind, edit)| Some((kind, edit?))) {
+            match self.to.edit(&edit) {
+                Ok(_) => {}
+                Err(why) if layout.is_wish => self.left_out(kind, path.to_owned(), why),
+                Err(why) => return Err(why.at(path)),
+            }
         }
         Ok(())
     }

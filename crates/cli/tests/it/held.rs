@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{out, run, text};
+use super::{failure, out, run, text};
 
 /// A dataset made of CDL text.
 fn made(folder: &Path, name: &str, kind: &str, cdl: &str) -> PathBuf {
@@ -60,4 +60,64 @@ fn shards_by_size_are_for_dimensions_without_length_too() {
     assert_eq!(out(&["copy", "--shards", "64M", text(&source), &target]), "");
     assert_eq!(out(&["dump", "-n", "x", &target]), out(&["dump", "-n", "x", text(&source)]));
     assert!(out(&["dump", "-h", "-s", &target]).contains("a:_ShardSizes"));
+}
+
+#[test]
+fn a_layout_that_the_target_has_not_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = made(
+        folder.path(),
+        "z.zarr",
+        "nczarr",
+        "netcdf z { dimensions: n = 4 ; variables: int v(n) ; int s ; \
+                      data: v = 1, 2, 3, 4 ; s = 1 ; }",
+    );
+    for kind in ["classic", "64-bit offset", "cdf5"] {
+        for (flags, part) in [
+            (&["-d", "9"][..], "a filter"),
+            (&["-F", "v,zstd,1"], "a filter"),
+            (&["-c", "n/2"], "a chunk shape"),
+            (&["-c", "v:2"], "a chunk shape"),
+        ] {
+            let target = folder.path().join("t.nc");
+            let args = [&["copy", "-k", kind, text(&source), text(&target)], flags].concat();
+            let (code, error) = failure(&args);
+            assert!(code == 1 && error.contains("NC_ENOTNC4: /v: ") && error.contains(part), "{args:?}: {error}");
+            assert!(!target.exists(), "{args:?}");
+        }
+        // Nothing is asked for that it has not.
+        for flags in [&["-d", "0"][..], &["-F", "none"], &["-s"], &["-F", "s,zstd,1"]] {
+            let target = folder.path().join("t.nc");
+            assert_eq!(out(&[&["copy", "--clobber", "-k", kind, text(&source), text(&target)], flags].concat()), "");
+            std::fs::remove_file(target).unwrap();
+        }
+    }
+}
+
+/// Under the name of the old tool it is told only.
+#[cfg(unix)]
+#[test]
+fn nccopy_tells_of_a_layout_that_the_target_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = made(
+        folder.path(),
+        "z.zarr",
+        "nczarr",
+        "netcdf z { dimensions: n = 4 ; variables: int v(n) ; \
+                      data: v = 1, 2, 3, 4 ; }",
+    );
+    let (nccopy, target) = (folder.path().join("nccopy"), folder.path().join("t.nc"));
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ncz"), &nccopy).unwrap();
+    let call = |flags: &[&str]| {
+        let args = [flags, &["-k", "classic", "-d", "5", "-c", "n/2", text(&source), text(&target)]].concat();
+        std::process::Command::new(&nccopy).args(args).env_remove("NCTRACING").output().unwrap()
+    };
+    let output = call(&[]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("not kept: filters that the target cannot hold: /v (NC_ENOTNC4"), "{told}");
+    assert!(told.contains("not kept: chunks that the target cannot hold: /v (NC_ENOTNC4"), "{told}");
+    assert_eq!(out(&["cat", text(&target), "--format", "text"]), "1 2 3 4\n");
+    std::fs::remove_file(&target).unwrap();
+    assert!(!call(&["--strict"]).status.success() && !target.exists());
 }
