@@ -80,7 +80,12 @@ fn var(
         Form::Same => Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?,
         Form::Numbers(_) | Form::Text { .. } => None,
     };
-    let moves = Moves::of(&shape, chunks.0, chunks.1, item, moving.budget);
+    // Rows of text are moved whole.
+    let target = chunks.0.map(|mut chunks| {
+        chunks.truncate(shape.len());
+        chunks
+    });
+    let moves = Moves::of(&shape, target, chunks.1, item, moving.budget);
     let stage = match &moving.stage {
         Some(folder) if stage::is_worth(model, id, &moves)? => {
             Stage::make(folder, from, (model, id), &moves.block, moving.budget)?

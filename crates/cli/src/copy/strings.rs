@@ -1,9 +1,9 @@
 //! What is known of the strings of a source before they are copied: how long they get, where the target wants to know.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cdl::Blocks;
-use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
+use model::{ErrorKind, Field, Item, Model, NcString, NcType, Part, Result, Slab, TypeClass, TypeId, Values, VarId};
 use nczarr::dispatch::Dataset;
 
 use super::data::{BUDGET, STRING};
@@ -14,6 +14,8 @@ use crate::source::DatasetSource;
 pub struct Text {
     /// The length of the longest, in bytes.
     pub longest: usize,
+    /// Whether a byte of one is NUL.
+    pub has_nul: bool,
     /// Whether the last byte of one is NUL.
     pub ends_with_nul: bool,
 }
@@ -23,6 +25,7 @@ impl Text {
         let bytes = || strings.iter().map(NcString::as_bytes);
         Self {
             longest: bytes().map(<[u8]>::len).max().unwrap_or(0).max(self.longest),
+            has_nul: self.has_nul || bytes().any(|bytes| bytes.contains(&0)),
             ends_with_nul: self.ends_with_nul || bytes().any(|bytes| bytes.last() == Some(&0)),
         }
     }
@@ -67,6 +70,48 @@ pub fn field_lengths(from: &dyn Dataset, model: &Model) -> Result<BTreeMap<(Type
         }
     }
     Ok(longest)
+}
+
+/// Whether a byte of a string anywhere in the elements of a variable of a user-defined type is NUL.
+///
+/// # Errors
+/// What reading says.
+pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
+    let (source, var, shape) = (DatasetSource::new(from), model.var(id)?, model.shape(id)?);
+    if !has_strings(model, var.xtype)? || shape.contains(&0) {
+        return Ok(false);
+    }
+    let chunks = from.data(id)?.chunk_shape();
+    for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
+        let mut found = false;
+        for element in source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil()) {
+            model.parts(var.xtype, element.as_bytes(), &mut |part| {
+                found |= matches!(part, Part::String(text) if text.contains(&0));
+                Ok(())
+            })?;
+        }
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether strings are somewhere in the elements of a type.
+fn has_strings(model: &Model, ty: NcType) -> Result<bool> {
+    let (mut open, mut seen) = (vec![ty], HashSet::new());
+    while let Some(ty) = open.pop() {
+        match ty {
+            NcType::String => return Ok(true),
+            NcType::User(id) if seen.insert(id) => match &model.user_type(id)?.class {
+                TypeClass::Compound { fields, .. } => open.extend(fields.iter().map(|field| field.ty)),
+                TypeClass::Vlen { base } => open.push(*base),
+                TypeClass::Enum { .. } | TypeClass::Opaque { .. } => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// What is known of each string variable.

@@ -15,7 +15,7 @@ use super::define::{Form, NewVar, Work, unless_refused};
 use super::exact;
 use super::fit::{self, Change};
 use super::names::Space;
-use super::strings::Text;
+use super::strings::{self, Text};
 use crate::source::DatasetSource;
 
 /// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
@@ -32,6 +32,9 @@ static NOT_GIVEN: LazyLock<Values> = LazyLock::new(|| Values::Int(vec![0]));
 
 /// The default fill of a double as netCDF-C writes it to NCZarr.
 const ROUNDED_DEFAULT: f64 = 9.96921e36;
+
+/// Chunks of rows of text have fewer bytes than this; what would have more has those that the format likes.
+const ROWS: u64 = 1 << 30;
 
 const NO_VARS: &str = "variables that the target cannot hold";
 const NO_ATTS: &str = "attributes that the target cannot hold";
@@ -75,7 +78,9 @@ impl Work<'_> {
                 Err(why) => why,
             },
         };
-        if why.kind() == ErrorKind::BadType {
+        // Text may have what a string may not.
+        let is_cut = why.kind() == ErrorKind::Char && self.to.info().formatx == FormatX::Hdf5;
+        if why.kind() == ErrorKind::BadType || is_cut {
             for to in other.into_iter().chain(fit::wider(values.nc_type()).iter().copied()) {
                 if let Some(same) = fit::exactly(values, to)
                     && put(&same)?.is_ok()
@@ -155,7 +160,9 @@ impl Work<'_> {
             return Ok(Err(ErrorKind::BadTypId.context("its type is not there")));
         };
         let admits = |xtype| self.to.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
+        let cut = self.is_cut(id, var).map_err(Broken::Source)?;
         let why = match unless_refused(admits(xtype))? {
+            Ok(()) if cut => ErrorKind::Char.context("some of its strings have NUL inside, where they would end there"),
             Ok(()) => return Ok(Ok((Form::Same, xtype, dims))),
             Err(why) if why.kind() != ErrorKind::BadType => return Ok(Err(why)),
             Err(why) => why,
@@ -181,6 +188,15 @@ impl Work<'_> {
                 }
             }
             _ => Ok(Err(why.at("no type there has all its values"))),
+        }
+    }
+
+    /// Whether the target would keep only the beginning of some strings of a variable.
+    fn is_cut(&self, id: VarId, var: &Var) -> Result<bool> {
+        match (self.to.info().formatx, var.xtype) {
+            (FormatX::Hdf5, NcType::String) => Ok(self.wanted.texts.get(&id).is_some_and(|text| text.has_nul)),
+            (FormatX::Hdf5, NcType::User(_)) => strings::has_nul(self.from, &self.source, id),
+            _ => Ok(false),
         }
     }
 
@@ -278,9 +294,20 @@ impl Work<'_> {
                 }
                 None => None,
             };
-            match &chunks {
-                Some(chunks) => self.to.def_var_chunking(new, &Chunking::Chunked(chunks.clone()))?,
-                None => self.to.def_var_chunking(new, &var.chunking)?,
+            match (&chunks, &made.form) {
+                (Some(chunks), Form::Text { len }) => {
+                    let chunks = [&chunks[..], &[*len]].concat();
+                    // Strings count for less than rows of their longest.
+                    if chunks
+                        .iter()
+                        .try_fold(1, |bytes: u64, &len| bytes.checked_mul(len))
+                        .is_some_and(|all| all < ROWS)
+                    {
+                        self.to.def_var_chunking(new, &Chunking::Chunked(chunks))?;
+                    }
+                }
+                (Some(chunks), _) => self.to.def_var_chunking(new, &Chunking::Chunked(chunks.clone()))?,
+                (None, _) => self.to.def_var_chunking(new, &var.chunking)?,
             }
             if let Some(chunks) = &chunks {
                 self.shards(id, var, made, &shape, chunks)?;

@@ -20,6 +20,78 @@ fn told(args: &[&str]) -> String {
     told
 }
 
+const NULS: &str = r#"netcdf n {
+types: compound pair { string name ; int i ; };
+dimensions: n = 2 ;
+variables:
+    string s(n) ; string s:one = "a\000b" ; string s:list = "a", "c\000d" ; string s:plain = "p" ;
+    pair p(n) ; pair q(n) ; pair q:deep = {"x\000y", 1} ;
+    string :title = "t\000u" ;
+data:
+    s = "a\000b", "c" ;
+    p = {"e\000f", 1}, {"g", 2} ;
+    q = {"e", 1}, {"g", 2} ;
+}"#;
+
+/// Readers of HDF5 end strings at the first NUL.
+#[test]
+fn strings_with_nul_inside_are_held_as_text_in_netcdf_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = made(folder.path(), "s.zarr", "nczarr", NULS);
+    let target = folder.path().join("t.nc");
+    let (code, error) = failure(&["copy", "--strict", "-k", "nc4", text(&source), text(&target)]);
+    assert!(code == 1 && error.contains("--strict") && !target.exists(), "{error}");
+    let lost = told(&["copy", "-k", "nc4", text(&source), text(&target)]);
+    for line in [
+        "type string of variables, read as char: /s\n",
+        "type string of attributes, read as char: /:title, /s:one, /s:list\n",
+        "strings of attributes, which are lines of one text there: /s:list\n",
+        "attributes that the target cannot hold: /q:deep (NC_ECHAR",
+    ] {
+        assert!(lost.contains(&format!("not kept: {line}")), "{line}{lost}");
+    }
+    let left = lost.lines().find(|line| line.contains("variables that the target cannot hold: ")).unwrap();
+    assert!(left.contains("/p (NC_ECHAR") && !left.contains("/s ("), "{left}");
+    let values = |url: &Path| out(&["dump", "-v", "q", text(url)]).split_once("data:").unwrap().1.to_owned();
+    assert_eq!(values(&target), values(&source));
+    assert_eq!(run(["cat", text(&target), "/s", "--format", "raw"]).stdout, b"a\0bc\0\0");
+    let file = nczarr::open(text(&target)).unwrap();
+    let (model, s) = (file.model(), file.variable("s").unwrap());
+    let atts = &model.var(s.id()).unwrap().atts;
+    assert_eq!(atts["one"], nczarr::Values::Char(b"a\0b".to_vec()));
+    assert_eq!(atts["list"], nczarr::Values::Char(b"a\nc\0d".to_vec()));
+    assert_eq!(atts["plain"], nczarr::Values::String(vec!["p".into()]));
+    // Rows are filled with NULs.
+    let source = format!("file://{}#mode=zarr,v3", folder.path().join("end.zarr").display());
+    let cdl = folder.path().join("text.cdl");
+    std::fs::write(&cdl, "netcdf e { dimensions: n = 2 ; variables: string end(n) ; data: end = \"c\", \"d\\000\" ; }")
+        .unwrap();
+    out(&["gen", "-o", &source, text(&cdl)]);
+    let told = told(&["copy", "-k", "nc4", &source, text(&folder.path().join("end.nc"))]);
+    assert!(told.contains("not kept: variables that the target cannot hold: /end (NC_ECHAR"), "{told}");
+}
+
+#[test]
+fn netcdf_4_refuses_strings_with_nul_inside() {
+    let folder = tempfile::tempdir().unwrap();
+    for (variable, data, line, place) in [
+        ("string v(n) ;", "v = \"a\",\n\"b\\000c\" ;", "text.cdl:", "/v[1]"),
+        ("pair v(n) ;", "v = {\"a\", 1},\n{\"b\\000c\", 2} ;", "text.cdl:", "/v[1]"),
+        ("many v(n) ;", "v = {\"a\", \"b\\000c\"}, {\"d\"} ;", "text.cdl:", "/v[0]"),
+        ("int v(n) ;\nstring v:a = \"x\", \"b\\000c\" ;", "", "text.cdl:", "a[1]"),
+        ("string v(n) ;\nstring v:_FillValue = \"b\\000c\" ;", "", "text.cdl:", "_FillValue"),
+    ] {
+        let types = "compound pair { string name ; int i ; }; string(*) many ;";
+        let cdl = format!("netcdf n {{ types: {types}\ndimensions: n = 2 ;\nvariables:\n{variable}\ndata:\n{data}\n}}");
+        let (written, target) = (folder.path().join("text.cdl"), folder.path().join("t.nc"));
+        std::fs::write(&written, cdl).unwrap();
+        let (code, error) = failure(&["gen", "-k", "nc4", "-o", text(&target), text(&written)]);
+        assert!(code == 1 && error.contains("NC_ECHAR") && error.contains("NUL"), "{variable} {data}: {error}");
+        assert!(error.contains(place) && error.contains(line), "{variable} {data}: {error}");
+        assert!(!target.exists(), "{variable} {data}");
+    }
+}
+
 #[test]
 fn a_dimension_that_is_unlimited_no_more_bounds_its_chunks() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, 
 
 use super::dataset::NewFile;
 use super::netcdf::{NON_COORDINATE, PROPERTIES, RESERVED, STRICT};
-use super::plan;
+use super::{plan, text};
 
 /// What an edit of a variable's layout is refused with once there are data.
 #[derive(Clone, Copy)]
@@ -68,6 +68,7 @@ impl NewFile {
                     relayout(id, Late::Fill)?;
                 }
                 check_values(values).map_err(|error| error.at(name))?;
+                text::check(&model, name, values)?;
             }
             Edit::RenameAtt { var, name, to, .. } => {
                 check_att_name(&name::nfc(to))?;
@@ -76,7 +77,14 @@ impl NewFile {
                 }
             }
             Edit::DelAtt { var: Some(id), name, .. } if *name::nfc(name) == *FILL_VALUE => relayout(id, Late::Fill)?,
-            Edit::DefVarFill { var, .. } | Edit::DefVarUnwritten { var, .. } => relayout(var, Late::Fill)?,
+            Edit::DefVarFill { var, value, .. } => {
+                value.map_or(Ok(()), |value| text::check(&model, FILL_VALUE, value))?;
+                relayout(var, Late::Fill)?;
+            }
+            Edit::DefVarUnwritten { var, value } => {
+                text::check(&model, FILL_VALUE, value)?;
+                relayout(var, Late::Fill)?;
+            }
             Edit::DefVarShards { shards: Some(_), .. } => {
                 return Err(ErrorKind::NotNc4.context("shards: only Zarr V3 has some"));
             }

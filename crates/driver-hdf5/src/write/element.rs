@@ -6,6 +6,7 @@
 use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
 
 use super::datatype::{POINTER, layout, stored_size};
+use super::text;
 
 /// Puts values of variable length somewhere: appends their place to the element.
 pub(super) trait Heap {
@@ -23,7 +24,7 @@ impl Heap for super::image::Image {
 /// Appends one element of variable length, from its packed form. No string at all is no place in a heap.
 ///
 /// # Errors
-/// `NC_EBADTYPE` if the bytes are no such element; what the heap says.
+/// `NC_EBADTYPE` if the bytes are no such element; `NC_ECHAR` for a string that would be cut; what the heap says.
 pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
     let nil = packed.is_nil();
     let packed = packed.as_bytes();
@@ -32,7 +33,7 @@ pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn H
             out.resize(out.len() + POINTER, 0);
             Ok(())
         }
-        NcType::String => heap.pointer(out, packed.len(), packed),
+        NcType::String => heap.pointer(out, packed.len(), text::whole(packed)?),
         NcType::User(id) if matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }) => {
             put_list(model, ty, packed, heap, out)
         }
@@ -61,7 +62,7 @@ fn put_next(model: &Model, ty: NcType, parts: &mut Unpacker<'_>, heap: &mut dyn 
     }
     let NcType::User(id) = ty else {
         let text = parts.string()?;
-        return heap.pointer(out, text.len(), text);
+        return heap.pointer(out, text.len(), text::whole(text)?);
     };
     match &model.user_type(id)?.class {
         TypeClass::Compound { fields, .. } => {

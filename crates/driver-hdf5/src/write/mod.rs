@@ -2,7 +2,7 @@
 //!
 //! Metadata are a tree of small structures, each made by a module of its own (`header`, `datatype`, `dense`, `heap`,
 //! `chunk_index`, `superblock`), by the conventions in `netcdf`, into one `image`. Data are written as they come, by the
-//! chunk engine, to where nothing is (`file`, `chunks`, `extent`, `strings`); `commit` writes the metadata that lead there.
+//! chunk engine, to where nothing is (`file`, `chunks`, `extent`, `strings`, `text`); `commit` writes the metadata that lead there.
 
 mod admit;
 mod bytes;
@@ -24,6 +24,7 @@ mod plan;
 mod reopen;
 mod strings;
 mod superblock;
+mod text;
 mod var;
 
 #[cfg(test)]
