@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 # Everything that is made without a C compiler. What it lacks: http, fast-deflate, zstd, blosc, lz4, lzma, blosc-snappy.
 pure=nczarr,classic,hdf5,hdf4,file,mem,zip,wrap,parallel,shuffle,deflate,fletcher32,szip,bzip2,crc32,crc32c,adler32,jenkins-lookup3,numeric
 
-say() { printf -- '-- %s\n' "$*"; }
+say() { printf -- '-- %s (after %d s)\n' "$*" "$SECONDS"; }
 
 # The features of the root package, in the order of its manifest, without `default`.
 features() {

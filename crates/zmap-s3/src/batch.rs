@@ -14,6 +14,7 @@ use model::{Error, ErrorKind, Result};
 
 use crate::failure::Failure;
 use crate::get::{Found, Missed, Want};
+use crate::load::{GUESS, Load};
 use crate::map::{S3Map, only_of, too_long};
 use crate::put::{Only, Put};
 use crate::remote::Remote;
@@ -21,8 +22,6 @@ use crate::runtime::{self, Queue};
 
 /// Ranges of one object that lie nearer are fetched together: in the time of one more request so much more comes.
 const GAP: u64 = 512 << 10;
-/// What is counted for an object of which nothing is known.
-const GUESS: usize = 4096;
 
 /// What came of one object: of a stretch each, or that there is none.
 type Came = Result<Option<Vec<Found>>>;
@@ -45,48 +44,6 @@ struct Over<'q>(&'q Events, usize);
 impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.push(Some(Event::Done(self.1)));
-    }
-}
-
-/// What one thread decodes while an answer is on its way: asked for in advance of that, it would only lie in memory.
-const AHEAD: usize = 16 << 20;
-
-/// How much is on its way.
-struct Load {
-    number: usize,
-    bytes: usize,
-    /// Bytes that may be on their way. More than what is decoded meanwhile is worth asking for only if nothing is left to decode.
-    window: usize,
-    /// What came, and is not decoded yet.
-    waiting: usize,
-}
-
-impl Load {
-    fn new(window: usize) -> Self {
-        Self { number: 0, bytes: 0, window, waiting: 0 }
-    }
-
-    fn has_room(&self, remote: &Remote) -> bool {
-        let most = self.window.min(remote.access.memory);
-        self.number == 0 || self.number < remote.access.in_flight && self.bytes < most
-    }
-
-    /// So many bytes came. Nobody had anything to do: next time more shall be on its way.
-    fn came(&mut self, bytes: usize) {
-        if self.waiting == 0 {
-            self.window = self.window.saturating_add(bytes);
-        }
-        self.waiting += 1;
-    }
-
-    fn add(&mut self, bytes: usize) {
-        self.number += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    fn take(&mut self, bytes: usize) {
-        self.number = self.number.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(bytes);
     }
 }
 
@@ -115,10 +72,9 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
     let events = Arc::new(Events::default());
     let gone = hand_over(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
-        let window = job.threads().max(1).saturating_mul(AHEAD);
-        let (mut load, mut more, mut key) = (Load::new(window), true, Key::root());
+        let (mut load, mut more, mut key) = (Load::of_reads(&map.remote.access, job.threads()), true, Key::root());
         loop {
-            while more && load.has_room(&map.remote) {
+            while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {
                     more = false;
                     break;
@@ -143,7 +99,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                 begin(&map.remote, &events, place, &key, &plan);
                 under[place] = Some(Under { ticket, key: key.clone(), plan, cost });
             }
-            if load.number == 0 {
+            if load.is_none() {
                 return Vec::new();
             }
             match events.pop() {
@@ -158,7 +114,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                     });
                 }
                 Some(Event::Done(cost)) => {
-                    load.waiting -= 1;
+                    load.decoded();
                     load.take(cost);
                 }
                 Some(_) => {}
@@ -311,9 +267,9 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
     let events = Arc::new(Events::default());
     hand_over(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<(WriteTicket, Key, usize)>>::new(), Vec::new());
-        let (mut load, mut more, mut key) = (Load::new(usize::MAX), true, Key::root());
+        let (mut load, mut more, mut key) = (Load::of_writes(&map.remote.access), true, Key::root());
         loop {
-            while more && load.has_room(&map.remote) {
+            while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {
                     more = false;
                     break;
@@ -332,7 +288,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                     }
                 });
             }
-            if load.number == 0 {
+            if load.is_none() {
                 return;
             }
             match events.pop() {
@@ -345,7 +301,8 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
                         Ok((bytes, only)) => {
                             let cost = bytes.len();
                             // The guess is now known.
-                            load.bytes = load.bytes.saturating_sub(GUESS).saturating_add(cost);
+                            load.take(GUESS);
+                            load.add(cost);
                             send(&map.remote, &events, place, &key, bytes, only);
                             under[place] = Some((ticket, key, cost));
                         }

@@ -13,6 +13,7 @@ mod factory;
 mod failure;
 mod get;
 mod list;
+mod load;
 mod map;
 mod parts;
 mod place;
