@@ -135,6 +135,7 @@ impl ZarrDataset {
 
     fn move_one(&self, model: &Model, child: Child, from: &Key, to: &Key) -> Result<()> {
         // Arrays that are there are left alone by all others, and no new ones come, until they are known to be elsewhere.
+        let mut under_way = UnderWay(Some(self));
         let (waits, chunks) = {
             let mut state = self.write_state();
             (state.moving, state.moved) = (true, None);
@@ -145,8 +146,8 @@ impl ZarrDataset {
         // What waits has nothing stored.
         let renamed = alone.and_then(|alone| if waits { Ok(alone) } else { self.map.rename(from, to).map(|()| alone) });
         let mut state = self.write_state();
-        state.moving = false;
-        state.moves += 1;
+        under_way.0 = None;
+        state.end_move();
         let _alone = renamed?;
         match child {
             Child::Var(id) => {
@@ -167,7 +168,23 @@ impl ZarrDataset {
     }
 }
 
+/// A move that others wait for: it ends with whoever makes it, also where that fails or panics.
+struct UnderWay<'d>(Option<&'d ZarrDataset>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(dataset) = self.0 {
+            dataset.write_state().end_move();
+        }
+    }
+}
+
 impl State {
+    fn end_move(&mut self) {
+        self.moving = false;
+        self.moves += 1;
+    }
+
     /// Whether a child waits for its place, where nothing is stored.
     fn waits(&self, child: Child) -> Result<bool> {
         match child {

@@ -1,6 +1,9 @@
 //! Renames of every kind: data follow, nothing is lost, and what cannot be is refused beforehand.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use dispatch::NcDispatch;
 use model::{ErrorKind, GroupId, NcType};
@@ -223,6 +226,24 @@ fn what_takes_a_name_while_that_is_moved_away_is_stored_by_it() {
         d.close().unwrap();
         expect(&map, &[("/A", 1.0), ("/a", 2.0)]);
         assert!(!map.keys().iter().any(|key| key.contains(".waiting")), "{modes}: {:?}", map.keys());
+    }
+}
+
+/// A map may be anybody's.
+#[test]
+fn nobody_waits_for_a_move_whose_map_panics() {
+    for modes in ["nczarr", "zarr", "nczarr,v3"] {
+        let map = dataset(modes);
+        let d = open_rw(&map);
+        d.rename_var(var(&*d, "a"), "A").unwrap();
+        map.once(&format!("delete {}", chunk(modes, "a")), || panic!("a map that panics, on purpose"));
+        let moving = Arc::clone(&d);
+        assert!(thread::spawn(move || moving.sync()).join().is_err(), "{modes}");
+        // Nobody asked for these data yet.
+        let (told, tells) = channel();
+        let reader = thread::spawn(move || told.send(get(&*d, var(&*d, "b"))));
+        assert_eq!(tells.recv_timeout(Duration::from_secs(60)), Ok(vec![1.0; 2]), "{modes}");
+        reader.join().unwrap().unwrap();
     }
 }
 
