@@ -10,7 +10,8 @@
 //!
 //! As in HDF5, where mappings meet the later one counts. Files are found as those of external data are: beside the file, by names
 //! without a path. An element that is larger than its source's type may hold is converted; what does not fit is an error,
-//! where HDF5 takes the nearest.
+//! where HDF5 takes the nearest. A source that is a virtual dataset is as long as its own sources, where HDF5 takes the length that is
+//! stored; and what no mapping has is the fill value also where others meet.
 //! Source: HDF5 File Format Specification; what HDF5 2.0 reads, with its default view (the last available data, no gaps).
 
 mod assembled;
