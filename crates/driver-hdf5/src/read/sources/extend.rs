@@ -79,11 +79,14 @@ struct Lengths<'a> {
 impl Lengths<'_> {
     /// Of a dimension of a source; `None` if it is not there.
     fn len(&mut self, names: &Names, dim: usize) -> Result<Option<u64>> {
-        if !self.known.contains_key(names) {
-            self.known.insert(names.clone(), find::shape(self.file, names, self.nest)?);
+        let len = |shape: Option<&Vec<u64>>| shape?.get(dim).copied();
+        if let Some(known) = self.known.get(names) {
+            return Ok(len(known.as_ref()));
         }
-        let shape = self.known.get(names).and_then(Option::as_ref);
-        Ok(shape.and_then(|shape| shape.get(dim).copied()))
+        let shape = find::shape(self.file, names, self.nest)?;
+        let found = len(shape.as_ref());
+        self.known.insert(names.clone(), shape);
+        Ok(found)
     }
 
     /// How many sources of a mapping there are, up to the first that is missing.
