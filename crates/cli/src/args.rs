@@ -169,12 +169,12 @@ pub enum Language {
 pub struct Generate {
     /// The file with the text; standard input if it is `-` or not given
     pub input: Option<String>,
-    /// Path or URL of the dataset; if not given, the name in the text with `.nc` behind it
+    /// Path or URL of the dataset; if not given, the name in the text with `.nc` behind it, which replaces nothing
     #[arg(short = 'o', value_name = "URL")]
     pub output: Option<String>,
     /// The kind of the dataset: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
     /// zarr; if not given, the target's URL or ending says it, or the text's _Format
-    #[arg(short = 'k', value_name = "KIND")]
+    #[arg(short = 'k', visible_short_alias = 'v', value_name = "KIND")]
     pub kind: Option<Kind>,
     /// As -k classic
     #[arg(short = '3', conflicts_with_all = ["kind", "offset64", "cdf5"])]
@@ -201,8 +201,11 @@ pub struct Generate {
     #[arg(short = 'x')]
     pub nofill: bool,
     /// For the sake of old command lines: sizes and levels that nothing here depends on
-    #[arg(short = 'L', visible_short_aliases = ['B', 'N'], value_name = "N")]
+    #[arg(short = 'L', visible_short_aliases = ['B', 'D'], value_name = "N")]
     pub ignored: Vec<String>,
+    /// The name of the dataset in place of the one in the text
+    #[arg(short = 'N', value_name = "NAME")]
+    pub name: Option<String>,
     /// Replace a dataset that is there already, in one step once the new one is finished; in a bucket the old one goes first
     #[arg(long)]
     pub clobber: bool,
@@ -212,6 +215,9 @@ pub struct Generate {
     /// Read the definitions only, and make nothing
     #[arg(long)]
     pub check: bool,
+    /// As the tool of that name: what is made is a netCDF file where nothing says otherwise, called after that of the text
+    #[arg(long, hide = true)]
+    pub as_ncgen: bool,
 }
 
 /// Arguments of `copy`: `-h` is the size of a cache here, as for nccopy.

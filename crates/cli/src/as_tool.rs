@@ -2,7 +2,8 @@
 //! the tool of that name.
 //!
 //! The flags are those of `ncz dump`, `gen` and `copy`; what differs is said here: the old tools replace what is there, and
-//! `ncgen` cuts strings that are too long, and only checks its text unless it is told what to make.
+//! `ncgen` cuts strings that are too long, only checks its text unless it is told what to make, and calls what it makes after the
+//! file of the text.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -14,7 +15,7 @@ pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let flags: &[&str] = match name {
         "ncdump" => &["dump"],
         "ncgen" | "ncgen4" if makes_nothing(&given[1..]) => &["gen", "--check"],
-        "ncgen" | "ncgen4" => &["gen", "--clobber", "--truncate"],
+        "ncgen" | "ncgen4" => &["gen", "--as-ncgen", "--clobber", "--truncate"],
         "nccopy" => &["copy", "--clobber"],
         _ => return given,
     };
@@ -27,7 +28,7 @@ fn makes_nothing(arguments: &[OsString]) -> bool {
     !arguments.iter().filter_map(|argument| argument.to_str()).take_while(|argument| *argument != "--").any(
         |argument| {
             argument.strip_prefix('-').is_some_and(|flags| {
-                flags.starts_with(['b', 'o', 'l', 'k', '3', '4', '5', '6', '7']) || flags == "-clobber"
+                flags.starts_with(['b', 'o', 'l', 'k', 'v', '3', '4', '5', '6', '7']) || flags == "-clobber"
             })
         },
     )
@@ -49,7 +50,7 @@ mod tests {
         assert_eq!(given("ncdump.exe x.nc"), "ncdump.exe dump x.nc");
         assert_eq!(given("nccopy a b"), "nccopy copy --clobber a b");
         assert_eq!(given("ncgen x.cdl"), "ncgen gen --check x.cdl");
-        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --clobber --truncate -4 -lb -o u x.cdl");
-        assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --clobber --truncate -b x.cdl");
+        assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -4 -lb -o u x.cdl");
+        assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -b x.cdl");
     }
 }

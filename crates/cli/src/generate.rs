@@ -4,6 +4,7 @@
 //! gets to its place once it is finished, and nothing of one that fails stays.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use cdl::{Cdl, Layout, Mistake, Target};
@@ -32,15 +33,18 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     if args.check {
         return Ok(());
     }
-    let url = target(args, &cdl)?;
+    let Named { url, by_hand } = Named::of(args, name, &cdl)?;
+    let url = target(args, url, &cdl)?;
     let at = at(&url);
     if name != "-" {
-        overlap::check(&format!("file://{name}"), &url, &[]).map_err(&at)?;
+        overlap::check_file(Path::new(name), &url).map_err(&at)?;
     }
     let registry = nczarr::registry().map_err(&at)?;
-    let place = Place::of(&url, args.clobber, &registry, Half::Leave).map_err(&at)?;
+    // Whoever wrote the text does not say what goes.
+    let clobber = args.clobber && by_hand;
+    let place = Place::of(&url, clobber, &registry, Half::Leave).map_err(&at)?;
     // Only what was made here is taken away again.
-    let options = CreateOptions::new().truncate_strings(args.truncate).clobber(args.clobber);
+    let options = CreateOptions::new().truncate_strings(args.truncate).clobber(clobber);
     let file = options.create(place.url()).map_err(&at)?;
     match make(file, &cdl, args.nofill, mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
@@ -62,9 +66,37 @@ fn read(name: &str) -> Result<Vec<u8>> {
     Ok(text)
 }
 
+/// Where the dataset is to be.
+struct Named {
+    url: String,
+    /// Whether that stands on the command line, not in the text.
+    by_hand: bool,
+}
+
+impl Named {
+    /// What -o says; else, as ncgen, a file called after that of the text, `input`; else one called after the dataset.
+    fn of(args: &Generate, input: &str, cdl: &Cdl<'_>) -> Result<Self, Failure> {
+        if let Some(url) = &args.output {
+            return Ok(Self { url: url.clone(), by_hand: true });
+        }
+        let stem = || {
+            let name = Path::new(input).file_name()?.to_str()?;
+            Some(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned())
+        };
+        let stem = if args.as_ncgen && input != "-" { stem() } else { None };
+        let by_hand = stem.is_some() || args.name.is_some();
+        let name = stem.or_else(|| args.name.clone()).unwrap_or_else(|| cdl.name().to_owned());
+        let url = format!("{name}.nc");
+        if name.contains('/') || url_infer::parse(&url).is_ok_and(|target| target.path != url) {
+            let what = format!("the name {name:?} is none of a file; -o says where the dataset is to be");
+            return Err(Failure::Failed { place: input.to_owned(), error: ErrorKind::BadName.context(what) });
+        }
+        Ok(Self { url, by_hand })
+    }
+}
+
 /// Where the dataset is to be, and of what kind: as the command line says, else as the text says.
-fn target(args: &Generate, cdl: &Cdl<'_>) -> Result<String, Failure> {
-    let url = args.output.clone().unwrap_or_else(|| format!("{}.nc", cdl.name()));
+fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
     if let Some(kind) = Kind::asked(args.kind, flags, &url) {
         return kind.url(&url);

@@ -49,6 +49,17 @@ pub fn check_local(source: &str, place: &Path, further: &[PathBuf]) -> Result<()
     }
 }
 
+/// The same where the source is a file, not a dataset: nothing in its path means anything else.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_file(source: &Path, target: &str) -> Result<()> {
+    match (real(source), local(target)) {
+        (Some(a), Some(b)) if a.starts_with(&b) || b.starts_with(&a) => Err(overlap(a.display(), b.display())),
+        _ => Ok(()),
+    }
+}
+
 /// What is said of two places that are not apart.
 pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -> model::Error {
     ErrorKind::Inval.context(format!("source and target overlap: {source} and {target}"))

@@ -190,7 +190,6 @@ fn the_names_of_the_old_tools() {
     }
     let data = |printed: String| printed.split_once("data:").unwrap().1.to_owned();
     assert_eq!(data(tool("ncdump", &["-v", "v", &url])), data(tool("ncdump", &["-v", "v", "a.nc"])));
-    tool("ncgen", &["-b", &cdl]);
     tool("nccopy", &["a.nc", "c.nc"]);
     tool("nccopy", &["-k", "nc6", "a.nc", "c.nc"]);
     assert_eq!(tool("ncdump", &["-k", "c.nc"]), "64-bit offset\n");

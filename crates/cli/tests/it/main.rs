@@ -1,5 +1,7 @@
 //! The program as it is called: what it prints, what it refuses, and its exit codes.
 
+#[cfg(unix)]
+mod as_tool;
 mod bench_compare;
 mod bench_op;
 mod buckets;

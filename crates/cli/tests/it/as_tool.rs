@@ -1,0 +1,131 @@
+//! Called by the name of one of netCDF's tools, the program does what that tool does, for which version 4.9.0 was asked.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use crate::{failure, out, text};
+
+/// The program by other names, and a folder in which it is called.
+struct Tools {
+    bin: TempDir,
+    here: TempDir,
+}
+
+impl Tools {
+    fn new() -> Self {
+        let tools = Self { bin: tempfile::tempdir().unwrap(), here: tempfile::tempdir().unwrap() };
+        for name in ["ncdump", "ncgen", "nccopy"] {
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ncz"), tools.bin.path().join(name)).unwrap();
+        }
+        tools
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.here.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        fs::write(self.at(name), content).unwrap();
+    }
+
+    /// A call, `input` as standard input if there is one.
+    fn call(&self, name: &str, args: &[&str], input: Option<&str>) -> Output {
+        let input = input.map_or(Stdio::null(), |file| File::open(self.at(file)).unwrap().into());
+        let mut command = Command::new(self.bin.path().join(name));
+        command.args(args).current_dir(self.here.path()).env_remove("NCTRACING").stdin(input).output().unwrap()
+    }
+
+    /// What a call prints that succeeds.
+    fn out(&self, name: &str, args: &[&str]) -> String {
+        let output = self.call(name, args, None);
+        assert!(output.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn kind(&self, file: &str) -> String {
+        self.out("ncdump", &["-k", file]).trim_end().to_owned()
+    }
+
+    /// The names of all files here, sorted.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.here.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+const CDL: &str = "netcdf other { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }";
+
+#[test]
+fn ncgen_calls_its_file_after_that_of_the_text() {
+    let tools = Tools::new();
+    fs::create_dir(tools.at("texts")).unwrap();
+    for (file, args, want) in [
+        ("texts/c3.cdl", &["-b"][..], "c3.nc"),
+        ("texts/c3.cdl", &["-3", "-N", "foo"], "c3.nc"),
+        ("texts/a.b.cdl", &["-lb"], "a.b.nc"),
+        ("texts/plain", &["-k", "nc3"], "plain.nc"),
+        ("texts/f#x.cdl", &["-b"], "f#x.nc"),
+    ] {
+        tools.write(file, CDL);
+        // What is there is replaced.
+        for _ in 0..2 {
+            tools.out("ncgen", &[args, &[file]].concat());
+        }
+        assert_eq!(tools.files(), [want, "texts"], "{file} {args:?}");
+        fs::remove_file(tools.at(want)).unwrap();
+    }
+    for (args, want) in [(&["-b"][..], "other.nc"), (&["-b", "-"], "other.nc"), (&["-b", "-N", "foo"], "foo.nc")] {
+        let made = tools.call("ncgen", args, Some("texts/c3.cdl"));
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        assert_eq!(tools.files(), [want, "texts"], "{args:?}");
+        fs::remove_file(tools.at(want)).unwrap();
+    }
+}
+
+#[test]
+fn a_name_in_a_text_replaces_nothing() {
+    let tools = Tools::new();
+    let keep =
+        |path: &Path| fs::write(path, "CDF\u{1}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap();
+    fs::create_dir(tools.at("in")).unwrap();
+    for (name, kept) in [("../precious", "precious.nc"), ("in/precious", "in/precious.nc"), ("precious", "precious.nc")]
+    {
+        tools.write("a.cdl", &CDL.replace("other", &name.replace('/', "\\/")));
+        keep(&tools.at(kept));
+        let before = fs::read(tools.at(kept)).unwrap();
+        let from = if name.starts_with("..") { "in" } else { "." };
+        for (program, args) in [("ncgen", &["-b"][..]), ("ncz", &["gen"]), ("ncz", &["gen", "--clobber"])] {
+            let program = match program {
+                "ncz" => PathBuf::from(env!("CARGO_BIN_EXE_ncz")),
+                name => tools.bin.path().join(name),
+            };
+            let input = File::open(tools.at("a.cdl")).unwrap();
+            let folder = tools.at(from);
+            let made = Command::new(program).args(args).current_dir(folder).stdin(input).output().unwrap();
+            let told = String::from_utf8_lossy(&made.stderr).into_owned();
+            assert_eq!(made.status.code(), Some(1), "{name} {args:?}: {told}");
+            let what = if name.contains('/') { "NC_EBADNAME" } else { "NC_EEXIST" };
+            assert!(told.contains(what) && told.contains("precious"), "{told}");
+            assert_eq!(fs::read(tools.at(kept)).unwrap(), before, "{name} {args:?}");
+        }
+        fs::remove_file(tools.at(kept)).unwrap();
+    }
+}
+
+#[test]
+fn a_text_may_have_any_name_as_a_file() {
+    let tools = Tools::new();
+    for name in ["f#x.cdl", "f#mode=zarr.cdl", "s3:x.cdl"] {
+        tools.write(name, CDL);
+        let target = tools.at("f");
+        assert_eq!(out(&["gen", "-o", text(&target), text(&tools.at(name))]), "", "{name}");
+        fs::remove_dir_all(target).unwrap();
+        let (_, told) = failure(&["gen", "-o", text(&tools.at(name)), text(&tools.at(name))]);
+        assert!(!told.is_empty() && fs::read_to_string(tools.at(name)).unwrap() == CDL, "{told}");
+    }
+}
