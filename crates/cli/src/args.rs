@@ -317,6 +317,9 @@ pub struct Copy {
     /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
     #[arg(long)]
     pub plain: bool,
+    /// As the tool of that name: a netCDF file is of the kind of the source where nothing says otherwise
+    #[arg(long, hide = true)]
+    pub as_nccopy: bool,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     pub help: Option<bool>,

@@ -3,20 +3,38 @@
 //!
 //! The flags are those of `ncz dump`, `gen` and `copy`; what differs is said here: the old tools replace what is there, and
 //! `ncgen` cuts strings that are too long, only checks its text unless it is told what to make, and calls what it makes after the
-//! file of the text.
+//! file of the text. netCDF files are of the kind that the tool would choose, whatever the ending of their names.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use crate::args::Cli;
+
+/// What the command line says. Of a flag that one of the old tools is given several times the last one counts.
+pub fn parse(given: impl IntoIterator<Item = OsString>) -> Cli {
+    let given: Vec<OsString> = given.into_iter().collect();
+    let count = given.len();
+    let arguments = arguments(given);
+    let mut command = Cli::command();
+    if arguments.len() > count {
+        for name in ["dump", "gen", "copy"] {
+            command = command.mut_subcommand(name, |command| command.args_override_self(true));
+        }
+    }
+    let parsed = Cli::from_arg_matches_mut(&mut command.clone().get_matches_from(arguments));
+    parsed.unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
 /// The arguments `ncz` is to be given: as they are, or with a command and its flags before them.
-pub fn arguments(given: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut given: Vec<OsString> = given.into_iter().collect();
+fn arguments(mut given: Vec<OsString>) -> Vec<OsString> {
     let name = given.first().and_then(|path| Path::new(path).file_stem()).and_then(OsStr::to_str).unwrap_or_default();
     let flags: &[&str] = match name {
         "ncdump" => &["dump"],
         "ncgen" | "ncgen4" if makes_nothing(&given[1..]) => &["gen", "--check"],
         "ncgen" | "ncgen4" => &["gen", "--as-ncgen", "--clobber", "--truncate"],
-        "nccopy" => &["copy", "--clobber"],
+        "nccopy" => &["copy", "--as-nccopy", "--clobber"],
         _ => return given,
     };
     given.splice(1..1, flags.iter().map(OsString::from));
@@ -39,7 +57,7 @@ mod tests {
     use super::*;
 
     fn given(line: &str) -> String {
-        let all = arguments(line.split(' ').map(OsString::from));
+        let all = arguments(line.split(' ').map(OsString::from).collect());
         all.iter().map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -48,7 +66,7 @@ mod tests {
         assert_eq!(given("ncz dump x"), "ncz dump x");
         assert_eq!(given("/usr/bin/ncdump -h x.nc"), "/usr/bin/ncdump dump -h x.nc");
         assert_eq!(given("ncdump.exe x.nc"), "ncdump.exe dump x.nc");
-        assert_eq!(given("nccopy a b"), "nccopy copy --clobber a b");
+        assert_eq!(given("nccopy a b"), "nccopy copy --as-nccopy --clobber a b");
         assert_eq!(given("ncgen x.cdl"), "ncgen gen --check x.cdl");
         assert_eq!(given("ncgen -4 -lb -o u x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -4 -lb -o u x.cdl");
         assert_eq!(given("ncgen -b x.cdl"), "ncgen gen --as-ncgen --clobber --truncate -b x.cdl");

@@ -98,12 +98,19 @@ impl Named {
 /// Where the dataset is to be, and of what kind: as the command line says, else as the text says.
 fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
-    if let Some(kind) = Kind::asked(args.kind, flags, &url) {
+    let said = cdl.format().and_then(|format| format.parse::<Kind>().ok());
+    let kind = match args.as_ncgen {
+        true => Kind::of_tool(args.kind, flags, &url, || {
+            let needed = if cdl.needs_netcdf4() { Kind::NetCdf4 } else { Kind::Classic };
+            Ok::<_, Failure>(said.unwrap_or(needed))
+        })?,
+        false => Kind::asked(args.kind, flags, &url),
+    };
+    if let Some(kind) = kind {
         return kind.url(&url);
     }
     let says_itself = url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());
-    let format = cdl.format().filter(|_| !says_itself && url.ends_with(".nc"));
-    match format.and_then(|format| format.parse::<Kind>().ok()) {
+    match said.filter(|_| !says_itself && url.ends_with(".nc")) {
         Some(kind) => kind.url(&url),
         None => Ok(url),
     }

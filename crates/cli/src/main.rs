@@ -31,13 +31,11 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Bench, Cli, Command};
+use args::{Bench, Command};
 use failure::{Failure, at};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(as_tool::arguments(std::env::args_os()));
+    let cli = as_tool::parse(std::env::args_os());
     match trace::start(&cli).and_then(|()| run(&cli.command)) {
         Ok(code) => code,
         // As of other programs that compare: 1 says that they differ.

@@ -9,6 +9,7 @@ mod cursor;
 mod data;
 mod define;
 mod layout;
+mod needs;
 mod tree;
 mod types;
 mod values;
@@ -118,6 +119,12 @@ impl<'t> Cdl<'t> {
             Constant::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
             _ => None,
         }
+    }
+
+    /// Whether the text asks for something that only the netCDF-4 model has: groups, its types, several unlimited dimensions or one
+    /// that is not the first, special attributes of storage.
+    pub fn needs_netcdf4(&self) -> bool {
+        needs::netcdf4(&self.root)
     }
 
     /// Makes the dataset: definitions, then data.

@@ -69,6 +69,24 @@ impl Kind {
         })
     }
 
+    /// As one of netCDF's tools takes its flags: what they do not say of a netCDF file is `otherwise`.
+    ///
+    /// # Errors
+    /// Those of `otherwise`.
+    pub fn of_tool<E>(
+        kind: Option<Self>,
+        flags: [bool; 5],
+        url: &str,
+        otherwise: impl FnOnce() -> Result<Self, E>,
+    ) -> Result<Option<Self>, E> {
+        match Self::asked(kind, flags, url) {
+            None if !is_netcdf_file(url) => Ok(None),
+            None if flags[3] => Ok(Some(Self::NetCdf4)),
+            None => otherwise().map(Some),
+            asked => Ok(asked),
+        }
+    }
+
     /// The URL of a target that is to be of this kind.
     ///
     /// # Errors
@@ -93,6 +111,15 @@ impl Kind {
     fn mode(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, names)| names[0])
     }
+}
+
+/// Whether one of netCDF's tools would make a netCDF file at `url`: a path that says neither by a mode nor by its ending that a
+/// Zarr store is meant.
+fn is_netcdf_file(url: &str) -> bool {
+    url_infer::parse(url).is_ok_and(|target| {
+        let is_store = ["/", ".zarr", ".zip"].iter().any(|end| target.path.ends_with(end));
+        target.scheme.is_local() && target.modes.is_empty() && !is_store
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! or makes the copy fail if that was asked for. All this happens beside the target (`place`): what is there already goes only
 //! when the copy is finished, and of one that fails nothing stays but what another one can go on with (`draft`).
 
+mod as_nccopy;
 mod data;
 mod define;
 mod draft;
@@ -92,7 +93,13 @@ pub fn run(args: &Copy) -> Result<(), Failure> {
 /// Copies the dataset; answers what is to be told.
 fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let flags = [args.classic, args.offset64, args.cdf5, args.netcdf4, args.netcdf4_classic];
-    let kind = kind::Kind::asked(args.kind, flags, &args.target);
+    let kind = match args.as_nccopy {
+        true => {
+            let otherwise = || as_nccopy::kind(args).map_err(at(&args.source));
+            kind::Kind::of_tool(args.kind, flags, &args.target, otherwise)?
+        }
+        false => kind::Kind::asked(args.kind, flags, &args.target),
+    };
     let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     // What the source is now: what changes from here on is seen by who goes on.

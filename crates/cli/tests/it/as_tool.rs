@@ -129,3 +129,93 @@ fn a_text_may_have_any_name_as_a_file() {
         assert!(!told.is_empty() && fs::read_to_string(tools.at(name)).unwrap() == CDL, "{told}");
     }
 }
+
+/// What the real tool makes of each text, but for those of which it fails.
+#[test]
+fn ncgen_chooses_the_kind_that_a_text_needs() {
+    let tools = Tools::new();
+    for (content, args, want) in [
+        ("dimensions: x = 2; u = UNLIMITED; variables: int v(u, x); :a = 1s;", &["-b"][..], "classic"),
+        ("dimensions: x = 2; variables: int v(x); v:_DeflateLevel = 2;", &["-b"], "netCDF-4"),
+        ("variables: int v; v:_Endianness = \"little\";", &["-b"], "netCDF-4"),
+        ("variables: int v; v:_NoFill = \"true\";", &["-b"], "netCDF-4"),
+        ("types: int(*) t; variables: int v;", &["-b"], "netCDF-4"),
+        ("variables: int v; group: g { }", &["-b"], "netCDF-4"),
+        ("variables: int v; :_Format = \"64-bit offset\";", &["-b"], "64-bit offset"),
+        ("variables: int v; :_NCProperties = \"version=2\";", &["-b"], "netCDF-4"),
+        ("variables: int v;", &["-4"], "netCDF-4"),
+        ("variables: int v;", &["-v4"], "netCDF-4 classic model"),
+        ("variables: int v;", &["-k", "nc3", "-k", "nc6"], "64-bit offset"),
+        ("variables: int v;", &["-D", "1", "-b"], "classic"),
+        // These it tries to write into classic files, and fails.
+        ("variables: string v;", &["-b"], "netCDF-4"),
+        ("variables: uint v;", &["-b"], "netCDF-4"),
+        ("variables: int v; :a = 1ull;", &["-b"], "netCDF-4"),
+        ("dimensions: u = UNLIMITED; w = UNLIMITED; variables: int v;", &["-b"], "netCDF-4"),
+        ("dimensions: x = 2; u = UNLIMITED; variables: int v(x, u);", &["-b"], "netCDF-4"),
+    ] {
+        tools.write("a.cdl", &format!("netcdf a {{ {content} }}"));
+        tools.out("ncgen", &[args, &["a.cdl"]].concat());
+        assert_eq!(tools.kind("a.nc"), want, "{content} {args:?}");
+        // The ending says nothing.
+        tools.out("ncgen", &[args, &["-o", "a.h5", "a.cdl"]].concat());
+        assert_eq!(tools.kind("a.h5"), want, "{content} {args:?}");
+    }
+    tools.write("a.cdl", CDL);
+    tools.out("ncgen", &["-b", "-o", "a.zarr", "a.cdl"]);
+    assert!(tools.at("a.zarr").is_dir());
+}
+
+#[test]
+fn nccopy_keeps_the_kind_of_its_source() {
+    let tools = Tools::new();
+    tools.write("a.cdl", "netcdf a { dimensions: n = 6; variables: int v(n); int w(n); data: v = 1, 2, 3, 4, 5, 6; }");
+    let deflated = "v:_DeflateLevel = 5 ;";
+    for (kind, name) in [
+        ("nc3", "classic"),
+        ("nc6", "64-bit offset"),
+        ("cdf5", "cdf5"),
+        ("nc4", "netCDF-4"),
+        ("nc7", "netCDF-4 classic model"),
+    ] {
+        tools.out("ncgen", &["-k", kind, "a.cdl"]);
+        let hdf5 = if kind == "nc4" { "netCDF-4" } else { "netCDF-4 classic model" };
+        for (flags, want) in [
+            (&[][..], name),
+            (&["-u"], name),
+            (&["-d", "0"], name),
+            (&["-d", "5"], hdf5),
+            (&["-d", "1", "-d", "5"], hdf5),
+            (&["-s"], hdf5),
+            (&["-c", "n/3"], hdf5),
+            (&["-4"], "netCDF-4"),
+            (&["-3"], "classic"),
+        ] {
+            for target in if flags.is_empty() { &["y.nc", "y"][..] } else { &["y"] } {
+                let told = tools.call("nccopy", &[flags, &["a.nc", target]].concat(), None);
+                assert!(told.status.success() && told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
+                assert_eq!(tools.kind(target), want, "{kind} {flags:?}");
+                let special = tools.out("ncdump", &["-hs", target]);
+                assert_eq!(special.contains(deflated), flags.ends_with(&["5"]), "{kind} {flags:?}: {special}");
+                let data =
+                    |file: &str| tools.out("ncdump", &["-v", "v", file]).split_once("data:").unwrap().1.to_owned();
+                assert_eq!(data(target), data("a.nc"));
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_flag_given_twice_the_last_one_counts() {
+    let tools = Tools::new();
+    tools.write("a.cdl", "netcdf a { variables: int v; int w; data: v = 1; w = 2; }");
+    tools.out("ncgen", &["-b", "a.cdl"]);
+    let printed = tools.out("ncdump", &["-v", "v", "-v", "w", "-n", "x", "-n", "y", "a.nc"]);
+    assert!(printed.starts_with("netcdf y ") && printed.contains(" w = 2") && !printed.contains(" v = "), "{printed}");
+    tools.out("nccopy", &["-V", "v", "-V", "w", "a.nc", "y.nc"]);
+    let printed = tools.out("ncdump", &["y.nc"]);
+    assert!(printed.contains("int w ;") && !printed.contains("int v"), "{printed}");
+    // Who means both is told.
+    let (code, told) = failure(&["dump", "-v", "v", "-v", "w", text(&tools.at("a.nc"))]);
+    assert!(code == 2 && told.contains("multiple times"), "{told}");
+}
