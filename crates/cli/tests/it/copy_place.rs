@@ -129,6 +129,40 @@ fn links_are_followed_and_rights_are_kept() {
     assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
 }
 
+/// What may be read as a file may be entered as a directory, and what may be entered is no program.
+#[cfg(unix)]
+#[test]
+fn rights_fit_what_is_made() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let cdl = folder.path().join("x.cdl");
+    fs::write(&cdl, "netcdf x { variables: int i; data: i = 1; }").unwrap();
+    let [file, store] = ["classic", "nczarr"];
+    for command in [vec!["copy", "--clobber", &whole], vec!["gen", "--clobber", text(&cdl), "-o"]] {
+        for (kinds, rights, want) in [
+            ([file, store], 0o644, 0o755),
+            ([file, store], 0o600, 0o700),
+            ([file, store], 0o640, 0o750),
+            ([store, file], 0o750, 0o640),
+            ([store, store], 0o710, 0o710),
+        ] {
+            let target = folder.path().join("target");
+            for (kind, rights) in [(kinds[0], Some(rights)), (kinds[1], None)] {
+                out(&[&command[..], &[text(&target), "-k", kind]].concat());
+                if let Some(rights) = rights {
+                    fs::set_permissions(&target, fs::Permissions::from_mode(rights)).unwrap();
+                }
+            }
+            let found = target.metadata().unwrap().permissions().mode() & 0o7777;
+            assert_eq!(found, want, "{kinds:?} {rights:o}: {found:o}");
+            out(&["dump", text(&target)]);
+            out(&["rm", text(&target)]);
+        }
+    }
+}
+
 #[test]
 fn no_copy_is_made_inside_its_source() {
     let folder = tempfile::tempdir().unwrap();

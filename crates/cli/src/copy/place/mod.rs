@@ -31,6 +31,26 @@ pub const PREFIX: &str = ".ncz-";
 /// How it ends.
 pub const SUFFIX: &str = ".copy";
 
+/// Gives what was made the rights of what it replaces. Who may read a file may enter a directory, and nobody runs a file.
+fn keep(rights: &fs::Permissions, was_file: bool, made: &Path) {
+    let is_file = made.is_file();
+    #[cfg(unix)]
+    let rights = {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = rights.mode() & 0o7777;
+        &fs::Permissions::from_mode(match (was_file, is_file) {
+            // Bits beyond these mean something else in a directory, which its owner must be able to remove.
+            (true, false) => mode & 0o777 | (mode & 0o444) >> 2 | 0o700,
+            (false, true) => mode & 0o666,
+            _ => mode,
+        })
+    };
+    if cfg!(unix) || was_file == is_file {
+        // A file system without such rights has nothing to keep.
+        let _ = fs::set_permissions(made, rights.clone());
+    }
+}
+
 /// Where a copy is made.
 #[derive(Debug)]
 pub struct Place {
@@ -198,9 +218,8 @@ impl Place {
         let Some(Beside { target, made, old, folder, held: _held }) = self.beside else { return forget(None) };
         let io = |error| Error::io(target.display().to_string(), error);
         match &old {
-            Some((rights, _)) => {
-                // A file system without such rights has nothing to keep.
-                let _ = fs::set_permissions(&made, rights.clone());
+            Some((rights, was_file)) => {
+                keep(rights, was_file.is_some(), &made);
                 if let Err(error) = swap::exchange(&made, &target, &folder.path().join(REPLACED)) {
                     if folder.path().join(REPLACED).exists() {
                         // It could not go back to where it was: it stays beside.
