@@ -29,6 +29,11 @@ pub(super) fn compare(
         let [one, other] = &mut sources;
         let blocks = match (one.read(ids[0], &start, &count), other.read(ids[1], &start, &count)) {
             (Ok(one), Ok(other)) => [one, other],
+            // Nothing was compared, whatever both say.
+            (Err(error), Err(_)) => {
+                found.failed.get_or_insert(error.at(path));
+                return Ok(());
+            }
             (one, other) => {
                 let told = |block: Result<Values>| {
                     Some(block.map_or_else(|error| error.to_string(), |_| "readable".to_owned()))

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use model::{Att, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use model::{Att, Error, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use nczarr::File;
 use serde_json::{Value, json};
 
@@ -26,11 +26,14 @@ use crate::output::Output;
 /// # Errors
 /// What cannot be opened or printed; what cannot be read is a difference unless neither can be.
 pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
+    if args.vars.as_deref().is_some_and(|list| split_list(list).is_empty()) {
+        return Err(Failure::Usage("-v: no variable is named".to_owned()));
+    }
     let (left, right) =
         (nczarr::open(&args.left).map_err(at(&args.left))?, nczarr::open(&args.right).map_err(at(&args.right))?);
-    let mut found = Found { args, all: Vec::new() };
+    let mut found = Found { args, all: Vec::new(), failed: None };
     compare(&left, &right, &mut found).map_err(at(&args.left))?;
-    let same = found.all.is_empty();
+    let same = found.all.is_empty() && found.failed.is_none();
     let mut out = Output::standard();
     let text = if args.json {
         let all: Vec<Value> = found.all.iter().map(Difference::json).collect();
@@ -42,6 +45,9 @@ pub fn run(args: &Diff) -> std::result::Result<ExitCode, Failure> {
     match out.put(text).and_then(|()| out.finish()) {
         Err(error) if !is_unheard(&error) => return Err(at(&args.left)(error)),
         _ => {}
+    }
+    if let Some(error) = found.failed {
+        return Err(at(&args.left)(error));
     }
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -74,6 +80,8 @@ impl Difference {
 struct Found<'a> {
     args: &'a Diff,
     all: Vec<Difference>,
+    /// Why something could be compared in neither.
+    failed: Option<Error>,
 }
 
 impl Found<'_> {

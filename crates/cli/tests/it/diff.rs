@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{out, run, text};
+use crate::{failure, out, run, store, text};
 
 const CDL: &str = "netcdf a { dimensions: x = 3; t = UNLIMITED; variables: double v(x); v:units = \"m\"; int n(t, x); string s; \
                    data: v = 1, 2, NaN; n = 1, 2, 3, 4, 5, 6; s = \"é\"; group: g { variables: float w(x); data: w = 1, 2, 3; } }";
@@ -157,5 +157,32 @@ fn one_element_of_many_is_found() {
             code == 1 && told.starts_with("value /v(1000): ") && told.contains("data of /v: 1 of 1001 elements"),
             "{told}"
         );
+    }
+}
+
+#[test]
+fn what_can_be_read_in_neither_is_not_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = store::ocean(folder.path());
+    let other = folder.path().join("other.zarr");
+    out(&[
+        "gen",
+        "-o",
+        text(&other),
+        text(&{
+            let cdl = folder.path().join("x.cdl");
+            fs::write(&cdl, "netcdf x { variables: int i; }").unwrap();
+            cdl
+        }),
+    ]);
+    // It has no words for what went wrong but those of the other one.
+    let (code, told) = failure(&["diff", text(&one), text(&one)]);
+    assert!(code == 2 && told.contains("NC_ENOFILTER") && told.contains("/odd"), "{told}");
+    let json = run(["diff", "--json", text(&one), text(&one)]);
+    assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap()["same"], false);
+    assert_eq!(diff(&["-v", "t", text(&one), text(&one)]), (0, String::new()));
+    for list in ["", ","] {
+        let (code, told) = failure(&["diff", "-v", list, text(&one), text(&other)]);
+        assert!(code == 2 && told.contains("-v: no variable is named"), "{told}");
     }
 }
