@@ -16,8 +16,8 @@ use crate::source::DatasetSource;
 
 /// About so many bytes are read at a time.
 const BLOCK_BYTES: u64 = 32 << 20;
-/// What a string is reckoned as.
-const STRING_BYTES: u64 = 64;
+/// What an element of varying length is reckoned as.
+const PACKED_BYTES: u64 = 64;
 
 /// Writes the data.
 ///
@@ -58,7 +58,7 @@ pub fn find(model: &Model, path: Option<&str>) -> Result<VarId> {
 
 /// Whether elements are bytes of a fixed number.
 fn is_flat(model: &Model, ty: NcType) -> bool {
-    matches!(model.type_size(ty), Ok(Some(_)))
+    model.is_fixed(ty).unwrap_or(false)
 }
 
 /// The part of a variable that is asked for.
@@ -152,9 +152,9 @@ impl Job<'_> {
         if count.contains(&0) {
             return Ok(());
         }
-        let item = match self.ty {
-            NcType::String => STRING_BYTES,
-            ty => self.source.item_size(ty)?.max(1) as u64,
+        let item = match is_flat(self.model, self.ty) {
+            true => self.source.item_size(self.ty)?.max(1) as u64,
+            false => PACKED_BYTES,
         };
         for (from, len) in Blocks::new(count, None, (BLOCK_BYTES / item).max(1)) {
             let place: Vec<u64> = (0..from.len()).map(|dim| start[dim] + from[dim] * stride[dim]).collect();

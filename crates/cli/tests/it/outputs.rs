@@ -144,3 +144,29 @@ fn only_standard_output_may_have_no_reader() {
     command.args(["cat", &store, "v", "-o", "/dev/stderr"]).stderr(writer).stdout(Stdio::null());
     assert_eq!(command.status().unwrap().code(), Some(1));
 }
+
+#[test]
+fn elements_of_varying_length_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target) = (folder.path().join("x.cdl"), folder.path().join("x.zarr"));
+    let content = "netcdf x { types: int(*) list; compound pair { int i; string s; }; dimensions: n = 2; \
+                   variables: list v(n); pair p(n); data: v = {1, 2}, {}; p = {3, \"a b\"}, {4, NIL}; }";
+    fs::write(&cdl, content).unwrap();
+    out(&["gen", "-o", text(&target), text(&cdl)]);
+    let target = text(&target);
+    for (args, want) in [
+        (&["v"][..], "{\"shape\":[2],\"values\":[[1,2],[]]}\n"),
+        (&["v", "--format", "text"], "[1,2] []\n"),
+        (&["v", "--start", "1"], "{\"shape\":[1],\"values\":[[]]}\n"),
+        (&["p"], "{\"shape\":[2],\"values\":[{\"i\":3,\"s\":\"a b\"},{\"i\":4,\"s\":\"\"}]}\n"),
+        (&["p", "--format", "text", "--count", "1"], "{\"i\":3,\"s\":\"a b\"}\n"),
+    ] {
+        assert_eq!(out(&[&["cat", target], args].concat()), want, "{args:?}");
+    }
+    for format in ["npy", "raw"] {
+        for var in ["v", "p"] {
+            let (code, told) = failure(&["cat", target, var, "--format", format]);
+            assert!(code == 1 && told.contains("NC_EBADTYPE"), "{told}");
+        }
+    }
+}
