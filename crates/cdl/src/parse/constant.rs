@@ -220,7 +220,10 @@ fn word(cursor: &mut Cursor<'_>) -> Result<Constant> {
         let rest = cursor.rest();
         &rest[..rest.iter().take_while(|&&byte| in_name(byte)).count()]
     };
-    let is_word = !matches!(cursor.rest().get(token.len()), Some(b'\\' | b'/'));
+    let is_word = match &cursor.rest()[token.len()..] {
+        [b'/', b'/' | b'*', ..] => true,
+        behind => !matches!(behind, [b'\\' | b'/', ..]),
+    };
     let known = match token {
         b"_" => Some(Constant::Fill),
         b"NIL" | b"NULL" | b"nil" | b"null" => Some(Constant::Nil),

@@ -53,13 +53,28 @@ impl<'t> Cursor<'t> {
         while let Some(byte) = self.byte() {
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.at += 1,
-                b'/' if self.second() == Some(b'/') => {
-                    let line = self.rest().iter().position(|&byte| byte == b'\n');
-                    self.at = line.map_or(self.text.len(), |line| self.at + line);
-                }
+                b'/' if matches!(self.comment(), Ok(true)) => {}
                 _ => return,
             }
         }
+    }
+
+    /// Goes past a comment if one is next; whether it was.
+    ///
+    /// # Errors
+    /// `NC_EINVAL` for one that does not end.
+    pub(crate) fn comment(&mut self) -> Result<bool> {
+        let rest = self.rest();
+        let len = match rest {
+            [b'/', b'/', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+            [b'/', b'*', inside @ ..] => {
+                let end = inside.windows(2).position(|two| two == b"*/");
+                end.ok_or_else(|| ErrorKind::Inval.context("a comment without an end"))? + 4
+            }
+            _ => return Ok(false),
+        };
+        self.at += len;
+        Ok(true)
     }
 
     /// The next byte that is no blank, without going there.
@@ -128,7 +143,7 @@ impl<'t> Cursor<'t> {
             let mut segment = Vec::new();
             self.segment(&mut segment)?;
             path.push(text_of(segment)?);
-            if self.byte() != Some(b'/') || self.second() == Some(b'/') {
+            if self.byte() != Some(b'/') || matches!(self.second(), Some(b'/' | b'*')) {
                 return Ok(path);
             }
             self.at += 1;

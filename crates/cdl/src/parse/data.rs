@@ -255,15 +255,18 @@ impl<'r, 't> Run<'r, 't> {
         }
     }
 
-    /// Numbers up to the end of the list; braces inside group what they hold and mean nothing.
+    /// Numbers up to the end of the list. Braces around all of them mean nothing; others would say of a number where it belongs.
     fn numbers<T: Num>(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: T) -> At<()> {
         let most = block_of(BLOCK / size_of::<T>().max(1), place.inner());
         let mut block: Vec<T> = Vec::new();
         let mut done = 0u64;
         let mut depth = 0usize;
+        while cursor.take(b'{') {
+            depth += 1;
+        }
         loop {
-            while cursor.take(b'{') {
-                depth += 1;
+            if cursor.peek() == Some(b'{') {
+                return Err((cursor.at(), no_list()));
             }
             let at = cursor.at();
             let value = match quick(cursor) {
@@ -280,16 +283,19 @@ impl<'r, 't> Run<'r, 't> {
                 block.reserve_exact(most);
             }
             block.push(value);
+            // A comma may end the list of a brace.
+            let more = cursor.take(b',');
+            if more && (depth == 0 || cursor.peek() != Some(b'}')) {
+                continue;
+            }
+            let braced = depth > 0;
             while depth > 0 && cursor.take(b'}') {
                 depth -= 1;
             }
-            if !cursor.take(b',') {
-                break;
+            if braced && depth == 0 && cursor.peek() == Some(b',') {
+                return Err((cursor.at(), no_list()));
             }
-            // A comma may end the list of a brace.
-            if depth > 0 && cursor.take(b'}') {
-                depth -= 1;
-            }
+            break;
         }
         if depth > 0 {
             let at = cursor.at();
@@ -301,7 +307,7 @@ impl<'r, 't> Run<'r, 't> {
     fn chars(&mut self, cursor: &mut Cursor<'t>, place: &Place<'_>, fill: u8) -> At<()> {
         let start = cursor.at();
         let list = constant::list(cursor).map_err(|error| (cursor.at(), error))?;
-        let list = flattened(list);
+        let list = bare(list)?;
         let single = |value: &Placed| !matches!(value.constant, Constant::Text(_));
         // Text fills rows; single characters, and text along one dimension, follow one another.
         let row = match place.lens {
@@ -566,16 +572,21 @@ fn cut(values: &Values, range: std::ops::Range<usize>) -> Values {
     cut!(Byte Char Short Int Float Double UByte UShort UInt Int64 UInt64 String)
 }
 
-/// The values of lists between braces, one after another.
-fn flattened(list: Vec<Placed>) -> Vec<Placed> {
-    let mut all = Vec::with_capacity(list.len());
-    for value in list {
-        match value.constant {
-            Constant::List(inner) => all.extend(flattened(inner)),
-            _ => all.push(value),
-        }
+/// Values without the braces around all of them.
+fn bare(list: Vec<Placed>) -> At<Vec<Placed>> {
+    let mut list = list;
+    while let [Placed { constant: Constant::List(inner), .. }] = &mut list[..] {
+        list = std::mem::take(inner);
     }
-    all
+    match list.iter().find(|value| matches!(value.constant, Constant::List(_))) {
+        Some(value) => Err((value.at, no_list())),
+        None => Ok(list),
+    }
+}
+
+/// What is wrong with braces among values that are no lists: where these belong follows from their order alone.
+fn no_list() -> model::Error {
+    ErrorKind::Inval.context("braces inside the values along a dimension that is not unlimited")
 }
 
 /// Rows of at most `row` characters, of which those are one again that the printer broke behind a line feed.

@@ -348,7 +348,7 @@ fn pass_data(cursor: &mut Cursor<'_>, group: &GroupDef) -> Result<()> {
                 }
                 b'"' => drop(cursor.quoted()?),
                 b'\'' => drop(cursor.character()?),
-                b'/' if cursor.second() == Some(b'/') => cursor.skip(),
+                b'/' if cursor.comment()? => {}
                 b'/' => cursor.bump(),
                 _ => cursor.seek(cursor.at() + 2),
             }

@@ -480,3 +480,60 @@ fn long_whole_numbers_are_doubles() {
         assert!(told.contains("NC_ERANGE") && told.contains("123456789012345683968"), "{ty}: {told}");
     }
 }
+
+#[test]
+fn comments_between_marks_are_passed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target) = (folder.path().join("x.cdl"), folder.path().join("x.nc"));
+    let content = "/**/netcdf x /* { */ { dimensions: n/*;*/= 3 ; variables: float v(n)/* two\n ** lines; */; v:t = \"/* no */\" ;\n\
+                   /* a /* b */ data: /* ; \" */ v = /* one */1/* */, NaN/* two */, 2. /* http://x */ ; // /* }\n }/* end */";
+    fs::write(&cdl, content).unwrap();
+    assert_eq!(out(&["gen", "-o", text(&target), text(&cdl)]), "");
+    let printed = out(&["dump", text(&target)]);
+    assert!(printed.contains("v:t = \"/* no */\"") && printed.contains(" v = 1, NaNf, 2 ;"), "{printed}");
+    for content in
+        ["netcdf x { /* dimensions: n = 3 ; }", "netcdf x { variables: int v ; data: v = 1 /* ; }", "netcdf x { }/*"]
+    {
+        fs::write(&cdl, content).unwrap();
+        let (code, told) = failure(&["gen", "--check", text(&cdl)]);
+        assert!(code == 1 && told.contains("x.cdl:1:"), "{content}: {told}");
+    }
+}
+
+/// As ncgen: where values belong follows from their order, and braces that say otherwise are refused.
+#[test]
+fn braces_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, target) = (folder.path().join("x.cdl"), folder.path().join("x.nc"));
+    let text_of = |var: &str, values: &str| {
+        format!(
+            "netcdf x {{\ndimensions: u = UNLIMITED ; w = UNLIMITED ; n = 2 ; m = 3 ;\nvariables: {var} ;\ndata:\nv = {values} ;\n}}\n"
+        )
+    };
+    for (var, values, column) in [
+        ("int v(u, n, w)", "{{1, 2}, {3}}, {{4}, {5, 6}}", 12),
+        ("int v(u, w)", "{{1, 2}, {3}}, {{4}, {5, 6}}", 12),
+        ("float v(n, w)", "{{1, 2}, {3}}", 12),
+        ("int v(u, w, n)", "{1, {2}, 3}", 9),
+        ("int v(n, m)", "{1}, {4, 5, 6}", 8),
+        ("int v(n, m)", "1, {4, 5, 6}", 8),
+        ("char v(u, w)", "{\"ab\"}, {{\"c\"}, \"d\"}", 14),
+        ("char v(n, m)", "{\"ab\"}, {\"c\"}", 5),
+    ] {
+        fs::write(&cdl, text_of(var, values)).unwrap();
+        let told = generate(&cdl, "nc4", &target).unwrap_err();
+        assert!(told.contains(&format!("x.cdl:5:{column}: NC_EINVAL: braces inside")), "{var} = {values}: {told}");
+        assert!(!target.exists());
+    }
+    for (var, values, want) in [
+        ("int v(u, n, w)", "{1, 2}, {3}, {4}, {5, 6}", " v =\n  {1, 2},\n  {3, _},\n  {4, _},\n  {5, 6} ;"),
+        ("int v(u, w, n)", "{1, 2, 3, 4}, {5, 6}", " v =\n  {1, 2,\n  3, 4},\n  {5, 6,\n  _, _} ;"),
+        ("int v(n, m)", "{1, 2, 3, 4, 5, 6}", " v =\n  1, 2, 3,\n  4, 5, 6 ;"),
+    ] {
+        fs::write(&cdl, text_of(var, values)).unwrap();
+        assert_eq!(generate(&cdl, "nc4", &target), Ok(()));
+        let printed = out(&["dump", text(&target)]);
+        assert!(printed.contains(want), "{printed}");
+        fs::remove_file(&target).unwrap();
+    }
+}
