@@ -40,10 +40,7 @@ pub enum Command {
         url: String,
     },
     /// Delete a dataset; what is none is left alone
-    Rm {
-        /// Path or URL
-        url: String,
-    },
+    Rm(Remove),
     /// Write a zip archive anew, without what overwriting and deleting left in it
     Repack {
         /// Path or URL
@@ -83,6 +80,16 @@ pub enum Bench {
     Op(Box<crate::bench::op::Op>),
     /// Write and read the same data through every combination of map, filters and chunk shape
     Compare(Box<crate::bench::compare::Compare>),
+}
+
+/// Arguments of `rm`.
+#[derive(Debug, Args)]
+pub struct Remove {
+    /// Path or URL
+    pub url: String,
+    /// Also what else lies in the directory of the dataset; without it nothing goes then
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `dump`: `-h` means header only here.

@@ -16,6 +16,7 @@ mod dump;
 mod explain;
 mod failure;
 mod find;
+mod foreign;
 mod generate;
 mod hint;
 mod info;
@@ -23,6 +24,7 @@ mod map;
 mod noop;
 mod output;
 mod plugins;
+mod remove;
 mod source;
 mod stop;
 mod trace;
@@ -61,7 +63,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Cat(args) => cat::run(args),
         Command::Info(args) => info::run(args),
         Command::Explain { url } => explain::run(url),
-        Command::Rm { url } => nczarr::delete(url).map_err(at(url)),
+        Command::Rm(args) => remove::run(args),
         Command::Repack { url } => repack(url),
         Command::Plugins { json } => plugins::run(*json),
         Command::Bench(Bench::Op(op)) => bench::op::run(op),

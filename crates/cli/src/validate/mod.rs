@@ -6,7 +6,7 @@
 
 mod conventions;
 mod data;
-mod store;
+pub mod store;
 
 use std::process::ExitCode;
 

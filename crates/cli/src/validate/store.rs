@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::Report;
 
 /// Names of documents, of all generations.
-const DOCUMENTS: &[&str] = &[
+pub const DOCUMENTS: &[&str] = &[
     ".zgroup",
     ".zarray",
     ".zattrs",

@@ -324,3 +324,30 @@ fn a_dry_run_of_a_very_long_array_ends() {
     let told = out(&["copy", "--dry-run", text(&store), text(&folder.path().join("copy.zarr"))]);
     assert!(told.contains("4000000000000000000 chunks, each read 1.0 times"), "{told}");
 }
+
+/// Whoever wrote it: of no dataset of the corpus there is anything that is taken for another's.
+#[test]
+fn every_dataset_is_known_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = source(folder.path(), false);
+    let mut count = 0;
+    for name in ["nczarr-v3/fork", "nczarr-v3/appendix-e", "nczarr-v3/interop", "netcdf-c", "zarr"] {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(name)];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let entries: Vec<_> = entries.map(|entry| entry.unwrap()).collect();
+            let is_one = |name: &str| [".zgroup", "zarr.json", ".nczarr"].contains(&name);
+            if entries.iter().any(|entry| entry.file_name().to_str().is_some_and(is_one)) {
+                let told = run(["copy", "--clobber", "--dry-run", &whole, text(&folder)]);
+                let told = String::from_utf8(told.stderr).unwrap();
+                // One has files of others, to be read all the same.
+                let is_alone = !folder.ends_with("foreign-files.zarr");
+                assert_eq!(told.contains("is no part of"), !is_alone, "{told}");
+                count += 1;
+            } else {
+                folders.extend(entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()));
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
+}

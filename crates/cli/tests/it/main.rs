@@ -243,6 +243,54 @@ fn rm_deletes_datasets_and_nothing_else() {
     assert!(code == 1 && told.contains("NC_ENOTFOUND"), "{told}");
 }
 
+/// In the directory of a dataset, whatever wrote that.
+#[test]
+fn what_is_no_part_of_a_dataset_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = folder.path().join("x.cdl");
+    let content = "netcdf x { dimensions: n = 4; variables: int v(n, n); int s; v:_ChunkSizes = 2, 2; data: v = 1, 2, 3; s = 1; group: g { \
+                   variables: int w(n); data: w = 1; } }";
+    fs::write(&cdl, content).unwrap();
+    let ds = folder.path().join("ds.zarr");
+    let url = |kind: &str| format!("{}#{kind}", text(&ds));
+    for kind in ["mode=nczarr,file", "mode=nczarr,file,v3", "mode=zarr,file", "mode=zarr,v3&dimension_separator=."] {
+        let make = || out(&["gen", "-o", &url(kind), text(&cdl)]);
+        let foreign = ["g/notes.txt", "v/0.0~", "notes.txt", ".DS_Store", "photos/1/a.jpg", "v/x/0"];
+        for foreign in &foreign[..if kind == "mode=nczarr,file" { 6 } else { 2 }] {
+            make();
+            let place = ds.join(foreign);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(&place, "precious").unwrap();
+            let before = out(&["dump", text(&ds)]);
+            for args in [
+                vec!["rm", text(&ds)],
+                vec!["gen", "--clobber", "-o", text(&ds), text(&cdl)],
+                vec!["copy", "--clobber", text(&cdl.with_extension("nc")), text(&ds)],
+                vec!["copy", "--clobber", "--dry-run", text(&cdl.with_extension("nc")), text(&ds)],
+            ] {
+                if !cdl.with_extension("nc").exists() {
+                    out(&["gen", "-k", "nc4", "-o", text(&cdl.with_extension("nc")), text(&cdl)]);
+                }
+                let (code, told) = failure(&args);
+                assert!(code == 1 && told.contains(foreign) && told.contains("no part of"), "{kind} {args:?}: {told}");
+                assert_eq!(fs::read(&place).unwrap(), b"precious");
+                assert_eq!(out(&["dump", text(&ds)]), before);
+            }
+            out(&["rm", "--force", text(&ds)]);
+            assert!(!ds.exists());
+        }
+        make();
+        // What writers leave when they are stopped.
+        let partial = format!("v/0.0.{}.partial", "0f".repeat(16));
+        for left in [partial.as_str(), "v/.nczarr-tmp-1-2", ".nczarr-lock"] {
+            fs::write(ds.join(left), "").unwrap();
+        }
+        assert_eq!(out(&["gen", "--clobber", "-o", &url(kind), text(&cdl)]), "");
+        assert_eq!(out(&["rm", text(&ds)]), "");
+        assert!(!ds.exists());
+    }
+}
+
 #[test]
 fn failures_name_the_place_and_the_flag() {
     let folder = tempfile::tempdir().unwrap();

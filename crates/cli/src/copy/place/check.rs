@@ -9,6 +9,7 @@ use model::{Error, ErrorKind, Result};
 use nczarr::Registry;
 
 use crate::copy::draft::NAME;
+use crate::foreign;
 
 /// Whether there is a place beside a target.
 pub fn has_beside(url: &str) -> bool {
@@ -38,8 +39,23 @@ pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
             let what = format!("{}: what is there is no dataset, and is not replaced", target.path);
             Err(ErrorKind::Exist.context(what).caused_by(error))
         }
+        Ok(()) if clobber && target.scheme.is_local() && path.is_dir() => alone(path),
         Ok(()) if clobber => Ok(()),
         Ok(()) => Err(ErrorKind::Exist.context(format!("{}: a dataset is there", target.path))),
+    }
+}
+
+/// That nothing lies in a directory but the dataset that is to be replaced.
+///
+/// # Errors
+/// `NC_EEXIST` naming what does; what the system says.
+pub(super) fn alone(folder: &Path) -> Result<()> {
+    match foreign::first(folder).map_err(|error| Error::io(folder.display().to_string(), error))? {
+        None => Ok(()),
+        Some(other) => {
+            let what = format!("{} is no part of the dataset there, which is not replaced", other.display());
+            Err(ErrorKind::Exist.context(what))
+        }
     }
 }
 

@@ -51,6 +51,11 @@ fn keep(rights: &fs::Permissions, was_file: bool, made: &Path) {
     }
 }
 
+/// Whether something by this name in a dataset is what a copy leaves there.
+pub fn is_ours(name: &str) -> bool {
+    name == NAME
+}
+
 /// Where a copy is made.
 #[derive(Debug)]
 pub struct Place {
@@ -142,6 +147,9 @@ impl Place {
                         let what = format!("{}: what is there is no dataset, and is not replaced", target.path);
                         ErrorKind::Exist.context(what).caused_by(error)
                     })?;
+                }
+                if found.is_dir() {
+                    check::alone(&real).map_err(|error| error.at(&target.path))?;
                 }
                 let lock =
                     if found.is_file() { Some(lock(&real).map_err(|error| error.at(&target.path))?) } else { None };
