@@ -348,7 +348,7 @@ pub struct Cat {
     /// Step per dimension; 1 if not given
     #[arg(long, value_name = "S,…", value_delimiter = ',')]
     pub stride: Option<Vec<u64>>,
-    /// How to write it; npy if not given, json for strings
+    /// How to write it; npy if not given, json for elements of varying length
     #[arg(long, value_enum)]
     pub format: Option<CatFormat>,
     /// Write to this file

@@ -170,3 +170,57 @@ fn elements_of_varying_length_are_printed() {
         }
     }
 }
+
+/// Whatever ends the program while it writes: the file has no name before it is whole.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_stopped_leaves_nothing() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, source) = (folder.path().join("x.cdl"), folder.path().join("x.zarr"));
+    fs::write(&cdl, "netcdf x { dimensions: n = 4000000; variables: int v(n); }").unwrap();
+    out(&["gen", "-o", text(&source), text(&cdl)]);
+    let (target, old) = (folder.path().join("new.npy"), folder.path().join("old.npy"));
+    fs::write(&old, "old").unwrap();
+    let before = names(folder.path());
+    for target in [&target, &old] {
+        // Files must not grow beyond some blocks: the system ends who writes more.
+        let limited = format!(
+            "ulimit -c 0; ulimit -f 100; exec {} cat {} v -o {}",
+            env!("CARGO_BIN_EXE_ncz"),
+            text(&source),
+            text(target)
+        );
+        let ended = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
+        assert!(ended.status.signal().is_some(), "{ended:?}");
+        assert_eq!(names(folder.path()), before);
+        assert_eq!(fs::read(&old).unwrap(), b"old");
+        assert_eq!(out(&["cat", text(&source), "v", "-o", text(target)]), "");
+        assert_eq!(fs::metadata(target).unwrap().len(), 16_000_000 + 128);
+        fs::write(&old, "old").unwrap();
+        let _ = fs::remove_file(folder.path().join("new.npy"));
+    }
+    assert_eq!(names(folder.path()), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_makes_what_it_leads_to() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let source = sample(folder.path(), "a.nc");
+    fs::create_dir(folder.path().join("in")).unwrap();
+    let [one, two, real] = ["one", "in/two", "in/real"].map(|name| folder.path().join(name));
+    symlink("in/two", &one).unwrap();
+    symlink("real", &two).unwrap();
+    for _ in 0..2 {
+        assert_eq!(out(&["cat", &source, "v", "--format", "text", "-o", text(&one)]), "");
+        assert!([&one, &two].iter().all(|link| link.symlink_metadata().unwrap().is_symlink()));
+        assert_eq!(fs::read(&real).unwrap(), b"1 2 3 4\n");
+    }
+    symlink("circle", folder.path().join("circle")).unwrap();
+    let (code, told) = failure(&["cat", &source, "v", "-o", text(&folder.path().join("circle"))]);
+    assert!(code == 1 && told.contains("circle"), "{told}");
+}
