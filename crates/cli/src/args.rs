@@ -228,7 +228,7 @@ pub struct Generate {
 }
 
 /// Arguments of `copy`: `-h` is the size of a cache here, as for nccopy.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(disable_help_flag = true)]
 pub struct Copy {
     /// Path or URL of the dataset

@@ -116,7 +116,9 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     threads::pool(args.jobs)?;
     let source = OpenOptions::new().threads(args.jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?;
     let model = source.model();
-    let layout = Layout::of(args, &model, source.registry())?;
+    let chunks =
+        if args.as_nccopy { as_nccopy::chunks(args, &model).map_err(&at_source)? } else { args.chunks.clone() };
+    let layout = Layout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
     let select = Selection::of(args, &model).map_err(&at_source)?;
     let jobs = threads::within(args, &source, &layout, &select).map_err(&at_source)?;
     let source = match jobs == args.jobs {

@@ -219,3 +219,29 @@ fn of_a_flag_given_twice_the_last_one_counts() {
     let (code, told) = failure(&["dump", "-v", "v", "-v", "w", text(&tools.at("a.nc"))]);
     assert!(code == 2 && told.contains("multiple times"), "{told}");
 }
+
+#[test]
+fn nccopy_takes_chunks_without_lengths() {
+    let tools = Tools::new();
+    let content = "netcdf a { dimensions: a = 100; n = 200; u = UNLIMITED; variables: int v(a, n); int z(u, n); \
+                   v:_ChunkSizes = 10, 20; z:_ChunkSizes = 5, 20; data: z = 1; }";
+    tools.write("a.cdl", content);
+    tools.out("ncgen", &["-k", "nc4", "a.cdl"]);
+    for (flags, v, z) in [
+        ("n/", "10, 200", "5, 200"),
+        ("u/", "10, 20", "1, 20"),
+        ("a/50,n/", "50, 200", "5, 200"),
+        ("v:", "100, 200", "5, 20"),
+        ("z:", "10, 20", "5, 20"),
+    ] {
+        tools.out("nccopy", &["-c", flags, "a.nc", "y.nc"]);
+        let special = tools.out("ncdump", &["-hs", "y.nc"]);
+        for line in [format!("v:_ChunkSizes = {v} ;"), format!("z:_ChunkSizes = {z} ;")] {
+            assert!(special.contains(&line), "{flags}: {special}");
+        }
+    }
+    for flags in ["nosuch/", "nosuch:", "n/0", "a:"] {
+        let told = tools.call("nccopy", &["-c", flags, "a.nc", "x.nc"], None);
+        assert!(!told.status.success() && !tools.at("x.nc").exists(), "{flags}");
+    }
+}
