@@ -48,6 +48,7 @@ KNOWN = [
     ("nc4c_types.nc", ["-s"], "the same"),
     ("ref_null_byte_padding_test.nc", ["-t"], "for a number too large for a time it prints a comment that says nothing"),
     ("ref_null_byte_padding_test.nc", ["-i"], "the same"),
+    ("nc4_ut_grouptypes.nc", [], "it prints the name of a type that another one hides, which means that one"),
     ("nc4_ut_opaque_vlen.nc", ["-l", "20"], "where attributes of user-defined types are folded depends on what was printed before"),
 ]
 # Made of texts, with neither data nor fill values: it prints whatever was in memory.

@@ -10,6 +10,7 @@ use nczarr_tests::report::{Outcome, Report};
 
 use crate::corpus;
 use crate::netcdf_c::same;
+use crate::right;
 
 #[test]
 fn netcdf4_files_of_netcdf_c_print_as_they_should() {
@@ -40,7 +41,10 @@ fn prints(path: &Path, name: &str) -> Result<Outcome, String> {
             continue;
         }
         let options = Options { name: name.to_owned(), ..options };
-        let expected = fs::read_to_string(&beside).map_err(|error| error.to_string())?;
+        let mut expected = fs::read_to_string(&beside).map_err(|error| error.to_string())?;
+        for fix in right::HIDDEN_TYPE.iter().filter(|fix| fix.dataset == name) {
+            expected = expected.replace(&format!("\t{}", fix.wrong), &format!("\t{}", fix.right));
+        }
         for (how, file) in [("", &file), ("in memory, ", &held)] {
             let found = dump(file, &options).map_err(|error| format!("{how}{ending}: {error}"))?;
             same(&found, &expected).map_err(|why| format!("{how}{ending}: {why}"))?;

@@ -38,6 +38,9 @@ pub const FIRST_TYPE: &[Right] = &[
     },
 ];
 
+/// A type that another of its name hides: netCDF-C prints the name, which means the other one.
+pub const HIDDEN_TYPE: &[Right] = &[right("nc4_ut_grouptypes", "cc rootc(y) ;", "/cc rootc(y) ;")];
+
 /// Text stored as a bare number, boolean or NaN, with the type char: netCDF-C hands out its first character.
 pub const BARE_TEXT: &[Right] = &[
     right("jsonatts_0", "band:j06 = \"-\" ;", "band:j06 = \"-19.25\" ;"),

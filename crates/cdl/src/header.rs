@@ -161,18 +161,14 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// The name of a type, with its path if it is defined neither in `group` nor around it.
+    /// The name of a type, with its path where the name alone means another one, or none.
     pub(crate) fn push_type(&self, line: &mut Vec<u8>, group: GroupId, ty: NcType) -> Result<()> {
         let NcType::User(id) = ty else {
             line.extend_from_slice(ty.name().as_bytes());
             return Ok(());
         };
         let ty = self.model.user_type(id)?;
-        let mut around = Some(group);
-        while let Some(here) = around.filter(|&here| here != ty.group) {
-            around = self.model.group(here)?.parent;
-        }
-        if around.is_none() {
+        if self.model.find_type(group, &ty.name) != Some(id) {
             self.push_path(line, ty.group)?;
         }
         push_name(line, &ty.name);

@@ -111,6 +111,19 @@ pub fn type_name(model: &Model, ty: NcType) -> String {
     }
 }
 
+/// What a type is called in a group: its path where the name alone means another one there, or none.
+pub fn type_name_in(model: &Model, from: GroupId, ty: NcType) -> String {
+    let NcType::User(id) = ty else { return type_name(model, ty) };
+    match model.user_type(id) {
+        Ok(user) if model.find_type(from, &user.name) != Some(id) => {
+            let names = model.group_names(user.group).unwrap_or_default();
+            let names = names.into_iter().chain([user.name.as_str()]);
+            names.map(|name| format!("/{}", model::name::escape(name))).collect()
+        }
+        _ => type_name(model, ty),
+    }
+}
+
 fn filter_text(filter: &FilterSpec) -> String {
     let name = match (filter.name.as_str(), filter.hdf5_id) {
         ("", Some(id)) => id.to_string(),

@@ -1,7 +1,7 @@
 //! `ncz dump --json`: a dataset as one JSON document, written as it is read.
 //!
 //! A group is `{"types":…, "dimensions":…, "attributes":…, "variables":…, "groups":…}`, each of these an object by name and
-//! left out where it is empty. A variable has `type`, `dimensions` (paths where the name alone means another one) and, unless
+//! left out where it is empty. A variable has `type` and `dimensions` (paths where the name alone means another one) and, unless
 //! only headers are wanted, `data`: arrays in arrays, as many as it has dimensions; elements are written as `ncz cat` writes
 //! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
 //! be read is `{"error":"…"}` in its place.
@@ -11,7 +11,7 @@ use model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId
 use serde_json::{Map, Value, json};
 
 use crate::cat::json::{each, push_text};
-use crate::info::type_name;
+use crate::info::type_name_in;
 use crate::output::Output;
 use crate::source::DatasetSource;
 
@@ -47,7 +47,7 @@ impl Printer<'_, '_> {
         let mut types = Map::new();
         for &ty in group.types.values() {
             let user = model.user_type(ty)?;
-            types.insert(user.name.clone(), self.type_json(&user.class)?);
+            types.insert(user.name.clone(), self.type_json(&user.class, user.group)?);
         }
         self.object("types", types)?;
         let mut dims = Map::new();
@@ -56,7 +56,7 @@ impl Printer<'_, '_> {
             dims.insert(dim.name.clone(), json!({"length": dim.len(), "unlimited": dim.unlimited}));
         }
         self.object("dimensions", dims)?;
-        self.object("attributes", self.atts(&group.atts, None)?)?;
+        self.object("attributes", self.atts(&group.atts, id, None)?)?;
         if !group.vars.is_empty() {
             self.out.put(",\"variables\":{")?;
             for (at, &var) in group.vars.values().enumerate() {
@@ -94,21 +94,21 @@ impl Printer<'_, '_> {
         self.out.put(quoted)
     }
 
-    fn type_json(&self, class: &TypeClass) -> Result<Value> {
+    fn type_json(&self, class: &TypeClass, from: GroupId) -> Result<Value> {
         Ok(match class {
             TypeClass::Opaque { size } => json!({"class": "opaque", "size": size}),
-            TypeClass::Vlen { base } => json!({"class": "vlen", "base": type_name(self.model, *base)}),
+            TypeClass::Vlen { base } => json!({"class": "vlen", "base": type_name_in(self.model, from, *base)}),
             TypeClass::Enum { base, members } => {
                 let members = members.iter().map(|member| (member.name.clone(), member.value.to_string()));
                 let members: Map<String, Value> = members
                     .map(|(name, value)| (name, value.parse::<i64>().map_or_else(|_| Value::from(value), Value::from)))
                     .collect();
-                json!({"class": "enum", "base": type_name(self.model, *base), "members": members})
+                json!({"class": "enum", "base": type_name_in(self.model, from, *base), "members": members})
             }
             TypeClass::Compound { fields, .. } => {
                 let fields: Result<Vec<_>> = (fields.iter())
                     .map(|field| {
-                        Ok(json!({"name": field.name, "type": type_name(self.model, field.ty), "shape": field.shape}))
+                        Ok(json!({"name": field.name, "type": type_name_in(self.model, from, field.ty), "shape": field.shape}))
                     })
                     .collect();
                 json!({"class": "compound", "fields": fields?})
@@ -116,11 +116,11 @@ impl Printer<'_, '_> {
         })
     }
 
-    fn atts(&self, atts: &Att, times: Option<&TimeAxis>) -> Result<Map<String, Value>> {
+    fn atts(&self, atts: &Att, from: GroupId, times: Option<&TimeAxis>) -> Result<Map<String, Value>> {
         let mut object = Map::new();
         for (name, values) in atts {
             let mut att = Map::new();
-            att.insert("type".to_owned(), type_name(self.model, values.nc_type()).into());
+            att.insert("type".to_owned(), type_name_in(self.model, from, values.nc_type()).into());
             att.insert("value".to_owned(), self.att_value(values)?);
             if let Some(axis) = times.filter(|_| values.nc_type().is_numeric()) {
                 att.insert("times".to_owned(), (0..values.len()).map(|at| moment(axis, values, at)).collect());
@@ -159,10 +159,10 @@ impl Printer<'_, '_> {
         self.text(&var.name)?;
         self.out.put(format!(
             ":{{\"type\":{},\"dimensions\":{}",
-            Value::from(type_name(self.model, var.xtype)),
+            Value::from(type_name_in(self.model, var.group, var.xtype)),
             Value::from(dims)
         ))?;
-        self.object("attributes", self.atts(&var.atts, times.as_ref())?)?;
+        self.object("attributes", self.atts(&var.atts, var.group, times.as_ref())?)?;
         if self.wants(id)? {
             self.out.put(",\"data\":")?;
             self.data(id, times.as_ref())?;

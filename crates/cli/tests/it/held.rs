@@ -193,3 +193,63 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
     std::fs::remove_file(&target).unwrap();
     assert!(!call(&["--strict"]).status.success() && !target.exists());
 }
+
+/// What hides another of its name does not change what that is.
+#[test]
+fn a_type_that_is_hidden_by_another_is_named_by_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = "netcdf ty {
+types: byte enum eb { a = -128, b = 127 } ; int(*) list ; compound one { int i ; } ;
+dimensions: n = 2 ;
+group: g {
+  types: int enum eb { a = 1, b = 2 } ; compound both { /eb far ; eb near ; } ; /eb(*) many ; eb(*) list ;
+    compound one { /one o ; } ;
+  variables: /eb r(n) ; eb s(n) ; both t ; /list w ; one x ;
+    /eb r:there = b ; eb r:here = b ;
+    /eb :far = a ;
+  data: r = a, b ; s = a, b ; t = {a, b} ; w = {1, 2} ; x = {{5}} ;
+  group: h { variables: /g/eb u ; /eb v ; data: u = b ; v = b ; }
+}
+}";
+    for kind in ["nc4", "nczarr"] {
+        let source = made(folder.path(), &format!("{kind}.ty"), kind, cdl);
+        let printed = out(&["dump", "-n", "ty", text(&source)]);
+        for line in [
+            "/eb r(n) ;",
+            "\teb s(n) ;",
+            "/eb far ;",
+            "  eb near ;",
+            "/eb(*) many",
+            "/eb v ;",
+            "\teb u ;",
+            "/eb r:there = b ;",
+            "\teb r:here = b ;",
+            "/eb :far = a ;",
+            "/list w ;",
+            "/one o ;",
+            "\tone x ;",
+        ] {
+            assert!(printed.contains(line), "{line}\n{printed}");
+        }
+        let again = made(folder.path(), &format!("again.{kind}"), kind, &printed);
+        assert_eq!(out(&["diff", text(&source), text(&again)]), "");
+        assert_eq!(out(&["dump", "-n", "ty", text(&again)]), printed);
+        let json: serde_json::Value = serde_json::from_str(&out(&["dump", "--json", text(&source)])).unwrap();
+        let g = &json["groups"]["g"];
+        for (place, want) in [
+            ("/variables/r/type", "/eb"),
+            ("/variables/s/type", "eb"),
+            ("/variables/w/type", "/list"),
+            ("/types/both/fields/0/type", "/eb"),
+            ("/types/both/fields/1/type", "eb"),
+            ("/types/many/base", "/eb"),
+            ("/variables/r/attributes/there/type", "/eb"),
+            ("/variables/r/attributes/here/type", "eb"),
+            ("/attributes/far/type", "/eb"),
+            ("/groups/h/variables/u/type", "eb"),
+            ("/groups/h/variables/v/type", "/eb"),
+        ] {
+            assert_eq!(g.pointer(place).and_then(serde_json::Value::as_str), Some(want), "{place} {g}");
+        }
+    }
+}
