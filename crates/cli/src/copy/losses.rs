@@ -197,6 +197,12 @@ impl Compared<'_> {
             let (here, there) = (name(self.source, var.xtype), name(self.copy, there.xtype));
             self.lost.add(format!("type {here} of variables, read as {there}"), &path);
         }
+        if let Some(stored) = var.stored_type.as_deref().filter(|stored| says_more(stored))
+            && there.stored_type.as_deref() != Some(stored)
+        {
+            let now = there.stored_type.clone().unwrap_or_else(|| name(self.copy, there.xtype));
+            self.lost.add(format!("stored type {stored} of variables, stored as {now}"), &path);
+        }
         let extra = usize::from(matches!(new.form, Form::Text { .. }));
         let kept = &there.dims[..there.dims.len().saturating_sub(extra)];
         let len = |dim: &DimId| self.copy.dim(*dim).ok().map(model::Dim::len);
@@ -305,6 +311,16 @@ fn same(source: &Values, copy: &Values) -> bool {
     }
 }
 
+/// Whether a stored type, by its name in Zarr V2 or V3, tells more than the type that elements of it are read as: that they
+/// are dates, durations, truth values, half floats, or characters of a fixed number.
+fn says_more(stored: &str) -> bool {
+    let kind = stored.trim_start_matches(['<', '>', '|', '=']);
+    ["M8", "m8", "U", "numpy.datetime64", "numpy.timedelta64", "fixed_length_utf32"]
+        .iter()
+        .any(|begin| kind.starts_with(begin))
+        || ["b1", "bool", "f2", "float16", "bfloat16"].contains(&kind)
+}
+
 fn name(model: &Model, ty: NcType) -> String {
     match ty {
         NcType::User(id) => model.user_type(id).map_or_else(|_| "?".to_owned(), |ty| ty.name.clone()),
@@ -322,6 +338,22 @@ mod tests {
         lost.add("groups", "/g");
         (0..3).for_each(|i| lost.add("attributes", format!("/:a{i}")));
         assert_eq!(lost.lines(), ["groups: /g", "attributes: /:a0, /:a1, /:a2"]);
+    }
+
+    #[test]
+    fn some_stored_types_say_more() {
+        for (stored, more) in [
+            ("<M8[s]", true),
+            (">m8[D]", true),
+            ("|b1", true),
+            ("<f2", true),
+            ("<U6", true),
+            ("|S6", false),
+            ("<f4", false),
+            ("|V4", false),
+        ] {
+            assert_eq!(says_more(stored), more, "{stored}");
+        }
     }
 
     #[test]

@@ -194,6 +194,50 @@ fn nccopy_tells_of_a_layout_that_the_target_has_not() {
     assert!(!call(&["--strict"]).status.success() && !target.exists());
 }
 
+/// Stored types that say more than the type an element is read as.
+#[test]
+fn stored_types_that_become_others_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, dtype, bytes, there) in [
+        ("date", "<M8[s]", vec![1; 16], "string"),
+        ("span", "<m8[ms]", vec![1; 16], "string"),
+        ("truth", "|b1", vec![1, 0], "ubyte"),
+        ("half", "<f2", vec![0, 0x3c, 0, 0], "float"),
+        ("wide", "<U2", vec![65, 0, 0, 0, 66, 0, 0, 0, 67, 0, 0, 0, 0, 0, 0, 0], "string"),
+        ("plain", "<i2", vec![1, 0, 2, 0], ""),
+        ("text", "|S2", vec![65, 66, 67, 0], ""),
+    ] {
+        let source = folder.path().join(name);
+        std::fs::create_dir_all(source.join("v")).unwrap();
+        let array = format!(
+            r#"{{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "{dtype}", "fill_value": null, "order": "C",
+            "compressor": null, "filters": null}}"#
+        );
+        std::fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+        std::fs::write(source.join("v/.zarray"), array).unwrap();
+        std::fs::write(source.join("v/.zattrs"), r#"{"_ARRAY_DIMENSIONS": ["x"]}"#).unwrap();
+        std::fs::write(source.join("v/0"), bytes).unwrap();
+        for kind in ["zarr", "zarr,v3", "nczarr", "nc4"] {
+            let path = folder.path().join("target");
+            let target = format!("file://{}#mode={kind}", path.display());
+            let told = told(&["copy", "--clobber", text(&source), &target]);
+            let line = format!("not kept: stored type {dtype} of variables, ");
+            assert_eq!(told.contains(&line), !there.is_empty(), "{dtype} {kind}: {told}");
+            if !there.is_empty() {
+                assert!(
+                    told.lines().any(|told| told.contains(&line) && told.ends_with(": /v")),
+                    "{dtype} {kind}: {told}"
+                );
+                assert!(failure(&["copy", "--clobber", "--strict", text(&source), &target]).1.contains("--strict"));
+            }
+            let values = |url: &str| out(&["cat", url, "--format", "json"]);
+            if there.is_empty() || there == "string" {
+                assert_eq!(values(&target), values(text(&source)), "{dtype} {kind}");
+            }
+        }
+    }
+}
+
 /// What hides another of its name does not change what that is.
 #[test]
 fn a_type_that_is_hidden_by_another_is_named_by_its_path() {
