@@ -141,8 +141,7 @@ fn owner(line: &str) -> &str {
 /// Whether `found` is `sound` but for values of one variable, which may have several names, and variables that say that they
 /// are damaged. In a file with virtual datasets up to `most` variables show the same values.
 fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
-    let said = |line: &&Line| !found.broken.contains(&line.path) && !sound.broken.contains(&line.path);
-    let (now, before) = (found.structure.iter().filter(said), sound.structure.iter().filter(said));
+    let (now, before) = (said(found, found, sound), said(sound, found, sound));
     if !now.clone().eq(before.clone()) {
         let differs = now.zip(before).find(|(found, sound)| found != sound);
         return Err(format!("the structure is another one: {differs:?}"));
@@ -154,12 +153,18 @@ fn allowed(found: &Content, sound: &Content, most: usize) -> std::result::Result
     }
 }
 
+/// What a content tells, but for variables that say in one of the two that they are damaged.
+fn said<'c>(of: &'c Content, found: &'c Content, sound: &'c Content) -> impl Iterator<Item = &'c Line> + Clone {
+    let damaged = |line: &Line| found.broken.contains(&line.path) || sound.broken.contains(&line.path);
+    of.structure.iter().filter(move |line| !damaged(line))
+}
+
 /// As [`allowed`], where one object may be another one too: then its name, what it is, or what it holds.
 fn nearly(found: &Content, sound: &Content, most: usize) -> std::result::Result<(), String> {
     if found.structure == sound.structure {
         return allowed(found, sound, most);
     }
-    let lines = |content: &Content| content.structure.iter().map(|line| line.text.clone()).collect::<BTreeSet<_>>();
+    let lines = |content| said(content, found, sound).map(|line| line.text.clone()).collect::<BTreeSet<_>>();
     let (found_lines, sound_lines) = (lines(found), lines(sound));
     let gone: BTreeSet<&str> = sound_lines.difference(&found_lines).map(|line| owner(line)).collect();
     let new: BTreeSet<&str> = found_lines.difference(&sound_lines).map(|line| owner(line)).collect();
