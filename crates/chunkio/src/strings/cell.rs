@@ -31,7 +31,7 @@ impl Cell {
             Self::Bytes(width) => {
                 let bytes = value.as_bytes();
                 if bytes.len() <= width {
-                    return Ok(Fit::Whole);
+                    return whole(bytes.last() == Some(&0));
                 }
                 Ok(if truncate { Fit::Cut(cut_bytes(bytes, width)) } else { Fit::TooLong(bytes.len(), width, "bytes") })
             }
@@ -39,7 +39,7 @@ impl Cell {
                 let text = value.to_str()?;
                 let found = text.chars().count();
                 if found <= chars {
-                    return Ok(Fit::Whole);
+                    return whole(text.ends_with('\0'));
                 }
                 let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
                 Ok(if truncate { Fit::Cut(end) } else { Fit::TooLong(found, chars, "characters") })
@@ -122,6 +122,15 @@ fn point(bytes: &[u8; 4], big_endian: bool) -> u32 {
 
 fn no_character(value: u32) -> model::Error {
     ErrorKind::Char.context(format!("{value:#x} is no Unicode character"))
+}
+
+/// A text that fits, unless it ends with NUL, which is what fills up: it would come back without.
+fn whole(ends_with_nul: bool) -> Result<Fit> {
+    match ends_with_nul {
+        true => Err(ErrorKind::Char
+            .context("text that ends with NUL cannot be told from shorter text where it is of a fixed size")),
+        false => Ok(Fit::Whole),
+    }
 }
 
 /// The end of the last whole character within `width` bytes; of bytes that are no text, `width`.

@@ -80,7 +80,7 @@ impl Work<'_> {
         };
         // Text may have what a string may not.
         let is_cut = why.kind() == ErrorKind::Char && self.to.info().formatx == FormatX::Hdf5;
-        if why.kind() == ErrorKind::BadType || is_cut {
+        if is_of_type(&why) || is_cut {
             for to in other.into_iter().chain(fit::wider(values.nc_type()).iter().copied()) {
                 if let Some(same) = fit::exactly(values, to)
                     && put(&same)?.is_ok()
@@ -164,7 +164,7 @@ impl Work<'_> {
         let why = match unless_refused(admits(xtype))? {
             Ok(()) if cut => ErrorKind::Char.context("some of its strings have NUL inside, where they would end there"),
             Ok(()) => return Ok(Ok((Form::Same, xtype, dims))),
-            Err(why) if why.kind() != ErrorKind::BadType => return Ok(Err(why)),
+            Err(why) if !is_of_type(&why) => return Ok(Err(why)),
             Err(why) => why,
         };
         for &to in fit::wider(var.xtype) {
@@ -426,4 +426,9 @@ impl Work<'_> {
         }
         put(MAX_LEN, &Values::Int(vec![len]))
     }
+}
+
+/// Whether a format has not the type that was asked for: none of its kind, or the classic model of netCDF-4.
+fn is_of_type(why: &Error) -> bool {
+    matches!(why.kind(), ErrorKind::BadType | ErrorKind::StrictNc3)
 }

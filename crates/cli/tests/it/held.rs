@@ -297,3 +297,34 @@ group: g {
         }
     }
 }
+
+#[test]
+fn text_of_a_fixed_size_that_ends_with_nul_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = folder.path().join("text.cdl");
+    std::fs::write(
+        &written,
+        "netcdf n { dimensions: n = 2 ; variables: string s(n) ; data: s = \"a\\000b\", \"d\\000\" ; }",
+    )
+    .unwrap();
+    for kind in ["nczarr", "zarr"] {
+        let target = folder.path().join(kind);
+        let (code, error) = failure(&["gen", "-k", kind, "-o", text(&target), text(&written)]);
+        assert!(code == 1 && error.contains("NC_ECHAR") && error.contains("/s[1]"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn the_classic_model_holds_strings_as_text_and_numbers_in_wider_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let cdl = "netcdf m { dimensions: n = 2 ; variables: string s(n) ; uint u(n) ; u:top = 7u ; string s:a = \"x\" ; \
+               data: s = \"a\", \"bc\" ; u = 1, 2 ; }";
+    let (source, target) = (made(folder.path(), "m.nc", "nc4", cdl), folder.path().join("m7.nc"));
+    assert!(told(&["copy", "-7", text(&source), text(&target)]).contains("type uint of variables, read as int: /u"));
+    let printed = out(&["dump", text(&target)]);
+    for line in
+        ["char s(n, string2) ;", "int u(n) ;", "\"a\",", "\"bc\" ;", "u:top = 7 ;", "s:a = \"x\" ;", "u = 1, 2 ;"]
+    {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+}
