@@ -313,7 +313,7 @@ fn same(source: &Values, copy: &Values) -> bool {
 
 /// Whether a stored type, by its name in Zarr V2 or V3, tells more than the type that elements of it are read as: that they
 /// are dates, durations, truth values, half floats, or characters of a fixed number.
-fn says_more(stored: &str) -> bool {
+pub(super) fn says_more(stored: &str) -> bool {
     let kind = stored.trim_start_matches(['<', '>', '|', '=']);
     ["M8", "m8", "U", "numpy.datetime64", "numpy.timedelta64", "fixed_length_utf32"]
         .iter()
