@@ -13,9 +13,9 @@ mod stopped;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, Stdio};
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{Signal, kill};
@@ -81,14 +81,15 @@ fn source(folder: &Path) -> String {
 /// A copy under way.
 struct Copy {
     child: Child,
-    told: BufReader<ChildStderr>,
+    told: BufReader<io::PipeReader>,
 }
 
 impl Copy {
     fn start(args: &[&str]) -> Self {
-        let mut child = ncz().args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let told = child.stderr.take().unwrap();
-        fcntl(&told, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
+        // Small from the beginning: in a larger one the copy might have told all before it is made smaller.
+        let (told, telling) = io::pipe().unwrap();
+        fcntl(&telling, FcntlArg::F_SETPIPE_SZ(PIPE)).unwrap();
+        let child = ncz().args(args).stdout(Stdio::null()).stderr(telling).spawn().unwrap();
         Self { child, told: BufReader::with_capacity(1, told) }
     }
 
