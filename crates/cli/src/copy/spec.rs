@@ -1,7 +1,5 @@
 //! `--chunks`, `--shards` and `--filter`: what the copy's variables are to be laid out like.
 
-use std::path::Path;
-
 use model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 use nczarr::Registry;
 use nczarr::dispatch::FilterText;
@@ -13,9 +11,6 @@ use crate::failure::Failure;
 const NONE: &str = "none";
 /// Means every variable.
 const EVERY: &str = "*";
-
-/// The tool whose command lines ask for what not every format has.
-const OLD_NAME: &str = "nccopy";
 
 /// The layout that was asked for.
 #[derive(Debug, Default)]
@@ -86,7 +81,7 @@ impl Layout {
     /// # Errors
     /// What a flag says that makes no sense, or fits nothing in the dataset.
     pub fn of(args: &Copy, model: &Model, registry: &Registry) -> Result<Self, Failure> {
-        let mut layout = Self { is_wish: is_called(OLD_NAME), ..Self::default() };
+        let mut layout = Self { is_wish: args.as_nccopy, ..Self::default() };
         for spec in &args.chunks {
             layout.chunks.add(spec, model).map_err(|what| Failure::Usage(format!("--chunks {spec}: {what}")))?;
         }
@@ -256,11 +251,6 @@ fn grown(shape: &[u64], chunks: &[u64], item: u64, most: u64) -> Vec<u64> {
         }
     }
     counts.iter().zip(chunks).map(|(count, chunk)| count * chunk).collect()
-}
-
-/// Whether the program was called by this name.
-fn is_called(name: &str) -> bool {
-    std::env::args_os().next().is_some_and(|path| Path::new(&path).file_stem().is_some_and(|stem| stem == name))
 }
 
 /// Whether a word means a filter.
