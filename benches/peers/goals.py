@@ -6,6 +6,9 @@
 Of several runs (files of run.py --out) every one must reach the goal. The ratio is of medians; "paired" is the median of
 the ratios within each round of the first run. The memory goal is of whole reads: what they take above the result is at
 most two chunks per thread and 2 MiB more.
+
+"floor" is what the least work that does the same would reach in place of ours, the most of all runs, and how much of our
+processor time it takes, the median of the runs: a goal beyond the first is beyond the machine.
 """
 import json
 import os
@@ -69,6 +72,18 @@ def duel(case):
     return ours, min(peers, key=lambda row: row["wall"]) if ours and peers else None
 
 
+def floor(runs, name):
+    """How many times as fast as the best peer the floor is, and its part of our processor time."""
+    found = []
+    for run, _ in runs:
+        rows = {row["peer"]: row for row in run[name]["rows"] if "wall" in row} if name in run else {}
+        if "floor" in rows and "ours" in rows:
+            found.append((duel(run[name])[1]["wall"] / rows["floor"]["wall"], rows["floor"]["cpu"] / rows["ours"]["cpu"]))
+    if not found:
+        return ""
+    return f"{max(ratio for ratio, _ in found):.2f}, {statistics.median(part for _, part in found):.0%}"
+
+
 def time(seconds, n):
     """A duration, of one of `n` operations."""
     each = seconds / n
@@ -92,8 +107,8 @@ def main():
     scale = float(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1.0
     runs = [load(path) for path in paths]
     on_disk = runs[0][1]
-    print("| case | best peer | ours | " + " | ".join(f"× run {i + 1}" for i in range(len(runs))) + " | goal | |")
-    print("|---|---|---|" + "---|" * len(runs) + "---|---|")
+    print("| case | best peer | ours | " + " | ".join(f"× run {i + 1}" for i in range(len(runs))) + " | goal | floor | |")
+    print("|---|---|---|" + "---|" * len(runs) + "---|---|---|")
     missed = 0
     for name, first in runs[0][0].items():
         goal = goal_of(name, on_disk)
@@ -110,12 +125,12 @@ def main():
         wrong = any("WRONG" in row["note"] or "DIFFERS" in row["note"] for row in first["rows"])
         print(f"| {name} | {peer['peer']} {time(peer['wall'], peer['n'])} | {time(ours, duels[0][0]['n'])} | "
               + " | ".join(f"{ratio:.2f}" for ratio in ratios)
-              + f" | {goal * scale:.2f} | {'' if met else 'missed'}{' **DATA DIFFER**' if wrong else ''} |")
+              + f" | {goal * scale:.2f} | {floor(runs, name)} | {'' if met else 'missed'}{' **DATA DIFFER**' if wrong else ''} |")
     for name, case in runs[0][0].items():
         over = excess(case)
         if over and over[0] > over[1]:
             missed += 1
-            print(f"| {name}: memory above the result | | {over[0]:.1f} MiB | | | {over[1]:.1f} MiB | missed |")
+            print(f"| {name}: memory above the result | | {over[0]:.1f} MiB | {'| ' * len(runs)}| {over[1]:.1f} MiB | | missed |")
     for name, case in runs[0][0].items():
         most = next((most for pattern, most in REQUESTS if re.fullmatch(pattern, name)), None)
         ours, peer = duel(case)
@@ -123,7 +138,7 @@ def main():
             met = ours["requests"] <= most
             missed += not met
             theirs = f"{peer['peer']} {peer['requests']}" if peer else ""
-            print(f"| {name}: requests | {theirs} | {ours['requests']} | | {most} | {'' if met else 'missed'} |")
+            print(f"| {name}: requests | {theirs} | {ours['requests']} {'| ' * len(runs)}| {most} | | {'' if met else 'missed'} |")
     print(f"\n{missed} missed", file=sys.stderr)
 
 

@@ -3,9 +3,12 @@
 //! decoding fused with scattering into huge pages. What a library takes beyond this is its own.
 //!
 //! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and V3 files with
-//! the codecs none, zlib5, deflate5s, zstd3 and zstd3s.
+//! the codecs none, zlib5, deflate5s, zstd3 and zstd3s; and of V2 `elem`, `box`, `vars` (`access`), `append` and `meta_write`
+//! (`create`), each with no more than the calls of the system that the guarantees of a library cost.
 
+mod access;
 mod codec;
+mod create;
 mod memory;
 mod shuffle;
 
@@ -35,10 +38,17 @@ fn main() {
     let flags: HashMap<String, String> =
         args.chunks_exact(2).map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone())).collect();
     let mut line = json!({"peer": "floor", "op": flags.get("op")});
-    let said = match Job::of(flags) {
-        Some(job) if job.is("op", "write") => job.write(),
-        Some(job) => job.read(),
+    let metadata = flags.get("op").is_some_and(|op| op == "meta_write") && flags["format"] == "v2";
+    let said = match Job::of(&flags) {
+        None if metadata => create::variables(&flags),
         None => json!({"skip": "not covered by the floor"}),
+        Some(job) => match job.text("op", "") {
+            "write" => job.write(),
+            "read" => job.read(),
+            "append" => job.append(),
+            "vars" => job.strided(),
+            _ => job.access(),
+        },
     };
     if let (Value::Object(line), Value::Object(said)) = (&mut line, said) {
         line.extend(said);
@@ -47,19 +57,26 @@ fn main() {
 }
 
 impl Job {
-    fn of(flags: HashMap<String, String>) -> Option<Self> {
-        let ints = |name: &str| -> Option<[usize; 3]> {
-            let items: Vec<usize> = flags.get(name)?.split(',').map(|item| item.parse().ok()).collect::<Option<_>>()?;
-            items.try_into().ok()
-        };
-        let job = Self { shape: ints("shape")?, chunk: ints("chunks")?, flags };
-        let fits = (0..3).all(|dim| job.chunk[dim] > 0 && job.shape[dim].is_multiple_of(job.chunk[dim]));
-        let known = ["read", "write"].iter().any(|op| job.is("op", op))
-            && ["v2", "v3"].iter().any(|format| job.is("format", format))
+    fn of(flags: &HashMap<String, String>) -> Option<Self> {
+        let mut job = Self { shape: [0; 3], chunk: [0; 3], flags: flags.clone() };
+        (job.shape, job.chunk) = (job.ints("shape")?, job.ints("chunks")?);
+        // Records may leave the last chunk unfinished.
+        let append = usize::from(job.is("op", "append"));
+        let fits = job.chunk.iter().all(|&len| len > 0)
+            && (append..3).all(|dim| job.shape[dim].is_multiple_of(job.chunk[dim]))
+            && (append == 0 || job.chunk[1..] == job.shape[1..]);
+        let any = |flag: &str, values: &[&str]| values.iter().any(|value| job.is(flag, value));
+        let known = (any("op", &["read", "write"]) && any("format", &["v2", "v3"])
+            || any("op", &["elem", "box", "vars", "append"]) && job.is("format", "v2"))
             && Codec::of(job.text("codec", "none"), false).is_some()
             && job.text("dtype", "f4") == "f4"
             && job.text("store", "file") == "file";
         (fits && known).then_some(job)
+    }
+
+    fn ints(&self, name: &str) -> Option<[usize; 3]> {
+        let items = self.flags.get(name)?.split(',').map(|item| item.parse().ok());
+        items.collect::<Option<Vec<usize>>>()?.try_into().ok()
     }
 
     fn text<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
@@ -105,7 +122,7 @@ impl Job {
     fn chunks<S>(&self, scratch: impl Fn() -> S + Sync, each: impl Fn(&mut S, [usize; 3]) + Sync) {
         let grid: Vec<usize> = (0..3).map(|dim| self.shape[dim] / self.chunk[dim]).collect();
         let (count, next) = (grid.iter().product::<usize>(), AtomicUsize::new(0));
-        let work = || {
+        self.threads(&|| {
             let mut scratch = scratch();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
@@ -114,15 +131,11 @@ impl Job {
                 }
                 each(&mut scratch, [at / (grid[1] * grid[2]), at / grid[2] % grid[1], at % grid[2]]);
             }
-        };
-        let threads = match self.text("threads", "0").parse() {
-            Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, usize::from),
-            Ok(threads) => threads,
-        };
-        std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(work)));
-            work();
         });
+    }
+
+    fn threads(&self, work: &(impl Fn() + Sync)) {
+        threads(&self.flags, work);
     }
 
     fn read(&self) -> Value {
@@ -225,6 +238,18 @@ impl Job {
             }
         }
     }
+}
+
+/// Does `work` on all threads: those of the flag, or as many as there are processors.
+fn threads(flags: &HashMap<String, String>, work: &(impl Fn() + Sync)) {
+    let threads = match flags.get("threads").map_or(Ok(0), |threads| threads.parse()) {
+        Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, usize::from),
+        Ok(threads) => threads,
+    };
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
 }
 
 /// Wall and process CPU time from one moment on.

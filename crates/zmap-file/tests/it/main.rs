@@ -5,6 +5,7 @@ mod odd;
 mod oracle;
 mod parts;
 mod pieces;
+mod places;
 mod processes;
 
 use std::path::PathBuf;

@@ -1,0 +1,219 @@
+//! Parts of the cube: elements, boxes and every n-th element, of V2 files.
+//!
+//! What an access opens, it may keep, as long as it asks each time whether the name still leads to the same file: a
+//! library that is never wrong cannot ask less. Nothing is parsed, and nothing is kept of what was decoded but in
+//! `--mode warm`, where all chunks lie decoded in huge pages before the clock starts.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::codec::{self, Codec};
+use crate::memory::Shared;
+use crate::{Clock, ITEM, Job};
+
+/// Descriptors by chunk, with the inode each was opened on.
+type Kept = HashMap<[usize; 3], (File, u64)>;
+
+/// Decodes chunks, one thread's.
+struct Decoder {
+    codec: Codec,
+    encoded: Vec<u8>,
+}
+
+impl Decoder {
+    fn of(job: &Job) -> Self {
+        Self { codec: job.codec(), encoded: vec![0; codec::bound(job.chunk_bytes())] }
+    }
+
+    fn read(&mut self, path: &str, out: &mut [u8]) {
+        let file = File::open(path).expect("a chunk");
+        if self.codec.is_none() {
+            return file.read_exact_at(out, 0).expect("a whole chunk");
+        }
+        let len = file.read_at(&mut self.encoded, 0).expect("a chunk");
+        self.codec.decode(&self.encoded[..len], out);
+    }
+}
+
+impl Job {
+    /// `--op elem|box`.
+    pub fn access(&self) -> Value {
+        let count: usize = self.text("count", "1").parse().expect("a count");
+        let part = if self.is("op", "box") { self.ints("box").expect("a box") } else { [1; 3] };
+        let places = self.places(count, part);
+        let done = match self.text("mode", "open") {
+            "warm" => self.warm(&places, part),
+            _ if self.is("op", "box") => self.boxes(&places, part),
+            mode if self.codec().is_none() => self.elements(&places, mode == "cold"),
+            _ => json!({"skip": "not covered by the floor"}),
+        };
+        match done {
+            Value::Object(mut line) => {
+                line.insert("n".to_owned(), json!(count));
+                Value::Object(line)
+            }
+            done => done,
+        }
+    }
+
+    /// Where the parts begin: one number of a linear congruential sequence per axis.
+    fn places(&self, count: usize, part: [usize; 3]) -> Vec<[usize; 3]> {
+        let mut state: u64 = self.text("seed", "1").parse().expect("a seed");
+        let mut below = |n: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % n
+        };
+        (0..count).map(|_| std::array::from_fn(|dim| below(self.shape[dim] - part[dim] + 1))).collect()
+    }
+
+    fn elements(&self, places: &[[usize; 3]], cold: bool) -> Value {
+        let (root, mut out) = (self.text("path", "").to_owned(), vec![0; places.len() * ITEM]);
+        let mut kept = Kept::new();
+        let clock = Clock::start();
+        for (place, out) in places.iter().zip(out.chunks_exact_mut(ITEM)) {
+            let index = std::array::from_fn(|dim| place[dim] / self.chunk[dim]);
+            let within = (0..3).fold(0, |at, dim| at * self.chunk[dim] + place[dim] % self.chunk[dim]) * ITEM;
+            let path = self.path(index);
+            if cold {
+                let mut document = [0; 8192];
+                let read = File::open(format!("{root}/v/.zarray")).and_then(|file| file.read_at(&mut document, 0));
+                assert!(read.expect("a document") > 0, "not empty");
+                File::open(path).and_then(|file| file.read_exact_at(out, within as u64)).expect("an element");
+                continue;
+            }
+            let known =
+                kept.get(&index).filter(|(_, inode)| fs::symlink_metadata(&path).is_ok_and(|is| is.ino() == *inode));
+            if let Some((file, _)) = known {
+                file.read_exact_at(out, within as u64).expect("an element");
+                continue;
+            }
+            let file = File::open(path).expect("a chunk");
+            file.read_exact_at(out, within as u64).expect("an element");
+            let inode = file.metadata().expect("a file").ino();
+            kept.insert(index, (file, inode));
+        }
+        clock.stop(&out)
+    }
+
+    /// Parts of what lies decoded in memory.
+    fn warm(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
+        let whole = Shared::huge(self.bytes());
+        let grid: [usize; 3] = std::array::from_fn(|dim| self.shape[dim] / self.chunk[dim]);
+        self.chunks(
+            || Decoder::of(self),
+            |decoder, [i, j, k]| {
+                let at = ((i * grid[1] + j) * grid[2] + k) * self.chunk_bytes();
+                // SAFETY: each chunk has its own place, and each is taken once.
+                decoder.read(&self.path([i, j, k]), unsafe { whole.slice(at, self.chunk_bytes()) });
+            },
+        );
+        let len = part.iter().product::<usize>() * ITEM;
+        let result = Shared::huge(len * places.len());
+        let clock = Clock::start();
+        for (at, place) in places.iter().enumerate() {
+            // SAFETY: one thread, and each part has its own place.
+            let out = unsafe { result.slice(at * len, len) };
+            for index in self.touched(*place, part) {
+                let chunk = ((index[0] * grid[1] + index[1]) * grid[2] + index[2]) * self.chunk_bytes();
+                // SAFETY: nobody writes there any more.
+                self.copy(index, unsafe { whole.slice(chunk, self.chunk_bytes()) }, *place, part, |at, row| {
+                    out[at..at + row.len()].copy_from_slice(row);
+                });
+            }
+        }
+        // SAFETY: no other slice is left.
+        clock.stop(unsafe { result.slice(0, len * places.len()) })
+    }
+
+    /// Boxes of compressed chunks, which are decoded whole, by as many threads as there are processors.
+    fn boxes(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
+        if self.codec().is_none() || self.codec().shuffled {
+            return json!({"skip": "not covered by the floor"});
+        }
+        let len = part.iter().product::<usize>() * ITEM;
+        let result = Shared::huge(len * places.len());
+        let clock = Clock::start();
+        // Threads take chunk by chunk, whichever box it is for.
+        let wanted: Vec<(usize, [usize; 3])> = (places.iter().enumerate())
+            .flat_map(|(at, place)| self.touched(*place, part).into_iter().map(move |index| (at, index)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        self.threads(&|| {
+            let (mut decoder, mut decoded) = (Decoder::of(self), vec![0; self.chunk_bytes()]);
+            while let Some(&(at, index)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                decoder.read(&self.path(index), &mut decoded);
+                self.copy(index, &decoded, places[at], part, |within, row| {
+                    // SAFETY: chunks of a box have places of their own in it.
+                    unsafe { result.slice(at * len + within, row.len()) }.copy_from_slice(row);
+                });
+            }
+        });
+        // SAFETY: all threads are gone.
+        clock.stop(unsafe { result.slice(0, len * places.len()) })
+    }
+
+    /// `--op vars`.
+    pub fn strided(&self) -> Value {
+        let step = self.ints("stride").expect("a stride");
+        if self.codec().shuffled || (0..3).any(|dim| !self.chunk[dim].is_multiple_of(step[dim])) {
+            return json!({"skip": "not covered by the floor"});
+        }
+        let shape: [usize; 3] = std::array::from_fn(|dim| self.shape[dim] / step[dim]);
+        let chunk: [usize; 3] = std::array::from_fn(|dim| self.chunk[dim] / step[dim]);
+        let len = shape.iter().product::<usize>() * ITEM;
+        let clock = Clock::start();
+        let out = Shared::huge(len);
+        self.chunks(
+            || (Decoder::of(self), vec![0; self.chunk_bytes()]),
+            |(decoder, decoded), index| {
+                decoder.read(&self.path(index), decoded);
+                for row in 0..chunk[0] * chunk[1] {
+                    let (z, y) = (row / chunk[1], row % chunk[1]);
+                    let from = ((z * step[0] * self.chunk[1] + y * step[1]) * self.chunk[2]) * ITEM;
+                    let (to_z, to_y) = (index[0] * chunk[0] + z, index[1] * chunk[1] + y);
+                    let to = ((to_z * shape[1] + to_y) * shape[2] + index[2] * chunk[2]) * ITEM;
+                    // SAFETY: each chunk's places are its own, and each chunk is taken once.
+                    let to = unsafe { out.slice(to, chunk[2] * ITEM) };
+                    let from = decoded[from..][..self.chunk[2] * ITEM].as_chunks::<ITEM>().0;
+                    for (to, from) in to.as_chunks_mut::<ITEM>().0.iter_mut().zip(from.iter().step_by(step[2])) {
+                        *to = *from;
+                    }
+                }
+            },
+        );
+        // SAFETY: all threads are gone.
+        clock.stop(unsafe { out.slice(0, len) })
+    }
+
+    /// The chunks a part lies in.
+    fn touched(&self, place: [usize; 3], part: [usize; 3]) -> Vec<[usize; 3]> {
+        let range = |dim: usize| place[dim] / self.chunk[dim]..=(place[dim] + part[dim] - 1) / self.chunk[dim];
+        range(0).flat_map(|i| range(1).flat_map(move |j| range(2).map(move |k| [i, j, k]))).collect()
+    }
+
+    /// Hands over each row of a chunk that is in the part, with its place in the part.
+    fn copy(
+        &self,
+        index: [usize; 3],
+        decoded: &[u8],
+        place: [usize; 3],
+        part: [usize; 3],
+        mut put: impl FnMut(usize, &[u8]),
+    ) {
+        let first: [usize; 3] = std::array::from_fn(|dim| place[dim].max(index[dim] * self.chunk[dim]));
+        let end: [usize; 3] =
+            std::array::from_fn(|dim| (place[dim] + part[dim]).min((index[dim] + 1) * self.chunk[dim]));
+        for z in first[0]..end[0] {
+            for y in first[1]..end[1] {
+                let row = (z % self.chunk[0] * self.chunk[1] + y % self.chunk[1]) * self.chunk[2];
+                let from = (row + first[2] % self.chunk[2]) * ITEM;
+                let to = (((z - place[0]) * part[1] + y - place[1]) * part[2] + first[2] - place[2]) * ITEM;
+                put(to, &decoded[from..][..(end[2] - first[2]) * ITEM]);
+            }
+        }
+    }
+}

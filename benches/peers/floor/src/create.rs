@@ -1,0 +1,122 @@
+//! Objects made one by one in V2 files: records appended, variables created.
+//!
+//! Each object is a nameless file that gets its name once it is whole, so that nobody sees a half of it: what every
+//! library that promises that has to ask of the system, in a directory that is opened once.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::{Clock, Job, threads};
+
+/// A directory objects are made in.
+struct Dir(File);
+
+impl Dir {
+    fn open(path: &str) -> Self {
+        Self(File::open(path).expect("a directory"))
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        let name = CString::new(name).expect("a name");
+        let flags = libc::O_WRONLY | libc::O_TMPFILE | libc::O_CLOEXEC;
+        // SAFETY: the path is a constant that ends with NUL.
+        let file = unsafe { libc::openat(self.0.as_raw_fd(), c".".as_ptr(), flags, 0o666) };
+        assert!(file >= 0, "a nameless file");
+        // SAFETY: just opened, and nobody else has it.
+        let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
+        file.write_all(bytes).expect("written");
+        let (fd, dir) = (file.as_raw_fd(), self.0.as_raw_fd());
+        // SAFETY: both paths end with NUL.
+        let linked = unsafe { libc::linkat(fd, c"".as_ptr(), dir, name.as_ptr(), libc::AT_EMPTY_PATH) };
+        assert_eq!(linked, 0, "linked");
+    }
+}
+
+impl Job {
+    /// `--op append`: a record at a time, along the first dimension; a chunk is stored once it is full.
+    pub fn append(&self) -> Value {
+        let record = self.shape[1] * self.shape[2] * crate::ITEM;
+        let mut data = vec![0; self.bytes()];
+        self.fill(&mut data);
+        let root = self.text("path", "");
+        let _ = fs::remove_dir_all(root);
+        let clock = Clock::start();
+        self.metadata();
+        let (dir, mut chunk) = (Dir::open(&format!("{root}/v")), Vec::with_capacity(self.chunk_bytes()));
+        let mut stored = 0;
+        for record in data.chunks(record) {
+            let whole = if self.chunk[0] == 1 {
+                record
+            } else {
+                chunk.extend_from_slice(record);
+                if chunk.len() < self.chunk_bytes() {
+                    continue;
+                }
+                &chunk[..]
+            };
+            dir.put(&format!("{stored}.0.0"), whole);
+            stored += 1;
+            chunk.clear();
+        }
+        if !chunk.is_empty() {
+            chunk.resize(self.chunk_bytes(), 0);
+            dir.put(&format!("{stored}.0.0"), &chunk);
+        }
+        let mut said = clock.stop(&data);
+        said["n"] = json!(self.shape[0]);
+        said
+    }
+
+    /// The raw elements, from the beginning again where the file ends.
+    fn fill(&self, data: &mut [u8]) {
+        let mut done = 0;
+        while done < data.len() {
+            let mut file = File::open(self.text("data", "")).expect("data");
+            let before = done;
+            while let n @ 1.. = file.read(&mut data[done..]).expect("data") {
+                done += n;
+            }
+            assert!(done > before, "not empty");
+        }
+    }
+}
+
+/// `--op meta_write`: small variables, each a directory with two documents.
+pub fn variables(flags: &HashMap<String, String>) -> Value {
+    let (root, count) = (flags["path"].as_str(), flags["nvars"].parse::<usize>().expect("a count"));
+    let _ = fs::remove_dir_all(root);
+    let clock = Clock::start();
+    fs::create_dir_all(root).expect("a directory");
+    Dir::open(root).put(".zgroup", br#"{"zarr_format": 2}"#);
+    let array = concat!(
+        r#"{"zarr_format": 2, "shape": [10], "dtype": "<f4", "chunks": [10], "fill_value": null, "#,
+        r#""order": "C", "compressor": null, "filters": null}"#
+    );
+    let next = AtomicUsize::new(0);
+    threads(flags, &|| {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= count {
+                return;
+            }
+            let path = format!("{root}/v{i:05}");
+            fs::create_dir(&path).expect("a directory");
+            let dir = Dir::open(&path);
+            let attributes =
+                format!(r#"{{"units": "K", "long_name": "variable {i}", "scale_factor": 0.5, "add_offset": {i}.0, "#)
+                    + r#""_ARRAY_DIMENSIONS": ["x"]}"#;
+            dir.put(".zattrs", attributes.as_bytes());
+            dir.put(".zarray", array.as_bytes());
+        }
+    });
+    let mut said = clock.stop(&[]);
+    // Nothing was read.
+    (said["n"], said["checksum"]) = (json!(count), json!(""));
+    said
+}

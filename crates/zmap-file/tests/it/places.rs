@@ -1,0 +1,74 @@
+//! Objects written one after another into a directory that others remove, move and replace meanwhile: every write goes
+//! where its key leads at that time.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use dispatch::{Expect, Key, Options, Written, ZMap};
+
+use super::Scratch;
+
+/// What others do to the directory `a` between two writes.
+const CHANGES: [&str; 5] =
+    ["nothing", "removed", "moved", "moved, and another made", "removed, and made again with what it held"];
+
+#[test]
+fn a_write_goes_where_its_key_leads_now() {
+    let scratch = Scratch::new();
+    for change in CHANGES {
+        let map = scratch.map(&Options::default());
+        let write = |key: &str, value: &[u8]| map.write(&Key::new(key).unwrap(), value).unwrap();
+        let inside = |name: &str| map.path().join(name);
+        write("a/b/1", b"one");
+        write("a/b/2", b"two");
+        match change {
+            "removed" => fs::remove_dir_all(inside("a")).unwrap(),
+            "moved" => fs::rename(inside("a"), inside("z")).unwrap(),
+            "moved, and another made" => {
+                fs::rename(inside("a"), inside("z")).unwrap();
+                fs::create_dir_all(inside("a/b")).unwrap();
+            }
+            "removed, and made again with what it held" => {
+                fs::remove_dir_all(inside("a")).unwrap();
+                fs::create_dir_all(inside("a/b")).unwrap();
+                fs::write(inside("a/b/3"), b"old").unwrap();
+            }
+            _ => {}
+        }
+        write("a/b/3", b"three");
+        let found = fs::read(inside("a/b/3")).unwrap_or_default();
+        assert_eq!(found, b"three", "{change}");
+        assert!(!inside("z/b/3").exists(), "{change}: written to where the directory was moved");
+    }
+}
+
+#[test]
+fn a_creation_is_not_lost_in_a_directory_that_was_moved() {
+    let scratch = Scratch::new();
+    let map = scratch.map(&Options::default());
+    let key = |name: &str| Key::new(name).unwrap();
+    map.write(&key("a/1"), b"one").unwrap();
+    map.write(&key("a/2"), b"two").unwrap();
+    fs::rename(map.path().join("a"), map.path().join("z")).unwrap();
+    fs::create_dir(map.path().join("a")).unwrap();
+    fs::write(map.path().join("a/3"), b"theirs").unwrap();
+    let written = map.write_if(&key("a/3"), b"ours", Expect::Absent).unwrap();
+    assert!(matches!(written, Written::Lost), "there is one already");
+    assert_eq!(fs::read(map.path().join("a/3")).unwrap(), b"theirs");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_directory_is_not_followed() {
+    let scratch = Scratch::new();
+    let map = scratch.map(&Options::default());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let key = |name: &str| Key::new(name).unwrap();
+    map.write(&key("a/1"), b"one").unwrap();
+    map.write(&key("a/2"), b"two").unwrap();
+    fs::rename(map.path().join("a"), map.path().join("z")).unwrap();
+    symlink(elsewhere.path(), map.path().join("a")).unwrap();
+    let refused = map.write(&key("a/3"), b"three").unwrap_err().to_string();
+    assert!(refused.contains("symbolic link"), "{refused}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    assert!(!map.path().join("z/3").exists());
+}
