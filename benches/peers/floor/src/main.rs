@@ -4,12 +4,15 @@
 //!
 //! The command line is that of the runners (`../../README.md`), of which it does `--op read|write` in V2 and V3 files with
 //! the codecs none, zlib5, deflate5s, zstd3 and zstd3s; and of V2 `elem`, `box`, `vars` (`access`), `append` and `meta_write`
-//! (`create`), each with no more than the calls of the system that the guarantees of a library cost.
+//! (`create`), each with no more than the calls of the system that the guarantees of a library cost; and `--op read` from
+//! an S3 server, with no more than the requests (`s3`).
 
 mod access;
 mod codec;
 mod create;
+mod http;
 mod memory;
+mod s3;
 mod shuffle;
 
 use std::collections::HashMap;
@@ -44,6 +47,7 @@ fn main() {
         None => json!({"skip": "not covered by the floor"}),
         Some(job) => match job.text("op", "") {
             "write" => job.write(),
+            "read" if job.is("store", "s3") => s3::read(&job),
             "read" => job.read(),
             "append" => job.append(),
             "vars" => job.strided(),
@@ -71,7 +75,7 @@ impl Job {
             && Codec::of(job.text("codec", "none"), false).is_some()
             && job.text("dtype", "f4") == "f4"
             && job.text("store", "file") == "file";
-        (fits && known).then_some(job)
+        (fits && (known || s3::covers(&job))).then_some(job)
     }
 
     fn ints(&self, name: &str) -> Option<[usize; 3]> {

@@ -23,6 +23,13 @@ impl Shared {
         Self { start: start.cast(), len }
     }
 
+    /// Has the system give the memory of a part now rather than when it is used.
+    pub fn take(&self, at: usize, len: usize) {
+        assert!(at <= self.len && len <= self.len - at, "inside");
+        // SAFETY: inside the mapping; contents stay. Where the system cannot do it, memory comes with its use.
+        unsafe { libc::madvise(self.start.add(at).cast(), len, libc::MADV_POPULATE_WRITE) };
+    }
+
     /// A part of it.
     ///
     /// # Safety
