@@ -5,13 +5,15 @@
 //! `--mode warm`, where all chunks lie decoded in huge pages before the clock starts.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::ffi::CString;
+use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
 use crate::codec::{self, Codec};
+use crate::dir::Dir;
 use crate::memory::Shared;
 use crate::{Clock, ITEM, Job};
 
@@ -43,7 +45,7 @@ impl Job {
     /// `--op elem|box`.
     pub fn access(&self) -> Value {
         let count: usize = self.text("count", "1").parse().expect("a count");
-        let part = if self.is("op", "box") { self.ints("box").expect("a box") } else { [1; 3] };
+        let part = if self.is("op", "box") { self.ints("box").unwrap_or([32; 3]) } else { [1; 3] };
         let places = self.places(count, part);
         let done = match self.text("mode", "open") {
             "warm" => self.warm(&places, part),
@@ -74,27 +76,28 @@ impl Job {
         let (root, mut out) = (self.text("path", "").to_owned(), vec![0; places.len() * ITEM]);
         let mut kept = Kept::new();
         let clock = Clock::start();
+        let dir = Dir::open(&format!("{root}/v"));
         for (place, out) in places.iter().zip(out.chunks_exact_mut(ITEM)) {
-            let index = std::array::from_fn(|dim| place[dim] / self.chunk[dim]);
+            let index: [usize; 3] = std::array::from_fn(|dim| place[dim] / self.chunk[dim]);
             let within = (0..3).fold(0, |at, dim| at * self.chunk[dim] + place[dim] % self.chunk[dim]) * ITEM;
-            let path = self.path(index);
+            let mut read = |file: &File| file.read_exact_at(out, within as u64).expect("an element");
             if cold {
                 let mut document = [0; 8192];
-                let read = File::open(format!("{root}/v/.zarray")).and_then(|file| file.read_at(&mut document, 0));
-                assert!(read.expect("a document") > 0, "not empty");
-                File::open(path).and_then(|file| file.read_exact_at(out, within as u64)).expect("an element");
+                let len = File::open(format!("{root}/v/.zarray")).and_then(|file| file.read_at(&mut document, 0));
+                assert!(len.expect("a document") > 0, "not empty");
+                read(&File::open(self.path(index)).expect("a chunk"));
                 continue;
             }
-            let known =
-                kept.get(&index).filter(|(_, inode)| fs::symlink_metadata(&path).is_ok_and(|is| is.ino() == *inode));
-            if let Some((file, _)) = known {
-                file.read_exact_at(out, within as u64).expect("an element");
-                continue;
+            let name = CString::new(format!("{}.{}.{}", index[0], index[1], index[2])).expect("a name");
+            match kept.get(&index).filter(|(_, inode)| dir.inode(&name) == *inode) {
+                Some((file, _)) => read(file),
+                None => {
+                    let file = dir.file(&name);
+                    read(&file);
+                    let inode = file.metadata().expect("a file").ino();
+                    kept.insert(index, (file, inode));
+                }
             }
-            let file = File::open(path).expect("a chunk");
-            file.read_exact_at(out, within as u64).expect("an element");
-            let inode = file.metadata().expect("a file").ino();
-            kept.insert(index, (file, inode));
         }
         clock.stop(&out)
     }

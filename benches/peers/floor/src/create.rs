@@ -4,39 +4,14 @@
 //! library that promises that has to ask of the system, in a directory that is opened once.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::io::Read as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
+use crate::dir::Dir;
 use crate::{Clock, Job, threads};
-
-/// A directory objects are made in.
-struct Dir(File);
-
-impl Dir {
-    fn open(path: &str) -> Self {
-        Self(File::open(path).expect("a directory"))
-    }
-
-    fn put(&self, name: &str, bytes: &[u8]) {
-        let name = CString::new(name).expect("a name");
-        let flags = libc::O_WRONLY | libc::O_TMPFILE | libc::O_CLOEXEC;
-        // SAFETY: the path is a constant that ends with NUL.
-        let file = unsafe { libc::openat(self.0.as_raw_fd(), c".".as_ptr(), flags, 0o666) };
-        assert!(file >= 0, "a nameless file");
-        // SAFETY: just opened, and nobody else has it.
-        let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
-        file.write_all(bytes).expect("written");
-        let (fd, dir) = (file.as_raw_fd(), self.0.as_raw_fd());
-        // SAFETY: both paths end with NUL.
-        let linked = unsafe { libc::linkat(fd, c"".as_ptr(), dir, name.as_ptr(), libc::AT_EMPTY_PATH) };
-        assert_eq!(linked, 0, "linked");
-    }
-}
 
 impl Job {
     /// `--op append`: a record at a time, along the first dimension; a chunk is stored once it is full.

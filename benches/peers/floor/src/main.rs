@@ -10,6 +10,7 @@
 mod access;
 mod codec;
 mod create;
+mod dir;
 mod http;
 mod memory;
 mod s3;
