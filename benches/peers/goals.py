@@ -7,8 +7,8 @@ Of several runs (files of run.py --out) every one must reach the goal. The ratio
 the ratios within each round of the first run. The memory goal is of whole reads: what they take above the result is at
 most two chunks per thread and 2 MiB more.
 
-"floor" is what the least work that does the same would reach in place of ours, the most of all runs, and how much of our
-processor time it takes, the median of the runs: a goal beyond the first is beyond the machine.
+"floor" is how many times as fast as the best peer the floor is, the most of all runs, and how much of our processor time it
+takes, the median of the runs. Above 100 % it is the plainer program, and bounds nothing.
 """
 import json
 import os

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::codec::{self, Codec};
 use crate::dir::Dir;
 use crate::memory::Shared;
-use crate::{Clock, ITEM, Job};
+use crate::{Clock, Grid, ITEM, Job, skip};
 
 /// Descriptors by chunk, with the inode each was opened on.
 type Kept = HashMap<[usize; 3], (File, u64)>;
@@ -47,19 +47,14 @@ impl Job {
         let count: usize = self.text("count", "1").parse().expect("a count");
         let part = if self.is("op", "box") { self.ints("box").unwrap_or([32; 3]) } else { [1; 3] };
         let places = self.places(count, part);
-        let done = match self.text("mode", "open") {
+        let mut said = match self.text("mode", "open") {
             "warm" => self.warm(&places, part),
             _ if self.is("op", "box") => self.boxes(&places, part),
             mode if self.codec().is_none() => self.elements(&places, mode == "cold"),
-            _ => json!({"skip": "not covered by the floor"}),
+            _ => skip(),
         };
-        match done {
-            Value::Object(mut line) => {
-                line.insert("n".to_owned(), json!(count));
-                Value::Object(line)
-            }
-            done => done,
-        }
+        said["n"] = json!(count);
+        said
     }
 
     /// Where the parts begin: one number of a linear congruential sequence per axis.
@@ -105,13 +100,13 @@ impl Job {
     /// Parts of what lies decoded in memory.
     fn warm(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
         let whole = Shared::huge(self.bytes());
-        let grid: [usize; 3] = std::array::from_fn(|dim| self.shape[dim] / self.chunk[dim]);
+        let grid = Grid::of(self.shape, self.chunk);
         self.chunks(
             || Decoder::of(self),
-            |decoder, [i, j, k]| {
-                let at = ((i * grid[1] + j) * grid[2] + k) * self.chunk_bytes();
+            |decoder, index| {
+                let at = grid.at(index) * self.chunk_bytes();
                 // SAFETY: each chunk has its own place, and each is taken once.
-                decoder.read(&self.path([i, j, k]), unsafe { whole.slice(at, self.chunk_bytes()) });
+                decoder.read(&self.path(index), unsafe { whole.slice(at, self.chunk_bytes()) });
             },
         );
         let len = part.iter().product::<usize>() * ITEM;
@@ -121,7 +116,7 @@ impl Job {
             // SAFETY: one thread, and each part has its own place.
             let out = unsafe { result.slice(at * len, len) };
             for index in self.touched(*place, part) {
-                let chunk = ((index[0] * grid[1] + index[1]) * grid[2] + index[2]) * self.chunk_bytes();
+                let chunk = grid.at(index) * self.chunk_bytes();
                 // SAFETY: nobody writes there any more.
                 self.copy(index, unsafe { whole.slice(chunk, self.chunk_bytes()) }, *place, part, |at, row| {
                     out[at..at + row.len()].copy_from_slice(row);
@@ -135,7 +130,7 @@ impl Job {
     /// Boxes of compressed chunks, which are decoded whole, by as many threads as there are processors.
     fn boxes(&self, places: &[[usize; 3]], part: [usize; 3]) -> Value {
         if self.codec().is_none() || self.codec().shuffled {
-            return json!({"skip": "not covered by the floor"});
+            return skip();
         }
         let len = part.iter().product::<usize>() * ITEM;
         let result = Shared::huge(len * places.len());
@@ -163,7 +158,7 @@ impl Job {
     pub fn strided(&self) -> Value {
         let step = self.ints("stride").expect("a stride");
         if self.codec().shuffled || (0..3).any(|dim| !self.chunk[dim].is_multiple_of(step[dim])) {
-            return json!({"skip": "not covered by the floor"});
+            return skip();
         }
         let shape: [usize; 3] = std::array::from_fn(|dim| self.shape[dim] / step[dim]);
         let chunk: [usize; 3] = std::array::from_fn(|dim| self.chunk[dim] / step[dim]);

@@ -30,6 +30,11 @@ use serde_json::{Value, json};
 /// Bytes of an element.
 const ITEM: usize = 4;
 
+/// What is said of a case that is not covered.
+fn skip() -> Value {
+    json!({"skip": "not covered by the floor"})
+}
+
 /// What is to be done.
 struct Job {
     flags: HashMap<String, String>,
@@ -45,7 +50,7 @@ fn main() {
     let metadata = flags.get("op").is_some_and(|op| op == "meta_write") && flags["format"] == "v2";
     let said = match Job::of(&flags) {
         None if metadata => create::variables(&flags),
-        None => json!({"skip": "not covered by the floor"}),
+        None => skip(),
         Some(job) => match job.text("op", "") {
             "write" => job.write(),
             "read" if job.is("store", "s3") => s3::read(&job),
@@ -125,16 +130,15 @@ impl Job {
 
     /// Runs `each` for every chunk, on all threads; `scratch` makes what a thread keeps.
     fn chunks<S>(&self, scratch: impl Fn() -> S + Sync, each: impl Fn(&mut S, [usize; 3]) + Sync) {
-        let grid: Vec<usize> = (0..3).map(|dim| self.shape[dim] / self.chunk[dim]).collect();
-        let (count, next) = (grid.iter().product::<usize>(), AtomicUsize::new(0));
+        let (grid, next) = (Grid::of(self.shape, self.chunk), AtomicUsize::new(0));
         self.threads(&|| {
             let mut scratch = scratch();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                if at >= count {
+                if at >= grid.count() {
                     return;
                 }
-                each(&mut scratch, [at / (grid[1] * grid[2]), at / grid[2] % grid[1], at % grid[2]]);
+                each(&mut scratch, grid.index(at));
             }
         });
     }
@@ -242,6 +246,28 @@ impl Job {
                 fs::create_dir_all(format!("{root}/v/c/{i}/{j}")).expect("a directory");
             }
         }
+    }
+}
+
+/// How many chunks there are in each dimension.
+struct Grid([usize; 3]);
+
+impl Grid {
+    fn of(shape: [usize; 3], chunk: [usize; 3]) -> Self {
+        Self(std::array::from_fn(|dim| shape[dim] / chunk[dim]))
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    fn index(&self, at: usize) -> [usize; 3] {
+        [at / (self.0[1] * self.0[2]), at / self.0[2] % self.0[1], at % self.0[2]]
+    }
+
+    /// The number of a chunk.
+    fn at(&self, [i, j, k]: [usize; 3]) -> usize {
+        (i * self.0[1] + j) * self.0[2] + k
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::codec::{self, Codec};
 use crate::http::Server;
 use crate::memory::Shared;
-use crate::{Clock, ITEM, Job};
+use crate::{Clock, Grid, ITEM, Job};
 
 const CONNECTIONS: usize = 64;
 
@@ -87,23 +87,6 @@ fn place(job: &Job, codec: &mut Codec, decoded: &mut [u8], index: [usize; 3], bo
         // SAFETY: each chunk's places are its own, and each chunk is taken once.
         let row = unsafe { out.slice(at, job.chunk[2] * ITEM) };
         row.copy_from_slice(&decoded[element * ITEM..][..row.len()]);
-    }
-}
-
-/// How many chunks there are in each dimension.
-struct Grid([usize; 3]);
-
-impl Grid {
-    fn of(shape: [usize; 3], chunk: [usize; 3]) -> Self {
-        Self(std::array::from_fn(|dim| shape[dim] / chunk[dim]))
-    }
-
-    fn count(&self) -> usize {
-        self.0.iter().product()
-    }
-
-    fn index(&self, at: usize) -> [usize; 3] {
-        [at / (self.0[1] * self.0[2]), at / self.0[2] % self.0[1], at % self.0[2]]
     }
 }
 
