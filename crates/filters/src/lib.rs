@@ -12,7 +12,7 @@
 //! must know of the data it learns in [`Filter::bind`](dispatch::Filter::bind). On the steady path nothing
 //! allocates: codec contexts and scratch memory are kept per thread.
 //!
-//! `unsafe` is confined to the modules that call C libraries, and to the byte transposition.
+//! `unsafe` is confined to the modules that call C libraries, to the byte transposition, and to our own decoder of deflate.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "blosc")]

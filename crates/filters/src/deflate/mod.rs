@@ -6,7 +6,7 @@
 //!
 //! Reading, as numcodecs does: bytes after a zlib stream are ignored; a gzip stream may have several members,
 //! and zeros after the last. Anything else that is odd is damage. With `fast-deflate` libdeflate does the work,
-//! without it flate2's pure Rust backend; both accept and refuse the same streams.
+//! and where it is faster [`joint`]; without it flate2's pure Rust backend. All accept and refuse the same streams.
 //!
 //! Source: RFC 1950, RFC 1952; numcodecs `zlib` and `gzip`; HDF5 `H5Z_FILTER_DEFLATE`.
 
@@ -15,6 +15,9 @@
 pub(crate) mod fast;
 #[cfg(feature = "deflate")]
 mod filter;
+#[cfg(any(feature = "fast-deflate", feature = "blosc"))]
+#[allow(unsafe_code)]
+mod joint;
 #[cfg(all(feature = "deflate", any(not(feature = "fast-deflate"), test)))]
 #[allow(unsafe_code)]
 mod pure;

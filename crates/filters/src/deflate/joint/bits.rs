@@ -1,0 +1,52 @@
+//! The bits of a stream, lowest first, read with care for its end.
+
+pub(super) struct Bits<'a> {
+    src: &'a [u8],
+    /// The next byte to take.
+    pub(super) next: usize,
+    /// Bits taken and not yet used: the lowest `have`; those above are 0.
+    pub(super) buffer: u64,
+    pub(super) have: u32,
+}
+
+impl<'a> Bits<'a> {
+    pub(super) const fn new(src: &'a [u8]) -> Self {
+        Self { src, next: 0, buffer: 0, have: 0 }
+    }
+
+    pub(super) const fn src(&self) -> &'a [u8] {
+        self.src
+    }
+
+    /// Takes bytes as long as there is room; at the end there may be fewer than 56 bits.
+    pub(super) fn refill(&mut self) {
+        while self.have <= 56
+            && let Some(&byte) = self.src.get(self.next)
+        {
+            self.buffer |= u64::from(byte) << self.have;
+            self.have += 8;
+            self.next += 1;
+        }
+    }
+
+    /// Uses bits; `None` if there are not so many.
+    pub(super) fn skip(&mut self, count: u32) -> Option<()> {
+        self.have = self.have.checked_sub(count)?;
+        self.buffer = self.buffer.checked_shr(count).unwrap_or(0);
+        Some(())
+    }
+
+    /// The next bits, 32 at most.
+    pub(super) fn take(&mut self, count: u32) -> Option<u64> {
+        self.refill();
+        let bits = self.buffer & !(u64::MAX << count);
+        self.skip(count).map(|()| bits)
+    }
+
+    /// Goes to the next whole byte, and gives back the bytes that were not used.
+    pub(super) fn align(&mut self) -> usize {
+        self.next -= (self.have / 8) as usize;
+        (self.buffer, self.have) = (0, 0);
+        self.next
+    }
+}

@@ -1,0 +1,360 @@
+//! Through the symbols of a block: fast while there is room on both sides, with care near the ends.
+
+use std::mem::MaybeUninit;
+
+use super::bits::Bits;
+use super::tables::{Entry, Symbol, Tables};
+
+/// No distance is greater.
+const FARTHEST: usize = 32 << 10;
+/// A step of the fast walk takes two entries of at most 258 bytes, and a copy writes at most 16 bytes beyond its end.
+const ROOM: usize = 2 * 258 + 16;
+/// A step reads 8 bytes twice, and goes on by at most 7 between.
+const AHEAD: usize = 16;
+
+/// The byte of every literal, where [`Entry::distance`] points to; so many more that 16 may be copied from each.
+static LITERALS: [u8; Entry::LITERAL_FROM + 256 + 15] = {
+    let mut bytes = [0; Entry::LITERAL_FROM + 256 + 15];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[Entry::LITERAL_FROM + byte] = byte as u8;
+        byte += 1;
+    }
+    bytes
+};
+
+/// Whether the machine has the instructions with which this was found faster than libdeflate.
+pub(super) fn has_bmi() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Decodes the symbols of a block to `dst` from `made` on, up to its end: how many bytes there are then. Those before
+/// `made` are initialised, and those before what is answered.
+///
+/// # Safety
+/// With `bmi` the machine has what [`has_bmi`] asks for.
+pub(super) unsafe fn block(
+    bmi: bool,
+    tables: &Tables,
+    bits: &mut Bits<'_>,
+    dst: &mut [MaybeUninit<u8>],
+    mut made: usize,
+) -> Option<usize> {
+    loop {
+        // SAFETY: as promised by the caller.
+        let stop = unsafe {
+            match bmi {
+                #[cfg(target_arch = "x86_64")]
+                true => with_bmi(tables, bits, dst, &mut made),
+                _ => enter::<false>(tables, bits, dst, &mut made),
+            }
+        };
+        match stop? {
+            Stop::Block => return Some(made),
+            Stop::Room => {}
+        }
+        match careful(tables, bits, dst, &mut made)? {
+            Stop::Block => return Some(made),
+            Stop::Room => {}
+        }
+    }
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// With the block.
+    Block,
+    /// Before an end of a buffer.
+    Room,
+}
+
+/// One symbol, every access checked.
+fn careful(tables: &Tables, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: &mut usize) -> Option<Stop> {
+    bits.refill();
+    let entry = tables.entry(bits.buffer);
+    let (distance, length) = if !entry.is_slow() {
+        // SAFETY: nothing is asked of the machine.
+        let distance = unsafe { entry.distance::<false>(bits.buffer) };
+        bits.skip(entry.bits())?;
+        if entry.is_literal() {
+            dst.get_mut(*made)?.write(LITERALS[distance]);
+            *made += 1;
+            return Some(Stop::Room);
+        }
+        (distance, entry.made())
+    } else {
+        let (symbol, code) = tables.symbol(entry, bits.buffer)?;
+        bits.skip(code)?;
+        match symbol {
+            Symbol::Literal(byte) => {
+                dst.get_mut(*made)?.write(byte);
+                *made += 1;
+                return Some(Stop::Room);
+            }
+            Symbol::End => return Some(Stop::Block),
+            Symbol::Length(base, extra) => {
+                let length = base + bits.take(extra)? as usize;
+                bits.refill();
+                let step = tables.step(bits.buffer)?;
+                // SAFETY: nothing is asked of the machine.
+                let distance = unsafe { step.distance::<false>(bits.buffer) };
+                bits.skip(step.bits())?;
+                (distance, length)
+            }
+        }
+    };
+    let from = made.checked_sub(distance)?;
+    let end = *made + length;
+    dst.get(..end)?;
+    for place in from..from + length {
+        dst[place + distance] = dst[place];
+    }
+    *made = end;
+    Some(Stop::Room)
+}
+
+/// Where the fast walk stands.
+#[derive(Clone, Copy)]
+struct At {
+    /// The next byte to write and to read.
+    to: *mut u8,
+    from: *const u8,
+    buffer: u64,
+    /// Its lowest 6 bits are the number of bits in the buffer, what is above them means nothing.
+    have: u64,
+}
+
+/// [`enter`] with the instructions of BMI1 and BMI2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2")]
+fn with_bmi(tables: &Tables, bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: &mut usize) -> Option<Stop> {
+    // SAFETY: the machine has them.
+    unsafe { enter::<true>(tables, bits, dst, made) }
+}
+
+/// The fast walk, as far as it may go.
+///
+/// # Safety
+/// With `BMI` the machine has BMI1 and BMI2.
+#[inline(always)]
+unsafe fn enter<const BMI: bool>(
+    tables: &Tables,
+    bits: &mut Bits<'_>,
+    dst: &mut [MaybeUninit<u8>],
+    made: &mut usize,
+) -> Option<Stop> {
+    let src = bits.src();
+    let (Some(last), Some(full)) = (src.len().checked_sub(AHEAD), dst.len().checked_sub(ROOM)) else {
+        return Some(Stop::Room);
+    };
+    if bits.next >= last || *made >= full {
+        return Some(Stop::Room);
+    }
+    let start: *mut u8 = dst.as_mut_ptr().cast();
+    // SAFETY: all places are within the buffers; the walks stop a step's length before their ends.
+    let (at, stop) = unsafe {
+        let last = src.as_ptr().add(last);
+        let mut at = At {
+            to: start.add(*made),
+            from: src.as_ptr().add(bits.next),
+            buffer: bits.buffer,
+            have: u64::from(bits.have),
+        };
+        let mut stop = Some(Stop::Room);
+        if *made < FARTHEST {
+            stop = walk::<BMI, true>(tables, &mut at, last, start.add(full.min(FARTHEST)), start);
+        }
+        if stop == Some(Stop::Room) && at.to.offset_from(start) as usize >= FARTHEST {
+            stop = walk::<BMI, false>(tables, &mut at, last, start.add(full), start);
+        }
+        *made = at.to.offset_from(start) as usize;
+        bits.next = at.from.offset_from(src.as_ptr()) as usize;
+        (at, stop)
+    };
+    bits.have = (at.have & 63) as u32;
+    bits.buffer = at.buffer & !(u64::MAX << bits.have);
+    stop
+}
+
+/// Steps of one or two entries up to `last` and `full`. Distances are compared with what is written if `NEAR` the start
+/// of the output; beyond [`FARTHEST`] none can lead out of it.
+///
+/// # Safety
+/// From `at.to` to `full` and [`ROOM`] beyond the memory is ours, all from `start` to `at.to` is initialised; [`AHEAD`]
+/// bytes may be read from `last`, and all before it. Without `NEAR` there are [`FARTHEST`] bytes before `at.to`.
+/// With `BMI` the machine has BMI1 and BMI2.
+#[inline(always)]
+unsafe fn walk<const BMI: bool, const NEAR: bool>(
+    tables: &Tables,
+    at: &mut At,
+    last: *const u8,
+    full: *mut u8,
+    start: *mut u8,
+) -> Option<Stop> {
+    let At { mut to, mut from, mut buffer, mut have } = *at;
+    // The bits above `have` in the buffer are those of the byte at `from`, so to add them again changes nothing.
+    macro_rules! refill {
+        () => {
+            // SAFETY: before `last` and at most 7 beyond 8 bytes may be read, by the promise of the caller.
+            unsafe {
+                buffer |= from.cast::<u64>().read_unaligned().to_le() << (have & 63);
+                from = from.add(7 - (have >> 3 & 7) as usize);
+            }
+            have |= 56;
+        };
+    }
+    macro_rules! is_outside {
+        ($distance:expr) => {
+            // SAFETY: both are in the output.
+            NEAR && $distance > unsafe { to.offset_from(start) } as usize
+        };
+    }
+    macro_rules! take {
+        ($entry:expr $(, $then:expr)?) => {
+            let entry: Entry = $entry;
+            let here = buffer;
+            buffer >>= entry.bits();
+            have = have.wrapping_sub(entry.0);
+            // All waits for this look, so it comes first.
+            $($then;)?
+            // SAFETY: as promised by the caller.
+            let distance = unsafe { entry.distance::<BMI>(here) };
+            if is_outside!(distance) && !entry.is_literal() {
+                return None;
+            }
+            let literal = LITERALS.as_ptr().wrapping_add(distance);
+            let back = to.wrapping_sub(distance).cast_const();
+            let source = core::hint::select_unpredictable(entry.is_literal(), literal, back);
+            // SAFETY: there is room, and `source` is in the output or a literal.
+            unsafe {
+                copy(source, to, distance, entry.made());
+                to = to.add(entry.made());
+            }
+        };
+    }
+    let stop = loop {
+        if from >= last || to >= full {
+            break Stop::Room;
+        }
+        refill!();
+        let mut entry = tables.entry(buffer);
+        if !entry.is_slow() {
+            let first = entry;
+            // At most 24 bits are gone of 56.
+            take!(first, entry = tables.entry(buffer));
+            if !entry.is_slow() {
+                take!(entry);
+                continue;
+            }
+            refill!();
+        }
+        // A symbol takes at most 48 bits.
+        let (symbol, code) = tables.symbol(entry, buffer)?;
+        buffer >>= code;
+        have = have.wrapping_sub(u64::from(code));
+        match symbol {
+            Symbol::End => break Stop::Block,
+            Symbol::Literal(byte) => {
+                // SAFETY: there is room.
+                unsafe {
+                    to.write(byte);
+                    to = to.add(1);
+                }
+            }
+            Symbol::Length(base, extra) => {
+                let length = base + (buffer & !(u64::MAX << extra)) as usize;
+                buffer >>= extra;
+                have = have.wrapping_sub(u64::from(extra));
+                let step = tables.step(buffer)?;
+                // SAFETY: as promised by the caller.
+                let distance = unsafe { step.distance::<BMI>(buffer) };
+                buffer >>= step.bits();
+                have = have.wrapping_sub(step.0);
+                if is_outside!(distance) {
+                    return None;
+                }
+                // SAFETY: there is room, and the distance leads to what is written.
+                unsafe {
+                    copy(to.sub(distance), to, distance, length);
+                    to = to.add(length);
+                }
+            }
+        }
+    };
+    *at = At { to, from, buffer, have };
+    Some(stop)
+}
+
+/// Bytes of which not all need to be initialised.
+type Word = MaybeUninit<u32>;
+type Block = MaybeUninit<u128>;
+const STEP: usize = size_of::<Block>();
+
+/// Copies `length` bytes, and writes up to 15 more; `from` is `distance` before `to`, or elsewhere.
+///
+/// # Safety
+/// `length` and 16 bytes may be written at `to`, and read at `from`; the first `distance` at `from` are initialised.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, distance: usize, length: usize) {
+    const WORD: usize = size_of::<Word>();
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if distance < WORD {
+            return near(from, to, distance, length);
+        }
+        // Most matches are no longer; arrays repeat elements, of which few are smaller.
+        to.cast::<Word>().write_unaligned(from.cast::<Word>().read_unaligned());
+        to.add(WORD).cast::<Word>().write_unaligned(from.add(WORD).cast::<Word>().read_unaligned());
+        to.add(2 * WORD).cast::<Word>().write_unaligned(from.add(2 * WORD).cast::<Word>().read_unaligned());
+        to.add(3 * WORD).cast::<Word>().write_unaligned(from.add(3 * WORD).cast::<Word>().read_unaligned());
+        if length > 4 * WORD {
+            long(from, to, distance, length);
+        }
+    }
+}
+
+/// What is left of a [`copy`] after 16 bytes; the distance is at least 4.
+#[inline(never)]
+unsafe fn long(from: *const u8, to: *mut u8, distance: usize, length: usize) {
+    // SAFETY: as promised by the caller of `copy`; a step is begun within the length and writes 16 bytes.
+    unsafe {
+        if distance < STEP {
+            return near(from, to, distance, length);
+        }
+        let mut done = STEP;
+        while done < length {
+            to.add(done).cast::<Block>().write_unaligned(from.add(done).cast::<Block>().read_unaligned());
+            done += STEP;
+        }
+    }
+}
+
+/// A [`copy`] over less than 16 bytes' distance.
+#[cold]
+unsafe fn near(from: *const u8, to: *mut u8, distance: usize, length: usize) {
+    // SAFETY: as promised by the caller of `copy`; a step is begun within the length and writes 8 bytes.
+    unsafe {
+        if distance == 1 {
+            return std::ptr::write_bytes(to, *from, length);
+        }
+        // What a step writes beyond the distance the next ones write anew.
+        let step = distance.min(8);
+        let mut done = 0;
+        while done < length.min(STEP) {
+            let word = from.add(done).cast::<MaybeUninit<u64>>().read_unaligned();
+            to.add(done).cast::<MaybeUninit<u64>>().write_unaligned(word);
+            done += step;
+        }
+        // The bytes repeat after every multiple of the distance as well.
+        let period = distance * STEP.div_ceil(distance);
+        while done < length {
+            let block = to.add(done).sub(period).cast::<Block>().read_unaligned();
+            to.add(done).cast::<Block>().write_unaligned(block);
+            done += STEP;
+        }
+    }
+}
