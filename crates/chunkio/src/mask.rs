@@ -47,7 +47,11 @@ impl Mask {
             let take = (64 - bit).min(end - at);
             let bits = (u64::MAX >> (64 - take)) << bit;
             let word = &mut self.words[at / 64];
-            self.set += (bits & !*word).count_ones() as usize;
+            // Mostly nobody wrote any of them before: they need not be counted.
+            self.set += match *word & bits {
+                0 => take,
+                known => take - known.count_ones() as usize,
+            };
             *word |= bits;
             at += take;
         }
