@@ -3,7 +3,8 @@
 //! It owns the write-back protocol. A partial write marks what it wrote and reads nothing. A chunk written
 //! completely is stored as it is. One with holes goes through [`ZMap::update`]: read what storage holds now, put the
 //! written elements over it, store that if nobody came between, else again; so no update is lost, inside
-//! the process (a [`Claims`] per chunk) or outside. What could not be stored stays marked.
+//! the process (a [`Claims`] per chunk) or outside. Where storage that is cheap to ask holds nothing of a chunk, its holes
+//! are filled in place, and it is stored if there is still nothing. What could not be stored stays marked.
 //!
 //! What elements are, [`Form`] knows. [`crate::flush`] writes many chunks at once.
 
@@ -11,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dispatch::{ByteRange, Key, Options, ZMap};
+use dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
 use model::{Error, ErrorKind, Result, Slab};
 
 use crate::cache::{Cache, Entry, Inserted};
@@ -58,6 +59,14 @@ pub(crate) trait Form: Send + Sync + fmt::Debug {
 
     /// Puts the elements of `over` that are in the mask into `base`.
     fn overlay(&self, base: &mut Self::Data, over: &Self::Data, mask: &Mask);
+
+    /// Makes all elements that are not in the mask those of a chunk nobody wrote.
+    fn fill_outside(&self, data: &mut Self::Data, mask: &Mask) -> Result<()> {
+        let mut base = self.blank()?;
+        self.overlay(&mut base, data, mask);
+        *data = base;
+        Ok(())
+    }
 }
 
 /// What of an entry is on its way to storage.
@@ -243,7 +252,10 @@ impl<F: Form> Keeper<F> {
             return Ok(());
         }
         let mut stored = Vec::new();
-        let base = self.read(index, &mut stored)?;
+        if !self.read_stored(index, &mut stored)? {
+            return self.fill_absent(index).map(drop);
+        }
+        let base = self.form.decode(&stored).map_err(|error| self.blame(error, index))?;
         self.cache.change(index, |entry| {
             if let Some(mask) = entry.mask.as_ref().filter(|_| !entry.filled) {
                 let mut base = base;
@@ -256,11 +268,38 @@ impl<F: Form> Keeper<F> {
         Ok(())
     }
 
-    /// What storage holds of a chunk; a chunk nobody wrote if there is none.
-    pub(crate) fn read(&self, index: &ChunkIndex, stored: &mut Vec<u8>) -> Result<F::Data> {
-        let found = self.read_stored(index, stored)?;
-        let data = if found { self.form.decode(stored) } else { self.form.blank() };
-        data.map_err(|error| self.blame(error, index))
+    /// Makes every element of a chunk's entry known where storage holds nothing of the chunk. Whether some were not.
+    fn fill_absent(&self, index: &ChunkIndex) -> Result<bool> {
+        let filled = self.cache.change(index, |entry| {
+            if entry.filled {
+                return Ok(false);
+            }
+            let mut mask = entry.mask.clone().unwrap_or_else(|| Mask::new(self.grid.elems));
+            if let Some(flying) = &entry.flying {
+                mask.unite(flying);
+            }
+            self.form.fill_outside(entry.edit(|data| self.form.copy(data))?, &mask)?;
+            entry.cost = self.form.cost(&entry.data);
+            entry.filled = true;
+            Ok(true)
+        });
+        filled.unwrap_or(Ok(false)).map_err(|error| self.blame(error, index))
+    }
+
+    /// As [`Keeper::fill_absent`], for an entry with holes that is about to be stored, where asking the storage costs little.
+    fn fill_new(&self, index: &ChunkIndex) -> Result<bool> {
+        let caps = self.map().caps();
+        let able = !caps.remote && (self.options.exclusive || caps.conditional_write);
+        let has_holes =
+            |entry: &Entry<F::Data>| !entry.filled && entry.mask.as_ref().is_some_and(|mask| !mask.is_full());
+        if !able || !self.cache.look(index, has_holes).unwrap_or(false) {
+            return Ok(false);
+        }
+        match self.map().exists(&self.key(index)) {
+            Ok(true) => Ok(false),
+            Ok(false) => self.fill_absent(index),
+            Err(error) => Err(self.blame(error, index)),
+        }
     }
 
     /// Whether no chunk of a slab is stored, or about to be.
@@ -339,17 +378,12 @@ impl<F: Form> Keeper<F> {
             return self.write_shards(&[shards.shard(index)]);
         }
         let _claim = self.claims.take(index);
+        let is_new = self.fill_new(index)?;
         let Some(snapshot) = self.depart(index) else { return Ok(()) };
         let result = if snapshot.ready {
-            let key = self.key(index);
-            match self.form.as_stored(&snapshot.data) {
-                Some(stored) => self.map().write(&key, stored),
-                None => {
-                    let mut stored = Vec::new();
-                    self.form.encode(&snapshot.data, &mut stored).and_then(|()| self.map().write(&key, &stored))
-                }
-            }
-            .map(|()| None)
+            self.store_all(index, &snapshot, |key, stored| self.map().write(key, stored)).map(|()| None)
+        } else if is_new {
+            self.create(index, &snapshot)
         } else {
             self.merge(index, &snapshot).map(Some)
         };
@@ -360,6 +394,33 @@ impl<F: Form> Keeper<F> {
         drop(snapshot);
         self.arrive(index, arrived, merged);
         result
+    }
+
+    /// Hands `store` the key of a chunk and its bytes, all of which are known.
+    fn store_all<T>(
+        &self,
+        index: &ChunkIndex,
+        snapshot: &Snapshot<F::Data>,
+        store: impl FnOnce(&Key, &[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let key = self.key(index);
+        if let Some(stored) = self.form.as_stored(&snapshot.data) {
+            return store(&key, stored);
+        }
+        let mut stored = Vec::new();
+        self.form.encode(&snapshot.data, &mut stored)?;
+        store(&key, &stored)
+    }
+
+    /// Stores a chunk of which storage held nothing a moment ago; if somebody else did meanwhile, as [`Keeper::merge`].
+    fn create(&self, index: &ChunkIndex, snapshot: &Snapshot<F::Data>) -> Result<Option<F::Data>> {
+        match self.store_all(index, snapshot, |key, stored| self.map().write_if(key, stored, Expect::Absent))? {
+            Written::Done(_) => Ok(None),
+            Written::Lost => {
+                self.cache.change(index, |entry| entry.filled = false);
+                self.merge(index, snapshot).map(Some)
+            }
+        }
     }
 
     /// Puts written elements over what storage holds, and answers all of them.

@@ -141,4 +141,10 @@ impl Form for Numbers {
             base[range.clone()].copy_from_slice(&over[range]);
         });
     }
+
+    fn fill_outside(&self, data: &mut Block, mask: &Mask) -> Result<()> {
+        let item = self.item();
+        mask.runs(false, |start, n| kernel::fill_in(&self.fill, &mut data[start * item..(start + n) * item]));
+        Ok(())
+    }
 }

@@ -282,6 +282,13 @@ pub(crate) fn fill_out(value: &[u8], layout: &Layout, len: usize, out: &mut OutB
     write_all(out, len, |chunk| fill_chunk(value, layout, chunk))
 }
 
+/// Makes all elements, in this machine's byte order, `value`.
+pub(crate) fn fill_in(value: &[u8], elements: &mut [u8]) {
+    // SAFETY: the same memory; only bytes of `value` are written to it.
+    let chunk = unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) };
+    fill_chunk(value, &Layout::native(value.len()), chunk);
+}
+
 /// Appends `len` bytes, all of which `write` writes.
 fn write_all(out: &mut OutBuf<'_>, len: usize, write: impl FnOnce(&mut [MaybeUninit<u8>])) -> Result<()> {
     out.fill_with(|room| {

@@ -2,6 +2,7 @@
 
 mod absent;
 mod concurrent;
+mod created;
 mod direct;
 mod faults;
 mod filters;

@@ -13,6 +13,7 @@ use model::{ErrorKind, Result};
 pub struct Mem {
     pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
     pub caps: MapCaps,
+    pub lens: AtomicUsize,
     pub reads: AtomicUsize,
     pub read_bytes: AtomicUsize,
     pub writes: AtomicUsize,
@@ -52,6 +53,7 @@ impl Mem {
         Self {
             objects: Mutex::default(),
             caps,
+            lens: zero(),
             reads: zero(),
             read_bytes: zero(),
             writes: zero(),
@@ -100,6 +102,7 @@ impl ZMap for Mem {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
+        self.lens.fetch_add(1, SeqCst);
         Ok(self.objects.lock().unwrap().get(key.as_str()).map(|(bytes, _)| bytes.len() as u64))
     }
 
