@@ -197,6 +197,11 @@ impl Kept {
         free(self.sets.get()?.get(byte_of(key) as usize % SETS)?)
     }
 
+    /// Whether a name is looked up where the objects are, so that what it leads to is what is there.
+    pub(super) fn is_local(&self, root: BorrowedFd<'_>) -> bool {
+        self.device(root).is_some()
+    }
+
     fn device(&self, root: BorrowedFd<'_>) -> Option<u64> {
         *self.device.get_or_init(|| {
             let kind = fstatfs(root).ok()?.f_type as u64;

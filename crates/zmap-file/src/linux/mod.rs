@@ -36,7 +36,7 @@ use rustix::io::Errno;
 
 use kept::Kept;
 use lock::Locks;
-use stage::Value;
+use place::Last;
 use write::Intent;
 
 /// A dataset in a directory.
@@ -47,6 +47,7 @@ pub struct FileMap {
     durability: Durability,
     locks: Locks,
     kept: Kept,
+    last: Last,
     /// How new files get their name; see `stage`.
     staging: AtomicU8,
     /// Whether the last object written over whatever was there found one.
@@ -84,6 +85,7 @@ impl FileMap {
             durability: options.durability,
             locks: Locks::new(options.exclusive),
             kept: Kept::default(),
+            last: Last::default(),
             staging: AtomicU8::new(0),
             replacing: AtomicBool::new(false),
             spreading: AtomicBool::new(false),
@@ -260,12 +262,12 @@ impl ZMap for FileMap {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.put(key, Value::Bytes(value), Intent::Replace, &mut None).map(|_| ())
+        self.put_one(key, value, Intent::Replace).map(|_| ())
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
         self.want_versions(key)?;
-        self.put(key, Value::Bytes(value), self.intent(key, expect)?, &mut None)
+        self.put_one(key, value, self.intent(key, expect)?)
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
@@ -282,6 +284,7 @@ impl ZMap for FileMap {
 
     fn sync(&self) -> Result<()> {
         self.kept.clear();
+        self.last.clear();
         self.sync_dirs()
     }
 

@@ -3,13 +3,19 @@
 //! It is opened without following links and then stays the base of all steps of a write, so that none of
 //! them can be led elsewhere. It may vanish meanwhile, because deleting prunes empty directories: then the
 //! write starts again.
+//!
+//! The place of the last write stays open. The next one uses it again if its name in the root still leads to it, to the
+//! inode whose number nobody else can have meanwhile: that costs less than opening it. Further down every directory on the
+//! way would have to be looked at. Where others' changes may be seen late (network file systems), nothing stays open.
 
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use dispatch::Key;
 use model::{Error, ErrorKind, Result};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
 use super::lock::Guard;
@@ -27,6 +33,8 @@ const CALM: usize = 3;
 pub(super) struct Place {
     path: String,
     dir: Option<OwnedFd>,
+    /// Known of places that were used again.
+    identity: Option<(u64, u64)>,
 }
 
 impl Place {
@@ -39,6 +47,33 @@ impl Place {
     pub(super) fn dir<'p>(&'p self, map: &'p FileMap) -> BorrowedFd<'p> {
         self.dir.as_ref().map_or(map.root(), AsFd::as_fd)
     }
+}
+
+/// The place of the last write.
+#[derive(Default)]
+pub(super) struct Last(Mutex<Option<Place>>);
+
+impl Last {
+    /// Takes the place out, if it has this path.
+    fn take(&self, path: &str) -> Option<Place> {
+        self.0.try_lock().ok()?.take_if(|place| place.path == path)
+    }
+
+    fn set(&self, place: Option<Place>) {
+        // The old one is closed when nobody waits for it.
+        let old = self.0.try_lock().map(|mut last| mem::replace(&mut *last, place));
+        drop(old);
+    }
+
+    /// Lets go of it.
+    pub(super) fn clear(&self) {
+        self.set(None);
+    }
+}
+
+/// What tells a directory that is open from all others: its device and its inode.
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
 }
 
 /// Why an operation did not come to an end.
@@ -90,9 +125,32 @@ impl FileMap {
     pub(super) fn place<'k>(&self, key: &Key, kept: &'k mut Option<Place>) -> Result<&'k Place, Stop> {
         let (path, _) = names::split(key);
         if kept.as_ref().is_none_or(|place| place.path != path) {
-            *kept = Some(self.make_place(key, path)?);
+            *kept = Some(match self.last_place(path) {
+                Some(place) => place,
+                None => self.make_place(key, path)?,
+            });
         }
         kept.as_ref().ok_or(Stop::Gone)
+    }
+
+    /// The place of the last write, if it has this path, which still leads there and through no link.
+    fn last_place(&self, path: &str) -> Option<Place> {
+        let place = self.last.take(path)?;
+        let found = statat(self.root(), path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (place.identity == Some(identity(&found))).then_some(place)
+    }
+
+    /// Keeps a place open for the next write.
+    pub(super) fn leave(&self, place: Option<Place>) {
+        let Some(mut place) = place.filter(|place| !place.path.contains('/')) else { return };
+        let Some(dir) = &place.dir else { return };
+        if !self.kept.is_local(self.root()) {
+            return;
+        }
+        if place.identity.is_none() {
+            place.identity = fstat(dir).ok().map(|stat| identity(&stat));
+        }
+        self.last.set(Some(place));
     }
 
     fn make_place(&self, key: &Key, path: &str) -> Result<Place, Stop> {
@@ -106,7 +164,7 @@ impl FileMap {
                 }
                 Err(Errno::NOENT) => {
                     if let Some(dir) = self.make_dirs(key, path)? {
-                        return Ok(Place { path: path.to_owned(), dir: Some(dir) });
+                        return Ok(Place { path: path.to_owned(), dir: Some(dir), identity: None });
                     }
                 }
                 Err(Errno::NOTDIR) => return Err(self.collision(key.as_str(), "lies below an object").into()),
@@ -131,7 +189,7 @@ impl FileMap {
             "" => None,
             path => Some(beneath::open(self.root(), path, beneath::PLACE, Mode::empty())?),
         };
-        Ok(Place { path: path.to_owned(), dir })
+        Ok(Place { path: path.to_owned(), dir, identity: None })
     }
 
     /// Makes the directories of `path` one by one, as far as nobody interferes; answers the last one.

@@ -58,14 +58,16 @@ impl FileMap {
         }
     }
 
-    /// Writes an object, as far as `intent` allows.
-    pub(super) fn put(
-        &self,
-        key: &Key,
-        value: Value<'_>,
-        intent: Intent<'_>,
-        kept: &mut Option<Place>,
-    ) -> Result<Written> {
+    /// Writes one object, as far as `intent` allows.
+    pub(super) fn put_one(&self, key: &Key, value: &[u8], intent: Intent<'_>) -> Result<Written> {
+        let mut place = None;
+        let written = self.put(key, Value::Bytes(value), intent, &mut place);
+        self.leave(place);
+        written
+    }
+
+    /// Writes an object, as far as `intent` allows, in the directory of the one before if it is that.
+    fn put(&self, key: &Key, value: Value<'_>, intent: Intent<'_>, kept: &mut Option<Place>) -> Result<Written> {
         self.want_writable("write", key)?;
         self.want_name(key)?;
         for round in 0..TRIES {
@@ -240,7 +242,7 @@ impl FileMap {
                 Some(_) if guard.is_some() => Intent::ReplaceLocked,
                 Some(mark) => Intent::Swap(mark),
             };
-            if let Written::Done(_) = self.put(key, Value::Bytes(&new), intent, &mut None)? {
+            if let Written::Done(_) = self.put_one(key, &new, intent)? {
                 return Ok(());
             }
         }
@@ -269,6 +271,7 @@ impl FileMap {
         }
         drop(guard);
         self.kept.forget(key.as_str());
+        self.last.clear();
         self.touched(place.path());
         self.thinned(place.path());
         Ok(true)
@@ -322,6 +325,7 @@ impl FileMap {
             match moved {
                 Ok(()) => {
                     self.kept.clear();
+                    self.last.clear();
                     self.touched(source.path());
                     self.touched(target.path());
                     self.prune(source.path());
@@ -395,6 +399,7 @@ impl FileMap {
                 };
                 job.done(ticket, outcome);
             }
+            self.leave(kept);
             scratch.clear();
             if scratch.capacity() > KEEP {
                 scratch = Vec::new();

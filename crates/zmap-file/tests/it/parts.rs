@@ -271,8 +271,8 @@ fn what_is_kept_open_is_bounded_and_goes_with_sync_and_map() {
     for _ in 0..3 {
         read(&one);
         read(&two);
-        // Other tests keep some of theirs.
-        assert!(open().0 + open().1 <= 128, "{:?}", open());
+        // Other tests keep some of theirs; each map keeps the directory it wrote to last, too.
+        assert!(open().0 + open().1 <= 128 + 2, "{:?}", open());
         assert!(open().0 > 0 || !keeps(one.path()), "{:?}", open());
     }
     one.sync().unwrap();

@@ -5,40 +5,59 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use dispatch::{Expect, Key, Options, Written, ZMap};
+use model::ErrorKind;
 
 use super::Scratch;
 
-/// What others do to the directory `a` between two writes.
-const CHANGES: [&str; 5] =
-    ["nothing", "removed", "moved", "moved, and another made", "removed, and made again with what it held"];
+/// What others do to a directory between two writes.
+const CHANGES: [&str; 6] = [
+    "nothing",
+    "removed",
+    "moved",
+    "moved, and another made",
+    "moved, and an object put there",
+    "removed, and made again with what it held",
+];
 
 #[test]
 fn a_write_goes_where_its_key_leads_now() {
     let scratch = Scratch::new();
-    for change in CHANGES {
+    // A directory in the root, and one further down.
+    for (dir, change) in ["a", "a/b"].into_iter().flat_map(|dir| CHANGES.map(|change| (dir, change))) {
         let map = scratch.map(&Options::default());
-        let write = |key: &str, value: &[u8]| map.write(&Key::new(key).unwrap(), value).unwrap();
+        let key = |name: &str| Key::new(&format!("{dir}/{name}")).unwrap();
+        let write = |name: &str, value: &[u8]| map.write(&key(name), value);
         let inside = |name: &str| map.path().join(name);
-        write("a/b/1", b"one");
-        write("a/b/2", b"two");
+        write("1", b"one").unwrap();
+        write("2", b"two").unwrap();
         match change {
             "removed" => fs::remove_dir_all(inside("a")).unwrap(),
             "moved" => fs::rename(inside("a"), inside("z")).unwrap(),
             "moved, and another made" => {
                 fs::rename(inside("a"), inside("z")).unwrap();
-                fs::create_dir_all(inside("a/b")).unwrap();
+                fs::create_dir_all(inside(dir)).unwrap();
+            }
+            "moved, and an object put there" => {
+                fs::rename(inside("a"), inside("z")).unwrap();
+                fs::write(inside("a"), b"object").unwrap();
             }
             "removed, and made again with what it held" => {
                 fs::remove_dir_all(inside("a")).unwrap();
-                fs::create_dir_all(inside("a/b")).unwrap();
-                fs::write(inside("a/b/3"), b"old").unwrap();
+                fs::create_dir_all(inside(dir)).unwrap();
+                fs::write(inside(dir).join("3"), b"old").unwrap();
             }
             _ => {}
         }
-        write("a/b/3", b"three");
-        let found = fs::read(inside("a/b/3")).unwrap_or_default();
-        assert_eq!(found, b"three", "{change}");
-        assert!(!inside("z/b/3").exists(), "{change}: written to where the directory was moved");
+        let moved = inside(&dir.replacen('a', "z", 1)).join("3");
+        if change == "moved, and an object put there" {
+            assert_eq!(write("3", b"three").unwrap_err().kind(), ErrorKind::Object, "{dir}");
+            assert_eq!(fs::read(inside("a")).unwrap(), b"object");
+        } else {
+            write("3", b"three").unwrap();
+            let found = fs::read(inside(dir).join("3")).unwrap_or_default();
+            assert_eq!(found, b"three", "{dir} {change}");
+        }
+        assert!(!moved.exists(), "{dir} {change}: written to where the directory was moved");
     }
 }
 
