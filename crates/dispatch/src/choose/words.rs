@@ -33,10 +33,17 @@ impl Registry {
                 return Err(ErrorKind::Inval.context(what));
             }
         }
-        let is_known = |mode: &str| Ok(url_infer::is_known_mode(mode) || self.knows(mode)?);
-        let known: Vec<bool> = target.modes.iter().map(|mode| is_known(mode)).collect::<Result<_>>()?;
-        let some = known.contains(&true) || self.others(|_| true);
-        for (mode, _) in target.modes.iter().zip(known).filter(|(_, is_known)| !is_known) {
+        let mut unknown = Vec::new();
+        for mode in &target.modes {
+            if !url_infer::is_known_mode(mode) && !self.knows(mode)? {
+                unknown.push(mode);
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let some = unknown.len() < target.modes.len() || self.others(|_| true);
+        for mode in unknown {
             let may_be = some && !created && self.near(mode).is_none_or(|(far, _)| far > 1);
             if !may_be && !self.leaves_to_others(target) {
                 return Err(ErrorKind::Inval

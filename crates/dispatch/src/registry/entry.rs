@@ -94,13 +94,17 @@ pub(super) struct Entry<T: ?Sized> {
     pub item: Arc<T>,
     /// Address of the value, 0 if it has no size: two values of a unit struct are the same plugin.
     value_at: usize,
+    /// Where its description lies.
+    described_at: usize,
+    /// Its (first) name.
+    name: &'static str,
     /// Whether no entry of a higher level has its (first) name; [`Entries::extend`] keeps it so.
     visible: bool,
 }
 
 impl<T: ?Sized> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { origin: self.origin, item: Arc::clone(&self.item), value_at: self.value_at, visible: self.visible }
+        Self { item: Arc::clone(&self.item), ..*self }
     }
 }
 
@@ -114,7 +118,7 @@ impl<T: ?Sized + Named> Entry<T> {
     where
         &'static T: IntoShared<T>,
     {
-        Self { origin, value_at: place_of(item), item: item.into_shared(), visible: true }
+        Self::of(origin, place_of(item), item.into_shared())
     }
 
     /// An entry added at run time; statics and shared values are recognised by what they point to.
@@ -130,7 +134,13 @@ impl<T: ?Sized + Named> Entry<T> {
             None
         };
         let item = share(plugin);
-        Self { origin: Origin::Added, value_at: value_at.unwrap_or_else(|| place_of(&*item)), item, visible: true }
+        Self::of(Origin::Added, value_at.unwrap_or_else(|| place_of(&*item)), item)
+    }
+
+    /// Plugins are asked once what they are called: who looks for one compares many.
+    fn of(origin: Origin, value_at: usize, item: Arc<T>) -> Self {
+        let (described_at, name) = (item.described_at(), item.names().first().copied().unwrap_or_default());
+        Self { origin, item, value_at, described_at, name, visible: true }
     }
 
     /// Whether no entry of a higher level has its (first) name.
@@ -139,7 +149,7 @@ impl<T: ?Sized + Named> Entry<T> {
     }
 
     fn same(&self, other: &Self) -> bool {
-        self.value_at == other.value_at && self.item.described_at() == other.item.described_at()
+        self.value_at == other.value_at && self.described_at == other.described_at
     }
 }
 
@@ -188,16 +198,15 @@ impl<T: ?Sized + Named> Entries<T> {
                 self.0.push(entry);
             }
         }
-        self.0.sort_by(|a, b| a.item.names().first().cmp(&b.item.names().first()).then(b.origin.cmp(&a.origin)));
+        self.0.sort_by(|a, b| a.name.cmp(b.name).then(b.origin.cmp(&a.origin)));
         let mut last = None;
         for entry in &mut self.0 {
-            let name = entry.item.names().first().copied();
             let highest = match last {
-                Some((same, highest)) if same == name => highest,
+                Some((same, highest)) if same == entry.name => highest,
                 _ => entry.origin,
             };
             entry.visible = entry.origin == highest;
-            last = Some((name, highest));
+            last = Some((entry.name, highest));
         }
     }
 
@@ -221,6 +230,15 @@ impl<T: ?Sized + Named> Entries<T> {
 
     /// Of the visible entries that `is` picks, the one of the highest level: for a name or id.
     pub fn by_name(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Arc<T>>> {
+        self.highest(what, |entry| is(&entry.item))
+    }
+
+    /// As [`Entries::by_name`], for the (first) name.
+    pub fn called(&self, what: &dyn Fn() -> String, name: &str) -> Result<Option<&Arc<T>>> {
+        self.highest(what, |entry| entry.name == name)
+    }
+
+    fn highest(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&Entry<T>) -> bool) -> Result<Option<&Arc<T>>> {
         for origin in [Origin::Added, Origin::Table, Origin::Linked] {
             if let Some(entry) = self.at(origin, what, &mut is)? {
                 return Ok(Some(&entry.item));
@@ -233,14 +251,15 @@ impl<T: ?Sized + Named> Entries<T> {
     pub fn by_name_or_alias(
         &self,
         what: &dyn Fn() -> String,
-        name: impl Fn(&T) -> bool,
+        name: &str,
         alias: impl Fn(&T) -> bool,
     ) -> Result<Option<&Arc<T>>> {
         for origin in [Origin::Added, Origin::Table, Origin::Linked] {
-            for is in [&name as &dyn Fn(&T) -> bool, &alias] {
-                if let Some(entry) = self.at(origin, what, is)? {
-                    return Ok(Some(&entry.item));
-                }
+            if let Some(entry) = self.at(origin, what, |entry| entry.name == name)? {
+                return Ok(Some(&entry.item));
+            }
+            if let Some(entry) = self.at(origin, what, |entry| alias(&entry.item))? {
+                return Ok(Some(&entry.item));
             }
         }
         Ok(None)
@@ -249,7 +268,7 @@ impl<T: ?Sized + Named> Entries<T> {
     /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
     pub fn by_path(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
         for origin in PATH_ORDER {
-            if let Some(entry) = self.at(origin, what, &mut is)? {
+            if let Some(entry) = self.at(origin, what, |entry| is(&entry.item))? {
                 return Ok(Some(entry));
             }
         }
@@ -261,9 +280,9 @@ impl<T: ?Sized + Named> Entries<T> {
         &self,
         origin: Origin,
         what: &dyn Fn() -> String,
-        mut is: impl FnMut(&T) -> bool,
+        mut is: impl FnMut(&Entry<T>) -> bool,
     ) -> Result<Option<&Entry<T>>> {
-        let mut found = self.visible().filter(|entry| entry.origin == origin).filter(|entry| is(&entry.item));
+        let mut found = self.visible().filter(|entry| entry.origin == origin && is(entry));
         match (found.next(), found.next()) {
             (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
             (one, _) => Ok(one),

@@ -16,9 +16,7 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones have the name.
     pub fn driver(&self, name: &str) -> Result<&Arc<dyn Driver>> {
         let what = || format!("driver {name:?}");
-        self.drivers
-            .by_name(&what, |driver| driver.info().name == name)?
-            .ok_or_else(|| self.absent(PluginKind::Driver, ErrorKind::NotBuilt, name))
+        self.drivers.called(&what, name)?.ok_or_else(|| self.absent(PluginKind::Driver, ErrorKind::NotBuilt, name))
     }
 
     /// The map factory of this name.
@@ -27,9 +25,7 @@ impl Registry {
     /// As [`Registry::driver`].
     pub fn map(&self, name: &str) -> Result<&Arc<dyn MapFactory>> {
         let what = || format!("map {name:?}");
-        self.maps
-            .by_name(&what, |map| map.info().name == name)?
-            .ok_or_else(|| self.absent(PluginKind::Map, ErrorKind::NotBuilt, name))
+        self.maps.called(&what, name)?.ok_or_else(|| self.absent(PluginKind::Map, ErrorKind::NotBuilt, name))
     }
 
     /// The filter class of this name or alias; at one level a name comes before an alias.
@@ -39,11 +35,7 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones have the name.
     pub fn filter(&self, name: &str) -> Result<&Arc<dyn FilterClass>> {
         let what = || format!("filter {name:?}");
-        let found = self.filters.by_name_or_alias(
-            &what,
-            |filter| filter.info().name == name,
-            |filter| filter.info().aliases.contains(&name),
-        )?;
+        let found = self.filters.by_name_or_alias(&what, name, |filter| filter.info().aliases.contains(&name))?;
         found.ok_or_else(|| self.absent(PluginKind::Filter, ErrorKind::NoFilter, name))
     }
 
@@ -79,7 +71,10 @@ impl Registry {
     /// [`ErrorKind::Plugin`] if two different ones do.
     pub fn driver_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn Driver>>> {
         let what = || format!("mode={mode}");
-        let is = |driver: &dyn Driver| driver.info().name == mode || driver.info().modes.contains(&mode);
+        let is = |driver: &dyn Driver| {
+            let info = driver.info();
+            info.name == mode || info.modes.contains(&mode)
+        };
         Ok(self.drivers.by_path(&what, is)?.map(|entry| &entry.item))
     }
 
@@ -89,7 +84,7 @@ impl Registry {
     /// As [`Registry::driver_by_mode`].
     pub fn map_by_mode(&self, mode: &str) -> Result<Option<&Arc<dyn MapFactory>>> {
         let what = || format!("mode={mode}");
-        match self.maps.by_name(&what, |map| map.info().name == mode)? {
+        match self.maps.called(&what, mode)? {
             Some(map) => Ok(Some(map)),
             None => Ok(self.maps.by_path(&what, |map| map.info().schemes.contains(&mode))?.map(|entry| &entry.item)),
         }
@@ -175,28 +170,23 @@ impl Registry {
         unique(&self.maps)?;
         unique(&self.filters)?;
         unique(&self.elements)?;
-        for driver in self.drivers() {
-            for mode in [driver.info().name].iter().chain(driver.info().modes) {
-                self.driver_by_mode(mode)?;
-            }
+        let modes = self.drivers().map(|driver| driver.info());
+        for mode in repeated(modes.flat_map(|info| info.modes.iter().copied().chain([info.name]))) {
+            self.driver_by_mode(mode)?;
         }
-        for map in self.maps() {
-            for scheme in map.info().schemes {
-                self.map_by_scheme(scheme)?;
-            }
+        let schemes = self.maps().map(|map| map.info());
+        for scheme in repeated(schemes.flat_map(|info| info.schemes.iter().copied().chain([info.name]))) {
+            self.map_by_scheme(scheme)?;
         }
-        for filter in self.filters() {
-            for name in [filter.info().name].iter().chain(filter.info().aliases) {
-                self.filter(name)?;
-            }
-            if let Some(id) = filter.info().hdf5_id {
-                self.filter_by_id(id)?;
-            }
+        let filters = self.filters().map(|filter| filter.info());
+        for name in repeated(filters.flat_map(|info| info.aliases.iter().copied().chain([info.name]))) {
+            self.filter(name)?;
         }
-        for element in self.elements() {
-            for name in element.names() {
-                self.element(name)?;
-            }
+        for id in repeated(self.filters().filter_map(|filter| filter.info().hdf5_id)) {
+            self.filter_by_id(id)?;
+        }
+        for name in repeated(self.elements().flat_map(|element| element.names().iter().copied())) {
+            self.element(name)?;
         }
         Ok(())
     }
@@ -226,15 +216,24 @@ pub(crate) fn not_built(what: &str, known: &Known) -> Error {
     ErrorKind::NotBuilt.context(format!("{what} is not in this build; it comes with the feature {feature:?}{release}"))
 }
 
+/// What is there more than once: of anything else nobody can be in doubt whose it is.
+fn repeated<W: Ord + Copy>(words: impl Iterator<Item = W>) -> Vec<W> {
+    let mut words: Vec<W> = words.collect();
+    words.sort_unstable();
+    words.array_windows().filter(|[one, other]| one == other).map(|[one, _]| *one).collect()
+}
+
 /// Every name at every level belongs to one entry; hidden levels are looked at as well.
 fn unique<T: ?Sized + Named>(entries: &Entries<T>) -> Result<()> {
-    for (i, one) in entries.all().iter().enumerate() {
-        for other in &entries.all()[i + 1..] {
-            if one.origin == other.origin
-                && let Some(name) = one.item.names().iter().find(|name| other.item.names().contains(name))
-            {
-                return Err(conflict(&format!("{} {name:?}", T::KIND.name()), one, other));
-            }
+    let all = entries.all();
+    let mut names = Vec::with_capacity(all.len());
+    for (at, entry) in all.iter().enumerate() {
+        names.extend(entry.item.names().iter().map(|name| (*name, entry.origin, at)));
+    }
+    names.sort_unstable();
+    for [(name, origin, one), (other_name, other_origin, other)] in names.array_windows() {
+        if (name, origin) == (other_name, other_origin) && one != other {
+            return Err(conflict(&format!("{} {name:?}", T::KIND.name()), &all[*one], &all[*other]));
         }
     }
     Ok(())
