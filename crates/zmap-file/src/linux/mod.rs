@@ -31,7 +31,7 @@ use dispatch::{
     ByteRange, Change, Durability, Expect, Key, MapCaps, Options, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
 };
 use model::{Error, ErrorKind, Result};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, open};
+use rustix::fs::{Access, AtFlags, Mode, accessat, open};
 use rustix::io::Errno;
 
 use kept::Kept;
@@ -65,11 +65,13 @@ impl FileMap {
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there, `NC_ENOTNC` if it is no directory, `NC_EACCESS` if it may not be
-    /// read, or not written although `writable` asks for it.
+    /// reached, or not read and written although `writable` asks for it. One that may not be listed can be read by names.
     pub fn open(path: impl AsRef<Path>, writable: bool, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         let fail = |errno: Errno| Error::io(format!("cannot open {}", path.display()), errno.into());
-        let root = match open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        // As a place where names are looked up the directory is had for less. Who writes locks it too.
+        let how = if writable { beneath::LIST } else { beneath::PLACE };
+        let root = match open(path, how, Mode::empty()) {
             Err(Errno::NOTDIR) => {
                 return Err(ErrorKind::NotNc.context(format!("{} is no directory", path.display())));
             }
