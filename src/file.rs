@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use dispatch::{Dataset, DatasetInfo, NcDispatch, Registry};
 use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, VarId};
 
-use crate::{Attribute, Group, Variable};
+use crate::{Attribute, Group, OpenOptions, Variable};
 
 /// An open dataset.
 ///
@@ -29,23 +29,27 @@ pub(crate) struct Open {
     rest: Option<Rest>,
 }
 
-/// Opens the variable with all that is said of it, once.
+/// The variable with all that is said of it, and how it is opened, once.
 struct Rest {
-    open: Box<Opener>,
+    options: Box<OpenOptions>,
+    name: String,
     variable: OnceLock<Variable>,
 }
-
-/// Opens a variable anew.
-pub(crate) type Opener = dyn Fn() -> Result<Variable> + Send + Sync;
 
 impl File {
     pub(crate) fn new(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>) -> Self {
         Self::with(dataset, path, registry, None)
     }
 
-    /// One of which only a variable's data are to be read; `rest` opens the variable as a whole.
-    pub(crate) fn for_data(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Box<Opener>) -> Self {
-        Self::with(dataset, path, registry, Some(Rest { open: rest, variable: OnceLock::new() }))
+    /// One of which only the data of one variable are to be read; with these options it is opened as a whole.
+    pub(crate) fn for_data(
+        dataset: Arc<dyn Dataset>,
+        path: &str,
+        registry: Arc<Registry>,
+        (options, variable): (&OpenOptions, &str),
+    ) -> Self {
+        let rest = Rest { options: Box::new(options.clone()), name: variable.to_owned(), variable: OnceLock::new() };
+        Self::with(dataset, path, registry, Some(rest))
     }
 
     fn with(dataset: Arc<dyn Dataset>, path: &str, registry: Arc<Registry>, rest: Option<Rest>) -> Self {
@@ -167,7 +171,7 @@ impl Open {
         if let Some(variable) = rest.variable.get() {
             return Ok(Some(variable));
         }
-        let variable = (rest.open)()?;
+        let variable = rest.options.open_variable(&self.path, &rest.name)?;
         Ok(Some(rest.variable.get_or_init(|| variable)))
     }
 

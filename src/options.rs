@@ -282,9 +282,7 @@ impl OpenOptions {
         let registry = default_or(&self.registry)?;
         let only = Only { path: variable, data: true };
         let dataset = registry.open_for(self.map.clone(), path, only, &self.options)?;
-        let (whole, path_of, name) = (self.clone(), path.to_owned(), variable.to_owned());
-        let rest = Box::new(move || whole.open_variable(&path_of, &name));
-        let variable = File::for_data(dataset, path, registry, rest).root().variable(variable)?;
+        let variable = File::for_data(dataset, path, registry, (self, variable)).root().variable(variable)?;
         // Its filters and memory are made ready now. What stands against that is told to who reads.
         let _ = variable.access();
         Ok(variable)

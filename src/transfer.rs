@@ -41,7 +41,7 @@ impl Variable {
     pub fn get_value<T: Number, E: Extents>(&self, extents: E) -> Result<T> {
         let (access, mut value, mut at) = (self.access()?, [T::zeroed()], [0; PEEKED]);
         if let Some(at) = extents.single(&mut at)
-            && at.len() == access.dims().len()
+            && at.len() == access.rank()
         {
             let bytes = bytemuck::must_cast_slice_mut(&mut value);
             if !access.peek(at, T::TYPE, bytes) {
@@ -257,7 +257,7 @@ pub(crate) struct Part<'v> {
 impl<'v> Part<'v> {
     /// The part of a variable that `extents` mean.
     fn new(access: Access<'v>, extents: impl Extents) -> Result<Self> {
-        let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
+        let shape = access.shape();
         let selection = Selection::new(extents, &shape).map_err(|error| error.at(access.path()))?;
         Ok(Self { access, selection })
     }
@@ -276,7 +276,7 @@ impl Part<'_> {
 
     /// Checks it against the variable's shape.
     pub(crate) fn check(&self) -> Result<()> {
-        let shape: Small<u64> = self.access.dims().iter().map(model::Dim::len).collect();
+        let shape = self.access.shape();
         self.selection.slab().check(&shape, |_| false).map_err(|error| error.at(self.access.path()))
     }
 

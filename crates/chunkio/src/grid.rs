@@ -87,18 +87,19 @@ impl Grid {
         let bytes = elems.checked_mul(item as u64).filter(|&n| n <= limits.chunk).ok_or_else(too_large)?;
         let elems = usize::try_from(bytes).map_err(|_| too_large())? / item;
 
-        let axes = order.axes(rank);
-        if axes.len() != rank || Order::of(&axes).is_none() {
+        if let Order::Permuted(axes) = order
+            && (axes.len() != rank || Order::of(axes).is_none())
+        {
             return Err(ErrorKind::Inval.context(format!("an order of the dimensions {axes:?} for {rank} of them")));
         }
         let mut strides = vec![1; rank];
         let mut step = 1;
-        for &dim in axes.iter().rev() {
+        for dim in (0..rank).rev().map(|place| order.axis(place, rank)) {
             strides[dim] = step;
             // The product of all lengths fits, so that of some of them does.
             step *= chunk[dim] as usize;
         }
-        let row = axes.last().map_or(1, |&dim| chunk[dim] as usize);
+        let row = rank.checked_sub(1).map_or(1, |last| chunk[order.axis(last, rank)] as usize);
         let step = |(&len, &stride): (&u64, &usize)| Step { by: Divisor::new(len), stride };
         let steps = chunk.iter().zip(&strides).map(step).collect();
         Ok(Self { dims, chunk, strides, steps, elems, row })

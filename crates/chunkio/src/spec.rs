@@ -110,6 +110,15 @@ impl Order {
         })
     }
 
+    /// The dimension that is at this place among those of an array of `rank`, the slowest first.
+    pub(crate) fn axis(&self, place: usize, rank: usize) -> usize {
+        match self {
+            Self::C => place,
+            Self::F => rank - 1 - place,
+            Self::Permuted(axes) => axes[place],
+        }
+    }
+
     /// The dimensions of an array of `rank`, the slowest first.
     #[must_use]
     pub fn axes(&self, rank: usize) -> Vec<usize> {

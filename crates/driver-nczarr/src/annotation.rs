@@ -70,19 +70,15 @@ impl Structure {
     /// # Errors
     /// What does not fit: all of it is left aside then.
     pub(crate) fn of(tree: &RawTree) -> std::result::Result<Option<Self>, String> {
+        if tree.groups.iter().all(|group| of(&group.attrs).is_none()) {
+            return Ok(None);
+        }
         let mut groups = Vec::with_capacity(tree.groups.len());
-        let mut found = false;
         for group in &tree.groups {
             groups.push(match of(&group.attrs) {
                 None => Lists::default(),
-                Some(members) => {
-                    found = true;
-                    lists::of(members).map_err(|error| error.at(&group.name).to_string())?
-                }
+                Some(members) => lists::of(members).map_err(|error| error.at(&group.name).to_string())?,
             });
-        }
-        if !found {
-            return Ok(None);
         }
         let mut this = Self { groups };
         this.settle(tree)?;

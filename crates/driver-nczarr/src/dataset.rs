@@ -116,6 +116,24 @@ pub(crate) struct VarState {
     pub(crate) cache: Option<CacheConfig>,
 }
 
+impl VarState {
+    /// A variable that was read from where `key` says.
+    pub(crate) fn loaded(key: Key, stored: Box<Stored>) -> Self {
+        Self {
+            key,
+            found: None,
+            waiting: false,
+            stored,
+            on_disk: true,
+            replan: false,
+            planned: false,
+            chunks: None,
+            array: None,
+            cache: None,
+        }
+    }
+}
+
 impl State {
     /// Makes room for what was defined since.
     pub(crate) fn extend(&mut self, model: &Model) -> Result<()> {
@@ -367,7 +385,8 @@ impl ZarrDataset {
 
     /// Lets nobody write from now on, and waits for those who do; whether it was closed already.
     fn end(&self) -> bool {
-        self.closing.close(|| self.arrays())
+        // Where nobody writes, nobody is waited for.
+        self.closing.close(|| if self.writable { self.arrays() } else { Vec::new() })
     }
 
     fn arrays(&self) -> Vec<Arc<Gate>> {

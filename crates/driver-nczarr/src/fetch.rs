@@ -11,7 +11,7 @@ use dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Surve
 use model::{ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
-use crate::json::{self, Json};
+use crate::json::{self, Json, Value};
 
 /// A document, `None` if there is none.
 pub(crate) type Fetched = Result<Option<Json>>;
@@ -90,6 +90,16 @@ pub(crate) fn read(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched
 /// As [`read`], on this thread alone: for callers that hold a lock.
 pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fetched> {
     run(map, keys, limits, 1, |bytes, key| parse(bytes, key, limits))
+}
+
+/// Reads documents on this thread alone, and makes `of` of each where it lies.
+pub(crate) fn read_as<T: Send>(
+    map: &dyn ZMap,
+    keys: &[Key],
+    limits: &Limits,
+    of: impl Fn(&Value<'_>, &Key) -> Result<T> + Sync,
+) -> Vec<Result<Option<T>>> {
+    run(map, keys, limits, 1, |bytes, key| of(&json::read(bytes, limits).map_err(|error| error.at(key))?, key))
 }
 
 fn parse(bytes: &[u8], key: &Key, limits: &Limits) -> Result<Json> {

@@ -14,8 +14,9 @@ use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
 use model::{Endian, Result};
 
 use crate::dtype::Kind;
-use crate::fetch::read_here;
+use crate::fetch::read_as;
 use crate::flavour::Flavour;
+use crate::json::Value;
 use crate::nodes;
 use crate::only::{asked, link, names};
 use crate::opening::Opening;
@@ -46,27 +47,29 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         None => &[(ZarrFormat::V3, ZARR_JSON), (ZarrFormat::V2, ZARRAY)],
     };
     let keys: Vec<Key> = formats.iter().map(|(_, document)| key.join(document)).collect::<Result<_>>()?;
+    // The document is understood where the map brings it: nothing of it is kept but what was made of it.
+    let understand = |document: &Value<'_>, at: &Key| {
+        let format = if at.name() == ZARRAY { ZarrFormat::V2 } else { ZarrFormat::V3 };
+        let opening = Opening::new(request, mounted, &RawRoot { format, ..RawRoot::default() }, None)?;
+        let built = match format {
+            ZarrFormat::V2 => nodes::array(&key, Ok(document), Ok(None), &opening.reading()),
+            ZarrFormat::V3 if !node_type(document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
+            ZarrFormat::V3 => v3::var::build(&key, Ok(document), &opening.reading()),
+        };
+        Ok(is_told(&built, format).then_some((opening, built)))
+    };
     let mut found = None;
-    for (document, &(format, _)) in read_here(mounted.seen(), &keys, &request.options.limits).into_iter().zip(formats) {
+    for document in read_as(mounted.seen(), &keys, &request.options.limits, understand) {
         match document {
             Ok(None) => {}
-            Ok(Some(document)) if found.is_none() => found = Some((format, document)),
+            Ok(Some(told)) if found.is_none() => found = Some(told),
             // Of both formats, or not to be had: the whole store tells what it is.
             _ => return Ok(None),
         }
     }
-    let Some((format, document)) = found else { return Ok(None) };
-    let opening = Opening::new(request, mounted, &RawRoot { format, ..RawRoot::default() }, None)?;
-    let reading = opening.reading();
-    let built = match format {
-        ZarrFormat::V2 => nodes::array(&key, Ok(&document), Ok(None), &reading),
-        ZarrFormat::V3 if !node_type(&document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
-        ZarrFormat::V3 => v3::var::build(&key, Ok(&document), &reading),
-    };
-    if !is_told(&built, format) {
-        return Ok(None);
-    }
-    let Ok(mut tree) = RawTree::of_root(RawRoot { format, ..RawRoot::default() }) else { return Ok(None) };
+    let Some(Some((opening, built))) = found else { return Ok(None) };
+    let root = RawRoot { format: opening.format, ..RawRoot::default() };
+    let Ok(mut tree) = RawTree::of_root(root) else { return Ok(None) };
     for (parent, group) in groups.iter().enumerate() {
         let key = tree.groups[parent].key.join(group)?;
         tree.groups.push(RawGroup {
@@ -80,9 +83,9 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         });
     }
     if let Some(group) = tree.groups.last_mut() {
-        group.arrays.push(RawArray { key, name: name.to_owned(), built });
+        group.arrays = vec![RawArray { key, name: name.to_owned(), built }];
     }
-    match link(tree, Flavour::Zarr, &reading) {
+    match link(tree, Flavour::Zarr, &opening.reading()) {
         Some(loaded) => opening.dataset(loaded, false).map(Some),
         None => Ok(None),
     }

@@ -227,7 +227,9 @@ fn fill_in(
                 }
             }
             Ok(None) => var.fill = VarFill::NoFill,
-            Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
+            Ok(Some(value)) if value.nc_type() == var.xtype && model::fill::is_default(&value) => {
+                var.fill = VarFill::Default;
+            }
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
             Err(error) => note(var, at(error)),
         }

@@ -54,9 +54,45 @@ pub fn default(ty: NcType) -> Option<Values> {
     })
 }
 
+/// Whether this is the default fill value of its type, as one value.
+pub fn is_default(value: &Values) -> bool {
+    match value {
+        Values::Byte(v) => v[..] == [BYTE],
+        Values::Char(v) => v[..] == [CHAR],
+        Values::Short(v) => v[..] == [SHORT],
+        Values::Int(v) => v[..] == [INT],
+        Values::Float(v) => v[..] == [FLOAT],
+        Values::Double(v) => v[..] == [DOUBLE],
+        Values::UByte(v) => v[..] == [UBYTE],
+        Values::UShort(v) => v[..] == [USHORT],
+        Values::UInt(v) => v[..] == [UINT],
+        Values::Int64(v) => v[..] == [INT64],
+        Values::UInt64(v) => v[..] == [UINT64],
+        Values::String(v) => v[..] == [NcString::new()],
+        Values::User(..) | Values::Packed(..) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_of_a_type_is_known_for_it() {
+        for ty in NcType::ATOMIC {
+            assert!(is_default(&default(ty).unwrap()), "{}", ty.name());
+        }
+        for other in [
+            Values::Float(vec![f32::NAN]),
+            Values::Int(vec![0]),
+            Values::Int(vec![INT, INT]),
+            Values::Double(vec![]),
+            Values::UByte(vec![CHAR]),
+            Values::String(vec!["x".into()]),
+        ] {
+            assert!(!is_default(&other), "{other:?}");
+        }
+    }
 
     #[test]
     fn the_float_fills_are_the_same_number() {

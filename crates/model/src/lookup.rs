@@ -126,6 +126,12 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::NotVar`] or [`ErrorKind::NoGrp`] naming the segment that is not there.
     pub fn var_at(&self, from: GroupId, path: &str) -> Result<VarId> {
+        // A name alone, that nothing is escaped in, is asked for most.
+        if !path.contains(['/', '\\'])
+            && let Some(id) = self.find_var(from, path)
+        {
+            return Ok(id);
+        }
         let (mut here, mut names) = self.resolve(from, path);
         let last = names.pop().ok_or_else(|| ErrorKind::NotVar.context(format!("{path:?} names no variable")))?;
         for segment in names {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 
 use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill};
 
@@ -395,11 +396,10 @@ impl Model {
     pub fn add_dim(&mut self, group: GroupId, name: impl Into<String>, len: u64, unlimited: bool) -> Result<DimId> {
         let name = name.into();
         let id = DimId(self.dims.len() as u32);
-        let dims = &mut self.group_mut(group)?.dims;
-        if dims.contains_key(&name) {
-            return Err(ErrorKind::NameInUse.context(format!("dimension {name:?}")));
-        }
-        dims.insert(name.clone(), id);
+        match self.group_mut(group)?.dims.entry(name.clone()) {
+            Entry::Occupied(_) => return Err(ErrorKind::NameInUse.context(format!("dimension {name:?}"))),
+            Entry::Vacant(place) => place.insert(id),
+        };
         self.dims.push(Dim { name, group, unlimited, len: Arc::new(AtomicU64::new(len)) });
         Ok(id)
     }

@@ -84,7 +84,7 @@ impl Fragment {
     pub(crate) fn add(&mut self, text: &str) -> Result<()> {
         let is_mode =
             |piece: &str| piece.split_once('=').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("mode"));
-        let beside = text.split('&').any(is_mode);
+        let beside = || text.split('&').any(is_mode);
         for piece in text.split('&').map(str::trim).filter(|piece| !piece.is_empty()) {
             match piece.split_once('=') {
                 Some((key, value)) => {
@@ -94,7 +94,7 @@ impl Fragment {
                     }
                     self.pair(main_name(key), value.trim());
                 }
-                None => self.word(piece, beside),
+                None => self.word(piece, beside()),
             }
         }
         Ok(())
@@ -103,7 +103,9 @@ impl Fragment {
     fn pair(&mut self, key: Cow<'_, str>, value: &str) {
         if key == "mode" {
             let values = value.split(',').map(str::trim).filter(|value| !value.is_empty());
-            self.modes.extend(values.map(str::to_lowercase));
+            // Most words are ASCII, which is quicker.
+            let lower = |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
+            self.modes.extend(values.map(lower));
         } else {
             self.pairs.push((key.into_owned(), value.to_owned()));
         }

@@ -48,6 +48,9 @@ impl Shards {
         store: &Arc<dyn ChunkStore>,
         limits: &Limits,
     ) -> Result<Option<Self>> {
+        if specs.is_empty() {
+            return Ok(None);
+        }
         let rank = grid.rank();
         let mut levels = Vec::new();
         let (mut part, mut counts) = (part, vec![1u64; rank]);

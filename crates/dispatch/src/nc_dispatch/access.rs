@@ -1,6 +1,7 @@
 //! [`VarAccess`]: a variable ready for data calls, without a look at the model per call.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
@@ -17,7 +18,24 @@ pub(super) struct VarShape {
     packed: Option<Arc<Model>>,
     /// Bytes of one element of the variable's own type, if they are always as many.
     own: Option<usize>,
-    dims: Vec<Dim>,
+    dims: Vec<Length>,
+}
+
+/// The length of a dimension, shared with the model.
+#[derive(Debug, Clone)]
+struct Length {
+    now: Arc<AtomicU64>,
+    unlimited: bool,
+}
+
+impl Length {
+    fn of(dim: &Dim) -> Self {
+        Self { now: Arc::clone(dim.shared_len()), unlimited: dim.unlimited }
+    }
+
+    fn now(&self) -> u64 {
+        self.now.load(Ordering::Acquire)
+    }
 }
 
 impl VarShape {
@@ -29,7 +47,7 @@ impl VarShape {
             xtype: var.xtype,
             packed: (!fixed && !var.xtype.is_atomic()).then(|| Arc::new(model.types_only())),
             own: model.type_size(var.xtype)?.filter(|_| fixed),
-            dims: var.dims.iter().map(|&dim| model.dim(dim).cloned()).collect::<Result<_>>()?,
+            dims: var.dims.iter().map(|&dim| model.dim(dim).map(Length::of)).collect::<Result<_>>()?,
         })
     }
 
@@ -74,7 +92,7 @@ impl VarShape {
     }
 
     pub fn shape(&self) -> Small<u64> {
-        self.dims.iter().map(Dim::len).collect()
+        self.dims.iter().map(Length::now).collect()
     }
 
     pub fn get(&self, data: &dyn VarData, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
@@ -154,9 +172,14 @@ impl VarAccess {
         self.shape.xtype
     }
 
-    /// The variable's dimensions, slowest first, with their current lengths.
-    pub fn dims(&self) -> &[Dim] {
-        &self.shape.dims
+    /// The number of the variable's dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.dims.len()
+    }
+
+    /// The current lengths of the variable's dimensions, slowest first.
+    pub fn shape(&self) -> Small<u64> {
+        self.shape.shape()
     }
 
     /// Whether what a hyperslab is read from is there, as far as a look tells: asked before memory is taken for it.

@@ -260,7 +260,7 @@ fn hyperslabs_are_checked_once_here() {
 fn a_kept_variable_follows_its_lengths() {
     let (ds, t) = with_variable();
     let access = VarAccess::new(&ds, t).unwrap();
-    assert_eq!((access.path(), access.xtype(), access.dims()[0].len()), ("/t", NcType::Int, 0));
+    assert_eq!((access.path(), access.xtype(), access.shape()[0]), ("/t", NcType::Int, 0));
     let mut memory = [0; 12];
     let mut get = |start| {
         let out = MemMut::Fixed { ty: NcType::Int, out: &mut OutBuf::over(&mut memory) };
@@ -268,7 +268,7 @@ fn a_kept_variable_follows_its_lengths() {
     };
     assert_eq!(get(0), Err(ErrorKind::InvalCoords));
     put(&ds, t, &[0, 0], &[2, 3], &[1, 2, 3, 4, 5, 6]).unwrap();
-    assert_eq!((access.dims()[0].len(), get(1), get(2)), (2, Ok(()), Err(ErrorKind::InvalCoords)));
+    assert_eq!((access.shape()[0], get(1), get(2)), (2, Ok(()), Err(ErrorKind::InvalCoords)));
     let values = MemRef::Fixed { ty: NcType::Int, bytes: &ints(&[7, 8, 9]) };
     access.put(&Slab::new(&[2, 0], &[1, 3]), values).unwrap();
     assert_eq!(kind(access.put(&Slab::new(&[2, 1], &[1, 3]), values)), Some(ErrorKind::Edge));

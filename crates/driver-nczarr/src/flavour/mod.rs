@@ -104,7 +104,7 @@ impl Loaded {
         if own(id) && (stored.list.is_some() || stored.meta.as_ref().is_some_and(|meta| meta.dtype.is_user())) {
             self.typed.push(id);
         }
-        self.vars.push(VarState { key, stored, on_disk: true, ..VarState::default() });
+        self.vars.push(VarState::loaded(key, stored));
         Ok(id)
     }
 

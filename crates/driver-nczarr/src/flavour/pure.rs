@@ -139,7 +139,7 @@ fn dims(
                 Some(id) => id,
                 None => dim(model, group, name, len, others)?,
             },
-            None => dim(model, GroupId::ROOT, format!("_Anonymous_Dim_{len}"), len, others)?,
+            None => dim(model, GroupId::ROOT, ["_Anonymous_Dim_", &len.to_string()].concat(), len, others)?,
         };
         ids.push(id);
     }
