@@ -334,12 +334,22 @@ impl Variable {
     }
 
     pub(crate) fn select_for_write(&self, extents: impl Extents, elements: usize) -> Result<Selection> {
+        let select = |shape: &[u64], unlimited: &[bool]| {
+            Selection::for_write(extents, shape, unlimited, elements as u64)
+                .and_then(|selection| expect(&selection, elements).map(|()| selection))
+                .map_err(|error| error.at(self.full_name()))
+        };
+        // Once definitions are over the dimensions are at hand, with those who move the data.
+        if !self.open.dataset()?.model().is_defining()
+            && let Ok(access) = self.access()
+        {
+            let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
+            let unlimited: Small<bool> = access.dims().iter().map(|dim| dim.unlimited).collect();
+            return select(&shape, &unlimited);
+        }
         let model = self.open.model();
         self.want_sound(&model)?;
-        let (shape, unlimited) = (model.shape(self.id)?, unlimited(&model, self)?);
-        Selection::for_write(extents, &shape, &unlimited, elements as u64)
-            .and_then(|selection| expect(&selection, elements).map(|()| selection))
-            .map_err(|error| error.at(self.full_name()))
+        select(&model.shape(self.id)?, &unlimited(&model, self)?)
     }
 
     /// Whether its shape is known: what kept it from being read is the error, not that extents do not fit what is not known.
