@@ -29,6 +29,17 @@ pub(crate) struct Failure {
     pub(crate) total: Option<u64>,
 }
 
+/// What a server says that is not what was asked for.
+pub(crate) struct Said<'h> {
+    pub(crate) status: u16,
+    pub(crate) code: String,
+    pub(crate) text: String,
+    /// Where the bucket is.
+    pub(crate) region: Option<&'h str>,
+    /// `Content-Range`.
+    pub(crate) range: Option<&'h str>,
+}
+
 impl Failure {
     /// An answer that is not what was asked for, as if it had been damaged on its way.
     pub(crate) fn damaged(text: impl Into<String>) -> Self {
@@ -45,6 +56,33 @@ impl Failure {
         Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None }
     }
 
+    /// The way there broke, or who signs could not be asked.
+    pub(crate) fn unsent(text: String) -> Self {
+        Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None }
+    }
+
+    /// An answer that broke off before its end, or could not be read.
+    pub(crate) fn unreadable(status: u16, text: String) -> Self {
+        let transient = matches!(status, 200..=299 | 408 | 429 | 500..=599);
+        Self { status, code: String::new(), text, transient, unsure: true, total: None }
+    }
+
+    /// What a server says.
+    pub(crate) fn said(said: Said<'_>) -> Self {
+        let Said { status, code, mut text, region, range } = said;
+        // Whoever asked in another region is told, and not sent there: the signature is for this one.
+        let region = region.filter(|_| matches!(status, 300..=400));
+        if let Some(region) = region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')) {
+            text.push_str(&format!(" (the bucket is in region {region}: #aws.region={region})"));
+        }
+        let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
+        // Success with an error inside is no success, and whether it will be is open.
+        let transient =
+            matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
+        let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
+        Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total }
+    }
+
     /// What the SDK says.
     pub(crate) fn of<E>(error: SdkError<E, HttpResponse>) -> Self
     where
@@ -54,26 +92,12 @@ impl Failure {
             SdkError::ServiceError(service) => {
                 let status = service.raw().status().as_u16();
                 let code = service.err().code().unwrap_or_default().to_owned();
-                let mut text = service.err().message().unwrap_or_default().to_owned();
-                // Whoever asked in another region is told, and not sent there: the signature is for this one.
-                let region = service.raw().headers().get("x-amz-bucket-region").filter(|_| matches!(status, 300..=400));
-                if let Some(region) = region.filter(|name| name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-'))
-                {
-                    text.push_str(&format!(" (the bucket is in region {region}: #aws.region={region})"));
-                }
-                let later = ["SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling"];
-                // Success with an error inside is no success, and whether it will be is open.
-                let transient =
-                    matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
-                let range = service.raw().headers().get("content-range");
-                let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
-                Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total }
+                let text = service.err().message().unwrap_or_default().to_owned();
+                let field = |name: &str| service.raw().headers().get(name);
+                let (region, range) = (field("x-amz-bucket-region"), field("content-range"));
+                Self::said(Said { status, code, text, region, range })
             }
-            SdkError::ResponseError(answer) => {
-                let status = answer.raw().status().as_u16();
-                let transient = matches!(status, 200..=299 | 408 | 429 | 500..=599);
-                Self { status, code: String::new(), text: chain(&error), transient, unsure: true, total: None }
-            }
+            SdkError::ResponseError(answer) => Self::unreadable(answer.raw().status().as_u16(), chain(&error)),
             SdkError::ConstructionFailure(_) => Self {
                 status: 0,
                 code: String::new(),
@@ -87,9 +111,7 @@ impl Failure {
                 let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
                 Self { status: 0, code: String::new(), text: chain(&error), transient, unsure: true, total: None }
             }
-            _ => {
-                Self { status: 0, code: String::new(), text: chain(&error), transient: true, unsure: true, total: None }
-            }
+            _ => Self::unsent(chain(&error)),
         }
     }
 
@@ -123,7 +145,7 @@ impl fmt::Display for Failure {
 }
 
 /// The text of an error and of what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(error) = next {

@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
-use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG};
 use tokio::time::timeout;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::remote::{Remote, patiently};
+use crate::spare::{Spare, WORTH};
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +65,10 @@ impl Remote {
         want: Want,
         limit: Limit,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.get_of(object, want, limit, None).await
+        self.patiently_get(object, want, limit, None, Some(&self.spare)).await
     }
 
-    /// As [`Remote::get`], of the state of the object that has this ETag.
+    /// As [`Remote::get`], of the state of the object that has this ETag, into memory that is not asked back.
     pub(crate) async fn get_of(
         &self,
         object: &str,
@@ -73,28 +76,43 @@ impl Remote {
         limit: Limit,
         state: Option<&str>,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
+        self.patiently_get(object, want, limit, state, None).await
+    }
+
+    async fn patiently_get(
+        &self,
+        object: &str,
+        want: Want,
+        limit: Limit,
+        state: Option<&str>,
+        spare: Option<&Arc<Spare>>,
+    ) -> Result<Result<Found, Missed>, (Failure, u32)> {
         let size = match want {
             Want::Span(_, len) | Want::Last(len) => len.min(limit),
             Want::All | Want::From(_) => limit.min(4 << 30),
         };
-        patiently!(self, size, |_| match self.get_once(object, want, limit, state).await {
+        patiently!(self, size, |_| match self.get_once(object, want, limit, state, spare).await {
             Ok(found) => Ok(Ok(found)),
             Err(Missed::Failed(failure)) => Err(failure),
             Err(missed) => Ok(Err(missed)),
         })
     }
 
-    async fn get_once(&self, object: &str, want: Want, limit: Limit, state: Option<&str>) -> Result<Found, Missed> {
+    async fn get_once(
+        &self,
+        object: &str,
+        want: Want,
+        limit: Limit,
+        state: Option<&str>,
+        spare: Option<&Arc<Spare>>,
+    ) -> Result<Found, Missed> {
         let range = match want {
             Want::All => None,
             Want::From(from) => Some(format!("bytes={from}-")),
             Want::Span(from, len) => Some(format!("bytes={from}-{}", from.saturating_add(len - 1))),
             Want::Last(len) => Some(format!("bytes=-{len}")),
         };
-        let request = self.client.get_object().bucket(&self.access.bucket).key(object).set_range(range);
-        let request = request.set_if_match(state.map(str::to_owned));
-        let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await;
-        let answer = match answer {
+        let answer = match self.answer(0, self.ask(object, range.as_deref(), state)).await {
             Ok(answer) => answer,
             Err(failure) if state.is_some() && (failure.status == 412 || failure.is_absence()) => {
                 return Err(Missed::Changed);
@@ -121,7 +139,7 @@ impl Remote {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let etag: Arc<str> = match answer.e_tag() {
+        let etag: Arc<str> = match answer.field(ETAG)? {
             Some(etag) if !etag.is_empty() => etag.into(),
             _ => return Err(Failure::damaged("the answer has no ETag, so it is not the object").into()),
         };
@@ -129,17 +147,16 @@ impl Remote {
         if state.is_some_and(|state| *state != *etag) {
             return Err(Missed::Changed);
         }
-        if let Some(encoding) = answer.content_encoding().filter(|encoding| !encoding.is_empty())
+        if let Some(encoding) = answer.field(CONTENT_ENCODING)?.filter(|encoding| !encoding.is_empty())
             && !encoding.eq_ignore_ascii_case("identity")
             && !encoding.eq_ignore_ascii_case("aws-chunked")
         {
             return Err(Failure::refused(format!("the body is encoded ({encoding}), which is not the object")).into());
         }
-        let length = answer.content_length().and_then(|length| u64::try_from(length).ok());
-        let Some(length) = length else {
+        let Some(length) = answer.field(CONTENT_LENGTH)?.and_then(|length| length.parse::<u64>().ok()) else {
             return Err(Failure::damaged("the answer does not tell its length, so its end cannot be told").into());
         };
-        let total = match (want, answer.content_range()) {
+        let total = match (want, answer.field(CONTENT_RANGE)?) {
             (Want::All, None) => length,
             (Want::All, Some(_)) => return Err(Failure::damaged("a part was answered, the whole was asked for").into()),
             (_, None) => {
@@ -150,7 +167,7 @@ impl Remote {
         if length > limit {
             return Err(Missed::TooLong(length));
         }
-        let bytes = self.body(answer.body, length).await?;
+        let bytes = self.body(answer.0.into_body(), length, spare).await?;
         Ok(Found { bytes, etag, total })
     }
 
@@ -163,13 +180,13 @@ impl Remote {
     }
 
     /// All bytes of a body, `length` of them. What does not come at once is put together as it comes: it is still near the
-    /// processor then, and the memory it came in is free for the next.
-    async fn body(&self, mut body: ByteStream, length: u64) -> Result<Bytes, Failure> {
+    /// processor then, and the memory it came in is free for the next. Where it is put may be memory that was used before.
+    async fn body(&self, mut body: Incoming, length: u64, spare: Option<&Arc<Spare>>) -> Result<Bytes, Failure> {
         let stall = self.access.patience.stall;
         let (mut first, mut all) = (Bytes::new(), Vec::new());
         loop {
             let sum = (first.len() + all.len()) as u64;
-            let piece = match timeout(stall, body.next()).await {
+            let piece = match timeout(stall, body.frame()).await {
                 Err(_) => {
                     return Err(Failure::stalled(format!(
                         "{sum} of {length} bytes came, then none for {} s",
@@ -180,11 +197,21 @@ impl Remote {
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
                 }
                 Ok(None) if all.is_empty() => return Ok(first),
-                Ok(None) => return Ok(all.into()),
+                Ok(None) => {
+                    return Ok(match spare {
+                        Some(spare) => spare.lend(all),
+                        None => all.into(),
+                    });
+                }
                 Ok(Some(Err(error))) => {
+                    let error = chain(&error);
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
                 }
-                Ok(Some(Ok(piece))) => piece,
+                // What may follow a body is none of it.
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(piece) => piece,
+                    Err(_) => continue,
+                },
             };
             if piece.len() as u64 > length - sum {
                 return Err(Failure::damaged(format!("more than the {length} bytes it was to have")));
@@ -194,6 +221,10 @@ impl Remote {
                 continue;
             }
             if all.is_empty() {
+                let room = usize::try_from(length).unwrap_or(usize::MAX).min(AHEAD);
+                if let Some(spare) = spare.filter(|_| room >= WORTH) {
+                    all = spare.take(room);
+                }
                 append(&mut all, &std::mem::take(&mut first), length)?;
             }
             append(&mut all, &piece, length)?;

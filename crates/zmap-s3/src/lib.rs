@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod ask;
 mod batch;
 mod factory;
 mod failure;
 mod get;
+mod keyring;
 mod list;
 mod load;
 mod map;
@@ -20,9 +22,12 @@ mod place;
 mod profiles;
 mod put;
 mod remote;
+mod route;
 mod runtime;
 mod secret;
 mod source;
+mod spare;
+mod wire;
 
 pub use access::{Access, Patience};
 pub use factory::{INFO, S3Maps};

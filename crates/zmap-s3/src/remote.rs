@@ -24,8 +24,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Access;
 use crate::failure::Failure;
+use crate::keyring::Keyring;
+use crate::route::Route;
 use crate::runtime;
 use crate::secret::Credentials;
+use crate::spare::Spare;
+use crate::wire::{self, Client as Wire};
 
 /// Pauses double this often at most.
 const DOUBLINGS: u32 = 7;
@@ -35,6 +39,12 @@ const SLOW: u64 = 128 << 10;
 /// A bucket, a prefix in it, and who asks.
 pub(crate) struct Remote {
     pub(crate) client: Client,
+    /// Who sends what [`Remote::ask`] asks, signed by whom (`None`: nobody), and where.
+    pub(crate) http: Wire,
+    pub(crate) keyring: Option<SharedCredentialsProvider>,
+    pub(crate) route: OnceCell<Route>,
+    /// Memory of bodies.
+    pub(crate) spare: Arc<Spare>,
     pub(crate) access: Access,
     pub(crate) handle: Handle,
     /// Whether the server heeds conditions where an upload in parts is ended, once that is known.
@@ -45,7 +55,7 @@ impl Remote {
     /// Nothing is sent.
     ///
     /// # Errors
-    /// `NC_ES3` if the system gives no threads.
+    /// `NC_ES3` if the system gives no threads, or no encryption.
     pub(crate) fn new(access: Access) -> Result<Arc<Self>> {
         let handle = runtime::handle(access.runtime.as_ref())?;
         // Who hands out credentials is asked by https.
@@ -69,31 +79,21 @@ impl Remote {
         let provider = ProviderConfig::without_region()
             .with_http_client(http)
             .with_region(Some(Region::new(access.region.clone())));
-        config = match &access.credentials {
-            Credentials::Anonymous => config.allow_no_auth(),
-            Credentials::Keys { id, secret, token } => config.credentials_provider(Keys::new(
-                id.expose(),
-                secret.expose(),
-                token.as_ref().map(|token| token.expose().to_owned()),
-                None,
-                "nczarr",
-            )),
-            Credentials::Profile(name) => config.credentials_provider(SharedCredentialsProvider::new(
-                aws_config::profile::ProfileFileCredentialsProvider::builder()
-                    .configure(&provider)
-                    .profile_name(name)
-                    .build(),
-            )),
-            Credentials::WebIdentity => config.credentials_provider(SharedCredentialsProvider::new(
-                aws_config::web_identity_token::WebIdentityTokenCredentialsProvider::builder()
-                    .configure(&provider)
-                    .build(),
-            )),
-            Credentials::Container => config.credentials_provider(SharedCredentialsProvider::new(
-                aws_config::ecs::EcsCredentialsProvider::builder().configure(&provider).build(),
-            )),
+        let keyring = keyring(&access.credentials, &provider);
+        config = match &keyring {
+            None => config.allow_no_auth(),
+            Some(keyring) => config.credentials_provider(keyring.clone()),
         };
-        Ok(Arc::new(Self { client: Client::from_conf(config.build()), access, handle, parts_heed: OnceCell::new() }))
+        Ok(Arc::new(Self {
+            client: Client::from_conf(config.build()),
+            http: wire::client(access.runtime.as_ref(), !plain, connect)?,
+            keyring,
+            route: OnceCell::new(),
+            spare: Arc::default(),
+            access,
+            handle,
+            parts_heed: OnceCell::new(),
+        }))
     }
 
     /// The whole key of an object of the dataset.
@@ -134,6 +134,33 @@ impl Remote {
         failure.text = self.access.credentials.scrub(failure.text);
         failure
     }
+}
+
+/// Who signs; `None`: nobody.
+fn keyring(credentials: &Credentials, config: &ProviderConfig) -> Option<SharedCredentialsProvider> {
+    let provider = match credentials {
+        Credentials::Anonymous => return None,
+        Credentials::Keys { id, secret, token } => {
+            let token = token.as_ref().map(|token| token.expose().to_owned());
+            return Some(SharedCredentialsProvider::new(Keys::new(
+                id.expose(),
+                secret.expose(),
+                token,
+                None,
+                "nczarr",
+            )));
+        }
+        Credentials::Profile(name) => SharedCredentialsProvider::new(
+            aws_config::profile::ProfileFileCredentialsProvider::builder().configure(config).profile_name(name).build(),
+        ),
+        Credentials::WebIdentity => SharedCredentialsProvider::new(
+            aws_config::web_identity_token::WebIdentityTokenCredentialsProvider::builder().configure(config).build(),
+        ),
+        Credentials::Container => {
+            SharedCredentialsProvider::new(aws_config::ecs::EcsCredentialsProvider::builder().configure(config).build())
+        }
+    };
+    Some(SharedCredentialsProvider::new(Keyring::new(provider)))
 }
 
 /// How far the tries of one operation have come.

@@ -1,0 +1,59 @@
+//! [`Keyring`]: who signs, asked once in a while and remembered in between.
+//!
+//! Roles, programs and services hand out keys for a time. One of these is asked no more than once for all requests of a map.
+
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime};
+
+use aws_credential_types::provider::{self, ProvideCredentials, SharedCredentialsProvider, future};
+use aws_sdk_s3::config::Credentials;
+use tokio::sync::Mutex;
+
+/// Keys that end sooner are not used any more.
+const MARGIN: Duration = Duration::from_secs(60);
+/// Keys that do not say when they end are asked for again after so long.
+const USUAL: Duration = Duration::from_secs(600);
+
+/// Keys, and who hands them out.
+pub(crate) struct Keyring {
+    provider: SharedCredentialsProvider,
+    /// What was handed out, and when.
+    known: Mutex<Option<(Credentials, Instant)>>,
+}
+
+impl Keyring {
+    pub(crate) fn new(provider: SharedCredentialsProvider) -> Self {
+        Self { provider, known: Mutex::const_new(None) }
+    }
+
+    async fn keys(&self) -> provider::Result {
+        let mut known = self.known.lock().await;
+        if let Some((keys, since)) = &*known
+            && match keys.expiry() {
+                Some(end) => end.duration_since(SystemTime::now()).is_ok_and(|left| left > MARGIN),
+                None => since.elapsed() < USUAL,
+            }
+        {
+            return Ok(keys.clone());
+        }
+        let keys = self.provider.provide_credentials().await?;
+        *known = Some((keys.clone(), Instant::now()));
+        Ok(keys)
+    }
+}
+
+/// Without keys.
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyring").finish_non_exhaustive()
+    }
+}
+
+impl ProvideCredentials for Keyring {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(self.keys())
+    }
+}
