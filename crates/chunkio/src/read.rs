@@ -474,6 +474,10 @@ impl ReadJob for Batch<'_> {
         })
     }
 
+    fn left(&self) -> Option<usize> {
+        Some(self.chunks.saturating_sub(self.next.load(Ordering::Relaxed)))
+    }
+
     fn sink<'j>(&'j self, ticket: &ReadTicket<'_>) -> Option<Box<dyn Sink + 'j>> {
         let get = self.get;
         if ticket.index >= get.projection.total {

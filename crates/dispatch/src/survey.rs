@@ -309,6 +309,10 @@ impl ReadJob for Look<'_> {
         Some(ReadTicket { index, ranges: Ranges::All, hint: HINT, limit: self.limit, versioned: false, into: None })
     }
 
+    fn left(&self) -> Option<usize> {
+        Some(self.keys.len().saturating_sub(self.next.load(Ordering::Relaxed)))
+    }
+
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let Some(place) = self.found.get(ticket.index) else { return };
         let seen = match found {
@@ -334,6 +338,10 @@ struct Rest<'a> {
 impl ReadJob for Rest<'_> {
     fn threads(&self) -> usize {
         self.job.threads()
+    }
+
+    fn left(&self) -> Option<usize> {
+        self.job.left()
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {

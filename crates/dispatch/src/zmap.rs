@@ -143,6 +143,11 @@ pub trait ReadJob: Sync {
     /// The next ticket and, in `key`, its object. `None`: no more, or cancelled. Each ticket is handed out once.
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>>;
 
+    /// How many tickets there are still at most, if that is known. A map may ignore it.
+    fn left(&self) -> Option<usize> {
+        None
+    }
+
     /// What would rather have the object of a ticket piece by piece than all at once. A map may ignore it.
     ///
     /// For tickets that want all of an object, without a version, and that were lent no memory. A map that uses it asks once

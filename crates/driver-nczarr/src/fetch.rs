@@ -179,6 +179,10 @@ impl<T: Send, F: Fn(&[u8], &Key) -> Result<T> + Sync> ReadJob for Job<'_, T, F> 
         Some(ticket(index, self.limits))
     }
 
+    fn left(&self) -> Option<usize> {
+        Some(self.keys.len().saturating_sub(self.next.load(Ordering::Relaxed)))
+    }
+
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let key = &self.keys[ticket.index];
         let found = bytes(found, || key.to_string());

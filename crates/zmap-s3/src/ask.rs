@@ -40,7 +40,7 @@ impl Answer {
 impl Remote {
     /// Asks for an object: a range of it, and in a certain state, if these are given. An answer that is none is a failure.
     pub(crate) async fn ask(&self, object: &str, range: Option<&str>, state: Option<&str>) -> Result<Answer, Failure> {
-        let route = self.route.get_or_try_init(|| async { Route::of(&self.access).await }).await?;
+        let route = self.route.get_or_try_init(|| Route::of(&self.access)).await?;
         let bad = |what: &str| Failure::refused(format!("{what} cannot be sent"));
         let url = route.url(object);
         let uri: Uri = url.parse().map_err(|_| bad("the object's name"))?;

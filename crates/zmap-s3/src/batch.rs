@@ -72,7 +72,8 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
     let events = Arc::new(Events::default());
     let gone = hand_over(job.threads(), |hands| {
         let (mut under, mut free) = (Vec::<Option<Under<'j>>>::new(), Vec::new());
-        let (mut load, mut more, mut key) = (Load::of_reads(&map.remote.access, job.threads()), true, Key::root());
+        let (mut load, mut more, mut key) =
+            (Load::of_reads(&map.remote.access, job.threads(), job.left()), true, Key::root());
         loop {
             while more && load.has_room() {
                 let Some(ticket) = job.next(&mut key) else {

@@ -57,3 +57,46 @@ impl ProvideCredentials for Keyring {
         future::ProvideCredentials::new(self.keys())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Hands out keys for so many seconds, 0: for ever, and counts how often.
+    #[derive(Debug)]
+    struct Service {
+        seconds: u64,
+        asked: Arc<AtomicU64>,
+    }
+
+    impl ProvideCredentials for Service {
+        fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+        where
+            Self: 'a,
+        {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed);
+            let end = (self.seconds > 0).then(|| SystemTime::now() + Duration::from_secs(self.seconds));
+            let keys = Credentials::new(format!("id{number}"), "HUSH", None, end, "test");
+            future::ProvideCredentials::ready(Ok(keys))
+        }
+    }
+
+    #[test]
+    fn who_hands_out_keys_is_asked_again_when_they_end() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for (seconds, asked) in [(0, 1), (3600, 1), (MARGIN.as_secs() / 2, 3)] {
+            let count = Arc::new(AtomicU64::new(0));
+            let service = Service { seconds, asked: Arc::clone(&count) };
+            let keyring = Keyring::new(SharedCredentialsProvider::new(service));
+            for _ in 0..3 {
+                let keys = runtime.block_on(keyring.provide_credentials()).unwrap();
+                assert_eq!(keys.access_key_id(), format!("id{}", count.load(Ordering::Relaxed) - 1));
+            }
+            assert_eq!(count.load(Ordering::Relaxed), asked, "{seconds} s");
+            assert!(!format!("{keyring:?}").contains("HUSH"));
+        }
+    }
+}

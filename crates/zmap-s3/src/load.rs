@@ -25,9 +25,10 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Of objects to read, which so many threads decode.
-    pub(crate) fn of_reads(access: &Access, threads: usize) -> Self {
-        Self { window: threads.max(1).saturating_mul(AHEAD), ..Self::of_writes(access) }
+    /// Of objects to read, which so many threads decode; `left`: how many there are, if that is known.
+    pub(crate) fn of_reads(access: &Access, threads: usize, left: Option<usize>) -> Self {
+        let in_flight = even(access.in_flight, left);
+        Self { in_flight, window: threads.max(1).saturating_mul(AHEAD), ..Self::of_writes(access) }
     }
 
     /// Of objects to write, which weigh what they do once they are encoded.
@@ -71,6 +72,15 @@ impl Load {
     }
 }
 
+/// At most so many at once, and no more than it takes for as few rounds: to make connections for the first that the last do
+/// not need costs more than it brings.
+fn even(most: usize, left: Option<usize>) -> usize {
+    match left {
+        Some(left) if most > 0 && left > most => left.div_ceil(left.div_ceil(most)),
+        _ => most,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +108,17 @@ mod tests {
             sent += 1;
         }
         assert_eq!(sent, 3);
+    }
+
+    #[test]
+    fn rounds_are_as_few_as_can_be_and_alike() {
+        for (most, left, at_once) in
+            [(256, 400, 200), (256, 256, 256), (256, 257, 129), (256, 1000, 250), (256, 12, 256), (1, 9, 1), (0, 9, 0)]
+        {
+            assert_eq!(even(most, Some(left)), at_once, "{left} by {most}");
+        }
+        assert_eq!(even(256, None), 256);
+        assert_eq!(even(256, Some(usize::MAX)), 256);
     }
 
     #[test]

@@ -268,6 +268,10 @@ impl ReadJob for CountedReads<'_> {
         self.inner.threads()
     }
 
+    fn left(&self) -> Option<usize> {
+        self.inner.left()
+    }
+
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         self.inner.next(key)
     }

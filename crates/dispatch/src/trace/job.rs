@@ -50,6 +50,10 @@ impl ReadJob for TracedReads<'_> {
         self.inner.threads()
     }
 
+    fn left(&self) -> Option<usize> {
+        self.inner.left()
+    }
+
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         let ticket = self.inner.next(key)?;
         self.out.take(ticket.index, key);

@@ -49,6 +49,10 @@ impl ReadJob for SlowReads<'_> {
         self.inner.threads()
     }
 
+    fn left(&self) -> Option<usize> {
+        self.inner.left()
+    }
+
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         loop {
             let ticket = self.inner.next(key)?;
