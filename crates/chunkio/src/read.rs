@@ -8,9 +8,9 @@ mod pour;
 mod straight;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
+use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Pages, Ranges, ReadJob, ReadTicket, Sink, Version};
 use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
@@ -52,6 +52,8 @@ struct Get<'a> {
     wanted: bool,
     /// When the read began.
     since: u64,
+    /// Something came.
+    came: &'a AtomicBool,
     outcome: Outcome<'a>,
 }
 
@@ -129,7 +131,10 @@ fn run(
     let stream = out.capacity() >= STREAM;
     let (fill, fill_out_of_range) = convert_fill(form, convert.as_ref());
     let total = out.capacity();
-    scatter(out, &projection, mem_item, stream, |board| {
+    let map = keeper.map();
+    let came = &AtomicBool::new(false);
+    let pages = (stream && map.caps().remote).then(|| Pages::of(out));
+    let work = |board: &Board<'_>| {
         let get = Get {
             keeper,
             projection: &projection,
@@ -139,15 +144,27 @@ fn run(
             fill_out_of_range,
             mem_item,
             total,
-            caps: keeper.map().caps(),
+            caps: map.caps(),
             keep: false,
             wanted,
             since: keeper.cache.now(),
+            came,
             outcome: Outcome::new(&keeper.options, total),
         };
-        get.run()
-    })
-    .and_then(|outcome| outcome)
+        let outcome = get.run();
+        came.store(true, Ordering::Relaxed);
+        outcome
+    };
+    let outcome = match pages {
+        None => scatter(out, &projection, mem_item, stream, work),
+        Some(pages) => std::thread::scope(|scope| {
+            // Nobody has anything to do before the first answer comes.
+            let prepare = move || pages.prepare(|| came.load(Ordering::Relaxed));
+            let _ = std::thread::Builder::new().spawn_scoped(scope, prepare);
+            scatter(out, &projection, mem_item, stream, work)
+        }),
+    };
+    outcome.and_then(|outcome| outcome)
 }
 
 /// An unwritten element of the memory type, if that is another, and whether it is out of its range.
@@ -491,6 +508,7 @@ impl ReadJob for Batch<'_> {
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
         let get = self.get;
+        get.came.store(true, Ordering::Relaxed);
         if ticket.index >= get.projection.total {
             return;
         }

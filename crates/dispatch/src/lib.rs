@@ -76,7 +76,7 @@ pub use rc::Rc;
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,
 };
-pub use slab::Piece;
+pub use slab::{Pages, Piece};
 pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use survey::Survey;

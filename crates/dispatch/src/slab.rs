@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{ErrorKind, Result};
 
+use crate::OutBuf;
+
 /// One line of the processor's cache: streaming stores need whole ones.
 const LINE: usize = 64;
 /// The usual size of a huge page, and the size and alignment of a slab.
@@ -274,6 +276,50 @@ fn advise(start: NonNull<u8>, bytes: usize) {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn advise(_: NonNull<u8>, _: usize) {}
 
+/// Pages of the memory of an output, for which the system is asked before anything is written there: who waits for a
+/// network has the time.
+#[derive(Debug, Clone, Copy)]
+pub struct Pages {
+    start: usize,
+    len: usize,
+}
+
+impl Pages {
+    /// Bytes asked for at a time.
+    const STEP: usize = 8 << 20;
+
+    /// Those of all of an output's memory, but for what is less than a huge page.
+    #[must_use]
+    pub fn of(out: &OutBuf<'_>) -> Self {
+        let start = out.filled().as_ptr() as usize;
+        let first = start.next_multiple_of(HUGE_PAGE);
+        let end = (start + out.capacity()) / HUGE_PAGE * HUGE_PAGE;
+        Self { start: first, len: end.saturating_sub(first) }
+    }
+
+    /// Asks for them, until all are there or `stop` says so. What is written there stays, and may be written meanwhile.
+    pub fn prepare(self, stop: impl Fn() -> bool) {
+        for at in (0..self.len).step_by(Self::STEP) {
+            if stop() || !populate(self.start + at, Self::STEP.min(self.len - at)) {
+                break;
+            }
+        }
+    }
+}
+
+/// Asks for pages; whether the system can do that.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn populate(start: usize, len: usize) -> bool {
+    let start = std::ptr::without_provenance_mut(start);
+    // SAFETY: the system makes pages present that are not, changes no contents, and refuses what is no memory.
+    unsafe { rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxPopulateWrite) }.is_ok()
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn populate(_: usize, _: usize) -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,6 +329,18 @@ mod tests {
         let pools: Vec<_> = (0..POOLS).map(lock).collect();
         let all = || pools.iter().flat_map(|slabs| slabs.iter());
         (all().count(), all().filter(|slab| slab.used == 0).count())
+    }
+
+    #[test]
+    fn pages_that_are_prepared_keep_what_is_written() {
+        let mut memory = vec![0; 5 * HUGE_PAGE];
+        memory.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at / 4096) as u8);
+        let pages = Pages::of(&OutBuf::over(&mut memory));
+        assert!((3 * HUGE_PAGE..=5 * HUGE_PAGE).contains(&pages.len));
+        pages.prepare(|| false);
+        pages.prepare(|| true);
+        assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
+        Pages::of(&OutBuf::over(&mut [0; 9])).prepare(|| panic!("there are none"));
     }
 
     fn fill(piece: &mut Piece, byte: u8) {

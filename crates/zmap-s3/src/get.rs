@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::failure::{Failure, chain};
 use crate::remote::{Remote, patiently};
-use crate::spare::{Spare, WORTH};
+use crate::spare::{Room, Spare};
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,9 +183,9 @@ impl Remote {
     /// processor then, and the memory it came in is free for the next. Where it is put may be memory that was used before.
     async fn body(&self, mut body: Incoming, length: u64, spare: Option<&Arc<Spare>>) -> Result<Bytes, Failure> {
         let stall = self.access.patience.stall;
-        let (mut first, mut all) = (Bytes::new(), Vec::new());
+        let (mut first, mut all) = (Bytes::new(), None::<All>);
         loop {
-            let sum = (first.len() + all.len()) as u64;
+            let sum = all.as_ref().map_or(first.len(), All::len) as u64;
             let piece = match timeout(stall, body.frame()).await {
                 Err(_) => {
                     return Err(Failure::stalled(format!(
@@ -196,13 +196,7 @@ impl Remote {
                 Ok(None) if sum < length => {
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
                 }
-                Ok(None) if all.is_empty() => return Ok(first),
-                Ok(None) => {
-                    return Ok(match spare {
-                        Some(spare) => spare.lend(all),
-                        None => all.into(),
-                    });
-                }
+                Ok(None) => return Ok(all.map_or(first, All::into_bytes)),
                 Ok(Some(Err(error))) => {
                     let error = chain(&error);
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
@@ -220,14 +214,48 @@ impl Remote {
                 first = piece;
                 continue;
             }
-            if all.is_empty() {
-                let room = usize::try_from(length).unwrap_or(usize::MAX).min(AHEAD);
-                if let Some(spare) = spare.filter(|_| room >= WORTH) {
-                    all = spare.take(room);
-                }
-                append(&mut all, &std::mem::take(&mut first), length)?;
+            let all = all.get_or_insert_with(|| All::new(length, spare));
+            if all.len() == 0 {
+                all.append(&std::mem::take(&mut first), length)?;
             }
-            append(&mut all, &piece, length)?;
+            all.append(&piece, length)?;
+        }
+    }
+}
+
+/// The pieces of a body, one behind the other.
+enum All {
+    /// In memory that is asked back.
+    Lent(Room),
+    Own(Vec<u8>),
+}
+
+impl All {
+    fn new(length: u64, spare: Option<&Arc<Spare>>) -> Self {
+        spare.and_then(|spare| spare.room(length)).map_or_else(|| Self::Own(Vec::new()), Self::Lent)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Lent(room) => room.len(),
+            Self::Own(bytes) => bytes.len(),
+        }
+    }
+
+    fn append(&mut self, piece: &[u8], length: u64) -> Result<(), Failure> {
+        match self {
+            Self::Own(bytes) => append(bytes, piece, length),
+            Self::Lent(room) => match room.put(piece) {
+                true => Ok(()),
+                false => Err(Failure::damaged(format!("more than the {length} bytes it was to have"))),
+            },
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Lent(room) => room.into(),
+            Self::Own(bytes) => bytes.into(),
         }
     }
 }

@@ -126,7 +126,7 @@ mod tests {
                 "eu-north-1",
             ),
             (
-                "s3://buck.et/k",
+                "https://s3.amazonaws.com/buck.et/k",
                 "https://s3.us-east-1.amazonaws.com/buck.et/k/a%20b",
                 "s3.us-east-1.amazonaws.com",
                 "s3",
