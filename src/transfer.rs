@@ -343,9 +343,7 @@ impl Variable {
         if !self.open.dataset()?.model().is_defining()
             && let Ok(access) = self.access()
         {
-            let shape: Small<u64> = access.dims().iter().map(model::Dim::len).collect();
-            let unlimited: Small<bool> = access.dims().iter().map(|dim| dim.unlimited).collect();
-            return select(&shape, &unlimited);
+            return select(&access.shape(), &access.unlimited());
         }
         let model = self.open.model();
         self.want_sound(&model)?;

@@ -177,6 +177,11 @@ impl VarAccess {
         self.shape.dims.len()
     }
 
+    /// Which of its dimensions may grow.
+    pub fn unlimited(&self) -> Small<bool> {
+        self.shape.dims.iter().map(|dim| dim.unlimited).collect()
+    }
+
     /// The current lengths of the variable's dimensions, slowest first.
     pub fn shape(&self) -> Small<u64> {
         self.shape.shape()
