@@ -133,7 +133,8 @@ fn run(
     let total = out.capacity();
     let map = keeper.map();
     let came = &AtomicBool::new(false);
-    let pages = (stream && map.caps().remote).then(|| Pages::of(out));
+    // Where shards lie their indexes come first, and chunks are decoded while pages would be prepared.
+    let pages = (stream && map.caps().remote && keeper.shards.is_none()).then(|| Pages::of(out));
     let work = |board: &Board<'_>| {
         let get = Get {
             keeper,
