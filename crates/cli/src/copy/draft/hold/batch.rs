@@ -25,6 +25,10 @@ impl ReadJob for Reads<'_> {
         self.job.threads()
     }
 
+    fn left(&self) -> Option<usize> {
+        self.job.left()
+    }
+
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         loop {
             let ticket = self.job.next(key)?;
