@@ -15,28 +15,27 @@ const DISTANCES: usize = 1 << DISTANCE_BITS;
 
 /// Of every length's symbol: the length, and the number of extra bits that are added to it.
 const LENGTHS: [(u16, u32); 29] = {
-    let mut table = [(258, 0); 29];
-    let (mut symbol, mut base) = (0, 3);
-    while symbol < 28 {
-        let extra = if symbol < 8 { 0 } else { symbol as u32 / 4 - 1 };
-        table[symbol] = (base, extra);
-        base += 1 << extra;
-        symbol += 1;
-    }
+    let mut table = spans(3, 4);
+    // The longest has a symbol of its own.
+    table[28] = (258, 0);
     table
 };
 /// Likewise of every distance's.
-const STEPS: [(u16, u32); 30] = {
-    let mut table = [(1, 0); 30];
-    let (mut symbol, mut base) = (0, 1);
-    while symbol < 30 {
-        let extra = if symbol < 4 { 0 } else { symbol as u32 / 2 - 1 };
+const STEPS: [(u16, u32); 30] = spans(1, 2);
+
+/// Spans from `first` on, one behind the other; after each `group` of symbols but the first they are twice as long.
+const fn spans<const N: usize>(first: u16, group: usize) -> [(u16, u32); N] {
+    let mut table = [(first, 0); N];
+    let (mut symbol, mut base) = (0, first);
+    while symbol < N {
+        let extra = (symbol / group).saturating_sub(1) as u32;
         table[symbol] = (base, extra);
         base += 1 << extra;
         symbol += 1;
     }
     table
-};
+}
+
 /// The symbol that ends a block.
 pub(super) const END: usize = 256;
 
