@@ -4,6 +4,7 @@
 //! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
 //! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
 
+mod front;
 mod pour;
 mod straight;
 
@@ -24,6 +25,7 @@ use crate::project::{Cover, Part, Projection};
 use crate::ranges::{self, Pieces};
 use crate::scatter::{Board, Slot, scatter};
 use crate::threads;
+use front::Front;
 use pour::Pour;
 use straight::Straight;
 
@@ -54,6 +56,8 @@ struct Get<'a> {
     since: u64,
     /// Something came.
     came: &'a AtomicBool,
+    /// The result's pages, where several threads would ask for the same ones.
+    front: Option<&'a Front>,
     outcome: Outcome<'a>,
 }
 
@@ -133,6 +137,7 @@ fn run(
     let total = out.capacity();
     let map = keeper.map();
     let came = &AtomicBool::new(false);
+    let front = if map.caps().remote { None } else { Front::of(out) };
     // Where shards lie their indexes come first, and chunks are decoded while pages would be prepared.
     let pages = (stream && map.caps().remote && keeper.shards.is_none()).then(|| Pages::of(out));
     let work = |board: &Board<'_>| {
@@ -150,6 +155,7 @@ fn run(
             wanted,
             since: keeper.cache.now(),
             came,
+            front: front.as_ref(),
             outcome: Outcome::new(&keeper.options, total),
         };
         let outcome = get.run();
@@ -487,6 +493,9 @@ impl ReadJob for Batch<'_> {
         }
         let number = self.list.map_or(at, |list| list[at]);
         self.with_part(number, |part| {
+            if let Some(front) = self.get.front.filter(|_| self.threads > 1) {
+                front.reach(part.extent().1.saturating_mul(self.get.mem_item), self.threads);
+            }
             self.get.keeper.locate(&part.index, key);
             Some(self.get.ticket(number, part))
         })

@@ -58,6 +58,11 @@ impl<'a> OutBuf<'a> {
         self.capacity - self.filled
     }
 
+    /// Whether its owner reads only what is written to it: memory that nobody may have used before.
+    pub fn is_fresh(&self) -> bool {
+        !self.owned
+    }
+
     /// Forgets what was written.
     pub fn clear(&mut self) {
         self.filled = 0;

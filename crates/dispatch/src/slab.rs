@@ -3,7 +3,8 @@
 //! Fresh small pages cost more than what is copied to them. So pieces of 32 KiB to 2 MiB are cut from slabs of one
 //! huge page each, and larger ones get huge pages of their own, where the system has them; small ones are
 //! the allocator's. A slab goes back to the system with its last piece; at most [`KEPT`] empty ones are kept for
-//! what comes next. The first slab of a process has small pages: programs that read little stay small.
+//! what comes next. The first slab of a process has small pages: programs that read little stay small. Where there are more,
+//! only what was used of it before is used again, since its fresh pages cost several times as much.
 //!
 //! Slabs belong to pools, each with a lock that is held while a few words are looked at; a thread cuts from the
 //! pool it was given, so that threads rarely meet. What is written in a piece, its owner knows: [`Buffer`](crate::Buffer).
@@ -45,6 +46,8 @@ struct Slab {
     start: NonNull<u8>,
     /// One bit per unit that is part of a piece.
     used: u128,
+    /// One bit per unit that costs no more than in another slab: all, or with small pages those that were used before.
+    ready: u128,
 }
 
 // SAFETY: a slab owns its memory; the pool's lock guards the mask.
@@ -59,16 +62,22 @@ impl Slab {
     fn new() -> Option<Self> {
         // SAFETY: the layout has a size other than 0.
         let start = NonNull::new(unsafe { alloc(Self::LAYOUT) })?;
-        if STARTED.swap(true, Ordering::Relaxed) {
-            advise(start, HUGE_PAGE);
-        }
-        Some(Self { start, used: 0 })
+        let ready = match STARTED.swap(true, Ordering::Relaxed) {
+            true => {
+                advise(start, HUGE_PAGE);
+                u128::MAX
+            }
+            false => 0,
+        };
+        Some(Self { start, used: 0, ready })
     }
 
-    /// Takes `units` units that follow one another, if there are so many.
-    fn cut(&mut self, units: u32) -> Option<NonNull<u8>> {
+    /// Takes `units` units that follow one another, if there are so many of which all are [`Slab::ready`], or the slab is
+    /// the only one.
+    fn cut(&mut self, units: u32, only: bool) -> Option<NonNull<u8>> {
         // Bit `i` stays as long as the units from `i` on are free, of ever more units.
-        let (mut free, mut found) = (!self.used, 1);
+        let able = if only { u128::MAX } else { self.ready };
+        let (mut free, mut found) = (able & !self.used, 1);
         while found < units {
             let more = found.min(units - found);
             free &= free >> more;
@@ -79,6 +88,7 @@ impl Slab {
         }
         let at = free.trailing_zeros();
         self.used |= mask(units) << at;
+        self.ready |= mask(units) << at;
         // SAFETY: `at + units` is at most the number of units in the slab: bits shifted in from above are 0.
         Some(unsafe { self.start.add(at as usize * UNIT) })
     }
@@ -209,10 +219,11 @@ fn lock(pool: usize) -> MutexGuard<'static, Vec<Slab>> {
 
 fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
     let mut slabs = lock(pool);
+    let only = slabs.len() == 1;
     // The newest slabs are the least full.
     for slab in slabs.iter_mut().rev() {
         let empty = slab.used == 0;
-        if let Some(start) = slab.cut(units) {
+        if let Some(start) = slab.cut(units, only) {
             if empty {
                 EMPTY.fetch_sub(1, Ordering::Relaxed);
             }
@@ -226,7 +237,7 @@ fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
             None => Slab::new()?,
         },
     };
-    let start = slab.cut(units);
+    let start = slab.cut(units, true);
     slabs.push(slab);
     start
 }
@@ -300,10 +311,23 @@ impl Pages {
     /// Asks for them, until all are there or `stop` says so. What is written there stays, and may be written meanwhile.
     pub fn prepare(self, stop: impl Fn() -> bool) {
         for at in (0..self.len).step_by(Self::STEP) {
-            if stop() || !populate(self.start + at, Self::STEP.min(self.len - at)) {
+            if stop() || !self.prepare_some(at, Self::STEP) {
                 break;
             }
         }
+    }
+
+    /// Asks for those of `len` bytes from byte `from` of them on, as far as there are so many. Whether that can be done at all.
+    pub fn prepare_some(self, from: usize, len: usize) -> bool {
+        match self.len.checked_sub(from) {
+            None | Some(0) => true,
+            Some(rest) => populate(self.start + from, len.min(rest)),
+        }
+    }
+
+    /// How many bytes they are.
+    pub fn bytes(self) -> usize {
+        self.len
     }
 }
 
@@ -340,6 +364,11 @@ mod tests {
         pages.prepare(|| false);
         pages.prepare(|| true);
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
+        for from in [0, HUGE_PAGE, pages.bytes() - 1, pages.bytes(), usize::MAX] {
+            pages.prepare_some(from, HUGE_PAGE);
+            pages.prepare_some(from, usize::MAX);
+        }
+        assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
         Pages::of(&OutBuf::over(&mut [0; 9])).prepare(|| panic!("there are none"));
     }
 
@@ -358,7 +387,7 @@ mod tests {
         let base = slab.start.addr().get();
         let mut at = |used: u128, units| {
             slab.used = used;
-            let place = slab.cut(units).map(|start| (start.addr().get() - base) / UNIT);
+            let place = slab.cut(units, true).map(|start| (start.addr().get() - base) / UNIT);
             let now = slab.used;
             slab.used = 0;
             (place, now)
@@ -378,6 +407,19 @@ mod tests {
                 assert_eq!(at(used, units).0, place.map(|at| at as usize), "{used:x} {units}");
             }
         }
+    }
+
+    #[test]
+    fn small_pages_are_used_again_only() {
+        let mut slab = Slab::new().unwrap();
+        let base = slab.start.addr().get();
+        slab.ready = 0;
+        let mut at = |units, only| slab.cut(units, only).map(|start| (start.addr().get() - base) / UNIT);
+        assert_eq!((at(2, false), at(2, true), at(1, false), at(3, true)), (None, Some(0), None, Some(2)));
+        slab.used = 0b10;
+        let mut at = |units, only| slab.cut(units, only).map(|start| (start.addr().get() - base) / UNIT);
+        assert_eq!((at(4, false), at(3, false), at(1, false), at(1, false)), (None, Some(2), Some(0), None));
+        slab.used = 0;
     }
 
     #[test]

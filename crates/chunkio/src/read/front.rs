@@ -1,0 +1,78 @@
+//! [`Front`]: pages of a large result, asked for shortly before they are written.
+//!
+//! Fresh memory has to be zeroed by the system. Where chunks are smaller than a huge page, or rows of several lie in one, the
+//! threads that read them come to the same page at once; each of them zeroes one then, and all but one are thrown away.
+//! So threads divide the pages among themselves, before the chunks that need them.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use dispatch::{OutBuf, Pages};
+
+/// Results of less have too few pages to divide.
+const LEAST: usize = 4 << 20;
+
+/// Asked for at once: a huge page.
+const STEP: usize = 2 << 20;
+
+/// The pages of one result.
+pub(super) struct Front {
+    pages: Pages,
+    /// Bytes that somebody has asked for, or is about to.
+    taken: AtomicUsize,
+    /// The system does not do that.
+    unable: AtomicBool,
+}
+
+impl Front {
+    /// Of a result that is written for the first time; `None` if it is not, or is small.
+    pub(super) fn of(out: &OutBuf<'_>) -> Option<Self> {
+        let pages = (out.is_fresh() && out.capacity() >= LEAST).then(|| Pages::of(out))?;
+        Some(Self { pages, taken: AtomicUsize::new(0), unable: AtomicBool::new(false) })
+    }
+
+    /// Sees that all pages before byte `end` of the result, and those of the next `threads` steps, are there or about to be.
+    pub(super) fn reach(&self, end: usize, threads: usize) {
+        let end = end.saturating_add(threads.saturating_mul(STEP)).min(self.pages.bytes());
+        while self.taken.load(Ordering::Relaxed) < end && !self.unable.load(Ordering::Relaxed) {
+            let from = self.taken.fetch_add(STEP, Ordering::Relaxed);
+            if !self.pages.prepare_some(from, STEP) {
+                self.unable.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dispatch::Buffer;
+
+    use super::*;
+
+    #[test]
+    fn pages_are_taken_as_far_as_they_are_needed() {
+        let len = 7 * STEP + 5;
+        let buffer = Buffer::<u8>::fill(len, |out| {
+            let front = Front::of(out).unwrap();
+            let taken = || front.taken.load(Ordering::Relaxed);
+            front.reach(1, 1);
+            let able = !front.unable.load(Ordering::Relaxed);
+            // Not every system is.
+            assert!(!able || taken() == 2 * STEP);
+            front.reach(STEP, 1);
+            assert!(!able || taken() == 2 * STEP, "that was far enough");
+            front.reach(STEP + 1, 2);
+            assert!(!able || taken() == 4 * STEP);
+            out.put(&vec![7; len])?;
+            front.reach(usize::MAX, usize::MAX);
+            assert!(!able || taken() >= front.pages.bytes());
+            Ok(())
+        });
+        assert!(buffer.unwrap().iter().all(|&byte| byte == 7));
+    }
+
+    #[test]
+    fn memory_in_use_and_small_results_have_none() {
+        assert!(Front::of(&OutBuf::over(&mut vec![0; LEAST])).is_none());
+        assert!(Buffer::<u8>::fill(100, |out| out.put(&[u8::from(Front::of(out).is_some()); 100])).unwrap()[0] == 0);
+    }
+}
