@@ -4,6 +4,8 @@
 //! read and write in one pass; the others are called, between two buffers that each thread keeps. The plan knows
 //! stages, never a filter's name.
 
+use std::ops::Range;
+
 use dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
 use model::convert::Half;
 use model::{Error, ErrorKind, Result};
@@ -134,6 +136,23 @@ impl Plan {
             [(filter, _)] if !self.layout.planes || self.layout.item == 1 => Some(&**filter),
             _ => None,
         }
+    }
+
+    /// Asks the only filter for a range of the `decoded` bytes of a chunk that it said to decode in units.
+    pub(crate) fn decode_range(
+        &self,
+        stored: &[u8],
+        decoded: usize,
+        wanted: Range<usize>,
+        out: &mut OutBuf<'_>,
+    ) -> Result<()> {
+        let Some(filter) = self.range_filter() else {
+            return Err(ErrorKind::Internal.context("no filter to ask for a range"));
+        };
+        call(filter, "decoding", |filter| {
+            let decoding = filter.decode_ranges(stored, decoded, std::slice::from_ref(&wanted), out);
+            decoding.unwrap_or_else(|| Err(ErrorKind::Filter.context("it has units and does not decode them")))
+        })
     }
 
     /// Undoes the called filters. The result lies in `pair`, or is `stored` itself if there are none.

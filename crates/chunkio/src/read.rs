@@ -4,9 +4,11 @@
 //! takes the shortest way there is: read or decoded straight into the result; or decoded into scratch and
 //! scattered by one kernel; only a chunk used in part, and likely to be used again, is kept.
 
+mod course;
 mod front;
 mod pour;
 mod straight;
+mod units;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -424,6 +426,7 @@ impl Get<'_> {
             }
             false
         } else {
+            let Some(slot) = self.place_units(slot, stored, part)? else { return Ok(()) };
             with_scratch(|pair| Ok::<_, Error>(slot.load(plan.decode(stored, pair)?, &plan.layout, part, convert)))?
         };
         self.moved(part, range);

@@ -227,6 +227,15 @@ pub trait Filter: DynClone + Send + Sync + fmt::Debug {
     ) -> Option<Result<()>> {
         None
     }
+
+    /// Bytes of the units that [`Filter::decode_ranges`] decodes each on its own: the first begins with the chunk, the
+    /// last may be shorter, and all of them one after another cost what [`Filter::decode`] costs. At least 1.
+    ///
+    /// `None`: there are none, or just one. With units the engine need not hold the `decoded` bytes of `src` at once:
+    /// [`Filter::decode_ranges`] must not decline ranges that begin and end with units. The blocks of a blosc frame are such.
+    fn decode_unit(&self, _src: &[u8], _decoded: usize) -> Option<usize> {
+        None
+    }
 }
 
 dyn_clone::clone_trait_object!(Filter);

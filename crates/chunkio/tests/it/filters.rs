@@ -210,6 +210,50 @@ impl Filter for Pieces {
     }
 }
 
+/// Decodes units of so many bytes, several at once at most [`Units::MOST`] bytes, and never a whole chunk.
+#[derive(Debug, Clone)]
+pub struct Units(pub usize);
+
+impl Units {
+    pub const MOST: usize = 512 << 10;
+}
+
+impl Filter for Units {
+    common!("units");
+
+    fn encode_bound(&self, decoded: usize) -> Option<usize> {
+        Some(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+        dst.extend(src.iter().map(|byte| !byte))
+    }
+
+    fn decode(&self, _: &[u8], _: &mut OutBuf<'_>) -> Result<()> {
+        Err(ErrorKind::Filter.context("all at once"))
+    }
+
+    fn decode_ranges(
+        &self,
+        src: &[u8],
+        decoded: usize,
+        wanted: &[Range<usize>],
+        dst: &mut OutBuf<'_>,
+    ) -> Option<Result<()>> {
+        assert_eq!(decoded, src.len());
+        Some(wanted.iter().try_for_each(|range| {
+            if range.start % self.0 != 0 || range.len() > Self::MOST {
+                return Err(ErrorKind::Filter.context(format!("{range:?} are no few units")));
+            }
+            dst.extend(src[range.clone()].iter().map(|byte| !byte))
+        }))
+    }
+
+    fn decode_unit(&self, _: &[u8], _: usize) -> Option<usize> {
+        Some(self.0)
+    }
+}
+
 /// Chains by number, for elements of `item` bytes.
 pub fn chain(number: u64, item: usize) -> Vec<Box<dyn Filter>> {
     let shuffle = |told| Box::new(Shuffle { item, told });

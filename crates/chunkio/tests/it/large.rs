@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
-use dispatch::{Key, Options, ZMap};
+use dispatch::{Filter, Key, Options, ZMap};
 use model::{ErrorKind, NcType, Slab, Values};
 use zmap_file::FileMap;
 
+use crate::filters::Units;
 use crate::support::{get, put};
 
 const SHAPE: [u64; 3] = [45, 160, 110];
@@ -31,6 +32,10 @@ impl ChunkStore for Files {
 }
 
 fn open(path: &Path, order: Order, big_endian: bool) -> ChunkedArray {
+    filtered(path, order, big_endian, Vec::new())
+}
+
+fn filtered(path: &Path, order: Order, big_endian: bool, filters: Vec<Box<dyn Filter>>) -> ChunkedArray {
     let mut options = Options::default();
     options.cache_bytes = Some(0);
     ChunkedArray::new(ArraySpec {
@@ -39,7 +44,7 @@ fn open(path: &Path, order: Order, big_endian: bool) -> ChunkedArray {
         chunk_shape: CHUNK.to_vec(),
         element: Element::Number { ty: NcType::Int, big_endian },
         order,
-        filters: Vec::new(),
+        filters,
         fill: Some(Values::Int(vec![-7])),
         shards: Vec::new(),
         store: Arc::new(Files(FileMap::open(path, true, &Options::default()).unwrap())),
@@ -101,6 +106,38 @@ fn pieces_are_put_where_they_belong() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Range);
             assert_eq!(found.len(), expected.len() * 2);
         }
+    }
+}
+
+#[test]
+fn units_are_put_where_they_belong() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = Slab::new(&[0; 3], &SHAPE);
+    let values: Vec<u8> = numbers(&whole).iter().flat_map(|(value, _)| value.to_ne_bytes()).collect();
+    // Rows of 400 bytes and planes of 60,000, but of 160 and 24,000 in the order of Fortran.
+    for (name, order, big_endian, unit) in [
+        ("planes", Order::C, false, 60_000),
+        ("a-third", Order::C, true, 20_000),
+        ("elements", Order::C, false, 4),
+        ("f", Order::F, true, 48_000),
+    ] {
+        let path = scratch.path().join(name);
+        FileMap::create(&path, None, &Options::default()).unwrap();
+        let units = || vec![Box::new(Units(unit)) as Box<dyn Filter>];
+        put(&filtered(&path, order.clone(), big_endian, units()), &whole, NcType::Int, &values).unwrap();
+        let array = filtered(&path, order, big_endian, units());
+        // Whole chunks among others; a last piece goes to the chunk's end.
+        let inner = Slab::new(&[0; 3], &[40, 160, 100]);
+        let expected: Vec<i32> = numbers(&inner).iter().map(|(value, _)| *value).collect();
+        let (found, result) = get(&array, &inner, NcType::Double);
+        result.unwrap();
+        let doubles = found.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
+        assert!(doubles.eq(expected.iter().map(|&value| f64::from(value))), "{name} as double");
+        let (found, result) = get(&array, &inner, NcType::Int);
+        result.unwrap();
+        assert!(ints(&found) == expected, "{name}");
+        let (_, result) = get(&array, &inner, NcType::Short);
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Range, "told after all of them are there");
     }
 }
 

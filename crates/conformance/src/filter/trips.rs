@@ -1,6 +1,7 @@
 //! Data through a filter and back.
 
 use std::ops::Range;
+use std::slice;
 use std::thread;
 
 use dispatch::{Filter, OutBuf, Stage};
@@ -35,6 +36,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], expected: &[u8
     }
     stage(what, filter, data, &encoded)?;
     parts(what, filter, expected, &encoded)?;
+    units(what, filter, expected, &encoded)?;
     Ok(encoded)
 }
 
@@ -118,6 +120,26 @@ fn parts(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcom
             let decoded = ok(format!("{what}: decode of {wanted:?}"), decoded)?;
             same_bytes(format!("{what}: decode of {wanted:?}"), &expected, &decoded)?;
         }
+    }
+    Ok(())
+}
+
+/// The units it says to have, one after another, are the whole.
+fn units(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]) -> Outcome {
+    let Some(unit) = filter.decode_unit(encoded, data.len()) else { return Ok(()) };
+    if unit == 0 {
+        return Err(broken(format!("{what}: its units"), "units of at least a byte", unit));
+    }
+    // Small units are asked for many at once, as the engine does.
+    let many = unit * (data.len() / 16 / unit).max(1);
+    for start in (0..data.len()).step_by(many) {
+        let range = start..data.len().min(start + many);
+        let asked = format!("{what}: decode of {range:?}, in units of {unit} bytes");
+        let decoded = into_output(what, range.len(), |out| {
+            let decoded = filter.decode_ranges(encoded, data.len(), slice::from_ref(&range), out);
+            decoded.unwrap_or_else(|| Err(ErrorKind::NotBuilt.context("it declines")))
+        })?;
+        same_bytes(asked.clone(), &data[range], &ok(asked, decoded)?)?;
     }
     Ok(())
 }

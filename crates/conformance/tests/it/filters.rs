@@ -177,6 +177,8 @@ enum Fault {
     PanicsOnOddCodecs,
     AnswersAnotherError,
     PartsAreShifted,
+    UnitsOfNothing,
+    UnitsOfAnything,
     ForgetsABit,
     NeverBinds,
 }
@@ -278,11 +280,22 @@ impl Filter for Turn {
 
     fn decode_ranges(&self, src: &[u8], _: usize, wanted: &[Range<usize>], dst: &mut OutBuf<'_>) -> Option<Result<()>> {
         let shift = usize::from(self.fault == Fault::PartsAreShifted);
+        if self.fault == Fault::UnitsOfAnything && wanted.iter().any(|range| range.start == 7) {
+            return None;
+        }
         Some(wanted.iter().try_for_each(|range| {
             let part = src.get(range.start + shift..range.end + shift);
             let part = part.ok_or_else(|| ErrorKind::Filter.context("beyond the stream"))?;
             dst.extend(part.iter().map(|byte| byte ^ self.key))
         }))
+    }
+
+    fn decode_unit(&self, _: &[u8], decoded: usize) -> Option<usize> {
+        match self.fault {
+            Fault::UnitsOfNothing => Some(0),
+            Fault::UnitsOfAnything => Some(7),
+            _ => Some((decoded / 3).max(1)),
+        }
     }
 }
 
@@ -305,6 +318,8 @@ fn every_broken_promise_is_found() {
         (Fault::PanicsOnOddCodecs, "does not panic"),
         (Fault::AnswersAnotherError, "NC_EFILTER"),
         (Fault::PartsAreShifted, "decode of"),
+        (Fault::UnitsOfNothing, "units of at least a byte"),
+        (Fault::UnitsOfAnything, "in units of 7 bytes"),
         (Fault::ForgetsABit, "decode of what was encoded"),
         (Fault::NeverBinds, "binds to some chunk"),
     ];

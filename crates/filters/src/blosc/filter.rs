@@ -262,4 +262,12 @@ impl Filter for Blosc {
         // One block is the whole chunk: let the engine decode it and keep it.
         frame.has_parts().then(|| decode::ranges(&frame, wanted, dst))
     }
+
+    fn decode_unit(&self, src: &[u8], decoded: usize) -> Option<usize> {
+        let frame = Frame::parse(src).ok().filter(|frame| frame.nbytes() == decoded)?;
+        match frame.copy() {
+            Some(_) => Some(frame.typesize()),
+            None => (frame.blocks() > 1).then(|| frame.blocksize()),
+        }
+    }
 }

@@ -372,6 +372,30 @@ mod blosc {
     }
 
     #[test]
+    fn units_of_frames_are_their_blocks() {
+        let all = sample(20_001);
+        let filter = v2(json!({"id": "blosc"}), 4);
+        for (name, frame) in FRAMES {
+            let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
+            assert_eq!(filter.decode_unit(frame, len + 1), None, "{name}: of another length");
+            let Some(unit) = filter.decode_unit(frame, len) else {
+                assert_eq!(*name, "blosc-auto", "one block");
+                continue;
+            };
+            let written = u32::from_le_bytes(frame[8..12].try_into().unwrap()) as usize;
+            assert_eq!(unit, written, "{name}");
+            for start in (0..len).step_by(unit) {
+                let range = start..len.min(start + unit);
+                let mut memory = vec![0; range.len()];
+                let mut out = dispatch::OutBuf::over(&mut memory);
+                filter.decode_ranges(frame, len, std::slice::from_ref(&range), &mut out).unwrap().unwrap();
+                assert_eq!(out.filled(), &all[range.clone()], "{name} {range:?}");
+            }
+        }
+        assert_eq!(filter.decode_unit(vector!("blosc-copy"), 200), Some(4), "a copy has elements");
+    }
+
+    #[test]
     #[cfg(not(feature = "blosc-snappy"))]
     fn a_frame_with_snappy_says_what_is_missing() {
         // The lz4 frame with another compressor in its flags.

@@ -1,0 +1,184 @@
+//! [`Course`]: how a part of a chunk is taken in pieces.
+//!
+//! Each piece is a range of the chunk's elements that holds whole iterations of the part's outermost run, and small
+//! enough to stay near the processor until it lies at its place. Where pieces come from others know: [`super::pour`]
+//! reads them of a file, [`super::units`] decodes them.
+
+use std::ops::Range;
+
+use crate::project::Part;
+
+/// About so many bytes are taken at once.
+const PIECE: usize = 256 << 10;
+
+/// How a part is taken from a chunk whose elements come in their order.
+#[derive(Debug)]
+pub(super) struct Course {
+    pub(super) part: Part,
+    /// Which run of the part is cut: the one that is outermost in the chunk.
+    pub(super) along: usize,
+    /// Iterations of it in a piece.
+    per: usize,
+    /// Elements of the chunk.
+    elems: usize,
+    /// Elements that came.
+    pub(super) came: usize,
+    /// Iterations that came.
+    done: usize,
+}
+
+/// The next piece.
+pub(super) struct Next {
+    /// How many elements.
+    pub(super) elems: usize,
+    /// The iterations that lie in it.
+    pub(super) some: Range<usize>,
+    pub(super) last: bool,
+}
+
+impl Course {
+    /// `None` if the part cannot be cut, or a piece would not be small.
+    pub(super) fn new(part: Part, item: usize, elems: usize) -> Option<Self> {
+        let along = (0..part.dims.len()).max_by_key(|&run| part.dims[run].chunk)?;
+        let step = part.dims[along].chunk;
+        // What is inside one iteration ends before the next begins.
+        let others = part.dims.iter().enumerate().filter(|(run, _)| *run != along);
+        let inside: usize = others.map(|(_, dim)| (dim.n - 1) * dim.chunk).sum();
+        let bytes = step.checked_mul(item).filter(|&bytes| bytes > 0 && bytes <= 2 * PIECE)?;
+        let (reach, _) = part.extent();
+        (inside < step && reach <= elems).then(|| Self {
+            along,
+            per: (PIECE / bytes).max(1),
+            elems,
+            came: 0,
+            done: 0,
+            part,
+        })
+    }
+
+    /// As [`Course::new`], in pieces of whole units of `unit` bytes, of which the first begins with the chunk. `None` also
+    /// if a few units do not hold whole iterations, or one piece would be all.
+    pub(super) fn of_units(part: Part, item: usize, elems: usize, unit: usize) -> Option<Self> {
+        let mut course = Self::new(part, item, elems)?;
+        let bytes = course.part.dims[course.along].chunk * item;
+        // Iterations that end where a unit does: every `some` of them.
+        let some = unit / gcd(bytes, unit)?;
+        let per = (course.per / some).max(1) * some;
+        let small = per.checked_mul(bytes).is_some_and(|piece| piece <= 2 * PIECE);
+        let begins = course.part.chunk_start == 0;
+        course.per = per;
+        (small && begins && per < course.part.dims[course.along].n).then_some(course)
+    }
+
+    /// What comes next; `None` if all came.
+    pub(super) fn next(&self) -> Option<Next> {
+        if self.came == self.elems {
+            return None;
+        }
+        let run = self.part.dims[self.along];
+        let until = self.done.saturating_add(self.per).min(run.n);
+        let last = until == run.n;
+        // An iteration that begins here is in the next piece.
+        let end = if last { self.elems } else { self.part.chunk_start + until * run.chunk };
+        Some(Next { elems: end - self.came, some: self.done..until, last })
+    }
+
+    pub(super) fn advance(&mut self, next: &Next) {
+        self.came += next.elems;
+        self.done = next.some.end;
+    }
+}
+
+/// The greatest common divisor; `None` if a number is 0.
+fn gcd(mut a: usize, mut b: usize) -> Option<usize> {
+    if a == 0 || b == 0 {
+        return None;
+    }
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    Some(a)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use dispatch::Limits;
+    use model::Slab;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::grid::Grid;
+    use crate::odometer::Odometer;
+    use crate::project::Projection;
+    use crate::{ArrayDim, Order};
+
+    proptest! {
+        /// Whatever the slab and the order: the pieces are all of the chunk, and hold the whole part, each element once.
+        #[test]
+        fn the_pieces_hold_the_part(
+            axes in prop::collection::vec((1u64..9, 1u64..7, 0u64..30, 1u64..9, 1u64..5), 1..4),
+            last_first in any::<bool>(), per in 1usize..4,
+        ) {
+            let dims = axes.iter().map(|axis| ArrayDim { len: Arc::new(AtomicU64::new(axis.0 * 5)), unlimited: false });
+            let chunk: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
+            let order = if last_first { Order::C } else { Order::F };
+            let grid = Grid::new(dims.collect(), chunk, &order, 4, &Limits::default()).unwrap();
+            let start: Vec<u64> = axes.iter().map(|axis| axis.2 % (axis.0 * 5)).collect();
+            let step: Vec<u64> = axes.iter().map(|axis| axis.4).collect();
+            let count: Vec<u64> = (axes.iter().zip(&start)).map(|(axis, start)| axis.3.min((axis.0 * 5 - start).div_ceil(axis.4))).collect();
+            let slab = Slab { start: &start, count: &count, stride: Some(&step) };
+            let projection = Projection::new(&grid, &slab, &grid.shape(), None).unwrap();
+            for number in 0..projection.total {
+                let part = projection.get(number);
+                let mut expected = vec![None; part.extent().1];
+                Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, mem| expected[mem] = Some(at));
+                let Some(mut course) = Course::new(part, 4, grid.elems) else {
+                    prop_assert!(false, "a part of a slab can be cut");
+                    continue;
+                };
+                course.per = per;
+                let mut found = vec![None; expected.len()];
+                while let Some(next) = course.next() {
+                    let some = course.part.some(course.along, next.some.clone());
+                    let here = course.came..course.came + next.elems;
+                    Odometer::each(&some.dims, some.chunk_start, some.mem_start, |at, mem| {
+                        assert!(here.contains(&at) && found[mem].is_none());
+                        found[mem] = Some(at);
+                    });
+                    prop_assert_eq!(next.last, here.end == grid.elems);
+                    course.advance(&next);
+                }
+                prop_assert_eq!((course.came, found), (grid.elems, expected));
+            }
+        }
+
+        /// Pieces of units begin where a unit does, and hold whole iterations as all pieces do.
+        #[test]
+        fn pieces_of_units_begin_with_one(
+            n in 2usize..400, step in 1usize..400, item in 1usize..9, unit in 1usize..5000, skip in 0usize..2,
+        ) {
+            let mut part = Part { dims: dispatch::Small::of(1), chunk_start: skip, ..Part::default() };
+            part.dims[0] = crate::project::Dim { n, chunk: step, mem: 1 };
+            let elems = n * step + skip;
+            let Some(mut course) = Course::of_units(part, item, elems, unit) else {
+                let whole = step * item / gcd(step * item, unit).unwrap() * unit;
+                prop_assert!(skip > 0 || whole > 2 * PIECE || PIECE / whole * whole >= n * step * item || whole >= n * step * item);
+                return Ok(());
+            };
+            prop_assert_eq!(skip, 0);
+            let (mut pieces, mut iterations) = (0, 0);
+            while let Some(next) = course.next() {
+                prop_assert_eq!(course.came * item % unit, 0);
+                prop_assert_eq!(next.some.start, iterations);
+                prop_assert!(next.last || next.elems == next.some.len() * step && next.elems * item <= 2 * PIECE);
+                iterations = next.some.end;
+                pieces += 1;
+                course.advance(&next);
+            }
+            prop_assert!(pieces > 1 && iterations == n && course.came == elems);
+        }
+    }
+}
