@@ -96,6 +96,56 @@ fn faults_are_told_and_nothing_is_lost_by_trying_again() {
     }
 }
 
+/// Records that wait to be stored with others are told of too, by then or with the next `sync`.
+#[test]
+fn records_whose_storing_failed_are_told_of_and_stored_in_the_end() {
+    let record = |at: u64| vec![at as i32 + 1; 64 * 64];
+    for fault in [Fault::Fail(ErrorKind::Io), Fault::Late(ErrorKind::Io), Fault::Torn(ErrorKind::Io)] {
+        let (mut nth, mut told) = (0, 0);
+        loop {
+            nth += 11;
+            let url = format!("memory://records-{fault:?}-{nth}#mode=zarr");
+            let storage = CreateOptions::new().create_map(&url).unwrap();
+            let map = Arc::new(Slow::new(storage).faults(Faults::new(0).with(Op::WRITES, When::Nth(nth), fault)));
+            let counting = Arc::new(Counting::new(map));
+            let file = CreateOptions::new().threads(2).map(counting.clone()).create(&url).unwrap();
+            file.add_unlimited_dimension("time").unwrap();
+            for name in ["y", "x"] {
+                file.add_dimension(name, 64).unwrap();
+            }
+            let v = file.add_variable::<i32>("v", &["time", "y", "x"]).unwrap();
+            v.set_chunking(&[1, 64, 64]).unwrap();
+            v.set_deflate(1, true).unwrap();
+            let mut failed = 0;
+            let mut insist = |work: &dyn Fn() -> nczarr::Result<()>| {
+                while let Err(error) = work() {
+                    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+                    failed += 1;
+                    assert!(failed < 3, "{nth}: {error}");
+                }
+            };
+            for at in 0..70 {
+                insist(&|| v.put(&record(at), (at, .., ..)));
+                assert_eq!(v.get_value::<i32, _>((at, 63, 63)).unwrap(), at as i32 + 1, "before it is stored");
+            }
+            insist(&|| file.sync());
+            file.close().unwrap();
+            let requests = counting.counts().written().requests;
+            let file = nczarr::open(&url).unwrap();
+            let v = file.variable("v").unwrap();
+            for at in 0..70 {
+                assert_eq!(v.get_values::<i32, _>((at, .., ..)).unwrap(), record(at), "{fault:?} {nth}");
+            }
+            told += failed;
+            if requests < nth {
+                assert_eq!(failed, 0);
+                break;
+            }
+        }
+        assert!(nth > 70 && told == nth as usize / 11 - 1, "{told} told of {nth}");
+    }
+}
+
 #[test]
 fn a_short_answer_is_no_data() {
     let url = "memory://short#mode=nczarr";

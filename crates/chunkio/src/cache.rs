@@ -194,6 +194,19 @@ pub(crate) struct Changed {
     pub(crate) changed: u64,
 }
 
+impl Changed {
+    /// An entry's, if it is changed.
+    pub(crate) fn of<D>(entry: &Entry<D>) -> Option<Self> {
+        let changed = |entry: &Entry<D>| Self {
+            index: entry.index.clone(),
+            complete: entry.is_complete(),
+            cost: entry.cost,
+            changed: entry.changed,
+        };
+        entry.is_dirty().then(|| changed(entry))
+    }
+}
+
 impl<D: Viewed> Cache<D> {
     /// Of so many bytes as were asked for, for chunks that usually take `chunk_cost`.
     pub(crate) fn new(asked: Option<usize>, chunk_cost: usize) -> Self {
@@ -489,10 +502,7 @@ fn changed<D>(groups: &[Group<D>]) -> Vec<Changed> {
     let mut list = Vec::new();
     for (_, slot) in groups.iter().flat_map(Group::used) {
         let place = slot.read();
-        if let Some(entry) = place.as_ref().map(|place| &place.entry).filter(|entry| entry.is_dirty()) {
-            let (index, complete) = (entry.index.clone(), entry.is_complete());
-            list.push(Changed { index, complete, cost: entry.cost, changed: entry.changed });
-        }
+        list.extend(place.as_ref().and_then(|place| Changed::of(&place.entry)));
     }
     list
 }

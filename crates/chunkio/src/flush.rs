@@ -8,7 +8,7 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_parallel};
+use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_parallel};
 use model::{ErrorKind, Result};
 
 use crate::cache::Changed;
@@ -23,7 +23,7 @@ impl<F: Form> Keeper<F> {
     pub(crate) fn flush(&self) -> Result<()> {
         let mut changed = self.cache.changed();
         changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
-        self.write_all(&changed)
+        self.store_changed(&changed)
     }
 
     /// Stores and gives up the oldest changed chunks until a quarter of the budget is free again, if it is exceeded.
@@ -46,12 +46,13 @@ impl<F: Form> Keeper<F> {
         });
         // In the order of the grid, so that two threads doing this never wait for each other.
         changed.sort_unstable_by(|a, b| a.index.cmp(&b.index));
-        let result = self.write_all(&changed);
+        let result = self.store_changed(&changed);
         changed.iter().for_each(|entry| self.cache.remove_clean(&entry.index));
         result
     }
 
-    fn write_all(&self, changed: &[Changed]) -> Result<()> {
+    /// Stores some changed chunks, in the order of the grid. All are tried; the first error is answered.
+    pub(crate) fn store_changed(&self, changed: &[Changed]) -> Result<()> {
         if let Some(shards) = &self.shards {
             let mut list: Vec<ChunkIndex> = changed.iter().map(|entry| shards.shard(&entry.index)).collect();
             list.sort_unstable();
@@ -59,16 +60,19 @@ impl<F: Form> Keeper<F> {
             return self.write_shards(&list);
         }
         let bytes = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
+        let (map, threads) = (self.map(), threads::worth(&self.options, changed.len(), bytes));
+        // Who waits for little else is better at it too; storage far away has many requests on their way by itself.
+        let along = if map.caps().remote { 1 } else { threads };
         let job = FlushJob {
             keeper: self,
             changed,
-            threads: threads::worth(&self.options, changed.len(), bytes),
+            threads: if along > 1 { 1 } else { threads },
             next: AtomicUsize::new(0),
             flights: changed.iter().map(|_| Flight::waiting()).collect(),
             holes: Mutex::new(Vec::new()),
             outcome: Outcome::unwatched(),
         };
-        self.map().write_batch(&job);
+        pull_along(along, &|| map.write_batch(&job));
         let mut result = job.outcome.failure();
         let holes = std::mem::take(&mut *lock(&job.holes));
         let lost = job.flights.iter().any(|flight| lock(&flight.claim).is_some());

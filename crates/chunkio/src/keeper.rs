@@ -18,6 +18,7 @@ use model::{Error, ErrorKind, Result, Slab};
 use crate::cache::{Cache, Entry, Inserted};
 use crate::claims::{Claim, Claims};
 use crate::grid::{ChunkIndex, Grid};
+use crate::lot::Lot;
 use crate::mask::Mask;
 use crate::memory::Viewed;
 use crate::project::{Dim, Part, Projection};
@@ -88,6 +89,7 @@ pub(crate) struct Keeper<F: Form> {
     pub(crate) options: Options,
     pub(crate) cache: Cache<F::Data>,
     pub(crate) claims: Claims,
+    pub(crate) lot: Lot,
     writable: bool,
     written: AtomicBool,
 }
@@ -103,9 +105,9 @@ impl<F: Form> Keeper<F> {
         chunk_cost: usize,
     ) -> Result<Self> {
         let cache = Cache::new(options.cache_bytes, chunk_cost);
-        let (claims, written) = (Claims::default(), AtomicBool::new(false));
+        let (claims, lot, written) = (Claims::default(), Lot::default(), AtomicBool::new(false));
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
-        Ok(Self { name, grid, form, store, shards, options, cache, claims, writable, written })
+        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, writable, written })
     }
 
     /// The chunks as objects, for reading; objects are written in the map of the store.

@@ -18,6 +18,7 @@ mod grid;
 mod keeper;
 #[allow(unsafe_code)]
 mod kernel;
+mod lot;
 mod mask;
 #[allow(unsafe_code)]
 mod memory;

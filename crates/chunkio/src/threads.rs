@@ -9,14 +9,18 @@ const WORTH: usize = 256 << 10;
 
 /// Threads for `chunks` chunks of `bytes` decoded bytes together.
 pub(crate) fn worth(options: &Options, chunks: usize, bytes: usize) -> usize {
-    // Asking the system reads files: once per process.
-    static SYSTEM: OnceLock<usize> = OnceLock::new();
     if chunks < 2 || bytes < WORTH {
         return 1;
     }
-    let most = match options.threads {
+    most(options).min(chunks)
+}
+
+/// Threads for however much work.
+pub(crate) fn most(options: &Options) -> usize {
+    // Asking the system reads files: once per process.
+    static SYSTEM: OnceLock<usize> = OnceLock::new();
+    match options.threads {
         0 => *SYSTEM.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
         threads => threads,
-    };
-    most.min(chunks)
+    }
 }

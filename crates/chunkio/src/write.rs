@@ -1,7 +1,8 @@
 //! Writing numbers: the caller's memory to chunks.
 //!
 //! Chunks written in part go to the cache, on the calling thread. Whole ones bypass it: one batch, gathered and
-//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change.
+//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change. Those of a
+//! few records that are appended go to the cache too, where they wait for more ([`crate::lot`]).
 
 mod shards;
 
@@ -29,6 +30,10 @@ pub(crate) struct Put<'a> {
     bytes: &'a [u8],
     convert: Option<Convert>,
     pub(crate) mem_item: usize,
+    /// How many complete chunks of the cache are stored together.
+    lot: usize,
+    /// Whether whole chunks go to the cache: fewer of them than that, behind the end of the array.
+    few: bool,
     pub(crate) outcome: Outcome<'a>,
 }
 
@@ -42,6 +47,14 @@ pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &
     shape
 }
 
+/// Whether a slab reaches beyond the end of an unlimited dimension: nobody reads that elsewhere before the new length is
+/// stored, by a flush.
+fn grows(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
+    let dims = keeper.grid.dims.iter().enumerate();
+    dims.filter(|(_, limits)| limits.unlimited)
+        .any(|(dim, _)| slab.end(dim).is_some_and(|end| end > keeper.grid.len(dim)))
+}
+
 /// Writes a slab that was checked and is not empty.
 pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
     let form = &keeper.form;
@@ -53,7 +66,10 @@ pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: 
     let shape = writable_shape(keeper, slab);
     let projection = keeper.project(slab, &shape)?;
     let outcome = Outcome::new(&keeper.options, bytes.len());
-    let put = Put { keeper, slab, projection: &projection, bytes, convert, mem_item, outcome };
+    let lot = keeper.lot(form.bytes());
+    // What needs no encoding is stored in the time it takes to hand it over.
+    let few = form.plan.has_filters() && projection.total < lot && grows(keeper, slab);
+    let put = Put { keeper, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
     let whole = put.partial()?;
     if whole > 0 {
         put.whole(whole)?;
@@ -70,11 +86,12 @@ impl Put<'_> {
         let mut checked = false;
         for number in 0..self.projection.total {
             self.projection.part(number, &mut part);
-            if self.is_whole(&part) {
+            let waits = self.few && part.cover == Cover::All;
+            if self.is_whole(&part) && !waits {
                 whole += 1;
                 continue;
             }
-            if !checked {
+            if !checked && !waits {
                 keeper.check_partial(&part.index)?;
                 checked = true;
             }
@@ -82,7 +99,10 @@ impl Put<'_> {
             let complete = keeper.put_part(&part, |data| {
                 self.outcome.range(kernel::save_in(self.bytes, &part, self.convert.as_ref(), &kept, data));
             })?;
-            if complete && !form.plan.has_filters() && keeper.shards.is_none() {
+            let sole = complete && !form.plan.has_filters() && keeper.shards.is_none();
+            if waits || (sole && self.lot > 1) {
+                keeper.store_with_others(&part.index, self.lot)?;
+            } else if sole {
                 // Nothing to gain from more threads later: it is stored while the processor's caches still hold it.
                 keeper.write_back(&part.index)?;
                 keeper.cache.remove_clean(&part.index);

@@ -1,4 +1,4 @@
-//! [`pull_parallel`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from.
+//! [`pull_parallel`], [`pull_along`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from.
 //!
 //! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
 //! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
@@ -21,6 +21,24 @@ pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
             for _ in 0..threads.min(rayon::current_num_threads()) {
                 scope.spawn(|_| work());
             }
+        });
+        return;
+    }
+    let _ = threads;
+    work();
+}
+
+/// Runs `work` on the calling thread and on up to `threads` - 1 of the pool; returns when all of them are done.
+///
+/// As [`pull_parallel`], for work so short that waking threads counts, and whose data the caller has at hand.
+pub fn pull_along(threads: usize, work: &(dyn Fn() + Sync)) {
+    #[cfg(feature = "parallel")]
+    if threads > 1 {
+        rayon::in_place_scope(|scope| {
+            for _ in 1..threads.min(rayon::current_num_threads()) {
+                scope.spawn(|_| work());
+            }
+            work();
         });
         return;
     }
@@ -188,9 +206,11 @@ mod tests {
 
     #[test]
     fn who_waits_works_too() {
-        for threads in [0, 1, 2, 5] {
+        type Way = fn(usize, &(dyn Fn() + Sync));
+        let ways: [Way; 2] = [pull_apart, pull_along];
+        for (threads, pull) in [0, 1, 2, 5].into_iter().flat_map(|threads| ways.map(|way| (threads, way))) {
             let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
-            pull_apart(threads, &|| {
+            pull(threads, &|| {
                 seen.lock().unwrap().insert(thread::current().id());
                 while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {}
             });

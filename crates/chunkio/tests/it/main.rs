@@ -8,6 +8,7 @@ mod faults;
 mod filters;
 mod flat;
 mod large;
+mod lots;
 mod map;
 mod oracle;
 mod packed;
