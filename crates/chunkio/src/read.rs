@@ -140,8 +140,7 @@ fn run(
     let map = keeper.map();
     let came = &AtomicBool::new(false);
     let front = if map.caps().remote { None } else { Front::of(out) };
-    // Where shards lie their indexes come first, and chunks are decoded while pages would be prepared.
-    let pages = (stream && map.caps().remote && keeper.shards.is_none()).then(|| Pages::of(out));
+    let pages = (stream && map.caps().remote).then(|| Pages::of(out));
     let work = |board: &Board<'_>| {
         let get = Get {
             keeper,

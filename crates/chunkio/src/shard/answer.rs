@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version};
+use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version, pull_parallel};
 use model::{Error, ErrorKind, Result};
 
 use super::cache::Known;
@@ -12,6 +12,9 @@ use super::round::{Request, Round, Shard, State, What, lock};
 
 /// Memory for a whole shard whose length is not known.
 const HINT: usize = 1 << 20;
+
+/// Chunks of one shard that are worth another thread.
+const WORTH: usize = 8;
 
 /// What was found of a part of a shard.
 type Answer<'f> = Result<Option<(Found<'f>, Option<Version>)>>;
@@ -119,13 +122,17 @@ impl Requests<'_, '_, '_> {
         };
         let cut = level.unwrap(stored, |bytes| {
             let index = level.index_of(bytes)?;
-            for &number in &shard.items {
-                match index.cut(round.items[number].number, bytes) {
-                    Ok(Some(chunk)) => round.deliver(number, chunk, true, version.as_ref()),
-                    Ok(None) => round.finish(number, Ok(None)),
-                    Err(error) => round.finish(number, Err(error)),
+            let next = AtomicUsize::new(0);
+            // Who has nothing to do meanwhile helps: shards are few, and the last ones often come together.
+            pull_parallel(round.job.threads().min(shard.items.len() / WORTH), &|| {
+                while let Some(&number) = shard.items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match index.cut(round.items[number].number, bytes) {
+                        Ok(Some(chunk)) => round.deliver(number, chunk, true, version.as_ref()),
+                        Ok(None) => round.finish(number, Ok(None)),
+                        Err(error) => round.finish(number, Err(error)),
+                    }
                 }
-            }
+            });
             Ok(())
         });
         if let Err(error) = cut {
