@@ -71,6 +71,18 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
+    /// A buffer of `len` zeros. Large ones the system gives so, and nobody has to write them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoMem`] if there is no such memory.
+    pub fn zeros(len: usize) -> Result<Self> {
+        let too_much = || ErrorKind::NoMem.context(format!("{len} numbers of {} bytes", size_of::<T>()));
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
+        // All zeros are a number of each type.
+        let memory = Piece::zeros(bytes).map_err(|_| too_much())?;
+        Ok(Self { memory, items: PhantomData })
+    }
+
     /// A buffer with these numbers.
     ///
     /// # Errors
@@ -143,6 +155,18 @@ impl<T: Plain> From<Buffer<T>> for Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_are_zeros_of_any_size() {
+        for len in [0, 1, 77, 40_000, (1 << 18) + 3] {
+            let mut buffer = Buffer::<f64>::zeros(len).unwrap();
+            assert!(buffer.len() == len && buffer.iter().all(|number| number.to_bits() == 0), "{len}");
+            assert!(len < 8 || buffer.as_ptr().addr().is_multiple_of(64), "{len}");
+            buffer.fill(1.0);
+        }
+        assert_eq!(Buffer::<u64>::zeros(usize::MAX / 4).unwrap_err().kind(), ErrorKind::NoMem);
+        assert_eq!(Buffer::<u8>::zeros(usize::MAX).unwrap_err().kind(), ErrorKind::NoMem);
+    }
 
     #[test]
     fn all_of_it_must_be_written() {

@@ -118,6 +118,9 @@ enum Home {
     Nowhere,
     Alone(Layout),
     Pool(usize),
+    /// A mapping of so many bytes.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    Mapped(usize),
 }
 
 // SAFETY: a piece owns its memory, like a boxed slice.
@@ -167,6 +170,27 @@ impl Piece {
         Ok(Self { start: start.cast(), len, home: Home::Alone(layout) })
     }
 
+    /// `len` zero bytes that share no slab. Large ones the system gives so, and nobody has to write them.
+    ///
+    /// # Errors
+    /// As [`Piece::new`].
+    pub fn zeros(len: usize) -> Result<Self> {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        if len >= HUGE_PAGE {
+            use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+            let whole = len.checked_next_multiple_of(HUGE_PAGE).ok_or_else(|| no_memory(len))?;
+            let access = ProtFlags::READ | ProtFlags::WRITE;
+            // SAFETY: a new mapping where the system likes touches nothing that is there.
+            let start = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, access, MapFlags::PRIVATE) };
+            let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>())).ok_or_else(|| no_memory(len))?;
+            advise(start, whole);
+            return Ok(Self { start: start.cast(), len, home: Home::Mapped(whole) });
+        }
+        let mut piece = Self::alone(len)?;
+        piece.bytes().fill(MaybeUninit::new(0));
+        Ok(piece)
+    }
+
     /// How many bytes.
     pub fn len(&self) -> usize {
         self.len
@@ -196,6 +220,9 @@ impl Drop for Piece {
             // SAFETY: allocated with this very layout, in `alone`.
             Home::Alone(layout) => unsafe { dealloc(self.start.as_ptr().cast(), layout) },
             Home::Pool(pool) => put_back(pool, self.start.addr().get(), self.len.div_ceil(UNIT) as u32),
+            #[cfg(all(target_os = "linux", not(miri)))]
+            // SAFETY: mapped with this very length, in `zeros`; nobody else knows of it.
+            Home::Mapped(whole) => drop(unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), whole) }),
         }
     }
 }

@@ -5,13 +5,13 @@
 
 use aws_credential_types::provider::ProvideCredentials as _;
 use aws_smithy_xml::decode::{Document, try_data};
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty};
-use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderName, HeaderValue, IF_MATCH, RANGE, USER_AGENT};
-use hyper::{Method, Request, Response, Uri};
+use hyper::header::{CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, RANGE, USER_AGENT};
+use hyper::{Method, Request, Uri};
 
+use crate::chunks::Chunks;
 use crate::failure::{Failure, Said, chain};
+use crate::head::{Framing, Head};
+use crate::line::Line;
 use crate::remote::Remote;
 use crate::route::Route;
 
@@ -19,15 +19,18 @@ use crate::route::Route;
 const MOST: usize = 64 << 10;
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("nczarr/", env!("CARGO_PKG_VERSION")));
 
-/// A body, and what stood above it.
-#[derive(Debug)]
-pub(crate) struct Answer(pub(crate) Response<Incoming>);
+/// What stands above a body, and the connection it comes over.
+pub(crate) struct Answer {
+    pub(crate) head: Head,
+    pub(crate) framing: Framing,
+    pub(crate) line: Line,
+}
 
 impl Answer {
     /// A field of the head, if there is one.
     pub(crate) fn field(&self, name: HeaderName) -> Result<Option<&str>, Failure> {
-        let mut found = self.0.headers().get_all(&name).iter();
-        let value = found.next().map(|value| std::str::from_utf8(value.as_bytes()));
+        let mut found = self.head.all(&name);
+        let value = found.next().map(std::str::from_utf8);
         match (value, found.next()) {
             (None, _) => Ok(None),
             (Some(Ok(value)), None) => Ok(Some(value.trim())),
@@ -44,7 +47,7 @@ impl Remote {
         let bad = |what: &str| Failure::refused(format!("{what} cannot be sent"));
         let url = route.url(object);
         let uri: Uri = url.parse().map_err(|_| bad("the object's name"))?;
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
@@ -59,33 +62,71 @@ impl Remote {
             let keys = keyring.provide_credentials().await.map_err(|error| Failure::unsent(chain(&error)))?;
             route.sign(&mut request, &url, keys)?;
         }
-        let answer = self.http.request(request).await.map_err(|error| Failure::unsent(chain(&error)))?;
-        if answer.status().is_success() { Ok(Answer(answer)) } else { Err(refused(answer).await) }
+        let (head, line) = self.wire.get(request.uri(), &bytes_of(&request)).await.map_err(Failure::unsent)?;
+        let framing = head.framing().map_err(Failure::unsent)?;
+        let answer = Answer { head, framing, line };
+        if matches!(answer.head.status, 200..=299) { Ok(answer) } else { Err(self.refused(answer).await) }
+    }
+
+    /// What an answer says that is not the object.
+    async fn refused(&self, mut answer: Answer) -> Failure {
+        let status = answer.head.status;
+        let bytes = match document(&mut answer).await {
+            Ok((bytes, whole)) => {
+                if whole && answer.head.stays() {
+                    self.wire.keep(answer.line);
+                }
+                bytes
+            }
+            Err(text) => return Failure::unreadable(status, text),
+        };
+        let region = HeaderName::from_static("x-amz-bucket-region");
+        let field = |name: &HeaderName| answer.head.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
+        let (code, text) = error_in(&bytes).unwrap_or_default();
+        Failure::said(Said { status, code, text, region: field(&region), range: field(&CONTENT_RANGE) })
     }
 }
 
-/// What an answer says that is not the object.
-async fn refused(answer: Response<Incoming>) -> Failure {
-    let (head, mut body) = answer.into_parts();
-    let mut bytes = Vec::new();
-    let mut broken = None;
-    while bytes.len() < MOST {
-        match body.frame().await {
-            Some(Ok(frame)) => bytes.extend_from_slice(frame.data_ref().map_or(&[], |data: &Bytes| &data[..])),
-            Some(Err(error)) => {
-                broken = Some(chain(&error));
-                break;
-            }
-            None => break,
+/// A request as it is sent.
+fn bytes_of(request: &Request<()>) -> Vec<u8> {
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let mut bytes = Vec::with_capacity(1 << 10);
+    for part in [request.method().as_str(), " ", target, " HTTP/1.1\r\n"] {
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    for (name, value) in request.headers() {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            bytes.extend_from_slice(part);
         }
     }
-    let field = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(text) = broken {
-        return Failure::unreadable(head.status.as_u16(), text);
+    bytes.extend_from_slice(b"\r\n");
+    bytes
+}
+
+/// A short body, or its start, and whether it is all that comes over the connection.
+async fn document(answer: &mut Answer) -> Result<(Vec<u8>, bool), String> {
+    let (mut body, mut piece, mut chunks) = (Vec::new(), vec![0; 8 << 10], Chunks::default());
+    while body.len() < MOST {
+        let most = match answer.framing {
+            Framing::Length(length) => match length - body.len() as u64 {
+                0 => return Ok((body, answer.line.is_at_end())),
+                left => usize::try_from(left).unwrap_or(usize::MAX).min(piece.len()),
+            },
+            Framing::Chunked | Framing::ToTheEnd => piece.len(),
+        };
+        let some = answer.line.read(&mut piece[..most]).await.map_err(|error| error.to_string())?;
+        match (answer.framing, some) {
+            (Framing::ToTheEnd, 0) => return Ok((body, false)),
+            (_, 0) => return Err("the answer ended before its end".to_owned()),
+            (Framing::Chunked, some) => {
+                if chunks.take(&piece[..some], &mut body)? {
+                    return Ok((body, !chunks.has_more() && answer.line.is_at_end()));
+                }
+            }
+            (_, some) => body.extend_from_slice(&piece[..some]),
+        }
     }
-    let (code, text) = error_in(&bytes).unwrap_or_default();
-    let (region, range) = (field("x-amz-bucket-region"), field("content-range"));
-    Failure::said(Said { status: head.status.as_u16(), code, text, region, range })
+    Ok((body, false))
 }
 
 /// Code and message of an error document.

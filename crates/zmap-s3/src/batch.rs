@@ -1,7 +1,8 @@
 //! Many objects at once: requests in flight on the runtime, decoding and encoding on the pool, this thread in between.
 //!
 //! What is in flight or waits to be decoded is bounded, by number and by bytes. Network threads only move bytes; what came
-//! is handed to the pool (`dispatch::hand_over`), and the next request is begun when a body is done with.
+//! is handed to the pool (`dispatch::hand_over`), and the next request is begun when a body is done with. A body that is
+//! not long is left in the system until a thread of the pool takes it, which decodes it while it is near the processor.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use dispatch::{
 };
 use model::{Error, ErrorKind, Result};
 
+use crate::body::Held;
 use crate::failure::Failure;
 use crate::get::{Found, Missed, Want};
 use crate::load::{GUESS, Load};
@@ -111,7 +113,7 @@ pub(crate) fn read<'j>(map: &'j S3Map, job: &'j dyn ReadJob) {
                     let events = Arc::clone(&events);
                     hands.run(move || {
                         let _over = Over(&events, cost);
-                        deliver(map, job, ticket, &key, &plan, came);
+                        deliver(map, job, ticket, &key, &plan, taken(&map.remote, &key, &plan, came));
                     });
                 }
                 Some(Event::Done(cost)) => {
@@ -170,7 +172,7 @@ fn begin(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, pl
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
     spawn(&handle, events, async move {
-        let came = fetch(&remote, &object, &plan).await;
+        let came = fetch(&remote, &object, &plan, true).await;
         Event::Came(place, came)
     });
 }
@@ -180,14 +182,19 @@ fn spawn(handle: &tokio::runtime::Handle, events: &Arc<Events>, work: impl Futur
 }
 
 /// All stretches of one object, in one state of it.
-async fn fetch(remote: &Remote, object: &str, plan: &Plan) -> Came {
+async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Came {
     let limit = plan.limit;
     let what = || remote.what("read", object);
     let failed = |(failure, tries): (Failure, u32)| failure.into_error(&what(), tries);
     for _ in 0..remote.access.patience.tries.max(1) {
         let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
         for want in &plan.wants {
-            match remote.get(object, *want, limit).await.map_err(failed)? {
+            // One piece is taken by who decodes it.
+            let got = match plan.wants.len() {
+                1 if may_hold => remote.get_held(object, *want, limit).await,
+                _ => remote.get(object, *want, limit).await,
+            };
+            match got.map_err(failed)? {
                 Ok(piece) => found.push(piece),
                 Err(Missed::Absent) if found.is_empty() => return Ok(None),
                 Err(Missed::Absent | Missed::Changed) => {
@@ -210,6 +217,23 @@ async fn fetch(remote: &Remote, object: &str, plan: &Plan) -> Came {
         }
     }
     Err(ErrorKind::Io.context(format!("{}: it changed again and again while it was read", what())))
+}
+
+/// What came, with all its bytes: those that were left for this thread are taken. Should they be gone, they are asked for
+/// once more.
+fn taken(remote: &Arc<Remote>, key: &Key, plan: &Plan, came: Came) -> Came {
+    let Some(mut found) = came? else { return Ok(None) };
+    for piece in &mut found {
+        match piece.held.take().map(Held::take) {
+            None => {}
+            Some(Some(bytes)) => piece.bytes = bytes,
+            Some(None) => {
+                let (again, object, plan) = (Arc::clone(remote), remote.object(key), plan.clone());
+                return runtime::wait(&remote.handle, async move { fetch(&again, &object, &plan, false).await })?;
+            }
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Gives a ticket back with what came.

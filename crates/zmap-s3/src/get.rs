@@ -6,14 +6,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG};
-use tokio::time::timeout;
 
-use crate::failure::{Failure, chain};
+use crate::body::{Body, Held, Way};
+use crate::failure::Failure;
+use crate::head::Framing;
 use crate::remote::{Remote, patiently};
-use crate::spare::{Room, Spare};
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +29,8 @@ pub(crate) enum Want {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: Bytes,
+    /// The bytes, if they are still to be taken.
+    pub(crate) held: Option<Held>,
     pub(crate) etag: Arc<str>,
     /// Bytes of the whole object.
     pub(crate) total: u64,
@@ -65,7 +65,17 @@ impl Remote {
         want: Want,
         limit: Limit,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.patiently_get(object, want, limit, None, Some(&self.spare)).await
+        self.patiently_get(object, want, limit, None, Way::Lent).await
+    }
+
+    /// As [`Remote::get`], of an object whose bytes may be left for another thread to take: [`Found::held`].
+    pub(crate) async fn get_held(
+        &self,
+        object: &str,
+        want: Want,
+        limit: Limit,
+    ) -> Result<Result<Found, Missed>, (Failure, u32)> {
+        self.patiently_get(object, want, limit, None, Way::Held).await
     }
 
     /// As [`Remote::get`], of the state of the object that has this ETag, into memory that is not asked back.
@@ -76,7 +86,7 @@ impl Remote {
         limit: Limit,
         state: Option<&str>,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.patiently_get(object, want, limit, state, None).await
+        self.patiently_get(object, want, limit, state, Way::Own).await
     }
 
     async fn patiently_get(
@@ -85,13 +95,13 @@ impl Remote {
         want: Want,
         limit: Limit,
         state: Option<&str>,
-        spare: Option<&Arc<Spare>>,
+        way: Way,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
         let size = match want {
             Want::Span(_, len) | Want::Last(len) => len.min(limit),
             Want::All | Want::From(_) => limit.min(4 << 30),
         };
-        patiently!(self, size, |_| match self.get_once(object, want, limit, state, spare).await {
+        patiently!(self, size, |_| match self.get_once(object, want, limit, state, way).await {
             Ok(found) => Ok(Ok(found)),
             Err(Missed::Failed(failure)) => Err(failure),
             Err(missed) => Ok(Err(missed)),
@@ -104,7 +114,7 @@ impl Remote {
         want: Want,
         limit: Limit,
         state: Option<&str>,
-        spare: Option<&Arc<Spare>>,
+        way: Way,
     ) -> Result<Found, Missed> {
         let range = match want {
             Want::All => None,
@@ -135,7 +145,7 @@ impl Remote {
                 if state.is_some() {
                     return Err(Missed::Changed);
                 }
-                return Ok(Found { bytes: Bytes::new(), etag: "".into(), total });
+                return Ok(Found { bytes: Bytes::new(), held: None, etag: "".into(), total });
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -167,8 +177,14 @@ impl Remote {
         if length > limit {
             return Err(Missed::TooLong(length));
         }
-        let bytes = self.body(answer.0.into_body(), length, spare).await?;
-        Ok(Found { bytes, etag, total })
+        if answer.framing != Framing::Length(length) {
+            return Err(Failure::damaged("the answer ends elsewhere than it says").into());
+        }
+        let (bytes, held) = match self.body(answer, length, way).await? {
+            Body::Here(bytes) => (bytes, None),
+            Body::Held(held) => (Bytes::new(), Some(held)),
+        };
+        Ok(Found { bytes, held, etag, total })
     }
 
     /// The length of an object, of which no range could be had.
@@ -178,100 +194,6 @@ impl Remote {
         let length = answer.content_length().and_then(|length| u64::try_from(length).ok());
         length.ok_or_else(|| Failure::damaged("the answer does not tell how long the object is"))
     }
-
-    /// All bytes of a body, `length` of them. What does not come at once is put together as it comes: it is still near the
-    /// processor then, and the memory it came in is free for the next. Where it is put may be memory that was used before.
-    async fn body(&self, mut body: Incoming, length: u64, spare: Option<&Arc<Spare>>) -> Result<Bytes, Failure> {
-        let stall = self.access.patience.stall;
-        let (mut first, mut all) = (Bytes::new(), None::<All>);
-        loop {
-            let sum = all.as_ref().map_or(first.len(), All::len) as u64;
-            let piece = match timeout(stall, body.frame()).await {
-                Err(_) => {
-                    return Err(Failure::stalled(format!(
-                        "{sum} of {length} bytes came, then none for {} s",
-                        stall.as_secs_f32()
-                    )));
-                }
-                Ok(None) if sum < length => {
-                    return Err(Failure::damaged(format!("{sum} of {length} bytes came")));
-                }
-                Ok(None) => return Ok(all.map_or(first, All::into_bytes)),
-                Ok(Some(Err(error))) => {
-                    let error = chain(&error);
-                    return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
-                }
-                // What may follow a body is none of it.
-                Ok(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(piece) => piece,
-                    Err(_) => continue,
-                },
-            };
-            if piece.len() as u64 > length - sum {
-                return Err(Failure::damaged(format!("more than the {length} bytes it was to have")));
-            }
-            if sum == 0 {
-                first = piece;
-                continue;
-            }
-            let all = all.get_or_insert_with(|| All::new(length, spare));
-            if all.len() == 0 {
-                all.append(&std::mem::take(&mut first), length)?;
-            }
-            all.append(&piece, length)?;
-        }
-    }
-}
-
-/// The pieces of a body, one behind the other.
-enum All {
-    /// In memory that is asked back.
-    Lent(Room),
-    Own(Vec<u8>),
-}
-
-impl All {
-    fn new(length: u64, spare: Option<&Arc<Spare>>) -> Self {
-        spare.and_then(|spare| spare.room(length)).map_or_else(|| Self::Own(Vec::new()), Self::Lent)
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Lent(room) => room.len(),
-            Self::Own(bytes) => bytes.len(),
-        }
-    }
-
-    fn append(&mut self, piece: &[u8], length: u64) -> Result<(), Failure> {
-        match self {
-            Self::Own(bytes) => append(bytes, piece, length),
-            Self::Lent(room) => match room.put(piece) {
-                true => Ok(()),
-                false => Err(Failure::damaged(format!("more than the {length} bytes it was to have"))),
-            },
-        }
-    }
-
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::Lent(room) => room.into(),
-            Self::Own(bytes) => bytes.into(),
-        }
-    }
-}
-
-/// Room is made ahead for a body of this `length`, but for no more than so many bytes, or as many as came: it may never come.
-const AHEAD: usize = 16 << 20;
-
-/// Appends a piece of a body of `length` bytes.
-fn append(all: &mut Vec<u8>, piece: &[u8], length: u64) -> Result<(), Failure> {
-    if all.capacity() - all.len() < piece.len() {
-        let rest = usize::try_from(length).unwrap_or(usize::MAX) - all.len();
-        let room = rest.min(all.len().max(AHEAD)).max(piece.len());
-        all.try_reserve_exact(room).map_err(|_| Failure::refused(format!("no memory for {length} bytes")))?;
-    }
-    all.extend_from_slice(piece);
-    Ok(())
 }
 
 /// Whether `Content-Range` and length are an answer to `want`; the length of the whole object.

@@ -10,12 +10,17 @@
 mod access;
 mod ask;
 mod batch;
+mod body;
+mod chunks;
 mod factory;
 mod failure;
 mod get;
+mod head;
 mod keyring;
+mod line;
 mod list;
 mod load;
+mod low;
 mod map;
 mod parts;
 mod place;

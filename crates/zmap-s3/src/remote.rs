@@ -29,7 +29,7 @@ use crate::route::Route;
 use crate::runtime;
 use crate::secret::Credentials;
 use crate::spare::Spare;
-use crate::wire::{self, Client as Wire};
+use crate::wire::{self, Wire};
 
 /// Pauses double this often at most.
 const DOUBLINGS: u32 = 7;
@@ -40,7 +40,7 @@ const SLOW: u64 = 128 << 10;
 pub(crate) struct Remote {
     pub(crate) client: Client,
     /// Who sends what [`Remote::ask`] asks, signed by whom (`None`: nobody), and where.
-    pub(crate) http: Wire,
+    pub(crate) wire: Wire,
     pub(crate) keyring: Option<SharedCredentialsProvider>,
     pub(crate) route: OnceCell<Route>,
     /// Memory of bodies.
@@ -86,7 +86,7 @@ impl Remote {
         };
         Ok(Arc::new(Self {
             client: Client::from_conf(config.build()),
-            http: wire::client(access.runtime.as_ref(), !plain, connect)?,
+            wire: wire::wire(access.runtime.as_ref(), !plain, connect)?,
             keyring,
             route: OnceCell::new(),
             spare: Arc::default(),

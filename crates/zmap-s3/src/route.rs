@@ -13,8 +13,6 @@ use aws_sigv4::http_request::{
     sign,
 };
 use aws_sigv4::sign::v4::SigningParams;
-use bytes::Bytes;
-use http_body_util::Empty;
 use hyper::Request;
 use hyper::header::{HeaderValue, InvalidHeaderValue};
 
@@ -74,12 +72,7 @@ impl Route {
     }
 
     /// Signs a request for `url`.
-    pub(crate) fn sign(
-        &self,
-        request: &mut Request<Empty<Bytes>>,
-        url: &str,
-        keys: Credentials,
-    ) -> Result<(), Failure> {
+    pub(crate) fn sign(&self, request: &mut Request<()>, url: &str, keys: Credentials) -> Result<(), Failure> {
         // What the signer says of what it cannot sign may have some of it in it.
         let bad = || Failure::refused("the request cannot be signed");
         let mut settings = SigningSettings::default();

@@ -54,7 +54,7 @@ impl S3Source {
         let remote = Remote::new(access)?;
         let asking = (Arc::clone(&remote), Arc::clone(&object));
         let found = runtime::wait(&remote.handle, async move { read(&asking.0, &asking.1, want, limit, None).await })??;
-        let Some(Found { bytes, total, etag }) = found else {
+        let Some(Found { bytes, total, etag, .. }) = found else {
             return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
         };
         let start = if let Want::Last(_) = want { total - bytes.len() as u64 } else { 0 };

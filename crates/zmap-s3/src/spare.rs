@@ -10,7 +10,7 @@ use bytes::Bytes;
 use dispatch::Buffer;
 
 /// Bodies that are worth it: of so many bytes, and not of more.
-const WORTH: std::ops::RangeInclusive<u64> = 32 << 10..=2 << 20;
+pub(crate) const HELD: std::ops::RangeInclusive<u64> = 32 << 10..=2 << 20;
 /// Memory has a multiple of so many bytes, that it may be used again for what is a little longer.
 const STEP: usize = 64 << 10;
 /// Bytes kept at most.
@@ -29,7 +29,7 @@ struct Kept {
 impl Spare {
     /// Room for a body of so many bytes; `None`: it is not worth it, or there is no memory.
     pub(crate) fn room(self: &Arc<Self>, length: u64) -> Option<Room> {
-        let length = usize::try_from(length).ok().filter(|_| WORTH.contains(&length))?;
+        let length = usize::try_from(length).ok().filter(|_| HELD.contains(&length))?;
         let memory = match self.take(length) {
             Some(memory) => memory,
             None => {
@@ -37,7 +37,7 @@ impl Spare {
                 Buffer::fill(room, |out| out.zeroed(room).map(drop)).ok()?
             }
         };
-        Some(Room { memory: Some(memory), len: 0, home: Arc::clone(self) })
+        Some(Room { memory: Some(memory), len: 0, home: Some(Arc::clone(self)) })
     }
 
     fn take(&self, length: usize) -> Option<Buffer<u8>> {
@@ -65,7 +65,8 @@ pub(crate) struct Room {
     memory: Option<Buffer<u8>>,
     /// Bytes that are written.
     len: usize,
-    home: Arc<Spare>,
+    /// Whose it is; `None`: it is used once.
+    home: Option<Arc<Spare>>,
 }
 
 impl Room {
@@ -74,13 +75,21 @@ impl Room {
         self.len
     }
 
-    /// Writes what comes next; `false`: there is no room for it.
-    pub(crate) fn put(&mut self, piece: &[u8]) -> bool {
-        let rest = self.memory.as_deref_mut().and_then(|memory| memory.get_mut(self.len..)?.get_mut(..piece.len()));
-        let Some(rest) = rest else { return false };
-        rest.copy_from_slice(piece);
-        self.len += piece.len();
-        true
+    /// For one body of so many bytes; `None`: there is no memory.
+    pub(crate) fn alone(length: u64) -> Option<Self> {
+        let memory = Buffer::zeros(usize::try_from(length).ok()?).ok()?;
+        Some(Self { memory: Some(memory), len: 0, home: None })
+    }
+
+    /// Where the rest of a body of `length` bytes is to be written, of which some are there.
+    pub(crate) fn rest(&mut self, length: u64) -> &mut [u8] {
+        let end = usize::try_from(length).unwrap_or(usize::MAX);
+        self.memory.as_deref_mut().and_then(|memory| memory.get_mut(self.len..end)).unwrap_or_default()
+    }
+
+    /// So many bytes were written there.
+    pub(crate) fn came(&mut self, some: usize) {
+        self.len += some;
     }
 }
 
@@ -99,8 +108,8 @@ impl From<Room> for Bytes {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        if let Some(memory) = self.memory.take() {
-            self.home.give(memory);
+        if let (Some(memory), Some(home)) = (self.memory.take(), &self.home) {
+            home.give(memory);
         }
     }
 }
@@ -114,7 +123,11 @@ mod tests {
         let spare = Arc::new(Spare::default());
         let kept = || spare.0.lock().unwrap().bytes;
         let mut room = spare.room(STEP as u64 - 9).unwrap();
-        assert!(room.put(&[7; 9]) && !room.put(&[7; STEP]) && room.put(&[8; STEP - 9]) && !room.put(&[1]));
+        room.rest(9).fill(7);
+        room.came(9);
+        room.rest(STEP as u64 - 9).fill(8);
+        room.came(STEP - 18);
+        assert!(room.rest(STEP as u64 - 9).is_empty() && room.len() == STEP - 9);
         let at = room.as_ref().as_ptr();
         let bytes = Bytes::from(room);
         let slice = bytes.slice(8..10);
@@ -125,13 +138,20 @@ mod tests {
         let mut again = spare.room(STEP as u64).unwrap();
         // Nothing of what was there before.
         assert_eq!((again.len(), again.as_ref(), kept()), (0, &[][..], 0));
-        assert!(again.put(&[1, 2]) && again.as_ref() == [1, 2] && again.as_ref().as_ptr() == at);
+        again.rest(2).copy_from_slice(&[1, 2]);
+        again.came(2);
+        assert!(again.as_ref() == [1, 2] && again.as_ref().as_ptr() == at);
         let longer = spare.room(STEP as u64 + 1).unwrap();
         drop((again, longer));
         assert_eq!(kept(), 3 * STEP);
-        let rooms: Vec<_> = (0..40).map(|_| spare.room(*WORTH.end()).unwrap()).collect();
+        let rooms: Vec<_> = (0..40).map(|_| spare.room(*HELD.end()).unwrap()).collect();
         drop(rooms);
         assert!((MOST / 2..=MOST).contains(&kept()));
-        assert!(spare.room(*WORTH.start() - 1).is_none() && spare.room(*WORTH.end() + 1).is_none());
+        let alone = Room::alone(5 << 20).unwrap();
+        assert!(alone.as_ref().is_empty());
+        let before = kept();
+        drop(alone);
+        assert_eq!(kept(), before);
+        assert!(spare.room(*HELD.start() - 1).is_none() && spare.room(*HELD.end() + 1).is_none());
     }
 }

@@ -70,7 +70,10 @@ fn rounds(few: u64) -> u64 {
     std::env::var("NCZ_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(few)
 }
 
-const LEN: usize = 3000;
+/// Bytes of objects that are read as they come.
+const SHORT: usize = 3000;
+/// Of such as wait in the system until all of them came.
+const LONG: usize = 100_000;
 
 /// The longest that one operation may take, however slow the machine.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -92,6 +95,7 @@ fn chance(fault: &Fault, seed: u64) -> Rule {
 type Answer = Result<Option<Vec<u8>>>;
 
 struct Job<'w> {
+    len: usize,
     wanted: &'w [(String, Ranges)],
     next: AtomicUsize,
     found: Mutex<Vec<Option<Answer>>>,
@@ -107,7 +111,7 @@ impl ReadJob for Job<'_> {
         let (name, ranges) = self.wanted.get(index)?;
         key.set(&Key::new(name).unwrap());
         let ranges = ranges.clone();
-        Some(ReadTicket { index, ranges, hint: 1000, limit: 10 * LEN, versioned: false, into: None })
+        Some(ReadTicket { index, ranges, hint: 1000, limit: 10 * self.len, versioned: false, into: None })
     }
 
     fn done(&self, ticket: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
@@ -122,8 +126,8 @@ impl ReadJob for Job<'_> {
 }
 
 /// Every state that an object has had.
-fn states(number: usize, fault: &Fault, now: &[u8]) -> Vec<Vec<u8>> {
-    let mut states = vec![content(number, LEN)];
+fn states(number: usize, len: usize, fault: &Fault, now: &[u8]) -> Vec<Vec<u8>> {
+    let mut states = vec![content(number, len)];
     while matches!(fault, Fault::Replaced | Fault::Grown) && states.last().unwrap() != now && states.len() < 100 {
         let mut state = states.last().unwrap().clone();
         state.iter_mut().for_each(|byte| *byte ^= 0x55);
@@ -137,6 +141,15 @@ fn states(number: usize, fault: &Fault, now: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn reads() {
+    reads_of(SHORT);
+}
+
+#[test]
+fn reads_of_long_objects() {
+    reads_of(LONG);
+}
+
+fn reads_of(len: usize) {
     let part = ByteRange::new;
     let shapes: [fn(usize) -> Ranges; 5] = [
         |_| Ranges::All,
@@ -151,7 +164,7 @@ fn reads() {
             let server = Server::start(Config::default().pause(Duration::from_micros(100)));
             let names: Vec<String> = (0..10).map(|number| format!("c/{number}")).collect();
             for (number, name) in names.iter().enumerate().take(9) {
-                server.put("bucket", &format!("set/{name}"), content(number, LEN));
+                server.put("bucket", &format!("set/{name}"), content(number, len));
             }
             let map = map(&server, &fault);
             server.fault(chance(&fault, seed));
@@ -159,7 +172,7 @@ fn reads() {
                 let wanted: Vec<_> =
                     names.iter().enumerate().map(|(number, name)| (name.clone(), shape(number))).collect();
                 let found = Mutex::new(wanted.iter().map(|_| None).collect());
-                let job = Job { wanted: &wanted, next: AtomicUsize::new(0), found };
+                let job = Job { len, wanted: &wanted, next: AtomicUsize::new(0), found };
                 let start = Instant::now();
                 map.read_batch(&job);
                 assert!(start.elapsed() < LONGEST, "{fault:?} {seed}: {:?}", start.elapsed());
@@ -167,12 +180,12 @@ fn reads() {
                 for (number, (found, (name, ranges))) in found.into_iter().zip(&wanted).enumerate() {
                     let now = server.get("bucket", &format!("set/{name}")).unwrap_or_default();
                     all += 1;
-                    right += u64::from(check(&found.expect("an answer"), number, ranges, &fault, &now));
+                    right += u64::from(check(&found.expect("an answer"), (number, len), ranges, &fault, &now));
                 }
                 let (mut bytes, range) = (Vec::new(), part(11, 700));
                 let single = map.read(&key("c/0"), range, &mut bytes).map(|found| found.then_some(bytes));
                 let now = server.get("bucket", "set/c/0").unwrap_or_default();
-                check(&single, 0, &Ranges::One(range), &fault, &now);
+                check(&single, (0, len), &Ranges::One(range), &fault, &now);
             }
             requests += server.counts().total();
         }
@@ -182,12 +195,12 @@ fn reads() {
 }
 
 /// Whether a read came through; what did must be right.
-fn check(found: &Answer, number: usize, ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
+fn check(found: &Answer, (number, len): (usize, usize), ranges: &Ranges, fault: &Fault, now: &[u8]) -> bool {
     match found {
         Ok(Some(bytes)) => {
             let is_right =
                 |state: &Vec<u8>| ranges.cut(&key("k"), state, usize::MAX).is_ok_and(|right| *right == bytes[..]);
-            assert!(states(number, fault, now).iter().any(is_right), "{fault:?}: {number} {ranges:?} is wrong");
+            assert!(states(number, len, fault, now).iter().any(is_right), "{fault:?}: {number} {ranges:?} is wrong");
             true
         }
         Ok(None) => {

@@ -8,4 +8,5 @@ mod parts;
 mod secrets;
 mod source;
 mod suite;
+mod wire;
 mod writers;

@@ -1,0 +1,102 @@
+//! [`Chunks`]: bodies that come in chunks, each with its length before it.
+//!
+//! Only what servers say of errors is read so; objects tell their length. Source: RFC 9112, section 7.1.
+
+/// The line before a chunk has no more bytes.
+const LINE: usize = 4096;
+
+/// How far a body came.
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
+    /// What is not understood yet.
+    rest: Vec<u8>,
+    /// Bytes of a chunk that are still to come, and of the end of the line behind it.
+    left: u64,
+    /// The line behind a chunk is to come.
+    ends: bool,
+    /// The last chunk came: only fields may follow, and an empty line.
+    last: bool,
+    done: bool,
+}
+
+impl Chunks {
+    /// Takes what came, and appends what of it is the body; whether that is complete.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn take(&mut self, came: &[u8], body: &mut Vec<u8>) -> Result<bool, &'static str> {
+        self.rest.extend_from_slice(came);
+        let mut from = 0;
+        while !self.done {
+            let rest = &self.rest[from..];
+            if self.left > 0 {
+                let some = rest.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+                if some == 0 {
+                    break;
+                }
+                body.extend_from_slice(&rest[..some]);
+                (self.left, from) = (self.left - some as u64, from + some);
+                continue;
+            }
+            let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+                if rest.len() > LINE {
+                    return Err("a line before a chunk does not end");
+                }
+                break;
+            };
+            let line = rest[..end].strip_suffix(b"\r").ok_or("a line before a chunk ends in the middle")?;
+            from += end + 1;
+            match (self.ends, self.last) {
+                (_, true) => self.done = line.is_empty(),
+                (true, _) if line.is_empty() => self.ends = false,
+                (true, _) => return Err("a chunk is longer than it says"),
+                (false, _) => {
+                    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii_end();
+                    let text = std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_hexdigit));
+                    let length = text.and_then(|text| u64::from_str_radix(text, 16).ok());
+                    self.left = length.ok_or("the length of a chunk cannot be read")?;
+                    (self.ends, self.last) = (self.left > 0, self.left == 0);
+                }
+            }
+        }
+        self.rest.drain(..from);
+        Ok(self.done)
+    }
+
+    /// Whether something came behind the end.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.rest.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_however_they_come() {
+        for (text, body, more) in [
+            ("0\r\n\r\n", "", false),
+            ("5\r\nhello\r\n0\r\n\r\n", "hello", false),
+            ("a;x=y\r\n0123456789\r\n001 \r\n!\r\n0\r\nA: b\r\n\r\nnext", "0123456789!", true),
+        ] {
+            for step in 1..=text.len() {
+                let (mut chunks, mut found, mut done) = (Chunks::default(), Vec::new(), false);
+                for some in text.as_bytes().chunks(step) {
+                    done = chunks.take(some, &mut found).unwrap();
+                }
+                assert_eq!(
+                    (&*String::from_utf8_lossy(&found), done, chunks.has_more()),
+                    (body, true, more),
+                    "{text} {step}"
+                );
+            }
+        }
+        for text in ["\r\n", "x\r\n", "-1\r\n", "5\nhello", "1\r\nab\r\n", "fffffffffffffffff\r\n"] {
+            assert!(Chunks::default().take(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
+        }
+        assert!(Chunks::default().take(&[b'1'; LINE + 2], &mut Vec::new()).is_err());
+        let mut chunks = Chunks::default();
+        assert_eq!(chunks.take(b"5\r\nhell", &mut Vec::new()), Ok(false));
+    }
+}
