@@ -7,16 +7,15 @@
 use std::sync::Arc;
 
 use dispatch::{Key, ZarrFormat};
-use model::{Chunking, DimId, Endian, ErrorKind, GroupId, Model, Result, Var, VarId};
+use model::{DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
 
 use crate::bridge;
 use crate::consolidated::ZMETADATA;
 use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::joined;
-use crate::json::{Json, text};
+use crate::json::Json;
 use crate::merge::Merge;
-use crate::meta::ArrayMeta;
 use crate::moves::Child;
 use crate::older::Generation;
 use crate::render;
@@ -302,42 +301,6 @@ impl ZarrDataset {
         groups.collect()
     }
 
-    /// Decides the layouts that are not decided yet, and tells the model; answers the model that knows them all.
-    fn plan_new(&self) -> Result<Arc<Model>> {
-        let mut state = self.write_state();
-        let model = self.model.snapshot();
-        state.extend(&model)?;
-        let mut news = Vec::new();
-        for ((id, var), here) in model.vars().zip(&mut state.vars) {
-            if here.replan {
-                self.planning().plan(&model, id, &mut here.stored)?;
-                (here.replan, here.planned) = (false, true);
-            }
-            // Also those whose layout was decided when data first moved.
-            if (here.planned || var.quantize.is_some())
-                && var.problem.is_none()
-                && here.stored.meta.as_ref().is_some_and(|meta| !is_decided(var, meta))
-            {
-                news.push(id);
-            }
-        }
-        if news.is_empty() {
-            return Ok(model);
-        }
-        // Nothing is copied that nobody else holds.
-        drop(model);
-        self.model.change(|model| {
-            for id in news {
-                if let Ok(var) = model.var_mut(id)
-                    && let Some(meta) = state.vars.get(id.index()).and_then(|here| here.stored.meta.as_ref())
-                {
-                    decide(var, meta);
-                }
-            }
-        });
-        Ok(self.model.snapshot())
-    }
-
     /// Lets unlimited dimensions grow to what is stored now.
     pub(crate) fn refresh_lengths(&self) -> Result<()> {
         let committed = self.lock_committed();
@@ -537,44 +500,4 @@ fn same_names(a: &Model, b: &Model) -> bool {
     let groups = || a.groups().zip(b.groups()).all(|((_, a), (_, b))| a.name == b.name);
     let dims = || a.dims().zip(b.dims()).all(|((_, a), (_, b))| a.name == b.name);
     a.naming() == b.naming() || groups() && dims()
-}
-
-/// Whether a variable says what its layout decided: chunk shape, byte order, codec descriptions, and the attribute that
-/// tells how values are rounded.
-fn is_decided(var: &Var, meta: &ArrayMeta) -> bool {
-    let described = meta.v3.is_some() || var.filters.iter().all(|filter| filter.codec.is_some());
-    matches!(var.chunking, Chunking::Chunked(_))
-        && var.shards == meta.shards
-        && is_ordered(var, meta)
-        && described
-        && rounding(var).is_none()
-}
-
-fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
-    var.endian != Endian::Native || meta.dtype.endian() == Endian::Native
-}
-
-/// The attribute that tells how values are rounded, if it is not there.
-fn rounding(var: &Var) -> Option<(&'static str, model::Values)> {
-    var.quantize.map(chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
-}
-
-/// Lets a variable say what its layout decided.
-fn decide(var: &mut Var, meta: &ArrayMeta) {
-    if !matches!(var.chunking, Chunking::Chunked(_)) {
-        var.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
-    }
-    var.shards.clone_from(&meta.shards);
-    if !is_ordered(var, meta) {
-        var.endian = meta.dtype.endian();
-    }
-    if meta.v3.is_none() && var.filters.iter().any(|filter| filter.codec.is_none()) {
-        let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(var.filters.len()));
-        for (filter, codec) in var.filters.iter_mut().zip(codecs) {
-            filter.codec = Some(text(codec));
-        }
-    }
-    if let Some((name, values)) = rounding(var) {
-        var.atts.insert(name.to_owned(), values);
-    }
 }

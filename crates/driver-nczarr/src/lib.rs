@@ -20,6 +20,7 @@ mod consolidate;
 mod consolidated;
 mod create;
 mod dataset;
+mod decide;
 mod displaced;
 mod driver;
 mod dtype;

@@ -4,6 +4,7 @@
 //! order, is `commit`'s business. The map's batch runs on the calling thread and on threads made for it: whoever writes
 //! metadata holds a lock, so none of it may wait for the pool, whose threads may be waiting for that lock.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -19,7 +20,15 @@ use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::ZARR_JSON;
 
 /// Fewer nodes than this for each thread are not worth another.
-const NODES_PER_THREAD: usize = 32;
+pub(crate) const NODES_PER_THREAD: usize = 32;
+
+/// A longer text is not kept for the next document.
+const KEEP: usize = 64 << 10;
+
+thread_local! {
+    /// Where documents are rendered; what is kept of them takes no more memory than it is long.
+    static TEXT: Cell<String> = const { Cell::new(String::new()) };
+}
 
 /// What has documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +70,13 @@ impl ZarrDataset {
     /// The documents of a node as they should be stored.
     pub(crate) fn texts(&self, model: &Model, state: &State, node: Node) -> Result<Texts> {
         let written = |write: &dyn Fn(&mut String) -> Result<()>| {
-            let mut text = String::with_capacity(256);
-            write(&mut text).map(|()| Some(text.into_boxed_str()))
+            let mut text = TEXT.take();
+            text.clear();
+            let done = write(&mut text).map(|()| Some(Box::from(text.as_str())));
+            if text.capacity() <= KEEP {
+                TEXT.set(text);
+            }
+            done
         };
         match node {
             Node::Group(id) if state.joined => Ok([None, written(&|out| self.v3_group(model, id, state, out))?]),
@@ -130,6 +144,12 @@ impl ZarrDataset {
         }
     }
 
+    /// How many threads so many nodes are worth.
+    pub(crate) fn threads(&self, nodes: usize) -> usize {
+        let most = if self.options.threads == 0 { usize::MAX } else { self.options.threads };
+        most.min(nodes.div_ceil(NODES_PER_THREAD))
+    }
+
     /// Stores the documents of `nodes` that differ from what is known to be stored. Nothing here lists anything else here.
     ///
     /// # Errors
@@ -148,11 +168,9 @@ impl ZarrDataset {
             handed: AtomicUsize::new(0),
             slots: nodes.iter().map(|_| Slot::default()).collect(),
         };
-        let most = if self.options.threads == 0 { usize::MAX } else { self.options.threads };
-        let threads = |nodes: usize| most.min(nodes.div_ceil(NODES_PER_THREAD));
         loop {
             let before = batch.handed.load(Ordering::Relaxed);
-            pull_apart(threads(nodes.len()), &|| self.map.write_batch(&batch));
+            pull_apart(self.threads(nodes.len()), &|| self.map.write_batch(&batch));
             // A map that does not ask again after a `None` gets what became ready since in another batch.
             if batch.is_over() || batch.handed.load(Ordering::Relaxed) == before {
                 break;
@@ -160,7 +178,7 @@ impl ZarrDataset {
         }
         let waiting = std::mem::take(&mut *lock(&batch.waiting));
         let turn = AtomicUsize::new(0);
-        pull_apart(threads(waiting.len()), &|| {
+        pull_apart(self.threads(waiting.len()), &|| {
             while let Some(&index) = waiting.get(turn.fetch_add(1, Ordering::Relaxed)) {
                 batch.merge_one(index);
             }
@@ -203,7 +221,7 @@ impl ZarrDataset {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -13,6 +13,42 @@ fn version() -> String {
     format!("version=2,nczarr-rs={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))
 }
 
+/// Several threads decide them; what cannot be decided is told as if one did.
+#[test]
+fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named() {
+    for modes in ["nczarr", "zarr,v3"] {
+        let map = TestMap::new(&[]);
+        let d = create(&map, modes);
+        let (x, huge) = (d.def_dim(ROOT, "x", Some(5)).unwrap(), d.def_dim(ROOT, "huge", Some(1 << 40)).unwrap());
+        let bad = [70, 71, 230];
+        let vars: Vec<_> = (0..300)
+            .map(|at| {
+                let dim = if bad.contains(&at) { huge } else { x };
+                let var = d.def_var(ROOT, &format!("v{at:03}"), NcType::Double, &[dim]).unwrap();
+                let chunk = if bad.contains(&at) { 1 << 30 } else { 1 + at as u64 % 5 };
+                d.def_var_chunking(var, &Chunking::Chunked(vec![chunk])).unwrap();
+                var
+            })
+            .collect();
+        for at in bad {
+            let error = d._enddef(0, 0, 0, 0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BadChunk);
+            assert!(error.to_string().contains(&format!("v{at:03}")), "{modes}: {error}");
+            d.def_var_chunking(vars[at], &Chunking::Chunked(vec![1 << 10])).unwrap();
+        }
+        d._enddef(0, 0, 0, 0).unwrap();
+        d.close().unwrap();
+        let d = open(&map).unwrap();
+        let model = d.model().snapshot();
+        assert_eq!(model.vars().len(), 300);
+        for at in 0..300 {
+            let chunk = if bad.contains(&at) { 1 << 10 } else { 1 + at as u64 % 5 };
+            let var = model.var(var(&*d, &format!("/v{at:03}"))).unwrap();
+            assert_eq!(var.chunking, Chunking::Chunked(vec![chunk]), "{modes}: v{at:03}");
+        }
+    }
+}
+
 #[test]
 fn documents_of_nczarr() {
     let map = TestMap::new(&[]);

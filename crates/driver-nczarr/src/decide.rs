@@ -1,0 +1,116 @@
+//! The layouts of variables that have none yet, before metadata are written: decided, and told to the model.
+//!
+//! How one is decided is `plan`'s business. That takes as long as defining a variable, so that several threads do it for many:
+//! threads made for it, since who writes metadata holds a lock.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dispatch::pull_apart;
+use model::{Chunking, Endian, Error, Model, Result, Var, VarId};
+
+use crate::dataset::{VarState, ZarrDataset};
+use crate::json::text;
+use crate::meta::ArrayMeta;
+use crate::store::{NODES_PER_THREAD, lock};
+
+impl ZarrDataset {
+    /// Decides the layouts that are not decided yet, and tells the model; answers the model that knows them all.
+    pub(crate) fn plan_new(&self) -> Result<Arc<Model>> {
+        let mut state = self.write_state();
+        let model = self.model.snapshot();
+        state.extend(&model)?;
+        let mut news = Vec::new();
+        self.plan_all(&model, &mut state.vars)?;
+        for ((id, var), here) in model.vars().zip(&state.vars) {
+            // Also those whose layout was decided when data first moved.
+            if (here.planned || var.quantize.is_some())
+                && var.problem.is_none()
+                && here.stored.meta.as_ref().is_some_and(|meta| !is_decided(var, meta))
+            {
+                news.push(id);
+            }
+        }
+        if news.is_empty() {
+            return Ok(model);
+        }
+        // Nothing is copied that nobody else holds.
+        drop(model);
+        self.model.change(|model| {
+            for id in news {
+                if let Ok(var) = model.var_mut(id)
+                    && let Some(meta) = state.vars.get(id.index()).and_then(|here| here.stored.meta.as_ref())
+                {
+                    decide(var, meta);
+                }
+            }
+        });
+        Ok(self.model.snapshot())
+    }
+
+    /// Decides the layouts of those variables that are to have another; several threads do if they are many. All are tried; the
+    /// error is that of the first in the model's order.
+    fn plan_all(&self, model: &Model, vars: &mut [VarState]) -> Result<()> {
+        let mut todo: Vec<(VarId, &mut VarState)> =
+            model.vars().map(|(id, _)| id).zip(vars).filter(|(_, here)| here.replan).collect();
+        let (threads, planning) = (self.threads(todo.len()), self.planning());
+        let (turn, failed) = (Mutex::new(todo.chunks_mut(NODES_PER_THREAD)), Mutex::new(None::<(VarId, Error)>));
+        pull_apart(threads, &|| {
+            loop {
+                let Some(part) = lock(&turn).next() else { return };
+                for (id, here) in part {
+                    match planning.plan(model, *id, &mut here.stored) {
+                        Ok(()) => (here.replan, here.planned) = (false, true),
+                        Err(error) => {
+                            let mut failed = lock(&failed);
+                            if failed.as_ref().is_none_or(|(first, _)| id.index() < first.index()) {
+                                *failed = Some((*id, error));
+                            }
+                        }
+                    }
+                }
+            }
+        });
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// Whether a variable says what its layout decided: chunk shape, byte order, codec descriptions, and the attribute that
+/// tells how values are rounded.
+fn is_decided(var: &Var, meta: &ArrayMeta) -> bool {
+    let described = meta.v3.is_some() || var.filters.iter().all(|filter| filter.codec.is_some());
+    matches!(var.chunking, Chunking::Chunked(_))
+        && var.shards == meta.shards
+        && is_ordered(var, meta)
+        && described
+        && rounding(var).is_none()
+}
+
+fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
+    var.endian != Endian::Native || meta.dtype.endian() == Endian::Native
+}
+
+/// The attribute that tells how values are rounded, if it is not there.
+fn rounding(var: &Var) -> Option<(&'static str, model::Values)> {
+    var.quantize.map(chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
+}
+
+/// Lets a variable say what its layout decided.
+fn decide(var: &mut Var, meta: &ArrayMeta) {
+    if !matches!(var.chunking, Chunking::Chunked(_)) {
+        var.chunking = Chunking::Chunked(if var.dims.is_empty() { Vec::new() } else { meta.chunks.clone() });
+    }
+    var.shards.clone_from(&meta.shards);
+    if !is_ordered(var, meta) {
+        var.endian = meta.dtype.endian();
+    }
+    if meta.v3.is_none() && var.filters.iter().any(|filter| filter.codec.is_none()) {
+        let codecs = meta.codecs.iter().skip(meta.codecs.len().saturating_sub(var.filters.len()));
+        for (filter, codec) in var.filters.iter_mut().zip(codecs) {
+            filter.codec = Some(text(codec));
+        }
+    }
+    if let Some((name, values)) = rounding(var) {
+        var.atts.insert(name.to_owned(), values);
+    }
+}
