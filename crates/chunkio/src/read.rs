@@ -12,6 +12,7 @@ mod units;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Pages, Ranges, ReadJob, ReadTicket, Sink, Version};
 use model::{Error, ErrorKind, NcType, Result, Slab};
@@ -33,6 +34,9 @@ use straight::Straight;
 
 /// Results smaller than this are stored through the caches: whoever asked will read them next.
 const STREAM: usize = 16 << 20;
+
+/// For so long requests go out before pages of the result are made.
+const HEAD_START: Duration = Duration::from_millis(3);
 
 /// Dimensions of an array of which elements are looked for the shortest way.
 const PEEKED: usize = 8;
@@ -166,10 +170,18 @@ fn run(
     let outcome = match pages {
         None => scatter(out, &projection, mem_item, stream, work),
         Some(pages) => std::thread::scope(|scope| {
-            // Nobody has anything to do before the first answer comes.
-            let prepare = move || pages.prepare(|| came.load(Ordering::Relaxed));
-            let _ = std::thread::Builder::new().spawn_scoped(scope, prepare);
-            scatter(out, &projection, mem_item, stream, work)
+            // Nobody has anything to do before the first answer comes; but while pages are made, memory for connections can
+            // be had only in between, so requests go out first.
+            let prepare = move || {
+                std::thread::park_timeout(HEAD_START);
+                pages.prepare(|| came.load(Ordering::Relaxed));
+            };
+            let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare);
+            let outcome = scatter(out, &projection, mem_item, stream, work);
+            if let Ok(preparing) = preparing {
+                preparing.thread().unpark();
+            }
+            outcome
         }),
     };
     outcome.and_then(|outcome| outcome)

@@ -323,8 +323,8 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Bytes asked for at a time.
-    const STEP: usize = 8 << 20;
+    /// Bytes asked for at a time: meanwhile nobody in the process gets other memory of the system.
+    const STEP: usize = 2 << 20;
 
     /// Those of all of an output's memory, but for what is less than a huge page.
     #[must_use]
