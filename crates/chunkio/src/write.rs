@@ -86,8 +86,8 @@ impl Put<'_> {
         let mut checked = false;
         for number in 0..self.projection.total {
             self.projection.part(number, &mut part);
-            let waits = self.few && part.cover == Cover::All;
-            if self.is_whole(&part) && !waits {
+            let waits = self.waits(&part);
+            if self.is_whole(&part) {
                 whole += 1;
                 continue;
             }
@@ -114,10 +114,15 @@ impl Put<'_> {
         Ok(whole)
     }
 
+    /// Whether a part is a whole chunk that waits in the cache for others.
+    fn waits(&self, part: &Part) -> bool {
+        self.few && part.cover == Cover::All
+    }
+
     /// Whether a part is stored at once: all of its object is written.
     pub(crate) fn is_whole(&self, part: &Part) -> bool {
         let shards = || self.keeper.shards.as_ref().is_none_or(|shards| self.covers(&shards.shard(&part.index)));
-        part.cover != Cover::Some && shards()
+        part.cover != Cover::Some && !self.waits(part) && shards()
     }
 
     /// Whether all of a shard is written that lies inside the shape.
@@ -210,7 +215,7 @@ impl WriteJob for Batch<'_> {
                 return None;
             }
             put.projection.part(number, &mut part);
-            if part.cover == Cover::Some {
+            if !put.is_whole(&part) {
                 continue;
             }
             let claim = put.keeper.claims.take(&part.index);

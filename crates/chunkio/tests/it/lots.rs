@@ -1,6 +1,7 @@
 //! Chunks that wait for others: they are read as any others, are stored together, and none is lost.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
 use chunkio::ChunkedArray;
@@ -145,4 +146,24 @@ fn many_append_at_once() {
     });
     array.flush().unwrap();
     check(&setup.open(), 4 * LOT, |record| record as i32);
+}
+
+#[test]
+fn chunks_at_the_edge_do_not_wait_and_the_others_do() {
+    let (map, mut setup) = records(true);
+    setup.dims[1].len = Arc::new(AtomicU64::new(96));
+    let array = setup.open();
+    for record in 0..LOT {
+        put_ints(&array, &[record, 0, 0], &[1, 96, 64], &vec![record as i32; 96 * 64]).unwrap();
+        let waited = if record + 1 == LOT { LOT } else { 0 };
+        assert_eq!(map.writes.load(SeqCst) as u64, record + 1 + waited);
+    }
+    array.flush().unwrap();
+    assert_eq!(map.writes.load(SeqCst) as u64, 2 * LOT, "nothing is stored twice");
+    for array in [&array, &setup.open()] {
+        for record in 0..LOT {
+            let found = get_ints(array, &[record, 0, 0], &[1, 96, 64]).unwrap();
+            assert!(found.iter().all(|value| *value == record as i32), "record {record}");
+        }
+    }
 }
