@@ -3,6 +3,7 @@
 mod campaign;
 mod common;
 mod datasets;
+mod encrypted;
 mod endpoint;
 mod parts;
 mod secrets;
