@@ -213,6 +213,41 @@ mod tests {
         }
     }
 
+    /// Whatever noise there is between other things, every decoder reads it, and little is lost by not compressing it.
+    #[test]
+    fn noise_is_stored_and_all_else_compressed() {
+        use super::super::noise::tests::noise;
+        let some = |len: usize, seed: u64| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & 15).collect() };
+        let chunks: [(&str, Vec<Vec<u8>>); 8] = [
+            ("all", vec![noise(300_000, 1)]),
+            ("all of its granules", vec![noise(1 << 18, 2)]),
+            ("first", vec![noise(100_000, 3), some(200_000, 4)]),
+            ("last", vec![some(200_000, 5), noise(100_000, 6)]),
+            ("between", vec![vec![0; 262_144], noise(262_144, 7), some(262_144, 8), vec![63; 262_144]]),
+            ("twice", vec![some(99_991, 9), noise(99_991, 10), some(70_001, 11), noise(99_991, 12), some(7, 13)]),
+            ("thrice", vec![noise(40_000, 14), vec![1; 9000], noise(40_000, 15), vec![2; 9001], noise(40_000, 16)]),
+            ("a little", vec![some(60_000, 17), noise(24_576, 18)]),
+        ];
+        for (what, pieces) in chunks {
+            let src = pieces.concat();
+            for (wrap, level) in [Wrap::Zlib, Wrap::Gzip].into_iter().flat_map(|wrap| [1, 5, 6, 9].map(|l| (wrap, l))) {
+                let bound = fast::bound(wrap, src.len()).unwrap();
+                let stream = encoded(fast::encode, bound, wrap, level, &src);
+                for one in [pure::decode as Decode, fast::decode] {
+                    assert!(decoded(one, wrap, &stream, src.len()).unwrap() == src, "{what} {wrap:?} {level}");
+                }
+                let other = encoded(pure::encode, pure::bound(wrap, src.len()).unwrap(), wrap, level, &src);
+                assert!(stream.len() <= other.len() + other.len() / 50, "{what} {} {}", stream.len(), other.len());
+                let kept = pieces.iter().max_by_key(|piece| piece.iter().filter(|&&byte| byte > 250).count()).unwrap();
+                let middle = &kept[kept.len() / 2..][..100];
+                assert!(stream.windows(100).any(|bytes| bytes == middle), "{what}: noise is stored");
+                let mut memory = vec![0; stream.len() - 1];
+                let error = fast::encode(wrap, level, &src, &mut OutBuf::over(&mut memory)).unwrap_err().to_string();
+                assert!(error.contains("do not fit"), "{error}");
+            }
+        }
+    }
+
     /// Whether a stream is damaged must not depend on the backend.
     #[test]
     fn both_backends_refuse_the_same_streams() {

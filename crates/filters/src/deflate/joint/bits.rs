@@ -18,6 +18,12 @@ impl<'a> Bits<'a> {
         self.src
     }
 
+    /// How many bits were used.
+    #[cfg(feature = "fast-deflate")]
+    pub(super) const fn place(&self) -> usize {
+        self.next * 8 - self.have as usize
+    }
+
     /// Takes bytes as long as there is room; at the end there may be fewer than 56 bits.
     pub(super) fn refill(&mut self) {
         while self.have <= 56

@@ -10,6 +10,8 @@
 
 mod bits;
 mod codes;
+#[cfg(feature = "fast-deflate")]
+mod seam;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -48,20 +50,21 @@ impl Decoder {
         self.stream(src, dst, true)
     }
 
-    /// With `choosy` only a stream whose first block is worth it.
-    fn stream(&mut self, src: &[u8], dst: &mut [MaybeUninit<u8>], choosy: bool) -> Option<(usize, usize)> {
+    /// With `choosy` only a stream whose first compressed block is worth it.
+    fn stream(&mut self, src: &[u8], dst: &mut [MaybeUninit<u8>], mut choosy: bool) -> Option<(usize, usize)> {
         let mut bits = Bits::new(src);
         let mut made = 0;
         loop {
             let last = bits.take(1)? == 1;
-            match bits.take(2)? {
+            let kind = bits.take(2)?;
+            match kind {
                 0 => made = stored(&mut bits, dst, made)?,
                 1 => {
                     self.fixed()?;
                     made = self.block(&mut bits, dst, made)?;
                 }
                 2 => {
-                    self.dynamic(&mut bits, choosy && made == 0)?;
+                    self.dynamic(&mut bits, choosy)?;
                     made = self.block(&mut bits, dst, made)?;
                 }
                 _ => return None,
@@ -69,6 +72,7 @@ impl Decoder {
             if last {
                 return Some((bits.align(), made));
             }
+            choosy &= kind == 0;
         }
     }
 
@@ -128,15 +132,22 @@ fn mostly_literals(lengths: &[u8]) -> bool {
 
 /// Copies a block that is not compressed.
 fn stored(bits: &mut Bits<'_>, dst: &mut [MaybeUninit<u8>], made: usize) -> Option<usize> {
+    let bytes = stored_bytes(bits)?;
+    let end = made + bytes.len();
+    dst.get_mut(made..end)?.write_copy_of_slice(bytes);
+    Some(end)
+}
+
+/// The bytes of a block that is not compressed, which is left behind.
+fn stored_bytes<'s>(bits: &mut Bits<'s>) -> Option<&'s [u8]> {
     let start = bits.align();
     let header = bits.src().get(start..start + 4)?;
     let length = u16::from_le_bytes([header[0], header[1]]);
     if length != !u16::from_le_bytes([header[2], header[3]]) {
         return None;
     }
-    let (from, end) = (start + 4, made + usize::from(length));
+    let from = start + 4;
     let bytes = bits.src().get(from..from + usize::from(length))?;
-    dst.get_mut(made..end)?.write_copy_of_slice(bytes);
     bits.next = from + bytes.len();
-    Some(end)
+    Some(bytes)
 }

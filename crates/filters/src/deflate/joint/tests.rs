@@ -237,3 +237,25 @@ fn what_is_worth_it() {
     let noise: Vec<u8> = (0..100_000).map(|_| dice.below(90) as u8).collect();
     assert!(!choice(&noise), "literals");
 }
+
+/// The seam of a stream is where its decoder stops, and its last block is said to be that.
+#[test]
+#[cfg(feature = "fast-deflate")]
+fn seams_of_all_levels() {
+    let mut dice = Dice(7);
+    let mut decoder = Decoder::new();
+    for width in [1, 4, 8] {
+        for level in [0, 1, 3, 6, 9] {
+            let len = 1 + dice.below(200_000);
+            let stream = deflated(level, &elements(&mut dice, width, len));
+            let seam = decoder.seam(&[&stream[..], b"tail"].concat()).expect("a good stream");
+            assert_eq!(seam.end.div_ceil(8), stream.len(), "width {width} level {level}");
+            assert!(seam.last + 3 < seam.end && stream[seam.last / 8] >> (seam.last % 8) & 1 == 1);
+            // Without its mark it is not the last: the stream goes on, and there is nothing.
+            let mut open = stream.clone();
+            open[seam.last / 8] &= !(1 << (seam.last % 8));
+            assert_eq!(decoder.seam(&open), None);
+            assert_eq!(decoder.seam(&stream[..stream.len() - 1]), None);
+        }
+    }
+}

@@ -1,6 +1,9 @@
-//! libdeflate: whole buffers, in one call, straight into the caller's memory. (C; `unsafe`.)
+//! libdeflate: whole buffers, straight into the caller's memory. (C; `unsafe`.)
 //!
-//! Streams of short matches go through our own decoder, and come here if it declines them. One decompressor and one compressor per level are kept per thread.
+//! Streams of short matches go through our own decoder, and come here if it declines them; noise is not compressed
+//! ([`encode`](mod@encode)). One decompressor and one compressor per level are kept per thread.
+
+mod encode;
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -128,102 +131,49 @@ impl Wrap {
 
     /// Whether the bytes after a stream tell of what was `made` of it.
     fn is_sum(self, told: &[u8], made: &[u8]) -> bool {
+        let (sum, len) = self.sum(made);
+        told == &sum[..len]
+    }
+
+    /// What stands after a stream of these bytes, and its length.
+    fn sum(self, bytes: &[u8]) -> ([u8; 8], usize) {
+        let mut sum = [0; 8];
         match self {
             Self::Zlib => {
                 // SAFETY: it reads as many bytes as there are.
-                let sum = unsafe { sys::libdeflate_adler32(1, made.as_ptr().cast(), made.len()) };
-                told == sum.to_be_bytes()
+                let adler = unsafe { sys::libdeflate_adler32(1, bytes.as_ptr().cast(), bytes.len()) };
+                sum[..4].copy_from_slice(&adler.to_be_bytes());
+                (sum, 4)
             }
             #[cfg(feature = "deflate")]
             Self::Gzip => {
                 // SAFETY: it reads as many bytes as there are.
-                let sum = unsafe { sys::libdeflate_crc32(0, made.as_ptr().cast(), made.len()) };
-                told[..4] == sum.to_le_bytes() && told[4..] == (made.len() as u32).to_le_bytes()
+                let crc = unsafe { sys::libdeflate_crc32(0, bytes.as_ptr().cast(), bytes.len()) };
+                sum[..4].copy_from_slice(&crc.to_le_bytes());
+                sum[4..].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+                (sum, 8)
             }
         }
     }
-}
 
-mod encode {
-    use super::*;
-
-    struct Compressor(NonNull<sys::libdeflate_compressor>);
-
-    impl Compressor {
-        fn new(level: usize) -> Result<Self> {
-            // SAFETY: allocates, and answers null if it cannot or knows no such level.
-            let made = unsafe { sys::libdeflate_alloc_compressor(level as i32) };
-            NonNull::new(made).map(Self).ok_or_else(|| ErrorKind::NoMem.context("a deflate compressor"))
-        }
-    }
-
-    impl Drop for Compressor {
-        fn drop(&mut self) {
-            // SAFETY: it came from `libdeflate_alloc_compressor` and is freed once.
-            unsafe { sys::libdeflate_free_compressor(self.0.as_ptr()) }
-        }
-    }
-
-    /// One per level.
-    type Compressors = [Option<Compressor>; 10];
-
-    thread_local! {
-        static COMPRESSORS: Cell<Option<Compressors>> = const { Cell::new(None) };
-    }
-
-    /// The most bytes that `decoded` bytes become.
+    /// What stands before a stream of this level, and its length.
     #[cfg(feature = "fast-deflate")]
-    pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
-        // Beyond this the library's own arithmetic could wrap.
-        if decoded > isize::MAX as usize / 2 {
-            return None;
-        }
-        let none = std::ptr::null_mut();
-        // SAFETY: without a compressor these are arithmetic that holds for every level.
-        Some(unsafe {
-            match wrap {
-                Wrap::Zlib => sys::libdeflate_zlib_compress_bound(none, decoded),
-                Wrap::Gzip => sys::libdeflate_gzip_compress_bound(none, decoded),
+    fn head(self, level: u32) -> ([u8; 10], usize) {
+        let mut head = [0; 10];
+        match self {
+            Self::Zlib => {
+                let effort = [0, 0, 1, 1, 1, 1, 2, 3, 3, 3][level.min(9) as usize];
+                let flags = 0x7800_u16 | effort << 6;
+                head[..2].copy_from_slice(&(flags + 31 - flags % 31).to_be_bytes());
+                (head, 2)
             }
-        })
-    }
-
-    /// Appends the stream of `src`.
-    #[cfg(feature = "fast-deflate")]
-    pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let room = dst.room();
-        if encode_if_it_fits(wrap, level, src, dst)? { Ok(()) } else { Err(wrap.no_room(room)) }
-    }
-
-    /// As [`encode`]; false, and nothing appended, if the stream would be larger than the room.
-    pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
-        let compress = match wrap {
-            Wrap::Zlib => sys::libdeflate_zlib_compress,
-            #[cfg(feature = "deflate")]
-            Wrap::Gzip => sys::libdeflate_gzip_compress,
-        };
-        let level = level.min(9) as usize;
-        local::with(
-            &COMPRESSORS,
-            || Ok(Compressors::default()),
-            |compressors| {
-                let context = match &mut compressors[level] {
-                    Some(context) => context,
-                    empty => empty.insert(Compressor::new(level)?),
-                };
-                let mut written = 0;
-                // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `written` of them.
-                unsafe {
-                    raw::append(dst, usize::MAX, |start, room| {
-                        // SAFETY: the context is alive and ours alone; lengths are those of the memory.
-                        written = compress(context.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room);
-                        Ok(written)
-                    })
-                }?;
-                // No stream is empty; 0 says that it does not fit.
-                Ok(written > 0)
-            },
-        )
+            Self::Gzip => {
+                // No name, no time; which level was asked for, and no word of the system.
+                let effort = [4, 4, 0, 0, 0, 0, 0, 0, 2, 2][level.min(9) as usize];
+                head.copy_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, effort, 255]);
+                (head, 10)
+            }
+        }
     }
 }
 

@@ -1,0 +1,178 @@
+//! Compressing: what is noise is stored as it is, all else is libdeflate's work. (C; `unsafe`.)
+//!
+//! The streams of blosc, which are short, go to libdeflate as a whole.
+
+use std::cell::Cell;
+#[cfg(feature = "fast-deflate")]
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use dispatch::OutBuf;
+use libdeflate_sys as sys;
+use model::{ErrorKind, Result};
+
+#[cfg(feature = "fast-deflate")]
+use super::DECODER;
+use crate::deflate::Wrap;
+#[cfg(feature = "fast-deflate")]
+use crate::deflate::{
+    joint::Decoder,
+    mixed::{self, Stop},
+    noise::Finder,
+};
+use crate::{local, raw};
+
+struct Compressor(NonNull<sys::libdeflate_compressor>);
+
+impl Compressor {
+    fn new(level: usize) -> Result<Self> {
+        // SAFETY: allocates, and answers null if it cannot or knows no such level.
+        let made = unsafe { sys::libdeflate_alloc_compressor(level as i32) };
+        NonNull::new(made).map(Self).ok_or_else(|| ErrorKind::NoMem.context("a deflate compressor"))
+    }
+}
+
+impl Drop for Compressor {
+    fn drop(&mut self) {
+        // SAFETY: it came from `libdeflate_alloc_compressor` and is freed once.
+        unsafe { sys::libdeflate_free_compressor(self.0.as_ptr()) }
+    }
+}
+
+#[cfg(feature = "fast-deflate")]
+impl Compressor {
+    /// Makes one stream without a wrapping; `None` if there is no room for it.
+    fn deflate<'m>(&mut self, src: &[u8], room: &'m mut [MaybeUninit<u8>]) -> Option<&'m mut [u8]> {
+        let (start, len) = (room.as_mut_ptr().cast(), room.len());
+        // SAFETY: the context is alive and ours alone; lengths are those of the memory.
+        let made =
+            unsafe { sys::libdeflate_deflate_compress(self.0.as_ptr(), src.as_ptr().cast(), src.len(), start, len) };
+        // No stream is empty; 0 says that it does not fit.
+        let made = room.get_mut(..made).filter(|made| !made.is_empty())?;
+        // SAFETY: libdeflate has written them.
+        Some(unsafe { made.assume_init_mut() })
+    }
+}
+
+/// One per level.
+type Compressors = [Option<Compressor>; 10];
+
+thread_local! {
+    static COMPRESSORS: Cell<Option<Compressors>> = const { Cell::new(None) };
+}
+
+#[cfg(feature = "fast-deflate")]
+thread_local! {
+    static FINDER: Cell<Option<Finder>> = const { Cell::new(None) };
+}
+
+/// Runs `work` with the thread's compressor of a level.
+fn with_compressor<R>(level: u32, work: impl FnOnce(&mut Compressor) -> Result<R>) -> Result<R> {
+    let level = level.min(9) as usize;
+    local::with(
+        &COMPRESSORS,
+        || Ok(Compressors::default()),
+        |compressors| match &mut compressors[level] {
+            Some(compressor) => work(compressor),
+            empty => work(empty.insert(Compressor::new(level)?)),
+        },
+    )
+}
+
+/// Bytes that a stream with one stretch of noise may take more than one without.
+#[cfg(feature = "fast-deflate")]
+const SEAMS: usize = 64;
+
+/// The most bytes that `decoded` bytes become.
+#[cfg(feature = "fast-deflate")]
+pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
+    // Beyond this the library's own arithmetic could wrap.
+    if decoded > isize::MAX as usize / 2 {
+        return None;
+    }
+    let none = std::ptr::null_mut();
+    // SAFETY: without a compressor these are arithmetic that holds for every level.
+    let whole = unsafe {
+        match wrap {
+            Wrap::Zlib => sys::libdeflate_zlib_compress_bound(none, decoded),
+            Wrap::Gzip => sys::libdeflate_gzip_compress_bound(none, decoded),
+        }
+    };
+    // Of what is cut each piece has its own bound, and a stretch of noise takes less than its part of this.
+    Some(whole + SEAMS)
+}
+
+/// Appends the stream of `src`.
+#[cfg(feature = "fast-deflate")]
+pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
+    let room = dst.room();
+    let fits = match encode_around_noise(wrap, level, src, dst)? {
+        Some(fits) => fits,
+        None => encode_if_it_fits(wrap, level, src, dst)?,
+    };
+    if fits { Ok(()) } else { Err(wrap.no_room(room)) }
+}
+
+/// Appends the stream of `src` with its stretches of noise stored as they are: whether it fits; if not, nothing is appended.
+/// `None` if there is no noise.
+#[cfg(feature = "fast-deflate")]
+fn encode_around_noise(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<Option<bool>> {
+    if level == 0 {
+        return Ok(None);
+    }
+    let noise = local::with(&FINDER, || Ok(Finder::new()), |finder| Ok(finder.find(src)))?;
+    if noise.is_empty() {
+        return Ok(None);
+    }
+    let ((head, begin), (sum, end)) = (wrap.head(level), wrap.sum(src));
+    let mut outcome = Err(Stop::Room);
+    with_compressor(level, |compressor| {
+        let make = || Ok(Decoder::new());
+        local::with(&DECODER, make, |seams| {
+            // SAFETY: as many bytes are written as are answered.
+            unsafe {
+                raw::append(dst, usize::MAX, |start, room| {
+                    // SAFETY: so much memory is free there.
+                    let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
+                    let Some((before, body)) = out.split_at_mut_checked(begin) else { return Ok(0) };
+                    before.write_copy_of_slice(&head[..begin]);
+                    outcome = mixed::encode(src, &noise, body, seams, |part, room| compressor.deflate(part, room));
+                    let Ok(made) = outcome else { return Ok(0) };
+                    let Some(after) = body.get_mut(made..made + end) else {
+                        outcome = Err(Stop::Room);
+                        return Ok(0);
+                    };
+                    after.write_copy_of_slice(&sum[..end]);
+                    Ok(begin + made + end)
+                })
+            }
+        })
+    })?;
+    Ok(match outcome {
+        Ok(_) => Some(true),
+        Err(Stop::Room) => Some(false),
+        Err(Stop::Odd) => None,
+    })
+}
+
+/// As [`encode`]; false, and nothing appended, if the stream would be larger than the room.
+pub(crate) fn encode_if_it_fits(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<bool> {
+    let compress = match wrap {
+        Wrap::Zlib => sys::libdeflate_zlib_compress,
+        #[cfg(feature = "deflate")]
+        Wrap::Gzip => sys::libdeflate_gzip_compress,
+    };
+    with_compressor(level, |compressor| {
+        let mut written = 0;
+        // SAFETY: libdeflate writes at most `room` bytes from `start`, and has written the first `written` of them.
+        unsafe {
+            raw::append(dst, usize::MAX, |start, room| {
+                // SAFETY: the context is alive and ours alone; lengths are those of the memory.
+                written = compress(compressor.0.as_ptr(), src.as_ptr().cast(), src.len(), start.cast(), room);
+                Ok(written)
+            })
+        }?;
+        // No stream is empty; 0 says that it does not fit.
+        Ok(written > 0)
+    })
+}
