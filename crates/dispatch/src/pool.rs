@@ -153,6 +153,15 @@ pub fn is_pooled() -> bool {
     false
 }
 
+/// Whether a thread beside this one can do what it would do later: this is none of the pool, whose others are busy as well,
+/// and there is a processor for it.
+pub(crate) fn can_help() -> bool {
+    #[cfg(feature = "parallel")]
+    return !is_pooled() && processors() > 1;
+    #[cfg(not(feature = "parallel"))]
+    false
+}
+
 /// Threads that can work at once: those of the pool this is in, else the machine's. Asking does not make a pool.
 #[cfg(feature = "parallel")]
 fn processors() -> usize {

@@ -5,6 +5,7 @@
 //! the allocator's. A slab goes back to the system with its last piece; at most [`KEPT`] empty ones are kept for
 //! what comes next. The first slab of a process has small pages: programs that read little stay small. Where there are more,
 //! only what was used of it before is used again, since its fresh pages cost several times as much.
+//! Who takes slab after slab and gives none back finds the next one made, its page cleared by another thread ([`ahead`]).
 //!
 //! Slabs belong to pools, each with a lock that is held while a few words are looked at; a thread cuts from the
 //! pool it was given, so that threads rarely meet. What is written in a piece, its owner knows: [`Buffer`](crate::Buffer).
@@ -18,6 +19,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use model::{ErrorKind, Result};
 
 use crate::OutBuf;
+
+pub(crate) mod ahead;
 
 /// One line of the processor's cache: streaming stores need whole ones.
 const LINE: usize = 64;
@@ -248,11 +251,16 @@ fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
     let mut slabs = lock(pool);
     let only = slabs.len() == 1;
     // The newest slabs are the least full.
-    for slab in slabs.iter_mut().rev() {
+    for at in (0..slabs.len()).rev() {
+        let slab = &mut slabs[at];
         let empty = slab.used == 0;
         if let Some(start) = slab.cut(units, only) {
             if empty {
                 EMPTY.fetch_sub(1, Ordering::Relaxed);
+                let slab = slabs.remove(at);
+                slabs.push(slab);
+                drop(slabs);
+                ahead::begun(pool);
             }
             return Some(start);
         }
@@ -266,6 +274,8 @@ fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
     };
     let start = slab.cut(units, true);
     slabs.push(slab);
+    drop(slabs);
+    ahead::begun(pool);
     start
 }
 
@@ -291,9 +301,11 @@ fn put_back(pool: usize, addr: usize, units: u32) {
     };
     let slab = &mut slabs[at];
     slab.used &= !(mask(units) << unit);
-    if slab.used == 0
-        && EMPTY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < KEPT).then_some(n + 1)).is_err()
-    {
+    if slab.used != 0 {
+        return;
+    }
+    ahead::ended();
+    if EMPTY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < KEPT).then_some(n + 1)).is_err() {
         let gone = slabs.swap_remove(at);
         // The system takes its time.
         drop(slabs);

@@ -358,7 +358,7 @@ fn choose_item<const I: usize>(layout: &Layout, unit: bool, to_memory: bool, str
     }
     match (layout.swap && I > 1, unit) {
         (false, true) if stream => stream::copy::<I>(avx2),
-        (false, true) => moves::copy::<I>,
+        (false, true) => moves::rows::<I>(avx2),
         (false, false) => moves::strided::<I>(false, avx2),
         (true, true) if stream => stream::swapped::<I>(avx2),
         (true, true) => moves::swapped::<I>(avx2),

@@ -25,7 +25,7 @@ use crate::{
     Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, Only, OpenRequest,
     Options, PluginKind, Registry, Survey, ZMap,
 };
-use crate::{settings, trace};
+use crate::{settings, slab, trace};
 use site::{Content, Site};
 
 pub use explain::{Explanation, Look};
@@ -223,6 +223,7 @@ impl Registry {
     }
 
     fn open_request(&self, mut request: OpenRequest<'_>, looks: &mut Looks) -> Result<Arc<dyn Dataset>> {
+        slab::ahead::allow(request.options.threads);
         let choice = self.choose(&request, looks)?;
         if let Some(map) = choice.map {
             request.map = Some(map);
