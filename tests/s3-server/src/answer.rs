@@ -190,7 +190,7 @@ fn get(object: &Object, request: &Request, fault: Option<&Fault>) -> Answer {
     let mut answer = match asked.and_then(|text| range(text, len)) {
         None => {
             let mut answer = Answer::new(200);
-            answer.body = object.bytes.to_vec();
+            answer.body = object.bytes.clone();
             answer
         }
         Some(Err(())) => return Answer::error(416, "InvalidRange").with("Content-Range", format!("bytes */{len}")),
@@ -226,10 +226,10 @@ fn part(object: &Object, asked: Range<usize>, fault: Option<&Fault>) -> Answer {
         _ => {}
     }
     let mut answer = Answer::new(206);
-    answer.body = object.bytes[body].to_vec();
-    if fault == Some(&Fault::OverlongRange) {
-        answer.body.extend_from_slice(b"and more than was asked for");
-    }
+    answer.body = match fault {
+        Some(Fault::OverlongRange) => [&object.bytes[body], b"and more than was asked for"].concat().into(),
+        _ => object.bytes.slice(body),
+    };
     let (first, last) = (told.start, told.end.max(told.start + 1) - 1);
     match fault {
         Some(Fault::NoContentRange) => answer,
@@ -254,6 +254,6 @@ fn range(text: &str, len: usize) -> Option<Result<Range<usize>, ()>> {
 /// A page as web servers and proxies make them.
 pub(crate) fn page(status: u16) -> Answer {
     let mut answer = Answer::new(status).with("Content-Type", "text/html");
-    answer.body = format!("<html><head><title>{status}</title></head><body>{status}</body></html>\n").into_bytes();
+    answer.body = format!("<html><head><title>{status}</title></head><body>{status}</body></html>\n").into();
     answer
 }

@@ -1,6 +1,6 @@
 //! One connection: its requests one after another, and what goes wrong with them.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ fn change(answer: &mut Answer, fault: Option<&Fault>) {
             if packed.write_all(&answer.body).is_ok()
                 && let Ok(packed) = packed.finish()
             {
-                answer.body = packed;
+                answer.body = packed.into();
                 answer.set("Content-Encoding", "gzip");
             }
         }
@@ -191,11 +191,23 @@ fn send(
             Ok(!cut)
         }
         _ => {
-            whole.extend_from_slice(&answer.body);
-            out.write_all(&whole)?;
+            write_both(&mut out, &whole, &answer.body)?;
             Ok(!to_the_end)
         }
     }
+}
+
+/// Writes a head and a body, as one where the system can, and copies neither.
+fn write_both(out: &mut impl Write, mut head: &[u8], mut body: &[u8]) -> io::Result<()> {
+    while !head.is_empty() {
+        let written = match out.write_vectored(&[IoSlice::new(head), IoSlice::new(body)])? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => written,
+        };
+        let of_head = written.min(head.len());
+        (head, body) = (&head[of_head..], &body[written - of_head..]);
+    }
+    out.write_all(body)
 }
 
 /// Ends the connection so that the client sees it break.

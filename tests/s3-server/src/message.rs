@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use bytes::Bytes;
+
 /// Bytes of the head of a request.
 const MOST_HEAD: usize = 64 << 10;
 
@@ -91,7 +93,7 @@ impl Request {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     /// The length that is told for an answer whose body is not sent (HEAD).
     pub(crate) length: Option<u64>,
 }
@@ -109,7 +111,7 @@ impl Answer {
 
     pub(crate) fn xml(status: u16, body: String) -> Self {
         let mut answer = Self::new(status).with("Content-Type", "application/xml");
-        answer.body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{body}").into_bytes();
+        answer.body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{body}").into();
         answer
     }
 

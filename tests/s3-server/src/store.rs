@@ -1,14 +1,14 @@
 //! The objects: [`Store`].
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 /// One object.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: Bytes,
     /// With its quotes.
     pub(crate) etag: String,
 }
