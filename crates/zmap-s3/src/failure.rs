@@ -61,9 +61,9 @@ impl Failure {
         Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None }
     }
 
-    /// An answer that broke off before its end, or could not be read.
+    /// An answer that broke off before its end, or could not be read. Whether it would have told an absence is open.
     pub(crate) fn unreadable(status: u16, text: String) -> Self {
-        let transient = matches!(status, 200..=299 | 408 | 429 | 500..=599);
+        let transient = matches!(status, 200..=299 | 404 | 408 | 429 | 500..=599);
         Self { status, code: String::new(), text, transient, unsure: true, total: None }
     }
 

@@ -22,6 +22,12 @@ struct Scripted {
 
 impl Scripted {
     fn new(script: impl Fn(usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
+        // What is not answered at once is not answered.
+        Self::tried(1, script)
+    }
+
+    /// As [`Scripted::new`], asked so many times at most.
+    fn tried(tries: u32, script: impl Fn(usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/bucket/set#mode=s3", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
@@ -35,8 +41,7 @@ impl Scripted {
             }
         });
         let mut access = access_as(&url, KEYS);
-        // What is not answered at once is not answered.
-        access.patience.tries = 1;
+        access.patience.tries = tries;
         Self { map: S3Map::open(access, false).unwrap(), connections }
     }
 
@@ -133,6 +138,17 @@ fn absence_is_told_in_any_framing() {
         }
         assert_eq!(server.connections(), connections, "{fields}");
     }
+}
+
+#[test]
+fn absence_that_broke_off_is_asked_for_again() {
+    let server = Scripted::tried(2, |asked| match asked {
+        0 => (answer("HTTP/1.1 404 Not Found", "Content-Length: 99", "<Error><Code>NoSuchKey</Code>"), true),
+        _ => (answer("HTTP/1.1 200 OK", "Content-Length: 4", "body"), false),
+    });
+    assert_eq!(server.read().unwrap().as_deref(), Some(&b"body"[..]));
+    let server = Scripted::tried(2, |_| (answer("HTTP/1.1 404 Not Found", "Content-Length: 99", "<Error>"), true));
+    assert!(server.read().is_err());
 }
 
 #[test]
