@@ -51,17 +51,22 @@ impl Random {
 
 /// A dataset with numbers, text, strings, an unlimited dimension, a group, filters and chunks that were never written.
 fn source(folder: &Path) -> String {
+    source_of(folder, 120)
+}
+
+/// The same with so many rows, of which 120 have something in them.
+fn source_of(folder: &Path, rows: u64) -> String {
     let path = folder.join("source.zarr");
     let file = nczarr::create(text(&path)).unwrap();
     file.put_attribute("title", "to be copied").unwrap();
-    file.add_dimension("y", 120).unwrap();
+    file.add_dimension("y", rows).unwrap();
     file.add_dimension("x", 10).unwrap();
     file.add_unlimited_dimension("t").unwrap();
     let mut random = Random(7);
     let mut values = |len: u64| (0..len).map(|_| random.below(1 << 30) as i32).collect::<Vec<_>>();
     let plain = file.add_variable::<i32>("plain", &["y", "x"]).unwrap();
     plain.set_chunking(&[5, 5]).unwrap();
-    plain.put(&values(1200), ..).unwrap();
+    plain.put(&values(1200), (0..120, ..)).unwrap();
     let packed = file.add_variable::<i32>("packed", &["t", "x"]).unwrap();
     packed.set_chunking(&[4, 10]).unwrap();
     packed.set_filter("deflate", &[4]).unwrap();
@@ -73,7 +78,7 @@ fn source(folder: &Path) -> String {
     let names = group.add_string_variable("names", &["y"]).unwrap();
     names.set_chunking(&[10]).unwrap();
     let list: Vec<String> = (0..120).map(|at| "n".repeat(at % 9)).collect();
-    names.put_strings(&list, ..).unwrap();
+    names.put_strings(&list, 0..120).unwrap();
     file.close().unwrap();
     text(&path).to_owned()
 }

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Copy, args, folder, leftovers, same, source, whole};
+use super::{Copy, PIPE, args, folder, leftovers, same, source, source_of, whole};
 use crate::copy_place::files;
 use crate::{failure, out, text};
+
+/// Rows of a source that is copied into one file: of such a copy is told less, and still more than the pipe holds.
+const LONG: u64 = 600;
 
 #[test]
 fn an_interrupted_copy_says_how_to_go_on() {
@@ -39,6 +42,8 @@ fn an_interrupted_copy_says_how_to_go_on() {
     same(&target, &expected, "");
     assert_eq!(leftovers(folder.path()), [] as [PathBuf; 0]);
     // Of one file nothing stays.
+    fs::remove_dir_all(&source).unwrap();
+    let source = source_of(folder.path(), LONG);
     let target = folder.path().join("copy.nc");
     let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
@@ -54,8 +59,15 @@ fn an_interrupted_copy_says_how_to_go_on() {
 #[test]
 fn a_copy_to_one_file_does_not_say_how_to_go_on() {
     let folder = folder();
-    let source = source(folder.path());
+    let source = source_of(folder.path(), LONG);
     let target = folder.path().join("copy.nc");
+    let (code, told) = Copy::start(&args(&["-k", "nc4"], &source, text(&target))).end();
+    assert!(
+        code == Some(0) && told.len() > 2 * PIPE as usize,
+        "what is told of a copy fits into the pipe: {}",
+        told.len()
+    );
+    fs::remove_file(&target).unwrap();
     let mut copy = Copy::start(&args(&["-k", "nc4"], &source, text(&target)));
     assert_eq!(copy.records(20), 20);
     copy.interrupt();
