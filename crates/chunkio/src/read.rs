@@ -12,9 +12,8 @@ mod units;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
-use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Pages, Ranges, ReadJob, ReadTicket, Sink, Version};
+use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
 use model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
@@ -34,9 +33,6 @@ use straight::Straight;
 
 /// Results smaller than this are stored through the caches: whoever asked will read them next.
 const STREAM: usize = 16 << 20;
-
-/// For so long requests go out before pages of the result are made.
-const HEAD_START: Duration = Duration::from_millis(3);
 
 /// Dimensions of an array of which elements are looked for the shortest way.
 const PEEKED: usize = 8;
@@ -143,8 +139,11 @@ fn run(
     let total = out.capacity();
     let map = keeper.map();
     let came = &AtomicBool::new(false);
-    let front = if map.caps().remote { None } else { Front::of(out) };
-    let pages = (stream && map.caps().remote).then(|| Pages::of(out));
+    let ahead = stream && map.caps().remote;
+    let front = match map.caps().remote {
+        true => ahead.then(|| Front::of_any(out)),
+        false => Front::of(out),
+    };
     let work = |board: &Board<'_>| {
         let get = Get {
             keeper,
@@ -163,26 +162,12 @@ fn run(
             front: front.as_ref(),
             outcome: Outcome::new(&keeper.options, total),
         };
-        let outcome = get.run();
-        came.store(true, Ordering::Relaxed);
-        outcome
+        get.run()
     };
-    let outcome = match pages {
-        None => scatter(out, &projection, mem_item, stream, work),
-        Some(pages) => std::thread::scope(|scope| {
-            // Nobody has anything to do before the first answer comes; but while pages are made, memory for connections can
-            // be had only in between, so requests go out first.
-            let prepare = move || {
-                std::thread::park_timeout(HEAD_START);
-                pages.prepare(|| came.load(Ordering::Relaxed));
-            };
-            let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare);
-            let outcome = scatter(out, &projection, mem_item, stream, work);
-            if let Ok(preparing) = preparing {
-                preparing.thread().unpark();
-            }
-            outcome
-        }),
+    let run = || scatter(out, &projection, mem_item, stream, work);
+    let outcome = match front.as_ref().filter(|_| ahead) {
+        None => run(),
+        Some(front) => front.ahead(threads::most(&keeper.options), came, run),
     };
     outcome.and_then(|outcome| outcome)
 }
@@ -493,6 +478,13 @@ impl Batch<'_> {
             _ => work(&self.get.projection.get(number)),
         }
     }
+
+    /// Sees that the pages are there which a part is about to be written to.
+    fn reach(&self, part: &Part) {
+        if let Some(front) = self.get.front.filter(|_| self.threads > 1) {
+            front.reach(part.extent().1.saturating_mul(self.get.mem_item), self.threads);
+        }
+    }
 }
 
 impl ReadJob for Batch<'_> {
@@ -507,8 +499,9 @@ impl ReadJob for Batch<'_> {
         }
         let number = self.list.map_or(at, |list| list[at]);
         self.with_part(number, |part| {
-            if let Some(front) = self.get.front.filter(|_| self.threads > 1) {
-                front.reach(part.extent().1.saturating_mul(self.get.mem_item), self.threads);
+            // What is far away is asked for first.
+            if !self.get.caps.remote {
+                self.reach(part);
             }
             self.get.keeper.locate(&part.index, key);
             Some(self.get.ticket(number, part))
@@ -537,6 +530,9 @@ impl ReadJob for Batch<'_> {
             return;
         }
         self.with_part(ticket.index, |part| {
+            if self.get.caps.remote {
+                self.reach(part);
+            }
             if let Err(error) = get.take(ticket, part, found) {
                 get.outcome.fail(get.keeper.blame(error, &part.index));
             }

@@ -335,9 +335,6 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Bytes asked for at a time: meanwhile nobody in the process gets other memory of the system.
-    const STEP: usize = 2 << 20;
-
     /// Those of all of an output's memory, but for what is less than a huge page.
     #[must_use]
     pub fn of(out: &OutBuf<'_>) -> Self {
@@ -347,16 +344,8 @@ impl Pages {
         Self { start: first, len: end.saturating_sub(first) }
     }
 
-    /// Asks for them, until all are there or `stop` says so. What is written there stays, and may be written meanwhile.
-    pub fn prepare(self, stop: impl Fn() -> bool) {
-        for at in (0..self.len).step_by(Self::STEP) {
-            if stop() || !self.prepare_some(at, Self::STEP) {
-                break;
-            }
-        }
-    }
-
-    /// Asks for those of `len` bytes from byte `from` of them on, as far as there are so many. Whether that can be done at all.
+    /// Asks for those of `len` bytes from byte `from` of them on, as far as there are so many. What is written there stays, and
+    /// may be written meanwhile. Whether that can be done at all.
     pub fn prepare_some(self, from: usize, len: usize) -> bool {
         match self.len.checked_sub(from) {
             None | Some(0) => true,
@@ -400,15 +389,15 @@ mod tests {
         memory.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at / 4096) as u8);
         let pages = Pages::of(&OutBuf::over(&mut memory));
         assert!((3 * HUGE_PAGE..=5 * HUGE_PAGE).contains(&pages.len));
-        pages.prepare(|| false);
-        pages.prepare(|| true);
+        pages.prepare_some(0, pages.bytes());
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
         for from in [0, HUGE_PAGE, pages.bytes() - 1, pages.bytes(), usize::MAX] {
             pages.prepare_some(from, HUGE_PAGE);
             pages.prepare_some(from, usize::MAX);
         }
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
-        Pages::of(&OutBuf::over(&mut [0; 9])).prepare(|| panic!("there are none"));
+        let none = Pages::of(&OutBuf::over(&mut [0; 9]));
+        assert!(none.bytes() == 0 && none.prepare_some(0, HUGE_PAGE));
     }
 
     fn fill(piece: &mut Piece, byte: u8) {
