@@ -1,4 +1,4 @@
-//! Consolidated metadata of Zarr V3, through the facade.
+//! Consolidated metadata, through the facade.
 
 use std::sync::Arc;
 
@@ -253,5 +253,69 @@ fn it_comes_when_definitions_are_over_and_says_what_others_stored() {
         file.close().unwrap();
         let all = consolidated().unwrap();
         assert!(all.contains("\"w") && all.contains("by another"), "{format}: {all}");
+    }
+}
+
+/// Arrays with the document of the one before are read as if they stood alone, whatever their attributes say.
+#[test]
+fn arrays_of_one_document_are_each_what_their_attributes_say() {
+    let plain = json!({"units": "K", "_ARRAY_DIMENSIONS": ["x"]});
+    let all = [
+        plain.clone(),
+        json!({}),
+        json!({"units": "m", "add_offset": 0.5, "_ARRAY_DIMENSIONS": ["y"]}),
+        json!({"_FillValue": 7, "_ARRAY_DIMENSIONS": ["x"]}),
+        json!({"_FillValue": "a"}),
+        json!({"_ARRAY_DIMENSIONS": ["x"], "_netcdf": {"type": "char"}}),
+        json!({"_ARRAY_DIMENSIONS": ["x"], "_netcdf": {"fill": "unwritten", "types": {"n": "<i2"}}, "n": 5}),
+        json!({"_ARRAY_DIMENSIONS": ["x", "y"], "_QuantizeBitRoundNumberOfSignificantBits": 3}),
+        json!({"_nczarr_attr": {"types": {"n": "<i2"}}, "n": 5}),
+        json!({"_nczarr_array": {"dimension_references": ["/x"], "storage": "chunked"}}),
+    ];
+    let mut order = vec![&plain];
+    for (i, first) in all.iter().enumerate() {
+        for second in &all[i..] {
+            order.extend([first, second, first]);
+        }
+    }
+    for (dtype, fill) in [
+        ("<f4", json!(0.0)),
+        ("<f8", json!("NaN")),
+        ("<f4", Value::Null),
+        ("<i2", json!(-32767)),
+        ("|S1", json!("YQ==")),
+        ("<U1", json!("a")),
+        ("|b1", json!(false)),
+        ("<M8[D]", json!(3)),
+        ("<c8", json!([0.0, 1.0])),
+        ("|V3", json!("AAAA")),
+        ("<q4", json!(0)),
+    ] {
+        for zlib in [false, true] {
+            let codec = if zlib { json!({"id": "zlib", "level": 1}) } else { Value::Null };
+            let document = json!({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": dtype, "fill_value": fill,
+                                  "order": "C", "filters": null, "compressor": codec});
+            let store = Store(tempfile::tempdir().unwrap());
+            let mut documents = serde_json::Map::new();
+            documents.insert(".zgroup".to_owned(), json!({"zarr_format": 2}));
+            for (i, attrs) in order.iter().enumerate() {
+                documents.insert(format!("v{i:03}/.zattrs"), (*attrs).clone());
+                documents.insert(format!("v{i:03}/.zarray"), document.clone());
+                std::fs::create_dir_all(store.0.path().join(format!("a/v{i:03}"))).unwrap();
+            }
+            for (key, document) in &documents {
+                store.replace(key, document);
+            }
+            store.replace(".zmetadata", &json!({"metadata": documents, "zarr_consolidated_format": 1}));
+            let (apart, _) = store.open("zarr,v2,noconsolidated");
+            let (together, one) = store.open("zarr,v2,consolidated");
+            assert_eq!(one, 1);
+            let (apart, together) = (apart.model(), together.model());
+            assert_eq!(together.vars().len(), order.len());
+            for ((_, here), (id, there)) in together.vars().zip(apart.vars()) {
+                assert_eq!(format!("{here:?}"), format!("{there:?}"), "{dtype} {fill}: {}", order[id.index()]);
+            }
+            assert!(together.dims().map(|dim| format!("{dim:?}")).eq(apart.dims().map(|dim| format!("{dim:?}"))));
+        }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) mod ahead;
 
 /// One line of the processor's cache: streaming stores need whole ones.
 const LINE: usize = 64;
+/// The usual size of a page; where they are larger, what is asked for by this one is refused, and nothing lost.
+const PAGE: usize = 4 << 10;
 /// The usual size of a huge page, and the size and alignment of a slab.
 const HUGE_PAGE: usize = 2 << 20;
 /// What slabs are cut in: one bit of a mask each.
@@ -338,9 +340,19 @@ impl Pages {
     /// Those of all of an output's memory, but for what is less than a huge page.
     #[must_use]
     pub fn of(out: &OutBuf<'_>) -> Self {
+        Self::whole(out, HUGE_PAGE)
+    }
+
+    /// Those of all of an output's memory, but for what is less than a page.
+    #[must_use]
+    pub fn all_of(out: &OutBuf<'_>) -> Self {
+        Self::whole(out, PAGE)
+    }
+
+    fn whole(out: &OutBuf<'_>, page: usize) -> Self {
         let start = out.filled().as_ptr() as usize;
-        let first = start.next_multiple_of(HUGE_PAGE);
-        let end = (start + out.capacity()) / HUGE_PAGE * HUGE_PAGE;
+        let first = start.next_multiple_of(page);
+        let end = (start + out.capacity()) / page * page;
         Self { start: first, len: end.saturating_sub(first) }
     }
 
@@ -398,6 +410,12 @@ mod tests {
         assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
         let none = Pages::of(&OutBuf::over(&mut [0; 9]));
         assert!(none.bytes() == 0 && none.prepare_some(0, HUGE_PAGE));
+        let none = Pages::all_of(&OutBuf::over(&mut [0; 9]));
+        assert!(none.bytes() == 0 && none.prepare_some(0, PAGE));
+        let all = Pages::all_of(&OutBuf::over(&mut memory[..10_000 << 3]));
+        assert!((9_000 << 3..=10_000 << 3).contains(&all.bytes()));
+        all.prepare_some(0, all.bytes());
+        assert!(memory.iter().enumerate().all(|(at, byte)| *byte == (at / 4096) as u8));
     }
 
     fn fill(piece: &mut Piece, byte: u8) {

@@ -103,7 +103,8 @@ pub(crate) struct VarState {
     pub(crate) found: Option<Box<str>>,
     /// It waits for its place, and has nothing stored.
     pub(crate) waiting: bool,
-    pub(crate) stored: Box<Stored>,
+    /// In common with other variables that are stored alike.
+    pub(crate) stored: Arc<Stored>,
     /// It was loaded, or written at least once.
     pub(crate) on_disk: bool,
     /// Its layout is to be decided anew: it is new, or was changed before there were data.
@@ -118,7 +119,7 @@ pub(crate) struct VarState {
 
 impl VarState {
     /// A variable that was read from where `key` says.
-    pub(crate) fn loaded(key: Key, stored: Box<Stored>) -> Self {
+    pub(crate) fn loaded(key: Key, stored: Arc<Stored>) -> Self {
         Self {
             key,
             found: None,
@@ -312,7 +313,7 @@ impl ZarrDataset {
                 return Ok(Arc::clone(array));
             }
             if var.replan {
-                self.planning().plan(&model, id, &mut var.stored)?;
+                self.planning().plan(&model, id, Arc::make_mut(&mut var.stored))?;
                 (var.replan, var.planned) = (false, true);
             }
             return self.make_array(&model, id, var);

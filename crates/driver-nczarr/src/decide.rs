@@ -58,7 +58,7 @@ impl ZarrDataset {
             loop {
                 let Some(part) = lock(&turn).next() else { return };
                 for (id, here) in part {
-                    match planning.plan(model, *id, &mut here.stored) {
+                    match planning.plan(model, *id, Arc::make_mut(&mut here.stored)) {
                         Ok(()) => (here.replan, here.planned) = (false, true),
                         Err(error) => {
                             let mut failed = lock(&failed);

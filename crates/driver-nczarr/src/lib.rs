@@ -9,6 +9,7 @@
 
 mod about;
 mod admit;
+mod alike;
 mod annotation;
 mod asked;
 mod attrs;

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 
+use crate::alike::Pattern;
 use crate::consolidated::{Consolidated, Document};
 use crate::fetch::{Fetched, Source, read, ticket};
 use crate::json::{self, Members, Value};
@@ -137,17 +138,12 @@ impl Source<'_> {
         places: &[Place],
         reading: &Reading<'_>,
     ) -> Vec<Node> {
-        let find = |place: &Place, name: &str, key: &mut Key, near: &mut usize| {
-            key.set(&place.key);
-            key.push(name).ok()?;
-            consolidated.document_near(key, near)
-        };
-        let (mut key, mut near) = (Key::root(), usize::MAX);
+        let mut near = usize::MAX;
         // What lists name and the consolidated document omits: it may be older.
         let mut omitted = Vec::new();
         for (i, place) in places.iter().enumerate().filter(|(_, place)| self.looks_behind || place.want != Want::Any) {
             for (j, name) in self.documents(place.want, reading).iter().enumerate() {
-                if find(place, name, &mut key, &mut near).is_none()
+                if consolidated.document_near(&place.key, name, &mut near).is_none()
                     && let Ok(key) = place.key.join(name)
                 {
                     omitted.push(((i, j), key));
@@ -162,12 +158,9 @@ impl Source<'_> {
             Err(_) => Ok(None),
         };
         let steps = parallel::each(places.len().div_ceil(STEP), 1, |step| {
-            let (mut key, mut near, mut last) = (Key::root(), usize::MAX, Last::new());
+            let (mut near, mut last) = (usize::MAX, Last::new());
             let here = (places.iter().enumerate()).skip(step * STEP).take(STEP);
             here.map(|(i, place)| {
-                if i.is_multiple_of(STEP / 4) {
-                    parallel::stock_up();
-                }
                 let names: &[&str] = match place.want {
                     Want::Any if reading.format == ZarrFormat::V2 => &[ZARRAY, ZATTRS, ZGROUP],
                     want => self.documents(want, reading),
@@ -178,7 +171,7 @@ impl Source<'_> {
                     if *name == ZGROUP && place.want == Want::Any && repeated.is_some() {
                         break;
                     }
-                    values[j] = match find(place, name, &mut key, &mut near) {
+                    values[j] = match consolidated.document_near(&place.key, name, &mut near) {
                         Some(document) if *name == ZARRAY => last.read(document, self.limits).map(|()| {
                             repeated = Some(j);
                             None
@@ -189,10 +182,17 @@ impl Source<'_> {
                 }
                 let mut found =
                     values.each_ref().map(|value| value.as_ref().map(Option::as_deref).map_err(Error::clone));
-                if let Some(j) = repeated {
-                    found[j] = Ok(Some(&*last.value));
+                let Some(j) = repeated else { return node(place, names, found, reading) };
+                let attrs = names.iter().position(|name| *name == ZATTRS).and_then(|at| legal(&found[at]));
+                if let Some(built) = attrs.and_then(|attrs| last.again(attrs, reading)) {
+                    return Node::Array(built);
                 }
-                node(place, names, found, reading)
+                found[j] = Ok(Some(&*last.value));
+                let node = node(place, names, found, reading);
+                if let (Node::Array(built), Some(attrs)) = (&node, attrs) {
+                    last.pattern = Pattern::of(built, attrs, reading);
+                }
+                node
             })
             .collect::<Vec<_>>()
         });
@@ -206,20 +206,37 @@ type Outcome<T> = Result<Option<T>>;
 struct Last<'d, 't> {
     text: &'t str,
     value: Cow<'d, Value<'t>>,
+    /// What the arrays of that document have in common.
+    pattern: Option<Pattern>,
 }
 
 impl<'d, 't> Last<'d, 't> {
     fn new() -> Self {
-        Self { text: "", value: Cow::Owned(Value::Null) }
+        Self { text: "", value: Cow::Owned(Value::Null), pattern: None }
     }
 
     fn read(&mut self, document: &'d Document<'t>, limits: &Limits) -> Result<()> {
         match document {
-            Document::Text(text) if *text == self.text => {}
-            Document::Text(text) => (self.value, self.text) = (document.value(limits)?, text),
-            Document::Read(_) => (self.value, self.text) = (document.value(limits)?, ""),
+            // What repeats is mostly the very same text.
+            Document::Text(text) if std::ptr::eq(*text, self.text) || *text == self.text => {}
+            Document::Text(text) => (self.value, self.text, self.pattern) = (document.value(limits)?, text, None),
+            Document::Read(_) => (self.value, self.text, self.pattern) = (document.value(limits)?, "", None),
         }
         Ok(())
+    }
+
+    /// The variable of another array with the document, if the attributes have no part in what it is.
+    fn again(&self, attrs: Option<&Members<'_>>, reading: &Reading<'_>) -> Option<Built> {
+        self.pattern.as_ref()?.build(attrs, &self.value, reading)
+    }
+}
+
+/// The attributes of an array, `None` if they are not what they should be.
+fn legal<'d, 't>(found: &Outcome<&'d Value<'t>>) -> Option<Option<&'d Members<'t>>> {
+    match found {
+        Ok(None) => Some(None),
+        Ok(Some(attrs)) => attrs.as_object().map(Some),
+        Err(_) => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::pull_parallel;
+use dispatch::{OutBuf, Pages, pull_parallel};
 
 /// What `work` makes of each of `count` pieces, in order. A thread takes `step` of them at a time; fewer are not worth
 /// a thread.
@@ -30,13 +30,15 @@ pub(crate) fn each<T: Send>(count: usize, step: usize, work: impl Fn(usize) -> T
     all
 }
 
-/// Has the allocator take memory for this thread from the system at once.
+/// Has the allocator take memory for this thread from the system at once, and the system the pages of it.
 ///
 /// glibc does that page by page, with a system call each, on any thread but the first; a larger piece that was given
-/// back stays with the thread.
+/// back stays with the thread. And each page that is first touched without having been asked for is an interruption.
 pub(crate) fn stock_up() {
     const BYTES: usize = 96 << 10;
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
+    let mut memory = std::hint::black_box(Vec::<u8>::with_capacity(BYTES));
+    // Without them all goes on as well.
+    Pages::all_of(&OutBuf::new(memory.spare_capacity_mut())).prepare_some(0, BYTES);
 }
 
 #[cfg(test)]

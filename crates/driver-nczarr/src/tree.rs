@@ -215,7 +215,10 @@ fn by_search(
     source.look_below(&keys);
     for group in level {
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
-        for name in source.children(&tree.groups[group].key, known)? {
+        let names = source.children(&tree.groups[group].key, known)?;
+        parents.reserve(names.len());
+        places.reserve(names.len());
+        for name in names {
             // The group's own document.
             if reading.format == ZarrFormat::V3 && name == ZARR_JSON {
                 continue;
@@ -233,6 +236,12 @@ fn by_search(
     let folders = nodes.iter().zip(&places).filter(|(node, _)| matches!(node, Node::Other { zgroup: Ok(None), .. }));
     let folders: Vec<Key> = folders.take(MAX_IMPLICIT).map(|(_, place)| place.key.clone()).collect();
     source.look_below(&folders);
+    if let (Some(&first), Some(last)) = (parents.first(), parents.last())
+        && first == *last
+    {
+        let arrays = nodes.iter().filter(|node| matches!(node, Node::Array(_))).count();
+        tree.groups[first].arrays.reserve_exact(arrays);
+    }
     for ((node, place), parent) in nodes.into_iter().zip(places).zip(parents) {
         match node {
             Node::Array(built) => {

@@ -58,7 +58,7 @@ pub(crate) enum Links {
     /// Nothing, as far as anybody asked.
     None,
     /// NCZarr's references.
-    References(Result<Option<References>>),
+    References(Result<Option<Box<References>>>),
     /// One name each, as far as there are some.
     Names(Vec<Option<String>>),
 }
@@ -67,12 +67,13 @@ pub(crate) enum Links {
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) var: Arc<Var>,
-    pub(crate) stored: Box<Stored>,
+    /// In common with other variables that are stored alike.
+    pub(crate) stored: Arc<Stored>,
     pub(crate) links: Links,
 }
 
 /// What is remembered of a variable beside the model.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Stored {
     /// What its `.zarray` says; `None` if that could not be understood, or is not decided yet.
     pub(crate) meta: Option<ArrayMeta>,
@@ -113,7 +114,8 @@ pub(crate) fn build(
     reading: &Reading<'_>,
 ) -> Built {
     let mut var = Var { chunking: Chunking::Default, ..Var::default() };
-    let mut stored = Box::<Stored>::default();
+    let mut shared = Arc::<Stored>::default();
+    let stored = Arc::make_mut(&mut shared);
     let none = Members::new();
     let attrs = match attrs {
         Ok(found) => found.unwrap_or(&none),
@@ -139,7 +141,7 @@ pub(crate) fn build(
     match read {
         Ok((document, read)) => {
             links = flavour::links(reading.naming, attrs, document, read.meta.shape.len());
-            stored.meta = Some(fill_in(&mut var, &mut stored, read, attrs, key, reading));
+            stored.meta = Some(fill_in(&mut var, stored, read, attrs, key, reading));
             let named = matches!(&links, Links::Names(names) if names.iter().all(Option::is_some));
             if named && !stored.only_unwritten && var.xtype.is_atomic() {
                 stored.implied_fill = imply_fill(&mut var);
@@ -147,13 +149,13 @@ pub(crate) fn build(
         }
         Err(error) => {
             note(&mut var, error);
-            var.atts = present(attrs, None);
+            var.atts = present(attrs, None, 0);
         }
     }
     if reading.keep {
         stored.attrs = attrs.clone().into_owned();
     }
-    Built { var: Arc::new(var), stored, links }
+    Built { var: Arc::new(var), stored: shared, links }
 }
 
 /// Keeps the first problem.
@@ -198,7 +200,9 @@ fn fill_in(
         var.stored_type = Some(dtype.text.clone());
     }
     var.chunking = Chunking::Chunked(meta.chunks.clone());
-    var.atts = present(attrs, Some(dtype));
+    // By xarray's convention the fill value becomes one more.
+    let implied = reading.naming == Naming::Attribute && !fill.is_null() && !attrs.contains_key(FILL_VALUE);
+    var.atts = present(attrs, Some(dtype), usize::from(implied));
     var.atts.extend(units);
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
     if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
@@ -270,8 +274,15 @@ fn imply_fill(var: &mut Var) -> Option<Values> {
         return None;
     }
     let value = value.clone();
-    var.atts.insert(FILL_VALUE.to_owned(), value.clone());
+    imply(var, Some(&value));
     Some(value)
+}
+
+/// Presents a fill value as an attribute.
+pub(crate) fn imply(var: &mut Var, value: Option<&Values>) {
+    if let Some(value) = value {
+        var.atts.insert(FILL_VALUE.to_owned(), value.clone());
+    }
 }
 
 /// netCDF-C writes the default fill of a double with six digits.
@@ -292,11 +303,12 @@ fn same_nan(value: Values, attribute: Option<&Values>) -> Values {
     }
 }
 
-/// The attributes to show. `dtype`: the variable's, which its `_FillValue` has whatever was recorded.
-pub(crate) fn present(attrs: &Members<'_>, dtype: Option<&DType>) -> Att {
+/// The attributes to show. `dtype`: the variable's, which its `_FillValue` has whatever was recorded; `more`: as many are
+/// to be added.
+pub(crate) fn present(attrs: &Members<'_>, dtype: Option<&DType>, more: usize) -> Att {
     let recorded = Recorded::of(attrs);
     let count = attrs.iter().filter(|(name, _)| !attrs::is_reserved(name)).count();
-    let mut shown = Att::with_capacity_and_hasher(count, NameHasher::default());
+    let mut shown = Att::with_capacity_and_hasher(count + more, NameHasher::default());
     for (name, value) in attrs {
         if !attrs::is_reserved(name) {
             shown.insert(name.to_owned(), recorded.present(name, value, dtype));

@@ -45,7 +45,9 @@ pub(crate) enum Naming {
 /// What an array of `rank` dimensions says of them.
 pub(crate) fn links(naming: Naming, attrs: &Members<'_>, zarray: &Value<'_>, rank: usize) -> Links {
     match naming {
-        Naming::References => Links::References(lists::references(attrs, zarray.as_object())),
+        Naming::References => {
+            Links::References(lists::references(attrs, zarray.as_object()).map(|found| found.map(Box::new)))
+        }
         Naming::Attribute => pure::names(attrs, rank).map_or(Links::None, Links::Names),
         Naming::None => Links::None,
     }
@@ -85,7 +87,7 @@ impl Loaded {
             None => GroupId::ROOT,
             Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
         };
-        self.model.group_mut(id)?.atts = present(&raw.attrs, None);
+        self.model.group_mut(id)?.atts = present(&raw.attrs, None, 0);
         self.groups.push(LoadedGroup {
             key: raw.key.clone(),
             zgroup: raw.zgroup.take(),
@@ -95,9 +97,9 @@ impl Loaded {
     }
 
     /// Adds a variable.
-    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Box<Stored>) -> model::Result<VarId> {
+    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<Stored>) -> model::Result<VarId> {
         if self.keep {
-            stored.dim_names = Some(dim_names(&self.model, &var)?);
+            Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
         let id = self.model.add_var(var).map_err(|error| error.at(&key))?;
         let own = |id: VarId| self.model.var(id).is_ok_and(|var| var.xtype == types::UNDEFINED);

@@ -49,17 +49,18 @@ pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
     }
     // Variables after all groups: a reference may point anywhere.
     loaded.vars.reserve_exact(arrays.len());
+    loaded.model.reserve(0, arrays.iter().filter(|(group, _)| *group == GroupId::ROOT).count());
     for (group, RawArray { key, name, built }) in arrays {
         let Built { var: mut shared, mut stored, links } = built;
         let var = Arc::make_mut(&mut shared);
         (var.name, var.group) = (name, group);
         let typed = match &links {
-            Links::References(Ok(Some(References { ty: Some(ty), implied, .. }))) => Some((ty.clone(), *implied)),
+            Links::References(Ok(Some(found))) => found.ty.clone().map(|ty| (ty, found.implied)),
             _ => None,
         };
         if let Some((name, implied)) = typed.filter(|_| var.problem.is_none()) {
             let id = displaced::resolve(&name, &displaced, |name| user::find(&loaded.model, name));
-            if let Err(error) = user::present(&loaded.model, var, &mut stored, (&name, id), implied) {
+            if let Err(error) = user::present(&loaded.model, var, Arc::make_mut(&mut stored), (&name, id), implied) {
                 var.xtype = NcType::Byte;
                 var.fill = VarFill::NoFill;
                 note(var, error.at(&key));
@@ -102,11 +103,12 @@ fn named(model: &mut Model, var: &mut Var, names: Vec<Option<String>>, shape: &[
 fn dims(var: &mut Var, stored: &Stored, links: Links, model: &Model, key: &Key, displaced: &[Key]) -> Result<()> {
     let (Some(meta), Links::References(found)) = (&stored.meta, links) else { return Ok(()) };
     let found = found.map_err(|error| error.at(format_args!("{key}/.zattrs")))?;
-    let Some(References { dims, scalar, .. }) = found else {
+    let Some(found) = found else {
         return Err(ErrorKind::NcZarr.context(format!(
             "{key}/.zattrs: a listed array without \"_nczarr_array\": its dimensions are not known"
         )));
     };
+    let References { dims, scalar, .. } = *found;
     if scalar {
         let (shape, chunks) = (&meta.shape, &meta.chunks);
         if shape.iter().chain(chunks).any(|&len| len != 1) || !dims.is_empty() {

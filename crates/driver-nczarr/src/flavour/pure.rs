@@ -30,10 +30,11 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
     let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, stale, ..Loaded::default() };
     loaded.vars.reserve_exact(count);
+    loaded.model.reserve(0, tree.groups.first().map_or(0, |root| root.arrays.len()));
     loaded.groups.reserve_exact(tree.groups.len());
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
-    let mut arrays: Vec<_> = Vec::with_capacity(count);
-    arrays.extend(root_array.map(|array| (GroupId::ROOT, array)));
+    let mut arrays: Vec<(GroupId, Vec<RawArray>)> = Vec::with_capacity(tree.groups.len() + 1);
+    arrays.extend(root_array.map(|array| (GroupId::ROOT, vec![array])));
     loaded.annotated = tree.groups.iter().any(|group| annotation::is_there(&group.attrs));
     let mut lists = structure.unwrap_or_default().groups.into_iter();
     for mut raw in tree.groups {
@@ -43,11 +44,12 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
         for dim in lists.next().unwrap_or_default().dims {
             loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
         }
-        arrays.extend(raw.arrays.into_iter().map(|array| (id, array)));
+        arrays.push((id, raw.arrays));
     }
     let declared = loaded.model.dims().len();
     let mut others = Vec::new();
     loaded.named_dims |= declared > 0;
+    let arrays = arrays.into_iter().flat_map(|(group, arrays)| arrays.into_iter().map(move |array| (group, array)));
     for (group, RawArray { key, name, built }) in arrays {
         let Built { var: mut shared, stored, links } = built;
         let var = Arc::make_mut(&mut shared);

@@ -36,6 +36,10 @@ pub(crate) fn members<'t>(text: &'t str, from: usize, until: usize, room: Room) 
         let value = match same {
             Some(&(same, values)) => {
                 parser.again(same, values).ok()?;
+                // It may come again, after one that does not.
+                if before[0].0 == same {
+                    before.swap(0, 1);
+                }
                 same
             }
             None => {

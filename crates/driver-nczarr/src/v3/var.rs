@@ -22,7 +22,8 @@ use crate::var::{Built, Links, Reading, Stored, note, present, times};
 /// The variable of the array at `key`, from its document.
 pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>) -> Built {
     let mut var = Var { chunking: Chunking::Default, ..Var::default() };
-    let mut stored = Box::<Stored>::default();
+    let mut shared = Arc::<Stored>::default();
+    let stored = Arc::make_mut(&mut shared);
     let mut links = Links::None;
     let place = || key.join(ZARR_JSON).map_or_else(|_| ZARR_JSON.to_owned(), |key| key.to_string());
     match found {
@@ -43,14 +44,14 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
                     extra.apply(&mut document.data);
                     keys::plain_fill(&mut attrs, &document.data, &extra);
                     links = self::links(&attrs, &document, reading);
-                    fill_in(&mut var, &mut stored, document, &attrs, &extra, reading, &place);
+                    fill_in(&mut var, stored, document, &attrs, &extra, reading, &place);
                 }
                 Err(error) => {
                     stored.document = reading.keep.then(|| found.clone().into_owned());
                     // They stand in the same document.
                     stored.attrs_lost = true;
                     note(&mut var, error.at(place()));
-                    var.atts = present(&attrs, None);
+                    var.atts = present(&attrs, None, 0);
                 }
             }
             if reading.naming == Naming::References {
@@ -61,7 +62,7 @@ pub(crate) fn build(key: &Key, found: Result<&Value<'_>>, reading: &Reading<'_>)
             }
         }
     }
-    Built { var: Arc::new(var), stored, links }
+    Built { var: Arc::new(var), stored: shared, links }
 }
 
 /// What the array says of its dimensions: NCZarr's references count, then the names of V3, then those of xarray.
@@ -70,7 +71,7 @@ fn links(attrs: &Members<'_>, document: &Document<'_, '_>, reading: &Reading<'_>
         return Links::None;
     }
     if reading.naming == Naming::References && attrs.contains_key(NCZARR_ARRAY) {
-        return Links::References(lists::references(attrs, None));
+        return Links::References(lists::references(attrs, None).map(|found| found.map(Box::new)));
     }
     let mut names = document.names.clone();
     let older = attrs.get(ARRAY_DIMENSIONS).and_then(Value::as_array).filter(|older| older.len() == names.len());
@@ -102,7 +103,7 @@ fn fill_in(
         Kind::Object => None,
         _ => dtype.foreign_name(),
     };
-    var.atts = present(attrs, Some(dtype));
+    var.atts = present(attrs, Some(dtype), 0);
     var.atts.extend(units);
     let is_char = !is_nczarr && annotation::is_char(attrs, dtype.kind);
     let char_fill = |value| if is_char { annotation::char_fill(value) } else { value };
