@@ -405,7 +405,7 @@ impl Registry {
         }
         for mode in &target.modes {
             if let Some(factory) = self.map_by_mode(mode)? {
-                return Ok(Some((factory, format!("mode={mode}"))));
+                return Ok(Some((factory, ["mode=", mode].concat())));
             }
             if let Some(known) = self.known_as(PluginKind::Map, mode) {
                 return Err(not_built(&format!("{target}: map {:?}", known.name), known));
@@ -419,7 +419,7 @@ impl Registry {
         for mode in &target.modes {
             match self.map_by_mode(mode)? {
                 Some(factory) if !factory.info().magic.is_empty() => {
-                    return Ok(Some((factory, format!("mode={mode}"))));
+                    return Ok(Some((factory, ["mode=", mode].concat())));
                 }
                 _ => {}
             }

@@ -61,21 +61,26 @@ impl Registry {
     /// # Errors
     /// As [`Registry::linked`].
     pub fn process_default_with(table: &'static Table) -> Result<Arc<Registry>> {
-        {
+        let before = {
             let default = DEFAULT.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(registry) = &default.registry
                 && (default.installed || default.tables.contains(&place(table)))
             {
                 return Ok(Arc::clone(registry));
             }
-        }
-        let base = Self::process_default()?;
+            default.registry.clone()
+        };
+        let own = Self::new().with_table(table);
+        let base = match before {
+            Some(before) => before,
+            None => Arc::new(Self::linked_beside(&own)?),
+        };
         let mut default = DEFAULT.write().unwrap_or_else(PoisonError::into_inner);
         let current = Arc::clone(default.registry.get_or_insert(base));
         if default.installed || default.tables.contains(&place(table)) {
             return Ok(current);
         }
-        let joined = Arc::new(Self::clone(&current).with_table(table));
+        let joined = Arc::new(Self::clone(&current).joined(own));
         default.registry = Some(Arc::clone(&joined));
         default.tables.push(place(table));
         Ok(joined)

@@ -210,6 +210,16 @@ impl<T: ?Sized + Named> Entries<T> {
         }
     }
 
+    /// With those of others as well, as [`Entries::push`] of each.
+    pub fn join(&mut self, others: Self) {
+        self.extend(others.0);
+    }
+
+    /// Whether all are plugins that are among others too, at whatever level.
+    pub fn are_among(&self, others: &Self) -> bool {
+        self.0.iter().all(|entry| others.0.iter().any(|other| other.same(entry)))
+    }
+
     /// Every entry, hidden ones as well.
     pub fn all(&self) -> &[Entry<T>] {
         &self.0
@@ -238,13 +248,34 @@ impl<T: ?Sized + Named> Entries<T> {
         self.highest(what, |entry| entry.name == name)
     }
 
-    fn highest(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&Entry<T>) -> bool) -> Result<Option<&Arc<T>>> {
-        for origin in [Origin::Added, Origin::Table, Origin::Linked] {
-            if let Some(entry) = self.at(origin, what, &mut is)? {
-                return Ok(Some(&entry.item));
+    fn highest(&self, what: &dyn Fn() -> String, is: impl FnMut(&Entry<T>) -> bool) -> Result<Option<&Arc<T>>> {
+        Ok(self.first(NAME_ORDER, what, is)?.map(|entry| &entry.item))
+    }
+
+    /// Of the visible entries that `is` picks, the one of the level that comes first; two of that level are an error.
+    fn first(
+        &self,
+        order: [Origin; 3],
+        what: &dyn Fn() -> String,
+        mut is: impl FnMut(&Entry<T>) -> bool,
+    ) -> Result<Option<&Entry<T>>> {
+        let (mut first, mut found, mut twice) = (usize::MAX, None, None);
+        for entry in self.visible() {
+            let place = order.iter().position(|origin| *origin == entry.origin).unwrap_or(order.len());
+            // Who comes later is not even asked.
+            if place > first || !is(entry) {
+                continue;
+            }
+            if place < first {
+                (first, found, twice) = (place, Some(entry), None);
+            } else {
+                twice = twice.or(Some(entry));
             }
         }
-        Ok(None)
+        match (found, twice) {
+            (Some(one), Some(other)) => Err(conflict(&what(), one, other)),
+            (found, _) => Ok(found),
+        }
     }
 
     /// As [`Entries::by_name`] for a name or alias: at one level a name comes before an alias.
@@ -254,7 +285,7 @@ impl<T: ?Sized + Named> Entries<T> {
         name: &str,
         alias: impl Fn(&T) -> bool,
     ) -> Result<Option<&Arc<T>>> {
-        for origin in [Origin::Added, Origin::Table, Origin::Linked] {
+        for origin in NAME_ORDER {
             if let Some(entry) = self.at(origin, what, |entry| entry.name == name)? {
                 return Ok(Some(&entry.item));
             }
@@ -267,12 +298,7 @@ impl<T: ?Sized + Named> Entries<T> {
 
     /// As [`Entries::by_name`] for what a path means: the table, then what was added, then what is linked.
     pub fn by_path(&self, what: &dyn Fn() -> String, mut is: impl FnMut(&T) -> bool) -> Result<Option<&Entry<T>>> {
-        for origin in PATH_ORDER {
-            if let Some(entry) = self.at(origin, what, |entry| is(&entry.item))? {
-                return Ok(Some(entry));
-            }
-        }
-        Ok(None)
+        self.first(PATH_ORDER, what, |entry| is(&entry.item))
     }
 
     /// The visible entry of one level that `is` picks; two are an error.
@@ -289,6 +315,9 @@ impl<T: ?Sized + Named> Entries<T> {
         }
     }
 }
+
+/// Who has a name.
+const NAME_ORDER: [Origin; 3] = [Origin::Added, Origin::Table, Origin::Linked];
 
 /// Whose word about a path comes first.
 const PATH_ORDER: [Origin; 3] = [Origin::Table, Origin::Added, Origin::Linked];

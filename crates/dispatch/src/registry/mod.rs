@@ -149,6 +149,26 @@ impl Registry {
     /// # Errors
     /// [`ErrorKind::Plugin`](model::ErrorKind::Plugin) if two different entries have one name, naming both.
     pub fn linked() -> Result<Self> {
+        let registry = Self::gathered();
+        registry.check()?;
+        Ok(registry)
+    }
+
+    /// As [`Registry::linked`]. What is linked and named in a table as well, as all of a facade's own is, needs no check: who
+    /// asks for a name that two have is told.
+    fn linked_beside(table: &Self) -> Result<Self> {
+        let registry = Self::gathered();
+        let known = registry.drivers.are_among(&table.drivers)
+            && registry.maps.are_among(&table.maps)
+            && registry.filters.are_among(&table.filters)
+            && registry.elements.are_among(&table.elements);
+        if !known {
+            registry.check()?;
+        }
+        Ok(registry)
+    }
+
+    fn gathered() -> Self {
         let mut registry = Self::new();
         let (drivers, maps) = (inventory::iter::<DriverPlugin>, inventory::iter::<MapPlugin>);
         let (filters, elements) = (inventory::iter::<FilterPlugin>, inventory::iter::<ElementPlugin>);
@@ -156,8 +176,17 @@ impl Registry {
         registry.maps.extend(maps.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
         registry.filters.extend(filters.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
         registry.elements.extend(elements.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
-        registry.check()?;
-        Ok(registry)
+        registry
+    }
+
+    /// With what another one has, at the levels it has it.
+    fn joined(mut self, other: Self) -> Self {
+        self.drivers.join(other.drivers);
+        self.maps.join(other.maps);
+        self.filters.join(other.filters);
+        self.elements.join(other.elements);
+        self.known.extend(other.known);
+        self
     }
 
     /// With one more driver: a unit struct, a [`Static`] one or an `Arc`.
