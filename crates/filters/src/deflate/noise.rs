@@ -24,6 +24,8 @@ const STEP: usize = 2 << 10;
 const LOOKED_FOR: usize = 512;
 /// Bytes of these, in a granule, that may be found again.
 const REPEATED: usize = GRANULE / STEP * LOOKED_FOR / 128;
+/// After what comes again, which costs most to find out, at most so many granules are taken for the same.
+const PAUSE: usize = 7;
 /// No match reaches farther.
 const WINDOW: usize = 32 << 10;
 const SLOTS: usize = 1 << 13;
@@ -45,8 +47,13 @@ impl Finder {
         if src.len() < SHORTEST || u32::try_from(src.len()).is_err() {
             return found;
         }
-        let mut fresh = true;
+        let (mut fresh, mut pause, mut next) = (true, 0, 0);
         for (number, granule) in src.chunks_exact(GRANULE).enumerate() {
+            if number < next {
+                // What follows may refer to it.
+                self.note(granule, number * GRANULE);
+                continue;
+            }
             if unevenness(&granule[..SAMPLE]) > UNEVEN_SAMPLE || unevenness(granule) > UNEVEN {
                 continue;
             }
@@ -55,8 +62,11 @@ impl Finder {
             }
             let place = number * GRANULE..(number + 1) * GRANULE;
             if self.repeats(src, place.clone()) {
+                pause = (2 * pause + 1).min(PAUSE);
+                next = number + 1 + pause;
                 continue;
             }
+            pause = 0;
             match found.last_mut().filter(|last| last.end == place.start) {
                 Some(last) => last.end = place.end,
                 None => found.push(place),
@@ -83,13 +93,18 @@ impl Finder {
                     at += size_of::<u32>() - 1;
                 }
             }
-            for (number, word) in step.as_chunks::<4>().0.iter().enumerate() {
-                let word = u32::from_le_bytes(*word);
-                self.seen[slot(word)] = u64::from(word) << 32 | (place + number * size_of::<u32>() + 1) as u64;
-            }
+            self.note(step, place);
             place += STEP;
         }
         matched > REPEATED
+    }
+
+    /// Notes the words of some bytes, which stand at `place`.
+    fn note(&mut self, bytes: &[u8], place: usize) {
+        for (number, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+            let word = u32::from_le_bytes(*word);
+            self.seen[slot(word)] = u64::from(word) << 32 | (place + number * size_of::<u32>() + 1) as u64;
+        }
     }
 }
 
@@ -162,6 +177,16 @@ pub(super) mod tests {
             let found = finder.find(&data);
             assert!(found.iter().all(|stretch| stretch.end <= period + GRANULE), "{period} {found:?}");
         }
+    }
+
+    /// Noise that follows what comes again is found, not much later.
+    #[test]
+    fn the_pause_ends() {
+        let period: Vec<u8> = noise(4096, 7).iter().copied().cycle().take(1 << 18).collect();
+        let data = [&period[..], &noise(1 << 18, 8)].concat();
+        let found = Finder::new().find(&data);
+        let last = found.last().expect("noise");
+        assert!((1 << 18..=(1 << 18) + PAUSE * GRANULE).contains(&last.start) && last.end == data.len(), "{found:?}");
     }
 
     #[test]
