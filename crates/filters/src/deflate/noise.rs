@@ -127,10 +127,11 @@ fn unevenness(bytes: &[u8]) -> usize {
     }
     let mut squares = 0;
     for value in 0..256 {
-        let count = even[value] + odd[value];
+        let count = u64::from(even[value] + odd[value]);
         squares += count * count;
     }
-    squares as usize * 256 / bytes.len() - bytes.len()
+    let len = bytes.len() as u64;
+    usize::try_from(squares * 256 / len - len).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
