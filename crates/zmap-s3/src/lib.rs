@@ -22,6 +22,7 @@ mod list;
 mod load;
 mod low;
 mod map;
+mod pace;
 mod parts;
 mod place;
 mod profiles;

@@ -22,6 +22,7 @@ use tracing::instrument::WithSubscriber as _;
 use crate::failure::chain;
 use crate::head::Head;
 use crate::line::Line;
+use crate::pace::Pace;
 use crate::runtime;
 
 /// Connections that nobody uses are closed after so long: servers do so too, and not much later.
@@ -43,6 +44,7 @@ struct Idle {
 struct Shared {
     connector: HttpsConnector<HttpConnector>,
     idle: Mutex<Idle>,
+    pace: Pace,
     handle: Handle,
 }
 
@@ -78,7 +80,12 @@ impl Wire {
         http.set_connect_timeout(Some(connect));
         let https = HttpsConnectorBuilder::new().with_tls_config(tls(encrypted)?).https_or_http().enable_http1();
         let connector = https.wrap_connector(http);
-        Ok(Self(Arc::new(Shared { connector, idle: Mutex::default(), handle: runtime::handle(of)? })))
+        Ok(Self(Arc::new(Shared {
+            connector,
+            idle: Mutex::default(),
+            pace: Pace::default(),
+            handle: runtime::handle(of)?,
+        })))
     }
 
     /// Sends a request to the server of `uri`, and reads the head of its answer. The request has no body and may be sent
@@ -96,6 +103,7 @@ impl Wire {
                 Err(_) => {}
             }
         }
+        self.0.pace.turn().await;
         let mut connector = self.0.connector.clone();
         let ready = poll_fn(|context| connector.poll_ready(context)).await;
         ready.map_err(|error| chain(&*error))?;
