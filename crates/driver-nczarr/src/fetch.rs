@@ -11,7 +11,7 @@ use dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Surve
 use model::{ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
-use crate::json::{self, Json, Value};
+use crate::json::{self, Json};
 
 /// A document, `None` if there is none.
 pub(crate) type Fetched = Result<Option<Json>>;
@@ -92,14 +92,14 @@ pub(crate) fn read_here(map: &dyn ZMap, keys: &[Key], limits: &Limits) -> Vec<Fe
     run(map, keys, limits, 1, |bytes, key| parse(bytes, key, limits))
 }
 
-/// Reads documents on this thread alone, and makes `of` of each where it lies.
+/// Reads documents on this thread alone, and makes `of` of the bytes of each where they lie.
 pub(crate) fn read_as<T: Send>(
     map: &dyn ZMap,
     keys: &[Key],
     limits: &Limits,
-    of: impl Fn(&Value<'_>, &Key) -> Result<T> + Sync,
+    of: impl Fn(&[u8], &Key) -> Result<T> + Sync,
 ) -> Vec<Result<Option<T>>> {
-    run(map, keys, limits, 1, |bytes, key| of(&json::read(bytes, limits).map_err(|error| error.at(key))?, key))
+    run(map, keys, limits, 1, of)
 }
 
 fn parse(bytes: &[u8], key: &Key, limits: &Limits) -> Result<Json> {

@@ -32,6 +32,7 @@ mod flavour;
 mod gate;
 mod joined;
 mod json;
+mod known;
 mod layout;
 mod light;
 mod lists;

@@ -15,8 +15,9 @@ use model::{Endian, Result};
 
 use crate::dtype::Kind;
 use crate::fetch::read_as;
-use crate::flavour::Flavour;
-use crate::json::Value;
+use crate::flavour::{Flavour, Settled};
+use crate::json;
+use crate::known::Known;
 use crate::nodes;
 use crate::only::{asked, link, names};
 use crate::opening::Opening;
@@ -47,19 +48,28 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         None => &[(ZarrFormat::V3, ZARR_JSON), (ZarrFormat::V2, ZARRAY)],
     };
     let keys: Vec<Key> = formats.iter().map(|(_, document)| key.join(document)).collect::<Result<_>>()?;
-    // The document is understood where the map brings it: nothing of it is kept but what was made of it.
-    let understand = |document: &Value<'_>, at: &Key| {
+    let limits = &request.options.limits;
+    // The document is understood where the map brings it, if it is not known already.
+    let understand = |bytes: &[u8], at: &Key| {
         let format = if at.name() == ZARRAY { ZarrFormat::V2 } else { ZarrFormat::V3 };
         let opening = Opening::new(request, mounted, &RawRoot { format, ..RawRoot::default() }, None)?;
+        if let Some(known) = Known::find(bytes, &key, request, &opening) {
+            return Ok(Some((opening, Told::Before(known))));
+        }
+        let document = json::read(bytes, limits).map_err(|error| error.at(at))?;
         let built = match format {
-            ZarrFormat::V2 => nodes::array(&key, Ok(document), Ok(None), &opening.reading()),
-            ZarrFormat::V3 if !node_type(document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
-            ZarrFormat::V3 => v3::var::build(&key, Ok(document), &opening.reading()),
+            ZarrFormat::V2 => nodes::array(&key, Ok(&document), Ok(None), &opening.reading()),
+            ZarrFormat::V3 if !node_type(&document).is_ok_and(|node| node == NodeType::Array) => return Ok(None),
+            ZarrFormat::V3 => v3::var::build(&key, Ok(&document), &opening.reading()),
         };
-        Ok(is_told(&built, format).then_some((opening, built)))
+        if !is_told(&built, format) {
+            return Ok(None);
+        }
+        let bytes = Known::is_small(bytes).then(|| bytes.into());
+        Ok(Some((opening, Told::Now(built, bytes))))
     };
     let mut found = None;
-    for document in read_as(mounted.seen(), &keys, &request.options.limits, understand) {
+    for document in read_as(mounted.seen(), &keys, limits, understand) {
         match document {
             Ok(None) => {}
             Ok(Some(told)) if found.is_none() => found = Some(told),
@@ -67,7 +77,11 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
             _ => return Ok(None),
         }
     }
-    let Some(Some((opening, built))) = found else { return Ok(None) };
+    let Some(Some((opening, told))) = found else { return Ok(None) };
+    let (built, bytes) = match told {
+        Told::Before(known) => return opening.dataset(known.again(), false).map(Some),
+        Told::Now(built, bytes) => (built, bytes),
+    };
     let root = RawRoot { format: opening.format, ..RawRoot::default() };
     let Ok(mut tree) = RawTree::of_root(root) else { return Ok(None) };
     for (parent, group) in groups.iter().enumerate() {
@@ -83,12 +97,22 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         });
     }
     if let Some(group) = tree.groups.last_mut() {
-        group.arrays = vec![RawArray { key, name: name.to_owned(), built }];
+        group.arrays = vec![RawArray { key: key.clone(), name: name.to_owned(), built }];
     }
-    match link(tree, Flavour::Zarr, &opening.reading()) {
-        Some(loaded) => opening.dataset(loaded, false).map(Some),
-        None => Ok(None),
+    let Some(loaded) = link(tree, Flavour::Zarr, &opening.reading()) else { return Ok(None) };
+    let loaded = Settled::from(loaded);
+    if let Some(bytes) = bytes {
+        Known::keep(bytes, key, request, &opening, &loaded);
     }
+    opening.dataset(loaded, false).map(Some)
+}
+
+/// What the array's document tells.
+enum Told {
+    /// As one that is known.
+    Before(Arc<Known>),
+    /// With its bytes, if they are few.
+    Now(Built, Option<Box<[u8]>>),
 }
 
 /// Whether the array's document tells all that its data are.

@@ -12,7 +12,7 @@ use crate::asked;
 use crate::codecs::Codecs;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
-use crate::flavour::{Flavour, Loaded, Naming, properties};
+use crate::flavour::{Flavour, Naming, Settled, properties};
 use crate::json::Json;
 use crate::lists;
 use crate::older::{Defects, Generation};
@@ -84,6 +84,12 @@ impl<'a> Opening<'a> {
         })
     }
 
+    /// Whether dimensions have the names that attributes give them, and whether times are counts: what the fragment says of
+    /// how documents are to be understood.
+    pub(crate) fn words(&self) -> (bool, bool) {
+        (self.use_names, self.counted_times)
+    }
+
     /// How the documents are to be understood.
     pub(crate) fn reading(&self) -> Reading<'a> {
         Reading {
@@ -110,7 +116,8 @@ impl<'a> Opening<'a> {
     /// # Errors
     /// `NC_EINVAL` for a fragment that makes no sense; `NC_EPERM` if what is to be written is of an older style and not
     /// all of it can be understood.
-    pub(crate) fn dataset(self, loaded: Loaded, root_array: bool) -> Result<Arc<dyn Dataset>> {
+    pub(crate) fn dataset(self, loaded: impl Into<Settled>, root_array: bool) -> Result<Arc<dyn Dataset>> {
+        let loaded = loaded.into();
         let Self { request, map, mut about, generation, format, .. } = self;
         let older = generation.filter(|generation| request.writable && *generation != Generation::Today);
         if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {

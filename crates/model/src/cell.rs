@@ -20,10 +20,10 @@ pub struct ModelCell {
 }
 
 impl ModelCell {
-    /// A cell holding `model`.
-    pub fn new(model: Model) -> Self {
+    /// A cell holding `model`, which others may hold too: an edit then copies it.
+    pub fn new(model: impl Into<Arc<Model>>) -> Self {
         Self {
-            current: RwLock::new(Arc::new(model)),
+            current: RwLock::new(model.into()),
             saved: RwLock::default(),
             defining: AtomicBool::default(),
             edition: AtomicU64::default(),

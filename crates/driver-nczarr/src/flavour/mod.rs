@@ -54,7 +54,7 @@ pub(crate) fn links(naming: Naming, attrs: &Members<'_>, zarray: &Value<'_>, ran
 }
 
 /// A group as it was loaded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct LoadedGroup {
     pub(crate) key: Key,
     pub(crate) zgroup: Option<Object>,
@@ -122,6 +122,39 @@ impl Loaded {
                 var.fill = VarFill::NoFill;
                 note(var, error);
             }
+        }
+    }
+}
+
+/// What was loaded, once nothing is added any more: datasets may have the model in common.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) model: Arc<Model>,
+    pub(crate) vars: Vec<VarState>,
+    pub(crate) groups: Vec<LoadedGroup>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) named_dims: bool,
+    pub(crate) annotated: bool,
+    pub(crate) stale: bool,
+}
+
+impl From<Loaded> for Settled {
+    fn from(loaded: Loaded) -> Self {
+        let Loaded { model, vars, groups, notes, named_dims, annotated, stale, .. } = loaded;
+        Self { model: Arc::new(model), vars, groups, notes, named_dims, annotated, stale }
+    }
+}
+
+impl Settled {
+    /// The same for another dataset, with the model in common.
+    pub(crate) fn again(&self) -> Self {
+        let vars = self.vars.iter().map(|var| VarState::loaded(var.key.clone(), Arc::clone(&var.stored)));
+        Self {
+            model: Arc::clone(&self.model),
+            vars: vars.collect(),
+            groups: self.groups.clone(),
+            notes: self.notes.clone(),
+            ..*self
         }
     }
 }

@@ -6,6 +6,7 @@ mod files;
 mod filters;
 mod foreign_types;
 mod hostile;
+mod known;
 mod latin;
 mod node_names;
 mod odd_types;
