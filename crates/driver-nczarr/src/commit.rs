@@ -164,7 +164,7 @@ impl ZarrDataset {
         render::group(None, &mut text);
         self.map.write(&key, text.as_bytes())?;
         committed.groups.resize_with(committed.groups.len().max(1), Texts::default);
-        committed.groups[GroupId::ROOT.index()][Part::Marker as usize] = Some(text.into_boxed_str());
+        committed.groups[GroupId::ROOT.index()][Part::Marker as usize] = Some(text.into());
         Ok(())
     }
 

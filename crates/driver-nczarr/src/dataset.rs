@@ -66,6 +66,8 @@ impl fmt::Debug for ZarrDataset {
 pub(crate) struct State {
     /// Whether a node has one document, as in V3.
     pub(crate) joined: bool,
+    /// What is remembered of variables of which nothing is decided yet.
+    pub(crate) blank: Arc<Stored>,
     /// Whether what has a name that no node can have is stored under another one.
     pub(crate) escapes: bool,
     pub(crate) vars: Vec<VarState>,
@@ -95,7 +97,7 @@ pub(crate) struct GroupState {
 }
 
 /// What is known of a variable.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct VarState {
     /// Where it is; differs from its name between a rename and the next commit.
     pub(crate) key: Key,
@@ -120,13 +122,18 @@ pub(crate) struct VarState {
 impl VarState {
     /// A variable that was read from where `key` says.
     pub(crate) fn loaded(key: Key, stored: Arc<Stored>) -> Self {
+        Self { on_disk: true, replan: false, ..Self::new(key, stored) }
+    }
+
+    /// A new variable, to be stored where `key` says; nothing is decided yet.
+    fn new(key: Key, blank: Arc<Stored>) -> Self {
         Self {
             key,
             found: None,
             waiting: false,
-            stored,
-            on_disk: true,
-            replan: false,
+            stored: blank,
+            on_disk: false,
+            replan: true,
             planned: false,
             chunks: None,
             array: None,
@@ -150,7 +157,7 @@ impl State {
         for (_, var) in model.vars_from(self.vars.len()) {
             let (key, waiting) = self.free_key(model, &self.group(var.group)?.key, &var.name)?;
             self.waiting += usize::from(waiting);
-            self.vars.push(VarState { key, waiting, replan: true, ..VarState::default() });
+            self.vars.push(VarState { waiting, ..VarState::new(key, Arc::clone(&self.blank)) });
         }
         Ok(())
     }

@@ -1,17 +1,19 @@
 //! The layouts of variables that have none yet, before metadata are written: decided, and told to the model.
 //!
 //! How one is decided is `plan`'s business. That takes as long as defining a variable, so that several threads do it for many:
-//! threads made for it, since who writes metadata holds a lock.
+//! threads made for it, since who writes metadata holds a lock. A variable that is defined like the one before has its layout
+//! in common with it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dispatch::pull_apart;
-use model::{Chunking, Endian, Error, Model, Result, Var, VarId};
+use model::{Chunking, Endian, Error, Model, NcType, Result, Var, VarId};
 
 use crate::dataset::{VarState, ZarrDataset};
 use crate::json::text;
 use crate::meta::ArrayMeta;
 use crate::store::{NODES_PER_THREAD, lock};
+use crate::var::Stored;
 
 impl ZarrDataset {
     /// Decides the layouts that are not decided yet, and tells the model; answers the model that knows them all.
@@ -20,7 +22,8 @@ impl ZarrDataset {
         let model = self.model.snapshot();
         state.extend(&model)?;
         let mut news = Vec::new();
-        self.plan_all(&model, &mut state.vars)?;
+        let blank = Arc::clone(&state.blank);
+        self.plan_all(&model, &blank, &mut state.vars)?;
         for ((id, var), here) in model.vars().zip(&state.vars) {
             // Also those whose layout was decided when data first moved.
             if (here.planned || var.quantize.is_some())
@@ -49,17 +52,29 @@ impl ZarrDataset {
 
     /// Decides the layouts of those variables that are to have another; several threads do if they are many. All are tried; the
     /// error is that of the first in the model's order.
-    fn plan_all(&self, model: &Model, vars: &mut [VarState]) -> Result<()> {
+    fn plan_all(&self, model: &Model, blank: &Arc<Stored>, vars: &mut [VarState]) -> Result<()> {
         let mut todo: Vec<(VarId, &mut VarState)> =
             model.vars().map(|(id, _)| id).zip(vars).filter(|(_, here)| here.replan).collect();
         let (threads, planning) = (self.threads(todo.len()), self.planning());
         let (turn, failed) = (Mutex::new(todo.chunks_mut(NODES_PER_THREAD)), Mutex::new(None::<(VarId, Error)>));
         pull_apart(threads, &|| {
+            // The last new variable that was planned here.
+            let mut last: Option<(&Var, Arc<Stored>)> = None;
             loop {
                 let Some(part) = lock(&turn).next() else { return };
                 for (id, here) in part {
+                    let new = model.var(*id).ok().filter(|_| Arc::ptr_eq(&here.stored, blank));
+                    if let Some((_, stored)) = last.as_ref().filter(|(last, _)| new.is_some_and(|new| alike(last, new)))
+                    {
+                        here.stored = Arc::clone(stored);
+                        (here.replan, here.planned) = (false, true);
+                        continue;
+                    }
                     match planning.plan(model, *id, Arc::make_mut(&mut here.stored)) {
-                        Ok(()) => (here.replan, here.planned) = (false, true),
+                        Ok(()) => {
+                            (here.replan, here.planned) = (false, true);
+                            last = new.map(|new| (new, Arc::clone(&here.stored))).or(last);
+                        }
                         Err(error) => {
                             let mut failed = lock(&failed);
                             if failed.as_ref().is_none_or(|(first, _)| id.index() < first.index()) {
@@ -73,6 +88,31 @@ impl ZarrDataset {
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |(_, error)| Err(error))
     }
+}
+
+/// Whether two new variables of one dataset get the same layout. Of attributes only those of strings say something of it,
+/// beside the fill value.
+fn alike(a: &Var, b: &Var) -> bool {
+    let Var {
+        name: _,
+        group: _,
+        xtype,
+        dims,
+        atts: _,
+        chunking,
+        shards,
+        endian,
+        fill,
+        filters,
+        quantize,
+        stored_type,
+        problem,
+    } = a;
+    let plain = xtype.is_atomic() && *xtype != NcType::String && problem.is_none() && b.problem.is_none();
+    plain
+        && (xtype, dims, chunking, shards) == (&b.xtype, &b.dims, &b.chunking, &b.shards)
+        && (endian, fill, filters, quantize) == (&b.endian, &b.fill, &b.filters, &b.quantize)
+        && *stored_type == b.stored_type
 }
 
 /// Whether a variable says what its layout decided: chunk shape, byte order, codec descriptions, and the attribute that

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use dispatch::{Change, Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
 use model::{Error, ErrorKind, GroupId, Model, Result, VarId};
@@ -18,6 +18,7 @@ use crate::merge::{self, Kind, Merge, Unlimited};
 use crate::render;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
 use crate::v3::document::ZARR_JSON;
+use crate::var::Stored;
 
 /// Fewer nodes than this for each thread are not worth another.
 pub(crate) const NODES_PER_THREAD: usize = 32;
@@ -44,8 +45,9 @@ pub(crate) enum Part {
     Marker = 1,
 }
 
-/// The texts of a node's documents, by [`Part`]; none of one that is not ours to write.
-pub(crate) type Texts = [Option<Box<str>>; 2];
+/// The texts of a node's documents, by [`Part`]; none of one that is not ours to write. Arrays that are alike have theirs in
+/// common.
+pub(crate) type Texts = [Option<Arc<str>>; 2];
 
 impl Node {
     /// The key of a document.
@@ -69,10 +71,15 @@ impl Node {
 impl ZarrDataset {
     /// The documents of a node as they should be stored.
     pub(crate) fn texts(&self, model: &Model, state: &State, node: Node) -> Result<Texts> {
+        self.texts_after(&Mutex::default(), model, state, node)
+    }
+
+    /// As [`ZarrDataset::texts`]; `last` is an array's that was rendered before, which the next has mostly too.
+    fn texts_after(&self, last: &Mutex<Option<Rendered>>, model: &Model, state: &State, node: Node) -> Result<Texts> {
         let written = |write: &dyn Fn(&mut String) -> Result<()>| {
             let mut text = TEXT.take();
             text.clear();
-            let done = write(&mut text).map(|()| Some(Box::from(text.as_str())));
+            let done = write(&mut text).map(|()| Some(Arc::from(text.as_str())));
             if text.capacity() <= KEEP {
                 TEXT.set(text);
             }
@@ -108,10 +115,17 @@ impl ZarrDataset {
                         // What could not be understood is not replaced.
                         Some(_) => meta.shape.clone(),
                     };
-                    texts[Part::Marker as usize] = written(&|out| {
+                    let before = lock(last).as_ref().and_then(|last| last.of(&here.stored, &shape));
+                    if before.is_some() {
+                        texts[Part::Marker as usize] = before;
+                        return Ok(texts);
+                    }
+                    let text = written(&|out| {
                         render::array(meta, &shape, out);
                         Ok(())
                     })?;
+                    *lock(last) = text.clone().map(|text| Rendered { stored: Arc::clone(&here.stored), shape, text });
+                    texts[Part::Marker as usize] = text;
                 }
                 Ok(texts)
             }
@@ -165,6 +179,7 @@ impl ZarrDataset {
             next: AtomicUsize::new(0),
             ready: Mutex::default(),
             waiting: Mutex::default(),
+            last: Mutex::default(),
             handed: AtomicUsize::new(0),
             slots: nodes.iter().map(|_| Slot::default()).collect(),
         };
@@ -186,7 +201,7 @@ impl ZarrDataset {
         let slots = batch.slots;
         let mut outcome = Ok(());
         for (&node, slot) in nodes.iter().zip(slots) {
-            let stored = slot.into_stored();
+            let stored = slot.into_outcome();
             committed.consolidated &= !stored.touched;
             committed.know(node, stored.texts, model);
             outcome = outcome.and(stored.outcome);
@@ -225,6 +240,21 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What makes an array one, as text.
+struct Rendered {
+    /// What it was made of; nobody changes it as long as it is held here.
+    stored: Arc<Stored>,
+    shape: Vec<u64>,
+    text: Arc<str>,
+}
+
+impl Rendered {
+    /// The text, if it is that of an array with this layout and shape.
+    fn of(&self, stored: &Arc<Stored>, shape: &[u64]) -> Option<Arc<str>> {
+        (Arc::ptr_eq(&self.stored, stored) && self.shape == shape).then(|| Arc::clone(&self.text))
+    }
+}
+
 /// What becomes of one node.
 #[derive(Default)]
 struct Slot {
@@ -236,7 +266,7 @@ struct Slot {
     failed: OnceLock<Error>,
 }
 
-struct Stored {
+struct Outcome {
     texts: Texts,
     outcome: Result<()>,
     touched: bool,
@@ -247,7 +277,7 @@ impl Slot {
         self.texts.get()?[part as usize].as_deref()
     }
 
-    fn into_stored(self) -> Stored {
+    fn into_outcome(self) -> Outcome {
         let mut texts = self.texts.into_inner().unwrap_or_default();
         let touched = self.handed.iter().any(|handed| handed.load(Ordering::Relaxed));
         let mut outcome = self.failed.into_inner().map_or(Ok(()), Err);
@@ -262,7 +292,7 @@ impl Slot {
             }
             outcome = outcome.and(done);
         }
-        Stored { texts, outcome, touched }
+        Outcome { texts, outcome, touched }
     }
 }
 
@@ -281,6 +311,8 @@ struct Batch<'b> {
     ready: Mutex<Vec<usize>>,
     /// Nodes one of whose documents has to be merged.
     waiting: Mutex<Vec<usize>>,
+    /// What was rendered last of what makes an array one.
+    last: Mutex<Option<Rendered>>,
     /// How many tickets were handed out.
     handed: AtomicUsize,
     slots: Vec<Slot>,
@@ -295,7 +327,7 @@ impl Batch<'_> {
     fn begin(&self, index: usize, key: &mut Key) -> Result<Option<Part>> {
         let (Some(&node), Some(slot)) = (self.nodes.get(index), self.slots.get(index)) else { return Ok(None) };
         let state = self.dataset.read_state();
-        let mut texts = self.dataset.texts(self.model, &state, node)?;
+        let mut texts = self.dataset.texts_after(&self.last, self.model, &state, node)?;
         let known = self.committed.texts(node);
         for (text, known) in texts.iter_mut().zip(known) {
             text.take_if(|text| known.as_ref() == Some(text));

@@ -19,6 +19,9 @@ pub const FILL_VALUE: &str = "_FillValue";
 /// The most dimensions a variable may have (`NC_MAX_VAR_DIMS`).
 pub const MAX_VAR_DIMS: usize = 1024;
 
+/// Room for so many attributes is made with the first: most things have no more, and few have less.
+const FEW: usize = 4;
+
 impl Model {
     /// Applies one edit; on an error nothing has changed.
     ///
@@ -190,7 +193,11 @@ impl Model {
         if let (true, Some(var)) = (fills, var) {
             self.check_fill(var, values)?;
         }
-        self.atts_mut(group, var)?.insert(name.into_owned(), values.clone());
+        let atts = self.atts_mut(group, var)?;
+        if atts.is_empty() {
+            atts.reserve_exact(FEW);
+        }
+        atts.insert(name.into_owned(), values.clone());
         if fills {
             self.attribute_to_fill(var)?;
         }

@@ -49,6 +49,63 @@ fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named()
     }
 }
 
+/// One variable of a kind: its type and dimensions, and what else is said of it.
+type Kind = (NcType, usize, fn(&dyn dispatch::Dataset, model::VarId) -> model::Result<()>);
+
+/// Kinds that differ in one thing each.
+const KINDS: [Kind; 13] = [
+    (NcType::Float, 1, |_, _| Ok(())),
+    (NcType::Double, 1, |_, _| Ok(())),
+    (NcType::Float, 2, |_, _| Ok(())),
+    (NcType::Float, 0, |_, _| Ok(())),
+    (NcType::Float, 1, |d, v| d.def_var_fill(v, false, Some(&Values::Float(vec![0.0])))),
+    (NcType::Float, 1, |d, v| d.def_var_fill(v, false, Some(&Values::Float(vec![-0.0])))),
+    (NcType::Float, 1, |d, v| d.put_att(ROOT, Some(v), "_FillValue", NcType::Float, &Values::Float(vec![f32::NAN]))),
+    (NcType::Float, 1, |d, v| d.def_var_fill(v, true, None)),
+    (NcType::Float, 1, |d, v| d.def_var_endian(v, Endian::Big)),
+    (NcType::Float, 1, |d, v| d.def_var_chunking(v, &Chunking::Chunked(vec![3]))),
+    (NcType::Float, 1, |d, v| d.def_var_deflate(v, true, true, 4)),
+    (NcType::Float, 1, |d, v| d.def_var_deflate(v, true, true, 5)),
+    (NcType::String, 1, |d, v| d.put_att(ROOT, Some(v), "_nczarr_maxstrlen", NcType::Int, &Values::Int(vec![9]))),
+];
+
+/// Variables of these kinds, in this order, and then as `change` says; the document that makes each an array.
+fn arrays(modes: &str, kinds: &[usize], change: &[(usize, usize)]) -> Vec<String> {
+    let map = TestMap::new(&[]);
+    let d = create(&map, modes);
+    let dims = [d.def_dim(ROOT, "x", Some(7)).unwrap(), d.def_dim(ROOT, "t", None).unwrap()];
+    let define = |(at, &kind): (usize, &usize)| {
+        let (xtype, rank, more) = KINDS[kind];
+        let v = d.def_var(ROOT, &format!("v{at}"), xtype, &dims[..rank]).unwrap();
+        more(&*d, v).unwrap();
+        v
+    };
+    let vars: Vec<_> = kinds.iter().enumerate().map(define).collect();
+    d._enddef(0, 0, 0, 0).unwrap();
+    for &(at, kind) in change {
+        KINDS[kind].2(&*d, vars[at]).unwrap();
+    }
+    d.close().unwrap();
+    let document = if modes.contains("v3") { "zarr.json" } else { ".zarray" };
+    (0..kinds.len()).map(|at| map.text(&format!("v{at}/{document}"))).collect()
+}
+
+/// Those that are alike have their layout in common; each has the one that it would have alone.
+#[test]
+fn variables_between_others_are_stored_as_if_they_were_alone() {
+    let turns = (0..KINDS.len()).flat_map(|a| [a, a, (a + 1) % KINDS.len(), (a + 5) % KINDS.len(), 0, 0]);
+    let turns: Vec<usize> = turns.collect();
+    for modes in ["nczarr", "zarr", "nczarr,v3", "zarr,v3"] {
+        let alone: Vec<String> = (0..KINDS.len()).flat_map(|kind| arrays(modes, &[kind], &[])).collect();
+        let expected = |kinds: &[usize]| kinds.iter().map(|&kind| alone[kind].clone()).collect::<Vec<_>>();
+        assert_eq!(arrays(modes, &turns, &[]), expected(&turns), "{modes}");
+        // One of those that had all in common is changed since.
+        for kind in [4, 8, 9, 10] {
+            assert_eq!(arrays(modes, &[0, 0, 0], &[(1, kind)]), expected(&[0, kind, 0]), "{modes}: {kind}");
+        }
+    }
+}
+
 #[test]
 fn documents_of_nczarr() {
     let map = TestMap::new(&[]);
