@@ -1,4 +1,5 @@
-//! [`pull_parallel`], [`pull_along`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from.
+//! [`pull_parallel`], [`pull_along`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from; and
+//! [`drop_apart`].
 //!
 //! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
 //! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
@@ -6,6 +7,8 @@
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "parallel")]
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,6 +68,30 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     }
     let _ = threads;
     work();
+}
+
+/// Gives back the memory of `what` on a thread made for it, which the caller does not wait for.
+///
+/// For what consists of very many pieces and does nothing when it goes but give back memory. One thread does so at a time:
+/// what comes meanwhile is dropped by who calls, as is everything where there is no processor for another thread, where the
+/// caller belongs to a pool, and without the feature `parallel`.
+pub fn drop_apart(what: impl Send + 'static) {
+    #[cfg(feature = "parallel")]
+    if can_help() {
+        static BUSY: AtomicBool = AtomicBool::new(false);
+        if !BUSY.swap(true, Ordering::Acquire) {
+            let work = move || {
+                drop(what);
+                BUSY.store(false, Ordering::Release);
+            };
+            // Without a thread the work is dropped here, and what it holds with it.
+            if std::thread::Builder::new().spawn(work).is_err() {
+                BUSY.store(false, Ordering::Release);
+            }
+            return;
+        }
+    }
+    drop(what);
 }
 
 /// Runs `serve` on the calling thread, with [`Hands`] to give work to; returns when `serve` is done and all of that work is.
@@ -211,6 +238,36 @@ mod tests {
                 assert_eq!(done.load(Ordering::SeqCst), 1);
             });
         });
+    }
+
+    /// Tells when it goes, and then waits until it may.
+    struct Slow(std::sync::mpsc::Sender<&'static str>, std::sync::mpsc::Receiver<()>, &'static str);
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let _ = self.1.recv();
+            let _ = self.0.send(self.2);
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_apart_goes_and_one_at_a_time() {
+        let (say, heard) = std::sync::mpsc::channel();
+        let (go, wait) = std::sync::mpsc::channel();
+        let (gone, at_once) = std::sync::mpsc::channel();
+        drop(gone);
+        let first = Slow(say.clone(), wait, "first");
+        if !can_help() {
+            go.send(()).unwrap();
+        }
+        drop_apart(first);
+        if can_help() {
+            // The second is not left to a thread: it is gone when this returns, before the first may be.
+            drop_apart(Slow(say.clone(), at_once, "second"));
+            assert_eq!(heard.try_recv(), Ok("second"));
+            go.send(()).unwrap();
+        }
+        assert_eq!(heard.recv(), Ok("first"));
     }
 
     #[test]

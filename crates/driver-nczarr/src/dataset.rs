@@ -3,11 +3,13 @@
 //! The model answers inquiries; [`State`] remembers, per id, what the documents said and the engine's array once data
 //! was asked for. What edits are legal is in `admit`, what is written and when in `commit`.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{fmt, mem};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
-use dispatch::{CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat};
+use dispatch::{
+    CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
+};
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, VarId};
 
 use crate::about::About;
@@ -58,6 +60,25 @@ pub(crate) struct ZarrDataset {
 impl fmt::Debug for ZarrDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ZarrDataset").field("map", &self.map).field("info", &self.about.info()).finish_non_exhaustive()
+    }
+}
+
+/// So many variables take longer to give back than a thread to be made.
+const MANY: usize = 512;
+
+impl Drop for ZarrDataset {
+    /// Has others give back what is known of many variables: the last who lets go of a dataset does not wait for that.
+    fn drop(&mut self) {
+        let mut state = mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if state.vars.len() < MANY {
+            return;
+        }
+        for var in &mut state.vars {
+            // These hold the storage, which goes now.
+            (var.array, var.chunks) = (None, None);
+        }
+        let committed = mem::take(self.committed.get_mut().unwrap_or_else(PoisonError::into_inner));
+        drop_apart((state, committed, mem::take(&mut self.model)));
     }
 }
 

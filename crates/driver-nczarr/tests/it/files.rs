@@ -49,6 +49,32 @@ fn a_dataset_in_a_directory() {
     assert!(!dir.path().join("d.zarr").exists());
 }
 
+/// What was known of them is given back by another thread, the storage at once.
+#[test]
+fn a_dataset_of_many_variables_is_gone_when_it_is_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("d.zarr");
+    let path = path.to_str().unwrap();
+    let (registry, mut options) = (registry(), Options::default());
+    options.exclusive = true;
+    for round in 0..3 {
+        let d = registry.create(path, Clobber::Replace, false, &options).unwrap();
+        let x = d.def_dim(ROOT, "x", Some(2)).unwrap();
+        let define = |at: usize| d.def_var(ROOT, &format!("v{at}"), NcType::Int, &[x]).unwrap();
+        let vars: Vec<_> = (0..700).map(define).collect();
+        put(&*d, vars[600], &[0], &[2], &[f64::from(round), 1.0]);
+        d.close().unwrap();
+        // Who kept the model has it still.
+        let model = d.model().snapshot();
+        drop(d);
+        assert_eq!(model.var(vars[699]).unwrap().name, "v699");
+        let d = registry.open(path, true, &options).unwrap();
+        assert_eq!(d.model().snapshot().vars().len(), 700);
+        assert_eq!(get(&*d, var(&*d, "v600")), [f64::from(round), 1.0]);
+    }
+    registry.delete(path).unwrap();
+}
+
 #[test]
 fn an_abort_leaves_no_directory() {
     let dir = tempfile::tempdir().unwrap();
