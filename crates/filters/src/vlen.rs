@@ -29,7 +29,8 @@ inventory::submit! { ElementPlugin(&VlenBytesClass) }
 
 impl ElementClass for VlenUtf8Class {
     fn names(&self) -> &'static [&'static str] {
-        &["vlen-utf8", "numcodecs.vlen-utf8"]
+        static NAMES: [&str; 2] = ["vlen-utf8", "numcodecs.vlen-utf8"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {
@@ -43,7 +44,8 @@ impl ElementClass for VlenUtf8Class {
 
 impl ElementClass for VlenBytesClass {
     fn names(&self) -> &'static [&'static str] {
-        &["vlen-bytes", "numcodecs.vlen-bytes"]
+        static NAMES: [&str; 2] = ["vlen-bytes", "numcodecs.vlen-bytes"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {
@@ -58,7 +60,8 @@ impl ElementClass for VlenBytesClass {
 
 impl ElementClass for VlenArrayClass {
     fn names(&self) -> &'static [&'static str] {
-        &["vlen-array", "numcodecs.vlen-array"]
+        static NAMES: [&str; 2] = ["vlen-array", "numcodecs.vlen-array"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {

@@ -149,7 +149,11 @@ impl<T: ?Sized + Named> Entry<T> {
     }
 
     fn same(&self, other: &Self) -> bool {
-        self.value_at == other.value_at && self.described_at == other.described_at
+        self.is_at(other.value_at, other.described_at)
+    }
+
+    fn is_at(&self, value: usize, description: usize) -> bool {
+        self.value_at == value && self.described_at == description
     }
 }
 
@@ -193,10 +197,14 @@ impl<T: ?Sized + Named> Entries<T> {
 
     /// As [`Entries::push`] of each.
     pub fn extend(&mut self, entries: impl IntoIterator<Item = Entry<T>>) {
+        let before = self.0.len();
         for entry in entries {
             if !self.0.iter().any(|other| other.origin == entry.origin && other.same(&entry)) {
                 self.0.push(entry);
             }
+        }
+        if self.0.len() == before {
+            return;
         }
         self.0.sort_by(|a, b| a.name.cmp(b.name).then(b.origin.cmp(&a.origin)));
         let mut last = None;
@@ -212,12 +220,25 @@ impl<T: ?Sized + Named> Entries<T> {
 
     /// With those of others as well, as [`Entries::push`] of each.
     pub fn join(&mut self, others: Self) {
-        self.extend(others.0);
+        if self.0.is_empty() {
+            *self = others;
+        } else {
+            self.extend(others.0);
+        }
     }
 
-    /// Whether all are plugins that are among others too, at whatever level.
-    pub fn are_among(&self, others: &Self) -> bool {
-        self.0.iter().all(|entry| others.0.iter().any(|other| other.same(entry)))
+    /// What is linked, but for what is in `known`.
+    pub fn linked(plugins: impl Iterator<Item = &'static T>, known: &Self) -> Self
+    where
+        &'static T: IntoShared<T>,
+    {
+        let mut linked = Self::default();
+        let is_known = |plugin: &T| {
+            let (value, description) = (place_of(plugin), plugin.described_at());
+            known.0.iter().any(|entry| entry.is_at(value, description))
+        };
+        linked.extend(plugins.filter(|plugin| !is_known(plugin)).map(|plugin| Entry::fixed(Origin::Linked, plugin)));
+        linked
     }
 
     /// Every entry, hidden ones as well.

@@ -6,7 +6,7 @@ use model::{Error, ErrorKind, Result};
 
 use super::entry::{Entries, Named, conflict};
 use super::{Known, Origin, PluginKind, Registry};
-use crate::{Driver, DriverInfo, ElementClass, FilterClass, MapFactory, MapInfo};
+use crate::{Driver, DriverInfo, ElementClass, FilterClass, FilterInfo, MapFactory, MapInfo};
 
 impl Registry {
     /// The driver of this name.
@@ -189,6 +189,30 @@ impl Registry {
             self.element(name)?;
         }
         Ok(())
+    }
+
+    /// Whether a name, mode, scheme, alias or HDF5 id of one of these is also one of theirs.
+    pub(super) fn has_words_of(&self, others: &Self) -> bool {
+        let of_driver = |info: &DriverInfo, word| info.name == word || info.modes.contains(&word);
+        let of_map = |info: &MapInfo, word| info.name == word || info.schemes.contains(&word);
+        let of_filter = |info: &FilterInfo, word| info.name == word || info.aliases.contains(&word);
+        let drivers = self.drivers().map(|driver| driver.info());
+        let maps = self.maps().map(|map| map.info());
+        let filters = self.filters().map(|filter| filter.info());
+        let id = |filter: &FilterInfo| filter.hdf5_id;
+        drivers
+            .flat_map(|info| info.modes.iter().copied().chain([info.name]))
+            .any(|word| others.drivers().any(|other| of_driver(other.info(), word)))
+            || maps
+                .flat_map(|info| info.schemes.iter().copied().chain([info.name]))
+                .any(|word| others.maps().any(|other| of_map(other.info(), word)))
+            || filters.into_iter().any(|info| {
+                let mut words = info.aliases.iter().copied().chain([info.name]);
+                words.any(|word| others.filters().any(|other| of_filter(other.info(), word)))
+                    || id(info).is_some() && others.filters().any(|other| id(other.info()) == id(info))
+            })
+            || (self.elements().flat_map(|element| element.names()))
+                .any(|word| others.elements().any(|other| other.names().contains(word)))
     }
 
     fn absent(&self, kind: PluginKind, unknown: ErrorKind, name: &str) -> Error {

@@ -149,34 +149,33 @@ impl Registry {
     /// # Errors
     /// [`ErrorKind::Plugin`](model::ErrorKind::Plugin) if two different entries have one name, naming both.
     pub fn linked() -> Result<Self> {
-        let registry = Self::gathered();
+        let registry = Self::gathered(&Self::new());
         registry.check()?;
         Ok(registry)
     }
 
-    /// As [`Registry::linked`]. What is linked and named in a table as well, as all of a facade's own is, needs no check: who
-    /// asks for a name that two have is told.
+    /// As [`Registry::linked`], without what a table names as well, as it does all of a facade's own: it would be hidden.
     fn linked_beside(table: &Self) -> Result<Self> {
-        let registry = Self::gathered();
-        let known = registry.drivers.are_among(&table.drivers)
-            && registry.maps.are_among(&table.maps)
-            && registry.filters.are_among(&table.filters)
-            && registry.elements.are_among(&table.elements);
-        if !known {
-            registry.check()?;
+        let others = Self::gathered(table);
+        // Two of one name that are linked are an error, also where the table has one of them.
+        if others.has_words_of(table) {
+            return Self::linked();
         }
-        Ok(registry)
+        others.check()?;
+        Ok(others)
     }
 
-    fn gathered() -> Self {
-        let mut registry = Self::new();
+    /// What is linked and not in `table`.
+    fn gathered(table: &Self) -> Self {
         let (drivers, maps) = (inventory::iter::<DriverPlugin>, inventory::iter::<MapPlugin>);
         let (filters, elements) = (inventory::iter::<FilterPlugin>, inventory::iter::<ElementPlugin>);
-        registry.drivers.extend(drivers.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
-        registry.maps.extend(maps.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
-        registry.filters.extend(filters.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
-        registry.elements.extend(elements.into_iter().map(|plugin| Entry::fixed(Origin::Linked, plugin.0)));
-        registry
+        Self {
+            drivers: Entries::linked(drivers.into_iter().map(|plugin| plugin.0), &table.drivers),
+            maps: Entries::linked(maps.into_iter().map(|plugin| plugin.0), &table.maps),
+            filters: Entries::linked(filters.into_iter().map(|plugin| plugin.0), &table.filters),
+            elements: Entries::linked(elements.into_iter().map(|plugin| plugin.0), &table.elements),
+            known: Vec::new(),
+        }
     }
 
     /// With what another one has, at the levels it has it.

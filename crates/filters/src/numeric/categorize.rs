@@ -233,7 +233,8 @@ impl Filter for Categorize {
 
 impl ElementClass for CategorizeClass {
     fn names(&self) -> &'static [&'static str] {
-        &["categorize", "numcodecs.categorize"]
+        static NAMES: [&str; 2] = ["categorize", "numcodecs.categorize"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {

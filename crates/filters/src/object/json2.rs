@@ -22,7 +22,8 @@ inventory::submit! { ElementPlugin(&Json2Class) }
 
 impl ElementClass for Json2Class {
     fn names(&self) -> &'static [&'static str] {
-        &["json2", "numcodecs.json2"]
+        static NAMES: [&str; 2] = ["json2", "numcodecs.json2"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {

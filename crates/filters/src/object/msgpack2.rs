@@ -21,7 +21,8 @@ inventory::submit! { ElementPlugin(&Msgpack2Class) }
 
 impl ElementClass for Msgpack2Class {
     fn names(&self) -> &'static [&'static str] {
-        &["msgpack2", "numcodecs.msgpack2"]
+        static NAMES: [&str; 2] = ["msgpack2", "numcodecs.msgpack2"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {

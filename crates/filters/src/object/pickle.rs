@@ -12,7 +12,8 @@ inventory::submit! { ElementPlugin(&PickleClass) }
 
 impl ElementClass for PickleClass {
     fn names(&self) -> &'static [&'static str] {
-        &["pickle", "numcodecs.pickle"]
+        static NAMES: [&str; 2] = ["pickle", "numcodecs.pickle"];
+        &NAMES
     }
 
     fn about(&self) -> &'static str {

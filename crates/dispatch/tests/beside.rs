@@ -1,0 +1,39 @@
+//! What is linked beside a facade's own, which its table names as well.
+//!
+//! One test, alone in its process: the registry of the process is one.
+
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, Registry, Table};
+use model::{ErrorKind, Result};
+
+struct Class(&'static [&'static str]);
+
+impl ElementClass for Class {
+    fn names(&self) -> &'static [&'static str] {
+        self.0
+    }
+
+    fn parse(&self, _: &Json) -> Result<Box<dyn ElementCodec>> {
+        Err(ErrorKind::Filter.context("none"))
+    }
+}
+
+static OWN_NAMES: [&str; 2] = ["own", "example.own"];
+static OWN: Class = Class(&OWN_NAMES);
+static OTHER: Class = Class(&["other"]);
+static TABLE: Table = Table { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
+
+dispatch::inventory::submit! { ElementPlugin(&OWN) }
+dispatch::inventory::submit! { ElementPlugin(&OTHER) }
+
+#[test]
+fn what_is_in_the_table_and_linked_is_there_once() {
+    let registry = Registry::process_default_with(&TABLE).unwrap();
+    let list = registry.plugins();
+    let list: Vec<_> = list.iter().map(|plugin| (plugin.name, plugin.origin, plugin.hidden)).collect();
+    assert_eq!(list, [("other", Origin::Linked, false), ("own", Origin::Table, false)]);
+    for name in ["own", "example.own", "other"] {
+        registry.element(name).unwrap();
+    }
+    // Who asks for no facade's registry has what is linked.
+    assert_eq!(Registry::linked().unwrap().plugins().len(), 2);
+}

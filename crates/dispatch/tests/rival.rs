@@ -1,0 +1,35 @@
+//! What is linked and answers to a word of a facade's own: all that is linked is looked at then.
+//!
+//! One test, alone in its process: the registry of the process is one.
+
+use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Registry, Table};
+use model::{ErrorKind, Result};
+
+struct Class(&'static [&'static str]);
+
+impl ElementClass for Class {
+    fn names(&self) -> &'static [&'static str] {
+        self.0
+    }
+
+    fn parse(&self, _: &Json) -> Result<Box<dyn ElementCodec>> {
+        Err(ErrorKind::Filter.context("none"))
+    }
+}
+
+static OWN_NAMES: [&str; 2] = ["own", "example.own"];
+static OWN: Class = Class(&OWN_NAMES);
+static RIVAL: Class = Class(&["rival", "example.own"]);
+static TABLE: Table = Table { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
+
+dispatch::inventory::submit! { ElementPlugin(&OWN) }
+dispatch::inventory::submit! { ElementPlugin(&RIVAL) }
+
+#[test]
+fn two_that_are_linked_for_one_word_are_an_error_although_a_table_has_one_of_them() {
+    let error = Registry::process_default_with(&TABLE).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Plugin);
+    for name in ["example.own", "rival"] {
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
