@@ -12,7 +12,8 @@
 //! must know of the data it learns in [`Filter::bind`](dispatch::Filter::bind). On the steady path nothing
 //! allocates: codec contexts and scratch memory are kept per thread.
 //!
-//! `unsafe` is confined to the modules that call C libraries, to the byte transposition, and to our own decoder of deflate.
+//! `unsafe` is confined to the modules that call C libraries, to the byte transposition, and to our own
+//! decoders of deflate and zstd.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "blosc")]
@@ -73,6 +74,9 @@ mod zstd;
 #[cfg(any(feature = "zstd", feature = "blosc"))]
 #[allow(unsafe_code)]
 mod zstd_ffi;
+#[cfg(any(feature = "zstd", feature = "blosc"))]
+#[allow(unsafe_code)]
+mod zstd_walk;
 
 use dispatch::{ElementClass, FilterClass};
 

@@ -1,11 +1,13 @@
 //! Zstandard contexts that write straight into the caller's memory. (C; `unsafe`.)
 //!
-//! Used by the zstd filter and by blosc. One context of each kind is kept per thread.
+//! Used by the zstd filter and by blosc. One context of each kind is kept per thread. Frames of many short matches go
+//! through our own decoder ([`zstd_walk`](crate::zstd_walk)), and come here if it declines them.
 //!
 //! Frames are walked here one by one, so that only zstd frames and skippable frames (RFC 8878 §3) ever reach the
 //! library: not the forms from before the standard, which a damaged first byte would turn a frame into.
 
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 
 use dispatch::OutBuf;
 use model::{Error, ErrorKind, Result};
@@ -13,10 +15,12 @@ use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 #[cfg(feature = "zstd")]
 use zstd_safe::{DParameter, InBuffer, OutBuffer};
 
+use crate::zstd_walk::Decoder;
 use crate::{local, raw};
 
 thread_local! {
     static DECODER: Cell<Option<DCtx<'static>>> = const { Cell::new(None) };
+    static WALKER: Cell<Option<Decoder>> = const { Cell::new(None) };
 }
 
 /// The free memory of an output, as the library wants it.
@@ -53,44 +57,68 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
     }
     let end = dst.filled().len().saturating_add(limit);
     let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
-    local::with(&DECODER, make, |context| {
-        let mut rest = src;
-        while !rest.is_empty() {
-            let at = src.len() - rest.len();
-            let (frame, after) = match rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic)) {
-                Some(0xfd2f_b528) => {
-                    let len = zstd_safe::find_frame_compressed_size(rest)
-                        .map_err(|code| failed(&format!("the frame at byte {at} is damaged or cut short"), code))?;
-                    rest.split_at_checked(len).ok_or_else(|| cut(at))?
-                }
-                Some(0x184d_2a50..=0x184d_2a5f) => {
-                    let len = rest.get(4..).and_then(|rest| rest.first_chunk()).map(|len| u32::from_le_bytes(*len));
-                    let len = len.and_then(|len| usize::try_from(len).ok()?.checked_add(8)).ok_or_else(|| cut(at))?;
-                    rest = rest.get(len..).ok_or_else(|| cut(at))?;
-                    continue;
-                }
-                _ => return Err(ErrorKind::Filter.context(format!("zstd: there is no frame at byte {at}"))),
-            };
-            let room = dst.room().min(end - dst.filled().len());
-            if let Ok(Some(declared)) = zstd_safe::get_frame_content_size(frame)
-                && declared > room as u64
-            {
-                return Err(ErrorKind::Filter.context(format!(
-                    "zstd: the frame at byte {at} holds {declared} bytes, more than the {room} expected"
-                )));
+    let mut rest = src;
+    while !rest.is_empty() {
+        let at = src.len() - rest.len();
+        let (frame, after) = match rest.first_chunk::<4>().map(|magic| u32::from_le_bytes(*magic)) {
+            Some(0xfd2f_b528) => {
+                let len = zstd_safe::find_frame_compressed_size(rest)
+                    .map_err(|code| failed(&format!("the frame at byte {at} is damaged or cut short"), code))?;
+                rest.split_at_checked(len).ok_or_else(|| cut(at))?
             }
-            // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
-            unsafe {
-                raw::append(dst, room, |start, size| {
-                    context
-                        .decompress(&mut Room { start, size }, frame)
-                        .map_err(|code| failed(&format!("the frame at byte {at} is damaged or too long"), code))
-                })
-            }?;
-            rest = after;
+            Some(0x184d_2a50..=0x184d_2a5f) => {
+                let len = rest.get(4..).and_then(|rest| rest.first_chunk()).map(|len| u32::from_le_bytes(*len));
+                let len = len.and_then(|len| usize::try_from(len).ok()?.checked_add(8)).ok_or_else(|| cut(at))?;
+                rest = rest.get(len..).ok_or_else(|| cut(at))?;
+                continue;
+            }
+            _ => return Err(ErrorKind::Filter.context(format!("zstd: there is no frame at byte {at}"))),
+        };
+        rest = after;
+        let room = dst.room().min(end - dst.filled().len());
+        let declared = zstd_safe::get_frame_content_size(frame).ok().flatten();
+        if let Some(declared) = declared.filter(|&declared| declared > room as u64) {
+            return Err(ErrorKind::Filter.context(format!(
+                "zstd: the frame at byte {at} holds {declared} bytes, more than the {room} expected"
+            )));
         }
-        Ok(())
-    })
+        if let Some(declared) = declared
+            && decode_short_matches(frame, declared as usize, dst)?
+        {
+            continue;
+        }
+        // SAFETY: zstd writes inside the memory it is given and answers how many bytes of it it has written.
+        local::with(&DECODER, make, |context| unsafe {
+            raw::append(dst, room, |start, size| {
+                context
+                    .decompress(&mut Room { start, size }, frame)
+                    .map_err(|code| failed(&format!("the frame at byte {at} is damaged or too long"), code))
+            })
+        })?;
+    }
+    Ok(())
+}
+
+/// Appends the `len` bytes that a frame says it holds, where our own decoder is faster. `false`, and nothing appended, where it is
+/// not, and where anything is odd.
+fn decode_short_matches(frame: &[u8], len: usize, dst: &mut OutBuf<'_>) -> Result<bool> {
+    let mut done = false;
+    local::with(
+        &WALKER,
+        || Ok(Decoder::new()),
+        |decoder| {
+            // SAFETY: the decoder has written all there is room for, if it says so.
+            unsafe {
+                raw::append(dst, len, |start, room| {
+                    // SAFETY: so much memory is free there.
+                    let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
+                    done = decoder.decode(frame, out).is_some();
+                    Ok(if done { room } else { 0 })
+                })
+            }
+        },
+    )?;
+    Ok(done)
 }
 
 /// Decodes the one frame that `src` is, and that says it holds as many bytes as `dst` has room for, until `dst` holds `end`

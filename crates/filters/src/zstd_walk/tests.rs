@@ -1,0 +1,230 @@
+//! Beside libzstd: what is decoded here is what it makes of the same frame.
+
+use std::mem::MaybeUninit;
+
+use proptest::prelude::*;
+use zstd_safe::{CCtx, CParameter, DCtx};
+
+use super::*;
+
+/// Bytes behind the output that must stay as they are.
+const BEYOND: usize = 64;
+const UNTOUCHED: u8 = 0xa5;
+
+fn decoders() -> Vec<Decoder> {
+    let mut plain = Decoder::new();
+    plain.bmi = false;
+    vec![plain, Decoder::new()]
+}
+
+/// What the decoder makes of a frame, in so much room.
+fn ours(decoder: &mut Decoder, frame: &[u8], room: usize) -> Option<Vec<u8>> {
+    let mut memory = vec![MaybeUninit::new(UNTOUCHED); room + BEYOND];
+    let outcome = decoder.frame(frame, &mut memory[..room], false);
+    // SAFETY: all of it was initialised when it was made.
+    let mut memory: Vec<u8> = memory.into_iter().map(|byte| unsafe { byte.assume_init() }).collect();
+    assert!(memory[room..].iter().all(|&byte| byte == UNTOUCHED), "written beyond the room");
+    memory.truncate(room);
+    outcome.map(|()| memory)
+}
+
+/// What libzstd makes of it.
+fn theirs(frame: &[u8], room: usize) -> Option<Vec<u8>> {
+    let mut memory = vec![0; room];
+    let made = DCtx::create().decompress(&mut memory[..], frame).ok()?;
+    (made == room).then_some(memory)
+}
+
+fn packed(data: &[u8], parameters: &[CParameter]) -> Vec<u8> {
+    let mut context = CCtx::create();
+    for parameter in parameters {
+        context.set_parameter(*parameter).unwrap();
+    }
+    let mut frame = vec![0; zstd_safe::compress_bound(data.len())];
+    let len = context.compress2(&mut frame[..], data).unwrap();
+    frame.truncate(len);
+    frame
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Elements of `width` bytes that come again soon, later, or from far away, with runs, text and noise between.
+fn elements(dice: &mut Dice, width: usize, len: usize) -> Vec<u8> {
+    let mut data: Vec<u8> = (0..width * 40).map(|_| dice.below(256) as u8).collect();
+    let letters = 2 + dice.below(60);
+    while data.len() < len {
+        let times = match dice.below(60) {
+            0 => dice.below(700),
+            1 => dice.below(70_000),
+            2..5 => 1 + dice.below(40),
+            _ => width * (1 + dice.below(3)),
+        };
+        match dice.below(12) {
+            0 => data.extend((0..times).map(|_| dice.below(256) as u8)),
+            1 => data.extend((0..times).map(|_| (dice.below(letters) * dice.below(letters) / letters) as u8)),
+            kind => {
+                let again = match kind {
+                    2 => 1 + dice.below(20),
+                    3 => 1 + dice.below(data.len()),
+                    4..7 => width * (1 + dice.below(30)),
+                    _ => width * (1 + dice.below(4000)),
+                };
+                let from = data.len() - again.min(data.len());
+                (from..from + times).for_each(|at| data.push(data[at]));
+                if dice.below(3) > 0 {
+                    data.push(dice.below(256) as u8);
+                }
+            }
+        }
+    }
+    data.truncate(len);
+    data
+}
+
+/// Ways to compress that differ in what they make use of.
+fn ways(dice: &mut Dice) -> Vec<CParameter> {
+    let levels = [-50, -5, -1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 19];
+    let mut ways = vec![CParameter::CompressionLevel(levels[dice.below(levels.len())])];
+    if dice.below(3) == 0 {
+        ways.push(CParameter::WindowLog(10 + dice.below(12) as u32));
+    }
+    if dice.below(3) == 0 {
+        ways.push(CParameter::MinMatch(3 + dice.below(5) as u32));
+    }
+    if dice.below(4) == 0 {
+        ways.push(CParameter::TargetCBlockSize(1340 + dice.below(30_000) as u32));
+    }
+    ways
+}
+
+#[test]
+fn what_libzstd_makes_is_read_as_it_reads_it() {
+    let mut decoders = decoders();
+    let mut dice = Dice(7);
+    for turn in 0..400 {
+        let len = match dice.below(4) {
+            // Shorter ones have no room for a step.
+            0 => 64 + dice.below(300),
+            1 => 64 + dice.below(5000),
+            2 => 64 + dice.below(100_000),
+            _ => 64 + dice.below(700_000),
+        };
+        let width = [1, 2, 3, 4, 8][dice.below(5)];
+        let data = elements(&mut dice, width, len);
+        let ways = ways(&mut dice);
+        let frame = packed(&data, &ways);
+        for decoder in &mut decoders {
+            let found = ours(decoder, &frame, len);
+            assert!(found.is_some_and(|found| found == data), "{turn}: {len} {ways:?}");
+            // Another size is not its own.
+            assert!(ours(decoder, &frame, len + 1).is_none());
+            assert!(ours(decoder, &frame, len - 1).is_none());
+        }
+    }
+}
+
+/// Whatever is changed: nothing is written elsewhere, and what is decoded is what libzstd makes of it too.
+#[test]
+fn damage_is_never_read_as_something_else() {
+    let mut decoders = decoders();
+    let mut dice = Dice(3);
+    let (mut same, mut declined) = (0, 0);
+    for _ in 0..150 {
+        let len = 200 + dice.below(40_000);
+        let width = [1, 2, 4, 8][dice.below(4)];
+        let data = elements(&mut dice, width, len);
+        let frame = packed(&data, &ways(&mut dice));
+        for _ in 0..40 {
+            let mut damaged = frame.clone();
+            // The first bytes of a frame and of its blocks decide most.
+            let near = if dice.below(2) == 0 { damaged.len() } else { damaged.len().min(200) };
+            for _ in 0..1 + dice.below(3) {
+                let at = dice.below(near);
+                match dice.below(3) {
+                    0 => damaged[at] ^= 1 << dice.below(8),
+                    1 => damaged[at] = dice.below(256) as u8,
+                    _ => damaged[at] = [0, 255, 1, 128][dice.below(4)],
+                }
+            }
+            if dice.below(8) == 0 {
+                damaged.truncate(dice.below(damaged.len()));
+            }
+            for decoder in &mut decoders {
+                match ours(decoder, &damaged, len) {
+                    None => declined += 1,
+                    Some(found) => {
+                        same += 1;
+                        assert!(theirs(&damaged, len).is_some_and(|expected| expected == found), "{len}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(same > 100 && declined > 100, "{same} {declined}");
+}
+
+proptest! {
+    /// Bytes that begin as a frame does.
+    #[test]
+    fn noise_is_no_frame(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0_usize..200) {
+        let head = [0x28, 0xb5, 0x2f, 0xfd, 0x20, len as u8];
+        let frame = [&head[..], &bytes].concat();
+        for decoder in &mut decoders() {
+            if let Some(found) = ours(decoder, &frame, len) {
+                prop_assert_eq!(theirs(&frame, len), Some(found));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_machine_that_tests_takes_the_fast_way() {
+    let mut decoder = Decoder::new();
+    let mut state = Dice(5);
+    // Rounded values with a little noise.
+    let floats = (0..200_000).flat_map(|i| {
+        let value = 280.0 + 20.0 * (f64::from(i) * 1e-3).sin() + state.below(100) as f64 / 128.0;
+        (((value * 128.0).round() / 128.0) as f32).to_le_bytes()
+    });
+    let floats: Vec<u8> = floats.collect();
+    let read = |decoder: &mut Decoder, data: &[u8], ways: &[CParameter]| {
+        let mut memory = vec![MaybeUninit::new(0); data.len()];
+        decoder.decode(&packed(data, ways), &mut memory).map(|()| {
+            // SAFETY: all of it was initialised when it was made.
+            let same = memory.iter().zip(data).all(|(found, byte)| unsafe { found.assume_init() } == *byte);
+            assert!(same);
+        })
+    };
+    let level = [CParameter::CompressionLevel(3)];
+    assert_eq!(read(&mut decoder, &floats, &level).is_some(), decoder.bmi);
+    // A checksum, one value, what cannot be compressed, what is coded literals, and what is short are left to libzstd.
+    let checked = [CParameter::CompressionLevel(3), CParameter::ChecksumFlag(true)];
+    assert!(read(&mut decoder, &floats, &checked).is_none());
+    let noise: Vec<u8> = (0..100_000).map(|_| state.below(256) as u8).collect();
+    let coded: Vec<u8> = noise.iter().map(|byte| byte / 10).collect();
+    for data in [&vec![7; 100_000], &noise, &coded, &floats[..SHORT - 1]] {
+        assert!(read(&mut decoder, data, &level).is_none());
+    }
+    assert_eq!(decoder.decline, 0);
+    // Where much is repeated from very near, libzstd is as fast, and some frames more are left to it.
+    let numbers = (0..100_000_u64).scan(0, |time, _| {
+        *time += 1 + state.below(4) as u64;
+        Some(time.to_le_bytes())
+    });
+    let numbers: Vec<u8> = numbers.flatten().collect();
+    assert!(read(&mut decoder, &numbers, &level).is_none());
+    if decoder.bmi {
+        assert_eq!(decoder.decline, ALIKE);
+        for _ in 0..ALIKE {
+            assert!(read(&mut decoder, &floats, &level).is_none());
+        }
+        assert!(read(&mut decoder, &floats, &level).is_some());
+    }
+}
