@@ -83,7 +83,7 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
             )));
         }
         if let Some(declared) = declared
-            && decode_short_matches(frame, declared as usize, dst)?
+            && decode_short_matches(frame, declared as usize, usize::MAX, dst)?
         {
             continue;
         }
@@ -99,26 +99,26 @@ pub(crate) fn decode(src: &[u8], limit: usize, dst: &mut OutBuf<'_>) -> Result<(
     Ok(())
 }
 
-/// Appends the `len` bytes that a frame says it holds, where our own decoder is faster. `false`, and nothing appended, where it is
-/// not, and where anything is odd.
-fn decode_short_matches(frame: &[u8], len: usize, dst: &mut OutBuf<'_>) -> Result<bool> {
-    let mut done = false;
+/// Appends the `len` bytes that a frame says it holds, or whole blocks of its start until there are `end` bytes, where our own decoder
+/// is faster. `false`, and nothing appended, where it is not, and where anything is odd.
+fn decode_short_matches(frame: &[u8], len: usize, end: usize, dst: &mut OutBuf<'_>) -> Result<bool> {
+    let mut done = None;
     local::with(
         &WALKER,
         || Ok(Decoder::new()),
         |decoder| {
-            // SAFETY: the decoder has written all there is room for, if it says so.
+            // SAFETY: the decoder has written as many bytes as it says.
             unsafe {
                 raw::append(dst, len, |start, room| {
                     // SAFETY: so much memory is free there.
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
-                    done = decoder.decode(frame, out).is_some();
-                    Ok(if done { room } else { 0 })
+                    done = decoder.decode(frame, end, out);
+                    Ok(done.unwrap_or(0))
                 })
             }
         },
     )?;
-    Ok(done)
+    Ok(done.is_some())
 }
 
 /// Decodes the one frame that `src` is, and that says it holds as many bytes as `dst` has room for, until `dst` holds `end`
@@ -134,6 +134,9 @@ pub(crate) fn decode_start(src: &[u8], end: usize, dst: &mut OutBuf<'_>) -> Opti
     let whole = declared == Some(decoded as u64) && zstd_safe::find_frame_compressed_size(src) == Ok(src.len());
     if !whole || end > decoded {
         return None;
+    }
+    if decode_short_matches(src, decoded, end, dst).ok()? {
+        return Some(());
     }
     let make = || DCtx::try_create().ok_or_else(|| ErrorKind::NoMem.context("a zstd decompressor"));
     let started = local::with(&DECODER, make, |context| {

@@ -65,8 +65,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes one frame, which is all of `frame`, to all of `dst`. `None` if another decoder is to do it.
-    pub(crate) fn decode(&mut self, frame: &[u8], dst: &mut [MaybeUninit<u8>]) -> Option<()> {
+    /// Decodes one frame, which is all of `frame` and is for all of `dst`, block by block, until `end` bytes are there: how many are.
+    /// `None` if another decoder is to do it.
+    pub(crate) fn decode(&mut self, frame: &[u8], end: usize, dst: &mut [MaybeUninit<u8>]) -> Option<usize> {
         if dst.len() < SHORT || !self.bmi || !worth(frame, &Head::of(frame, dst.len())?, dst.len())? {
             return None;
         }
@@ -74,11 +75,11 @@ impl Decoder {
             self.decline -= 1;
             return None;
         }
-        self.frame(frame, dst, true)
+        self.frame(frame, end, dst, true)
     }
 
     /// With `choosy` a frame is left to libzstd if few sequences go the short way.
-    fn frame(&mut self, frame: &[u8], dst: &mut [MaybeUninit<u8>], choosy: bool) -> Option<()> {
+    fn frame(&mut self, frame: &[u8], until: usize, dst: &mut [MaybeUninit<u8>], choosy: bool) -> Option<usize> {
         let head = Head::of(frame, dst.len())?;
         self.codes.forget();
         (self.tables.literals.log, self.tables.lengths.log, self.tables.offsets.log) = (None, None, None);
@@ -107,7 +108,10 @@ impl Decoder {
             }
             (at, made) = (next, end);
             if last {
-                return (at == frame.len() && made == dst.len()).then_some(());
+                return (at == frame.len() && made == dst.len()).then_some(made);
+            }
+            if made >= until && made < dst.len() {
+                return Some(made);
             }
         }
     }

@@ -20,12 +20,15 @@ fn decoders() -> Vec<Decoder> {
 /// What the decoder makes of a frame, in so much room.
 fn ours(decoder: &mut Decoder, frame: &[u8], room: usize) -> Option<Vec<u8>> {
     let mut memory = vec![MaybeUninit::new(UNTOUCHED); room + BEYOND];
-    let outcome = decoder.frame(frame, &mut memory[..room], false);
+    let outcome = decoder.frame(frame, room, &mut memory[..room], false);
     // SAFETY: all of it was initialised when it was made.
     let mut memory: Vec<u8> = memory.into_iter().map(|byte| unsafe { byte.assume_init() }).collect();
     assert!(memory[room..].iter().all(|&byte| byte == UNTOUCHED), "written beyond the room");
     memory.truncate(room);
-    outcome.map(|()| memory)
+    outcome.map(|made| {
+        assert_eq!(made, room);
+        memory
+    })
 }
 
 /// What libzstd makes of it.
@@ -130,6 +133,27 @@ fn what_libzstd_makes_is_read_as_it_reads_it() {
     }
 }
 
+/// Of a frame as much is decoded as is asked for, and the rest of its last block; what follows is not looked into.
+#[test]
+fn a_start_is_the_start_of_the_whole() {
+    let mut dice = Dice(11);
+    let len = 500_000;
+    let data = elements(&mut dice, 4, len);
+    let frame = packed(&data, &[CParameter::CompressionLevel(3)]);
+    for decoder in &mut decoders() {
+        for until in [1, 100, 131_071, 131_072, 131_073, 262_145, 499_999] {
+            let mut memory = vec![MaybeUninit::new(UNTOUCHED); len];
+            let made = decoder.frame(&frame, until, &mut memory, false).unwrap();
+            assert!(made >= until && made < until + BLOCK, "{until}: {made}");
+            // SAFETY: all of it was initialised when it was made.
+            let found: Vec<u8> = memory.into_iter().map(|byte| unsafe { byte.assume_init() }).collect();
+            // A copy may go on for a little.
+            let beyond = &found[(made + BEYOND).min(len)..];
+            assert!(found[..made] == data[..made] && beyond.iter().all(|&byte| byte == UNTOUCHED));
+        }
+    }
+}
+
 /// Whatever is changed: nothing is written elsewhere, and what is decoded is what libzstd makes of it too.
 #[test]
 fn damage_is_never_read_as_something_else() {
@@ -196,7 +220,7 @@ fn the_machine_that_tests_takes_the_fast_way() {
     let floats: Vec<u8> = floats.collect();
     let read = |decoder: &mut Decoder, data: &[u8], ways: &[CParameter]| {
         let mut memory = vec![MaybeUninit::new(0); data.len()];
-        decoder.decode(&packed(data, ways), &mut memory).map(|()| {
+        decoder.decode(&packed(data, ways), data.len(), &mut memory).map(|_| {
             // SAFETY: all of it was initialised when it was made.
             let same = memory.iter().zip(data).all(|(found, byte)| unsafe { found.assume_init() } == *byte);
             assert!(same);
