@@ -18,6 +18,8 @@
 
 #[cfg(feature = "blosc")]
 mod blosc;
+#[cfg(any(feature = "fast-deflate", feature = "zstd", feature = "blosc"))]
+mod bmi;
 #[cfg(feature = "bzip2")]
 mod bzip2;
 #[cfg(any(feature = "crc32", feature = "crc32c", feature = "adler32", feature = "jenkins-lookup3"))]

@@ -61,7 +61,7 @@ impl Decoder {
             steps: 0,
             slow: 0,
             decline: 0,
-            bmi: walk::has_bmi(),
+            bmi: crate::bmi::has_bmi(),
         }
     }
 

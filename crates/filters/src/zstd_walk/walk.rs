@@ -33,14 +33,6 @@ pub(super) struct States {
     pub(super) offsets: usize,
 }
 
-/// Whether the machine has the instructions with which this was found faster than libzstd.
-pub(super) fn has_bmi() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
 /// Sequences, and what they are made of.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
@@ -69,7 +61,7 @@ pub(super) struct Done {
 /// Makes the sequences' bytes in `dst` from `made` on, all before which is initialised, and so it is up to what is answered.
 ///
 /// # Safety
-/// With `bmi` the machine has what [`has_bmi`] asks for.
+/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for.
 pub(super) unsafe fn sequences(
     bmi: bool,
     work: &Work<'_>,

@@ -38,7 +38,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     pub(crate) fn new() -> Self {
-        Self { tables: Tables::new(), header: Codes::new(), bmi: walk::has_bmi() }
+        Self { tables: Tables::new(), header: Codes::new(), bmi: crate::bmi::has_bmi() }
     }
 
     /// Decodes one stream without a wrapping from the start of `src` to the start of `dst`: how many bytes it took and

@@ -231,7 +231,7 @@ fn what_is_worth_it() {
         decoder.decode(&deflated(6, data), &mut memory).is_some()
     };
     let repeated = elements(&mut dice, 4, 100_000);
-    assert_eq!(choice(&repeated), walk::has_bmi());
+    assert_eq!(choice(&repeated), crate::bmi::has_bmi());
     assert!(!choice(&repeated[..20_000]), "too short");
     assert!(!choice(&[7; 100_000]), "long matches");
     let noise: Vec<u8> = (0..100_000).map(|_| dice.below(90) as u8).collect();

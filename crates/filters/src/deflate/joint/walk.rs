@@ -23,19 +23,11 @@ static LITERALS: [u8; Entry::LITERAL_FROM + 256 + 15] = {
     bytes
 };
 
-/// Whether the machine has the instructions with which this was found faster than libdeflate.
-pub(super) fn has_bmi() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
 /// Decodes the symbols of a block to `dst` from `made` on, up to its end: how many bytes there are then. Those before
 /// `made` are initialised, and those before what is answered.
 ///
 /// # Safety
-/// With `bmi` the machine has what [`has_bmi`] asks for.
+/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for.
 pub(super) unsafe fn block(
     bmi: bool,
     tables: &Tables,
