@@ -134,9 +134,9 @@ fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
     for (i, &len) in lens.iter().enumerate() {
         let key = key(&format!("whole/{i}"))?;
         ok("write", map.write(&key, &value(len)))?;
-        let hints = [0, len, len.saturating_sub(1), len + 1, 1 << 20, 100 << 20];
+        let hints = [0, len, 100_000, len.saturating_sub(1), len + 1, 1 << 20, 100 << 20];
         // The longest ones take their time.
-        for hint in hints.into_iter().take(if len > 50_000 { 2 } else { hints.len() }) {
+        for hint in hints.into_iter().take(if len > 50_000 { 3 } else { hints.len() }) {
             for into in [None, Some(0), Some(len.saturating_sub(1)), Some(len), Some(len + 1)] {
                 for limit in [len, usize::MAX].into_iter().skip(usize::from(into.is_some())) {
                     pieces.push(Piece { hint, into, limit, ..plain(key.clone()) });
@@ -158,6 +158,9 @@ fn whole(map: &dyn ZMap, threads: usize) -> Outcome {
         for hint in [0, 39_999, 40_000, 50_000] {
             pieces.push(Piece { limit: 39_999, hint, into, ..plain(key("whole/8")?) });
         }
+    }
+    for hint in [0, 100_000, 149_999, 150_000] {
+        pieces.push(Piece { limit: 149_999, hint, ..plain(key("whole/9")?) });
     }
     let back = run(map, &pieces, threads)?;
     for ((piece, expected), back) in pieces.iter().zip(&expected).zip(&back) {

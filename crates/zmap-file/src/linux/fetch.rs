@@ -27,8 +27,12 @@ const GAP: u64 = 2 << 10;
 /// The most that is read as one for the sake of [`GAP`].
 const SPAN: u64 = 256 << 10;
 
-/// An object expected to be larger than this is measured before memory is taken for it.
-const LARGE: usize = 1 << 20;
+/// An object expected to be larger than this is measured before memory is taken for it: that is a call more, and of an
+/// object longer than expected no byte is read twice.
+const LARGE: usize = 64 << 10;
+
+/// A part expected to be larger than this is compared with what there is before memory is taken for it.
+const TRUSTED: usize = 1 << 20;
 
 /// Memory of one thread: its capacity is used, what is in it means nothing.
 #[derive(Default)]
@@ -163,7 +167,7 @@ fn one<'s>(
     scratch: &'s mut Memory,
 ) -> Result<Got<'s>, Fault> {
     let mut len = len;
-    if len > LARGE as u64 {
+    if len > TRUSTED as u64 {
         len = len.min(size(&want_regular(file)?).saturating_sub(offset));
     }
     let asked = usize::try_from(len).unwrap_or(usize::MAX).min(limit.saturating_add(1));
@@ -177,13 +181,15 @@ fn one<'s>(
 /// Reads a whole object of about `hint` bytes.
 fn whole<'s>(file: BorrowedFd<'_>, hint: usize, limit: usize, scratch: &'s mut Memory) -> Result<Got<'s>, Fault> {
     let mut asked = hint.max(SMALL);
+    let mut end = hint as u64;
     if asked > LARGE {
-        asked = asked.min(usize::try_from(size(&want_regular(file)?)).unwrap_or(usize::MAX));
+        end = size(&want_regular(file)?);
+        asked = usize::try_from(end).unwrap_or(usize::MAX);
     }
     // One byte more shows whether there is more.
     let asked = asked.min(limit).saturating_add(1).max(scratch.capacity().min(limit.saturating_add(1)));
     let mut out = scratch.room(asked)?;
-    if fill(file, &mut out, asked, 0, Some(hint as u64))? {
+    if fill(file, &mut out, asked, 0, Some(end))? {
         want_file(file, &out)?;
         return Ok(Got::Scratch(out));
     }

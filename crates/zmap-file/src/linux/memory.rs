@@ -28,7 +28,9 @@ impl Memory {
         let none = Fault::Memory(len as u64);
         if len < HUGE_PAGE && self.many.is_none() {
             self.few.clear();
-            if self.few.try_reserve_exact(len).is_err() {
+            // The next object is often a little larger. What is not used of it is no memory yet.
+            let ample = if len > self.few.capacity() { (len + len / 16).min(HUGE_PAGE) } else { len };
+            if self.few.try_reserve_exact(ample).is_err() {
                 return Err(none);
             }
             return Ok(OutBuf::new(&mut self.few.spare_capacity_mut()[..len]));
@@ -39,7 +41,6 @@ impl Memory {
                 // The old memory goes first: both together may be more than there is.
                 drop(smaller);
                 self.few = Vec::new();
-                // The next object is often a little larger.
                 let rounded = len.checked_next_multiple_of(HUGE_PAGE);
                 match rounded.and_then(|rounded| Piece::alone(rounded).ok()) {
                     Some(many) => many,
