@@ -62,6 +62,16 @@ impl Extent {
         }
     }
 
+    /// The first index and how many, if they are the same whatever the dimension's length, and one after another.
+    fn plain(self) -> Option<(u64, u64)> {
+        match self {
+            Self::Index(index) => Some((index, 1)),
+            Self::Range { start, end } => Some((start, end.checked_sub(start)?)),
+            Self::Strided { start, count: Some(count), stride: 1 } => Some((start, count)),
+            _ => None,
+        }
+    }
+
     fn open_ended(self) -> bool {
         matches!(self, Self::From { .. } | Self::Strided { count: None, .. })
     }
@@ -93,11 +103,21 @@ pub trait IntoExtent {
     fn single(&self) -> Option<u64> {
         None
     }
+
+    /// The first index and how many are meant, if that can be told at a glance: then, and only then,
+    /// [`IntoExtent::into_extent`] means these, one after another, whatever the dimension's length. `None` is never wrong.
+    fn plain(&self) -> Option<(u64, u64)> {
+        Some((self.single()?, 1))
+    }
 }
 
 impl IntoExtent for Extent {
     fn single(&self) -> Option<u64> {
         Self::single(*self)
+    }
+
+    fn plain(&self) -> Option<(u64, u64)> {
+        Self::plain(*self)
     }
 
     fn into_extent(self) -> Result<Extent> {
@@ -124,6 +144,11 @@ macro_rules! integers {
         }
 
         impl IntoExtent for Range<$t> {
+            fn plain(&self) -> Option<(u64, u64)> {
+                let (start, end) = (u64::try_from(self.start).ok()?, u64::try_from(self.end).ok()?);
+                Some((start, end.checked_sub(start)?))
+            }
+
             fn into_extent(self) -> Result<Extent> {
                 Ok(Extent::Range { start: index(self.start)?, end: index(self.end)? })
             }
@@ -175,6 +200,20 @@ pub trait Extents {
     fn single<'a>(&self, _at: &'a mut [u64]) -> Option<&'a [u64]> {
         None
     }
+
+    /// The first index and how many along each dimension, put into `start` and `count`, if they can be told at a glance
+    /// ([`IntoExtent::plain`]) and there is room; answers the number of dimensions. `None` is never wrong.
+    fn plain(&self, _start: &mut [u64], _count: &mut [u64]) -> Option<usize> {
+        None
+    }
+}
+
+fn plains<E: IntoExtent>(extents: &[E], start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+    let (start, count) = (start.get_mut(..extents.len())?, count.get_mut(..extents.len())?);
+    for ((start, count), extent) in start.iter_mut().zip(count).zip(extents) {
+        (*start, *count) = extent.plain()?;
+    }
+    Some(extents.len())
 }
 
 fn singles<'a, E: IntoExtent>(extents: &[E], at: &'a mut [u64]) -> Option<&'a [u64]> {
@@ -209,6 +248,10 @@ impl<E: IntoExtent> Extents for Vec<E> {
     fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
         singles(self, at)
     }
+
+    fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+        plains(self, start, count)
+    }
 }
 
 impl<E: IntoExtent, const N: usize> Extents for [E; N] {
@@ -218,6 +261,10 @@ impl<E: IntoExtent, const N: usize> Extents for [E; N] {
 
     fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
         singles(self, at)
+    }
+
+    fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+        plains(self, start, count)
     }
 }
 
@@ -229,6 +276,10 @@ impl<E: IntoExtent + Clone> Extents for &[E] {
     fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
         singles(self, at)
     }
+
+    fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+        plains(self, start, count)
+    }
 }
 
 impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
@@ -238,6 +289,10 @@ impl<E: IntoExtent + Clone, const N: usize> Extents for &[E; N] {
 
     fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
         singles(*self, at)
+    }
+
+    fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+        plains(*self, start, count)
     }
 }
 
@@ -250,6 +305,10 @@ macro_rules! single {
 
             fn single<'a>(&self, at: &'a mut [u64]) -> Option<&'a [u64]> {
                 singles(std::slice::from_ref(self), at)
+            }
+
+            fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+                plains(std::slice::from_ref(self), start, count)
             }
         }
     )*};
@@ -283,6 +342,19 @@ macro_rules! tuples {
                     rank += 1;
                 )*
                 at.get(..rank)
+            }
+
+            #[allow(non_snake_case)]
+            fn plain(&self, start: &mut [u64], count: &mut [u64]) -> Option<usize> {
+                let ($($name,)*) = self;
+                let mut rest = start.iter_mut().zip(count);
+                let mut rank = 0;
+                $(
+                    let (start, count) = rest.next()?;
+                    (*start, *count) = IntoExtent::plain($name)?;
+                    rank += 1;
+                )*
+                Some(rank)
             }
         }
     };
@@ -433,6 +505,39 @@ mod tests {
         assert!(Extents::single(&.., &mut [0; 4]).is_none());
         assert!(Extents::single(&-1, &mut [0; 4]).is_none());
         assert!(Extents::single(&(1, ..), &mut [0; 4]).is_none());
+    }
+
+    #[test]
+    fn plain_extents_are_what_they_come_to() {
+        fn plain(extents: impl Extents + Clone) -> Option<(Vec<u64>, Vec<u64>)> {
+            let (mut start, mut count) = ([7; 4], [7; 4]);
+            let rank = extents.plain(&mut start, &mut count)?;
+            let found = (start[..rank].to_vec(), count[..rank].to_vec());
+            for len in [0, 5, u64::MAX] {
+                let (start, count, stride, _) = parts(extents.clone(), &vec![len; rank]);
+                assert!((start, count) == found && stride.iter().all(|&n| n == 1));
+            }
+            Some(found)
+        }
+        let found = |start: &[u64], count: &[u64]| Some((start.to_vec(), count.to_vec()));
+        assert_eq!(plain(3), found(&[3], &[1]));
+        assert_eq!(plain((3, 4u64..9, Extent::count(1, 2))), found(&[3, 4, 1], &[1, 5, 2]));
+        assert_eq!(plain([0..4, 6..6]), found(&[0, 6], &[4, 0]));
+        assert_eq!(plain(vec![3i64, 4]), found(&[3, 4], &[1, 1]));
+        assert_eq!(plain(&[Extent::Index(3), Extent::Range { start: 4, end: 8 }][..]), found(&[3, 4], &[1, 4]));
+        assert_eq!(plain(&[2..3, 0..4]), found(&[2, 0], &[1, 4]));
+        assert_eq!(plain((1, 2, 3, 4, 5)), None, "no room");
+        let (from, to) = (3, 1);
+        assert_eq!(plain((1, from..to)), None);
+        let every = Extent::Strided { start: 0, count: Some(2), stride: 3 };
+        for extent in [Extent::ALL, Extent::Range { start: 4, end: 3 }, every] {
+            assert_eq!(plain((1, extent)), None);
+        }
+        let (start, count) = (&mut [0; 4][..], &mut [0; 4][..]);
+        assert!(Extents::plain(&.., start, count).is_none());
+        assert!(Extents::plain(&-1, start, count).is_none());
+        assert!(Extents::plain(&(-1..3), start, count).is_none());
+        assert!(Extents::plain(&(1, ..), start, count).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
 
-/// Dimensions of a variable of which single elements are looked for in memory first.
+/// Dimensions of a variable up to which what is plain is looked for first.
 const PEEKED: usize = 8;
 
 impl Variable {
@@ -155,8 +155,25 @@ impl Variable {
     /// `NC_EPERM` if the dataset is read-only, `NC_ERANGE` if a value does not fit the variable's type, `NC_ECHAR` if it is
     /// text, `NC_EEDGE` and kin for extents beyond the shape, `NC_EINVAL` if the number of values differs.
     pub fn put<T: Number, E: Extents>(&self, values: &[T], extents: E) -> Result<()> {
+        let data = MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) };
+        if let Some(written) = self.put_plain(&extents, values.len(), &data) {
+            return written;
+        }
         let selection = self.select_for_write(extents, values.len())?;
-        self.write(&selection.slab(), MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(values) })
+        self.write(&selection.slab(), data)
+    }
+
+    /// Writes what is plain to see, if nothing has to be done before; `None` leaves everything as it was, and all that is to be
+    /// told is told on the long way.
+    fn put_plain(&self, extents: &impl Extents, elements: usize, data: &MemRef<'_>) -> Option<Result<()>> {
+        let (mut start, mut count) = ([0; PEEKED], [0; PEEKED]);
+        let rank = extents.plain(&mut start, &mut count)?;
+        let slab = Slab::new(start.get(..rank)?, count.get(..rank)?);
+        if slab.len() != elements as u64 || self.open.dataset().ok()?.model().is_defining() {
+            return None;
+        }
+        let access = self.access().ok()?;
+        (access.rank() == rank).then(|| access.put(&slab, *data))
     }
 
     /// Writes one element.

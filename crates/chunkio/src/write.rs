@@ -1,10 +1,12 @@
 //! Writing numbers: the caller's memory to chunks.
 //!
 //! Chunks written in part go to the cache, on the calling thread. Whole ones bypass it: one batch, gathered and
-//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change. Those of a
-//! few records that are appended go to the cache too, where they wait for more ([`crate::lot`]).
+//! encoded by as many threads as the map drives, straight from the caller's memory where nothing has to change (`sole`: a
+//! single one, in the shortest way). Those of a few records that are appended go to the cache too, where they wait for
+//! more ([`crate::lot`]).
 
 mod shards;
+mod sole;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -57,6 +59,9 @@ fn grows(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
 
 /// Writes a slab that was checked and is not empty.
 pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: &[u8]) -> Result<()> {
+    if let Some(stored) = sole::put(keeper, slab, ty, bytes) {
+        return stored;
+    }
     let form = &keeper.form;
     let convert = match form.plan.half {
         Some(half) => Some(Convert::halving(ty, half)?),

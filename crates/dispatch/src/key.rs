@@ -137,17 +137,17 @@ impl Key {
 fn push_number(text: &mut String, number: u64) {
     /// As many digits as the greatest number has.
     const MOST: usize = u64::MAX.ilog10() as usize + 1;
+    if number < 10 {
+        return text.push(char::from(b'0' + number as u8));
+    }
     let (mut digits, mut from, mut rest) = ([b'0'; MOST], MOST, number);
-    while from > 0 && (rest > 0 || from == MOST) {
+    while from > 0 && rest > 0 {
         from -= 1;
         digits[from] = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    match &digits[from..] {
-        [digit] => text.push(char::from(*digit)),
-        // Digits are text.
-        digits => text.push_str(str::from_utf8(digits).unwrap_or_default()),
-    }
+    // Digits are text.
+    text.push_str(str::from_utf8(&digits[from..]).unwrap_or_default());
 }
 
 fn check_segment(segment: &str) -> Result<()> {

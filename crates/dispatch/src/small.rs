@@ -20,11 +20,18 @@ const INLINE: usize = 5;
 /// let shape: Small<u64> = [3, 4].into_iter().collect();
 /// assert_eq!(*shape, [3, 4]);
 /// ```
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Small<T> {
     len: usize,
     inline: [T; INLINE],
     heap: Vec<T>,
+}
+
+impl<T: Clone> Clone for Small<T> {
+    fn clone(&self) -> Self {
+        let heap = if self.len > INLINE { self.heap.clone() } else { Vec::new() };
+        Self { len: self.len, inline: self.inline.clone(), heap }
+    }
 }
 
 impl<T: Copy + Default> Small<T> {
@@ -142,6 +149,7 @@ mod tests {
             assert_eq!(&*list, (0..len).collect::<Vec<_>>());
             assert_eq!(list, Small::from(&*list));
             assert_eq!(list, (0..len).collect());
+            assert_eq!(list, list.clone());
             assert_eq!(format!("{list:?}"), format!("{:?}", (0..len).collect::<Vec<_>>()));
             list.clear();
             list.push(7);

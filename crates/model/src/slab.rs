@@ -55,6 +55,18 @@ impl<'a> Slab<'a> {
         }
     }
 
+    /// Whether the slab, without strides and not empty, lies inside dimensions of which each is told by its length and whether
+    /// it may grow. `false` is never wrong: [`Slab::check`] tells then what there is to tell.
+    pub fn is_plain(&self, dims: impl ExactSizeIterator<Item = (u64, bool)>) -> bool {
+        let rank = dims.len();
+        self.stride.is_none()
+            && self.start.len() == rank
+            && self.count.len() == rank
+            && dims.zip(self.start).zip(self.count).all(|(((len, may_grow), &start), &count)| {
+                count > 0 && start.checked_add(count).is_some_and(|end| may_grow || end <= len)
+            })
+    }
+
     /// Checks the slab against a shape.
     ///
     /// `may_grow[d]` lifts the upper limit of dimension `d`: a write along an unlimited dimension.

@@ -499,6 +499,42 @@ fn transfers_are_watched_and_can_be_stopped() {
 }
 
 #[test]
+fn a_single_whole_chunk_takes_the_place_of_what_was_kept() {
+    let map = mem();
+    let setup = Setup::new(&map, &[0, 4], &[2, 4], NcType::Int).unlimited(0);
+    let len = || setup.dims[0].len.load(SeqCst);
+    let array = setup.open();
+    let whole: Vec<i32> = (1..9).collect();
+    put_ints(&array, &[4, 1], &[1, 2], &[70, 71]).unwrap();
+    assert_eq!((len(), map.writes.load(SeqCst)), (5, 0));
+    // What cannot be stored changes nothing, and says which chunk it was.
+    map.failing_writes.store(1, SeqCst);
+    let error = put_ints(&array, &[4, 0], &[2, 4], &whole).unwrap_err();
+    assert!(error.what().contains("/v: chunk 2.0"), "{error}");
+    assert_eq!(len(), 5);
+    assert_eq!(get_ints(&array, &[4, 0], &[1, 4]).unwrap(), [0, 70, 71, 0]);
+    put_ints(&array, &[4, 0], &[2, 4], &whole).unwrap();
+    assert_eq!((len(), map.object("2.0").unwrap()), (6, ints(whole.clone())));
+    let writes = map.writes.load(SeqCst);
+    array.flush().unwrap();
+    assert_eq!(map.writes.load(SeqCst), writes, "nothing of it waits any more");
+    assert_eq!(get_ints(&array, &[4, 0], &[2, 4]).unwrap(), whole);
+    // As many elements as a chunk has, and not a chunk: one that begins within, steps, another type, too few bytes.
+    put_ints(&array, &[7, 0], &[2, 4], &whole).unwrap();
+    let steps = Slab { start: &[10, 0], count: &[2, 4], stride: Some(&[2, 1]) };
+    put(&array, &steps, NcType::Int, &ints(whole.clone())).unwrap();
+    let bytes: Vec<u8> = (1..9).collect();
+    put(&array, &Slab::new(&[14, 0], &[2, 4]), NcType::UByte, &bytes).unwrap();
+    assert_eq!(put(&array, &Slab::new(&[16, 0], &[2, 4]), NcType::Int, &bytes).unwrap_err().kind(), ErrorKind::Inval);
+    array.sync().unwrap();
+    for (record, expected) in [(7, &whole[..4]), (8, &whole[4..]), (10, &whole[..4]), (11, &[0; 4]), (12, &whole[4..])]
+    {
+        assert_eq!(get_ints(&array, &[record, 0], &[1, 4]).unwrap(), expected, "record {record}");
+    }
+    assert_eq!((len(), map.object("7.0").unwrap()), (16, ints(whole)));
+}
+
+#[test]
 fn an_element_of_a_kept_chunk_is_found_at_a_glance() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[5, 6], &[4, 4], NcType::Int);

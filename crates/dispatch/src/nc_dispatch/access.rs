@@ -63,6 +63,9 @@ impl VarShape {
 
     /// Checks slab, types and the size of the memory: `len` bytes, or strings.
     pub fn check(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> Result<()> {
+        if self.is_plain(slab, memtype, len, write) {
+            return Ok(());
+        }
         let item = self.check_slab(slab, memtype, write)?;
         let wanted = byte_len(slab.len(), item).map_err(|error| self.at(error))?;
         if wanted != len {
@@ -71,6 +74,14 @@ impl VarShape {
                 .context(format!("{elements} elements of type {ty} take {wanted}, the memory has {len}"))));
         }
         Ok(())
+    }
+
+    /// Whether all is as it mostly is, so that nothing need be told apart: a slab without strides, and memory of the variable's type.
+    fn is_plain(&self, slab: &Slab<'_>, memtype: NcType, len: usize, write: bool) -> bool {
+        let fits = |item: usize| slab.len().checked_mul(item as u64) == Some(len as u64);
+        memtype == self.xtype
+            && self.own.is_some_and(fits)
+            && slab.is_plain(self.dims.iter().map(|dim| (dim.now(), write && dim.unlimited)))
     }
 
     /// Checks slab and types; answers the bytes of one element in memory, for strings 1, since those are counted.
