@@ -216,7 +216,7 @@ mod tests {
     /// Whatever noise there is between other things, every decoder reads it, and little is lost by not compressing it.
     #[test]
     fn noise_is_stored_and_all_else_compressed() {
-        use super::super::noise::tests::noise;
+        use super::super::stretches::tests::noise;
         let some = |len: usize, seed: u64| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & 15).collect() };
         let chunks: [(&str, Vec<Vec<u8>>); 8] = [
             ("all", vec![noise(300_000, 1)]),
@@ -244,6 +244,49 @@ mod tests {
                 let mut memory = vec![0; stream.len() - 1];
                 let error = fast::encode(wrap, level, &src, &mut OutBuf::over(&mut memory)).unwrap_err().to_string();
                 assert!(error.contains("do not fit"), "{error}");
+            }
+        }
+    }
+
+    /// What has no order but few values, or values of which some are rare, becomes codes alone: whatever stands beside it, the stream is
+    /// read by every decoder and is not larger than with matches.
+    #[test]
+    fn literals_stand_between_other_things() {
+        use super::super::stretches::tests::noise;
+        let bits =
+            |len: usize, seed: u64, mask: u8| -> Vec<u8> { noise(len, seed).iter().map(|byte| byte & mask).collect() };
+        let bell = |len: usize, seed: u64| -> Vec<u8> {
+            let dice = noise(4 * len, seed);
+            dice.as_chunks::<4>().0.iter().map(|four| four.map(|byte| byte / 8).iter().sum()).collect()
+        };
+        let chunks: [Vec<Vec<u8>>; 8] = [
+            vec![bits(200_000, 1, 7)],
+            vec![bits(1 << 18, 2, 0x98), vec![0; 70_000]],
+            vec![vec![0; 70_001], bell(100_003, 3), noise(50_000, 4), bell(65_536 + 8192, 5)],
+            vec![noise(30_000, 6), bits(90_001, 7, 15), noise(30_000, 8), bits(50_000, 9, 0x70), vec![3; 11]],
+            vec![bell(65_536 * 3 + 8192, 10)],
+            vec![bell(65_536 + 8192 + 1, 11), vec![9; 8191]],
+            vec![vec![1; 100_000], bits(40_000, 12, 31), vec![2; 30_000], bell(40_000, 13), sample(5)],
+            vec![bits(120_000, 14, 63), noise(70_000, 15), bits(120_000, 16, 63)],
+        ];
+        for (number, pieces) in chunks.iter().enumerate() {
+            let src = pieces.concat();
+            for (wrap, level) in [(Wrap::Zlib, 5), (Wrap::Gzip, 1)] {
+                let stream = encoded(fast::encode, fast::bound(wrap, src.len()).unwrap(), wrap, level, &src);
+                for one in [pure::decode as Decode, fast::decode] {
+                    assert!(decoded(one, wrap, &stream, src.len()).unwrap() == src, "{number} {wrap:?} {level}");
+                }
+                let mut memory = vec![0; fast::bound(wrap, src.len()).unwrap()];
+                let mut other = OutBuf::over(&mut memory);
+                assert!(fast::encode_if_it_fits(wrap, level, &src, &mut other).unwrap());
+                let other = other.filled().len();
+                assert!(stream.len() <= other + other / 50, "{number} {level} {} {other}", stream.len());
+                for less in [1, 10_000] {
+                    let mut memory = vec![0; stream.len() - less];
+                    let error =
+                        fast::encode(wrap, level, &src, &mut OutBuf::over(&mut memory)).unwrap_err().to_string();
+                    assert!(error.contains("do not fit"), "{error}");
+                }
             }
         }
     }

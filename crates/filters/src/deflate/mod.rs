@@ -7,7 +7,7 @@
 //! Reading, as numcodecs does: bytes after a zlib stream are ignored; a gzip stream may have several members,
 //! and zeros after the last. Anything else that is odd is damage. With `fast-deflate` libdeflate does the work,
 //! and where it is faster [`joint`]; without it flate2's pure Rust backend. All accept and refuse the same streams.
-//! Stretches that are [`noise`], as low bytes of shuffled numbers are, are stored in the stream ([`mixed`]), not compressed.
+//! [`stretches`] in which nothing comes again, as low bytes of shuffled numbers are, are stored in the stream ([`mixed`]) or become [`literals`], not compressed.
 //!
 //! Source: RFC 1950, RFC 1952; numcodecs `zlib` and `gzip`; HDF5 `H5Z_FILTER_DEFLATE`.
 
@@ -20,12 +20,16 @@ mod filter;
 #[allow(unsafe_code)]
 mod joint;
 #[cfg(feature = "fast-deflate")]
-mod mixed;
+mod literals;
 #[cfg(feature = "fast-deflate")]
-mod noise;
+mod mixed;
 #[cfg(all(feature = "deflate", any(not(feature = "fast-deflate"), test)))]
 #[allow(unsafe_code)]
 mod pure;
+#[cfg(feature = "fast-deflate")]
+mod stream;
+#[cfg(feature = "fast-deflate")]
+mod stretches;
 
 #[cfg(feature = "deflate")]
 pub use filter::{GzipClass, ZlibClass};

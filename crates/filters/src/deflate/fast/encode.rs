@@ -1,4 +1,4 @@
-//! Compressing: what is noise is stored as it is, all else is libdeflate's work. (C; `unsafe`.)
+//! Compressing: stretches in which nothing comes again are done here, all else is libdeflate's work. (C; `unsafe`.)
 //!
 //! The streams of blosc, which are short, go to libdeflate as a whole.
 
@@ -15,11 +15,7 @@ use model::{ErrorKind, Result};
 use super::DECODER;
 use crate::deflate::Wrap;
 #[cfg(feature = "fast-deflate")]
-use crate::deflate::{
-    joint::Decoder,
-    mixed::{self, Stop},
-    noise::Finder,
-};
+use crate::deflate::{joint::Decoder, mixed, stream::Stop, stretches::Finder};
 use crate::{local, raw};
 
 struct Compressor(NonNull<sys::libdeflate_compressor>);
@@ -79,7 +75,7 @@ fn with_compressor<R>(level: u32, work: impl FnOnce(&mut Compressor) -> Result<R
     )
 }
 
-/// Bytes that a stream with one stretch of noise may take more than one without.
+/// Bytes that a stream with one stretch may take more than one without.
 #[cfg(feature = "fast-deflate")]
 const SEAMS: usize = 64;
 
@@ -98,7 +94,7 @@ pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
             Wrap::Gzip => sys::libdeflate_gzip_compress_bound(none, decoded),
         }
     };
-    // Of what is cut each piece has its own bound, and a stretch of noise takes less than its part of this.
+    // Of what is cut each piece has its own bound, and a stretch takes less than its part of this.
     Some(whole + SEAMS)
 }
 
@@ -106,22 +102,22 @@ pub(crate) fn bound(wrap: Wrap, decoded: usize) -> Option<usize> {
 #[cfg(feature = "fast-deflate")]
 pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     let room = dst.room();
-    let fits = match encode_around_noise(wrap, level, src, dst)? {
+    let fits = match encode_in_parts(wrap, level, src, dst)? {
         Some(fits) => fits,
         None => encode_if_it_fits(wrap, level, src, dst)?,
     };
     if fits { Ok(()) } else { Err(wrap.no_room(room)) }
 }
 
-/// Appends the stream of `src` with its stretches of noise stored as they are: whether it fits; if not, nothing is appended.
-/// `None` if there is no noise.
+/// Appends the stream of `src` with its stretches in which nothing comes again not compressed: whether it fits; if not, nothing is appended.
+/// `None` if there are none.
 #[cfg(feature = "fast-deflate")]
-fn encode_around_noise(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<Option<bool>> {
+fn encode_in_parts(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -> Result<Option<bool>> {
     if level == 0 {
         return Ok(None);
     }
-    let noise = local::with(&FINDER, || Ok(Finder::new()), |finder| Ok(finder.find(src)))?;
-    if noise.is_empty() {
+    let stretches = local::with(&FINDER, || Ok(Finder::new()), |finder| Ok(finder.find(src)))?;
+    if stretches.is_empty() {
         return Ok(None);
     }
     let ((head, begin), (sum, end)) = (wrap.head(level), wrap.sum(src));
@@ -136,7 +132,7 @@ fn encode_around_noise(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>)
                     let out = std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room);
                     let Some((before, body)) = out.split_at_mut_checked(begin) else { return Ok(0) };
                     before.write_copy_of_slice(&head[..begin]);
-                    outcome = mixed::encode(src, &noise, body, seams, |part, room| compressor.deflate(part, room));
+                    outcome = mixed::encode(src, &stretches, body, seams, |part, room| compressor.deflate(part, room));
                     let Ok(made) = outcome else { return Ok(0) };
                     let Some(after) = body.get_mut(made..made + end) else {
                         outcome = Err(Stop::Room);
