@@ -62,19 +62,13 @@ fn marked(meaning: Option<&(u32, u8)>) -> Option<(u32, u8)> {
     meaning.map(|&(base, extra)| (base | Entry::MORE, extra))
 }
 
-/// The code that repeats an offset without looking at more bits, and with one bit more.
-pub(super) const REPEATS: u8 = 1;
 /// Codes of greater offsets are left to others.
 pub(super) const MOST_OFFSET: usize = 30;
 
-/// Of an offset. Those up to [`REPEATS`] say which of the last ones comes again; of the others, the base is what remains
-/// once the three that mean that are taken off.
+/// Of an offset: only the bits that follow, since the base is 1 and as many zeros. What comes of it stands for an offset that is less by
+/// three, and up to three for those that come again.
 pub(super) fn offsets(code: usize) -> Option<(u32, u8)> {
-    match code {
-        0 | 1 => Some((code as u32, code as u8)),
-        2..=MOST_OFFSET => Some(((1 << code) - 3, code as u8)),
-        _ => None,
-    }
+    (code <= MOST_OFFSET).then_some((0, code as u8))
 }
 
 /// How often they come, if nobody says: 64ths, 64ths and 32nds.

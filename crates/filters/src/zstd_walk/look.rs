@@ -1,4 +1,4 @@
-//! [`Look`]: a word of the bits of sequences, which are read from their end. Nothing is checked here, but by who looks.
+//! [`Look`]: a word of the bits of sequences, which are read from their end.
 
 /// The bits that are looked at.
 #[derive(Clone, Copy)]
@@ -7,7 +7,7 @@ pub(super) struct Look {
     /// The byte of the next bit, which is on top of the word.
     at: *const u8,
     /// How many of the word's low bits are left: 56 to 63 at first.
-    pub(super) have: u64,
+    have: u64,
 }
 
 impl Look {
@@ -21,24 +21,26 @@ impl Look {
     }
 
     /// As many of the next bits as `count` says, which are there.
-    ///
-    /// # Safety
-    /// With `BMI` the machine has BMI2.
     #[inline(always)]
-    pub(super) unsafe fn take<const BMI: bool>(&mut self, count: u8) -> usize {
+    pub(super) fn take(&mut self, count: u8) -> u64 {
         self.have = self.have.wrapping_sub(u64::from(count));
-        let bits = self.word >> (self.have & 63);
-        #[cfg(target_arch = "x86_64")]
-        if BMI {
-            // SAFETY: as promised by the caller.
-            return unsafe { std::arch::x86_64::_bzhi_u64(bits, u32::from(count)) } as usize;
-        }
-        (bits & !(u64::MAX << (count & 63))) as usize
+        self.word >> (self.have & 63) & !(u64::MAX << (count & 63))
     }
 
     /// The byte of the next bit, and its number in it.
     #[inline(always)]
     pub(super) fn place(&self) -> (*const u8, u64) {
         (self.at.wrapping_add((self.have >> 3) as usize).wrapping_sub(7), self.have & 7)
+    }
+
+    /// A new look at where it stands; `None` if that is before the first byte.
+    ///
+    /// # Safety
+    /// From `first` on there are bits as [`Look::new`] wants them.
+    #[inline(always)]
+    pub(super) unsafe fn again(&self, first: *const u8) -> Option<Self> {
+        let (at, bit) = self.place();
+        // SAFETY: as promised by the caller.
+        (at >= first).then(|| unsafe { Self::new(at, bit) })
     }
 }

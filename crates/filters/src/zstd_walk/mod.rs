@@ -13,6 +13,8 @@ mod copy;
 mod heads;
 mod huffman;
 mod look;
+#[cfg(target_arch = "x86_64")]
+mod run;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -52,16 +54,19 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     pub(crate) fn new() -> Self {
-        let tables = Tables { literals: Table::NONE, lengths: Table::NONE, offsets: Table::NONE };
+        #[cfg(target_arch = "x86_64")]
+        let bmi = crate::bmi::has_bmi() && run::able();
+        #[cfg(not(target_arch = "x86_64"))]
+        let bmi = false;
         Self {
-            tables: Box::new(tables),
+            tables: Box::new(Tables::NONE),
             codes: Box::new(Codes::NONE),
             literals: Vec::new(),
             repeats: [0; 3],
             steps: 0,
             slow: 0,
             decline: 0,
-            bmi: crate::bmi::has_bmi(),
+            bmi,
         }
     }
 

@@ -33,6 +33,7 @@ impl Entry {
 }
 
 /// A table of at most `SIZE` states.
+#[derive(Clone)]
 pub(super) struct Table<const SIZE: usize> {
     pub(super) entries: [Entry; SIZE],
     /// There are `1 << log` states; `None`: there is no table yet.

@@ -1,31 +1,41 @@
 //! Through the sequences of a block: each some literals, and a match before them.
 
 use std::mem::MaybeUninit;
-use std::ptr;
 
-use super::codes::REPEATS;
 use super::copy::{COPY, copy};
 use super::look::Look;
+#[cfg(target_arch = "x86_64")]
+use super::run::{Order, run};
 use super::tables::Table;
 
 /// What sequences are read with.
+#[derive(Clone)]
 pub(super) struct Tables {
     pub(super) literals: Table<512>,
     pub(super) lengths: Table<512>,
     pub(super) offsets: Table<256>,
+    #[cfg(target_arch = "x86_64")]
+    pub(super) orders: [Order; 6],
 }
 
+impl Tables {
+    pub(super) const NONE: Self = Self {
+        literals: Table::NONE,
+        lengths: Table::NONE,
+        offsets: Table::NONE,
+        #[cfg(target_arch = "x86_64")]
+        orders: Order::ALL,
+    };
+}
+
+/// So many sequences of less than [`COPY`] literals are made before it is found out whether there were as many.
+pub(super) const AT_ONCE: usize = 256;
 /// So many bytes may be read behind literals.
-pub(super) const BEHIND: usize = 2 * COPY;
+pub(super) const BEHIND: usize = (AT_ONCE + 1) * COPY;
 /// So many bytes may be read before the bits of sequences.
 pub(super) const BEFORE: usize = 8;
 
-/// Literals and matches of less go the short way.
-const MANY: usize = 2 * COPY;
-/// A step on that way writes at most so many bytes.
-const ROOM: usize = 2 * MANY;
-
-/// The states that the first sequence is read with.
+/// The states that a sequence is read with.
 #[derive(Clone, Copy)]
 pub(super) struct States {
     pub(super) literals: usize,
@@ -61,7 +71,7 @@ pub(super) struct Done {
 /// Makes the sequences' bytes in `dst` from `made` on, all before which is initialised, and so it is up to what is answered.
 ///
 /// # Safety
-/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for.
+/// With `bmi` the machine has what [`has_bmi`](crate::bmi::has_bmi) asks for, and AVX.
 pub(super) unsafe fn sequences(
     bmi: bool,
     work: &Work<'_>,
@@ -79,37 +89,42 @@ pub(super) unsafe fn sequences(
     }
 }
 
-/// [`walk`] with the instructions of BMI1 and BMI2.
+/// [`walk`] with the instructions of BMI1, BMI2 and AVX.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2")]
+#[target_feature(enable = "bmi1,bmi2,avx")]
 fn with_bmi(work: &Work<'_>, repeats: &mut [u32; 3], dst: &mut [MaybeUninit<u8>], made: usize) -> Option<Done> {
     // SAFETY: the machine has them.
     unsafe { walk::<true>(work, repeats, dst, made) }
 }
 
-/// What ends a walk that is not to go on.
-#[cold]
-#[inline(never)]
-fn odd() -> Option<Done> {
-    None
+/// Where a walk stands.
+pub(super) struct Place {
+    pub(super) states: States,
+    /// The byte of the next bit, and its number in it.
+    pub(super) at: *const u8,
+    pub(super) bit: u64,
+    /// The next literal.
+    pub(super) from: *const u8,
+    /// Behind what is made.
+    pub(super) to: *mut u8,
+    /// The last three offsets.
+    pub(super) last: [u32; 3],
+    /// Sequences that are left.
+    pub(super) count: usize,
 }
 
-/// The offset that comes again: the last one, or one of the others; after no literals, the one after that. `older` are the one before the
-/// last, and above it the one before that.
-#[cold]
-#[inline(never)]
-fn again(which: u64, last: u64, older: u64) -> (u64, u64) {
-    const LOW: u64 = u32::MAX as u64;
-    match which {
-        0 => (last, older),
-        1 => (older & LOW, older & !LOW | last),
-        2 => (older >> 32, older << 32 | last),
-        _ => (last - 1, older << 32 | last),
-    }
+/// Between what a walk stays.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// The first byte of the bits.
+    pub(super) first: *const u8,
+    pub(super) literals_end: *const u8,
+    pub(super) start: *mut u8,
+    pub(super) end: *mut u8,
 }
 
 /// # Safety
-/// With `BMI` the machine has BMI1 and BMI2.
+/// With `BMI` the machine has BMI2 and AVX.
 #[inline(always)]
 unsafe fn walk<const BMI: bool>(
     work: &Work<'_>,
@@ -117,147 +132,96 @@ unsafe fn walk<const BMI: bool>(
     dst: &mut [MaybeUninit<u8>],
     made: usize,
 ) -> Option<Done> {
-    let Work { tables, bits, left, literals, states, mut count } = *work;
-    let States { literals: mut ll_state, lengths: mut ml_state, offsets: mut of_state } = states;
+    let Work { tables, bits, left, literals, states, count } = *work;
     let (literals_len, bits_len) = (literals.len().checked_sub(BEHIND)?, bits.len().checked_sub(BEFORE)?);
-    let easy = dst.len().checked_sub(ROOM)?;
-    let known = ll_state < tables.literals.entries.len()
-        && ml_state < tables.lengths.entries.len()
-        && of_state < tables.offsets.entries.len();
+    let known = states.literals < tables.literals.entries.len()
+        && states.lengths < tables.lengths.entries.len()
+        && states.offsets < tables.offsets.entries.len();
     if !known || made > dst.len() || left >= bits_len * 8 || count == 0 {
         return None;
     }
-    let start = dst.as_mut_ptr().cast::<u8>();
+    // Where they lie by the stack's own register, one more is free.
+    let tables = &tables.clone();
+    let (start, from) = (dst.as_mut_ptr().cast::<u8>(), literals.as_ptr());
     // SAFETY: `made` lies in the memory, and the others in the slices, as was found out.
-    let (mut to, easy, end, mut from, literals_end, first) = unsafe {
-        let from = literals.as_ptr();
-        let end = start.add(dst.len());
-        (start.add(made), start.add(easy), end, from, from.add(literals_len), bits.as_ptr().add(BEFORE))
+    let (bounds, to) = unsafe {
+        let (first, literals_end) = (bits.as_ptr().add(BEFORE), from.add(literals_len));
+        (Bounds { first, literals_end, start, end: start.add(dst.len()) }, start.add(made))
     };
-    let (mut at, mut bit) = (first.wrapping_add(left / 8), left as u64 % 8);
+    let (at, bit) = (bounds.first.wrapping_add(left / 8), left as u64 % 8);
+    let mut place = Place { states, at, bit, from, to, last: *repeats, count };
     let mut slow = 0;
-    let mut last = u64::from(repeats[0]);
-    let mut older = u64::from(repeats[1]) | u64::from(repeats[2]) << 32;
-    loop {
-        // SAFETY: `at` is within the bits.
-        let mut look = unsafe { Look::new(at, bit) };
-        // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it.
-        let (ll_entry, ml_entry, of_entry) = unsafe {
-            (
-                tables.literals.entries.get_unchecked(ll_state),
-                tables.lengths.entries.get_unchecked(ml_state),
-                tables.offsets.entries.get_unchecked(of_state),
-            )
-        };
-        let (mut ll, mut ml) = (ll_entry.marked() as usize, ml_entry.marked() as usize);
-        // SAFETY: as promised by the caller.
-        let mut offset = u64::from(of_entry.base()) + unsafe { look.take::<BMI>(of_entry.extra) } as u64;
-        if of_entry.extra > REPEATS {
-            older = older << 32 | last;
-        } else if offset == 0 && ll > 0 {
-            offset = last;
-        } else {
-            (offset, older) = again(offset + u64::from(ll == 0), last, older);
-            if offset == 0 {
-                return odd();
-            }
-        }
-        last = offset;
-        let short = ll | ml < MANY;
-        if !short {
-            (ll, ml) = (ll_entry.base() as usize, ml_entry.base() as usize);
-            // SAFETY: the bits are looked at again after it was found out that there are some.
-            unsafe {
-                if look.have < u64::from(ll_entry.extra + ml_entry.extra) {
-                    (at, bit) = look.place();
-                    if at < first {
-                        return odd();
-                    }
-                    look = Look::new(at, bit);
-                }
-                ml += look.take::<BMI>(ml_entry.extra);
-                ll += look.take::<BMI>(ll_entry.extra);
-                (at, bit) = look.place();
-                if at < first {
-                    return odd();
-                }
-                look = Look::new(at, bit);
-            }
-        }
-        let before = look;
-        // SAFETY: as promised by the caller. Offsets and states have at most 56 bits.
+    while place.count > 0 {
+        // SAFETY: as promised by the caller; `place` is within the bounds, as it was found out, and so is what comes of it.
         unsafe {
-            ll_state = usize::from(ll_entry.next) + look.take::<BMI>(ll_entry.bits);
-            ml_state = usize::from(ml_entry.next) + look.take::<BMI>(ml_entry.bits);
-            of_state = usize::from(of_entry.next) + look.take::<BMI>(of_entry.bits);
+            #[cfg(target_arch = "x86_64")]
+            if BMI && !run(tables, &bounds, &mut place) {
+                continue;
+            }
+            if place.from > bounds.literals_end {
+                return None;
+            }
+            step(tables, &bounds, &mut place)?;
         }
-        // The next step waits for these: they are made before anything is copied, not behind it, where what they are made of would have
-        // to be kept in memory meanwhile.
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if BMI {
-            // SAFETY: no instruction.
-            unsafe {
-                std::arch::asm!(
-                    "/* {} {} {} {} */",
-                    inout(reg) ll_state,
-                    inout(reg) ml_state,
-                    inout(reg) of_state,
-                    inout(reg) look.have,
-                    options(nomem, nostack, preserves_flags)
-                );
-            }
-        }
-        (at, bit) = look.place();
-
-        let offset = offset as usize;
-        if short && to <= easy && offset >= COPY {
-            // SAFETY: all that is copied fits, as many may be read behind any literal, and what is `offset` bytes before has
-            // been written, as is found out.
-            unsafe {
-                ptr::copy_nonoverlapping(from, to, COPY);
-                if ll > COPY {
-                    ptr::copy_nonoverlapping(from.add(COPY), to.add(COPY), COPY);
-                }
-                from = from.add(ll);
-                to = to.add(ll);
-                if offset > to as usize - start as usize {
-                    return odd();
-                }
-                let source = to.sub(offset).cast_const();
-                ptr::copy_nonoverlapping(source, to, COPY);
-                if ml > COPY {
-                    ptr::copy_nonoverlapping(source.add(COPY), to.add(COPY), COPY);
-                }
-                to = to.add(ml);
-            }
-            if from > literals_end {
-                return odd();
-            }
-        } else {
-            slow += 1;
-            let rest = end as usize - to as usize;
-            let written = to as usize - start as usize;
-            if ll > literals_end as usize - from as usize || ll + ml > rest || offset > written + ll {
-                return odd();
-            }
-            // SAFETY: so many literals there are, so much room there is, and the offset leads to what is written.
-            unsafe {
-                copy(from, to, ll, ml, offset, rest);
-                from = from.add(ll);
-                to = to.add(ll + ml);
-            }
-        }
-        count -= 1;
-        if count == 0 {
-            if before.place() != (first, 0) {
-                return odd();
-            }
-            break;
-        }
-        if at < first {
-            return odd();
-        }
+        slow += 1;
     }
-    *repeats = [last as u32, older as u32, (older >> 32) as u32];
-    Some(Done { made: to as usize - start as usize, taken: from as usize - literals.as_ptr() as usize, slow })
+    if (place.at, place.bit) != (bounds.first, 0) {
+        return None;
+    }
+    *repeats = place.last;
+    Some(Done { made: place.to as usize - start as usize, taken: place.from as usize - from as usize, slow })
+}
+
+/// One sequence, whatever it is; after the last one no states are read.
+///
+/// # Safety
+/// What `place` says is within `bounds`.
+#[inline(always)]
+unsafe fn step(tables: &Tables, bounds: &Bounds, place: &mut Place) -> Option<()> {
+    // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it.
+    let (literals, lengths, offsets) = unsafe {
+        (
+            tables.literals.entries.get_unchecked(place.states.literals),
+            tables.lengths.entries.get_unchecked(place.states.lengths),
+            tables.offsets.entries.get_unchecked(place.states.offsets),
+        )
+    };
+    // SAFETY: `at` is among the bits, or not looked at.
+    unsafe {
+        let mut look = Look::new(place.at, place.bit);
+        let value = (1_u64 << offsets.extra) + look.take(offsets.extra);
+        look = look.again(bounds.first)?;
+        let ml = lengths.base() as usize + look.take(lengths.extra) as usize;
+        let ll = literals.base() as usize + look.take(literals.extra) as usize;
+        look = look.again(bounds.first)?;
+
+        let [last, second, third] = place.last;
+        place.last = match value + u64::from(ll == 0) {
+            _ if value > 3 => [(value - 3) as u32, last, second],
+            1 => [last, second, third],
+            2 => [second, last, third],
+            3 => [third, last, second],
+            _ => [last - 1, last, second],
+        };
+        let (offset, rest) = (place.last[0] as usize, bounds.end as usize - place.to as usize);
+        let written = place.to as usize - bounds.start as usize;
+        let least = bounds.literals_end as usize - place.from as usize;
+        if offset == 0 || ll > least || ll + ml > rest || offset > written + ll {
+            return None;
+        }
+        // So many literals there are, so much room there is, and the offset leads to what is written.
+        copy(place.from, place.to, ll, ml, offset, rest);
+        place.from = place.from.add(ll);
+        place.to = place.to.add(ll + ml);
+        place.count -= 1;
+        if place.count > 0 {
+            place.states = States {
+                literals: usize::from(literals.next) + look.take(literals.bits) as usize,
+                lengths: usize::from(lengths.next) + look.take(lengths.bits) as usize,
+                offsets: usize::from(offsets.next) + look.take(offsets.bits) as usize,
+            };
+        }
+        (place.at, place.bit) = look.place();
+        (place.at >= bounds.first).then_some(())
+    }
 }

@@ -1,0 +1,154 @@
+//! A run of sequences that go the short way: few literals, and a short match that does not begin just before.
+//!
+//! What the next sequence waits for stays in registers here, and nothing is asked that differs from sequence to sequence: an
+//! offset that comes again is found as a new one is, by the order in which the last ones are put. Whether literals, bits and room are enough is
+//! found out for many at once.
+
+use std::arch::asm;
+use std::arch::x86_64::{
+    __m128i, _bzhi_u64, _mm_cvtsi128_si32, _mm_insert_epi32, _mm_load_si128, _mm_set_epi32, _mm_shuffle_epi8,
+    _mm_storeu_si128,
+};
+use std::ptr;
+
+use super::copy::COPY;
+use super::walk::{AT_ONCE, Bounds, Place, States, Tables};
+
+/// Matches of less go this way, and literals to which no bits are added, which are less than [`COPY`].
+const MANY: u32 = 2 * COPY as u32;
+/// A sequence writes at most so many bytes.
+const ROOM: usize = 4 * COPY;
+/// It takes less than so many bytes of bits: 30 bits of an offset, 9, 9 and 8 of states.
+const BITS: usize = 8;
+
+/// Whether the machine has what [`run`] takes beside BMI2.
+pub(super) fn able() -> bool {
+    std::is_x86_feature_detected!("avx")
+}
+
+/// Which of four offsets come first: the last three, and a new one.
+#[derive(Clone)]
+#[repr(align(16))]
+pub(super) struct Order([u8; 16]);
+
+impl Order {
+    /// By what stands for an offset; 0 and 4 are none of these.
+    pub(super) const ALL: [Self; 6] = [
+        Self::of(0, 1, 2),
+        Self::of(0, 1, 2),
+        Self::of(1, 0, 2),
+        Self::of(2, 0, 1),
+        Self::of(0, 1, 2),
+        Self::of(3, 0, 1),
+    ];
+
+    const fn of(first: u8, second: u8, third: u8) -> Self {
+        let (from, mut bytes, mut at) = ([first, second, third, 3], [0; 16], 0);
+        while at < 16 {
+            bytes[at] = from[at / 4] * 4 + at as u8 % 4;
+            at += 1;
+        }
+        Self(bytes)
+    }
+}
+
+/// Makes some sequences, never the last one. `false`: there may be more of the kind. `true`: the next one is not, or too little is left of
+/// anything. Whether there were as many literals is for the caller to find out.
+///
+/// # Safety
+/// The machine has BMI2 and AVX, and what `place` says is within `bounds`, or its literals are not.
+#[inline(always)]
+pub(super) unsafe fn run(tables: &Tables, bounds: &Bounds, place: &mut Place) -> bool {
+    let start = bounds.start as usize;
+    let bits = (place.at as usize - bounds.first as usize) / BITS;
+    let room = (bounds.end as usize - place.to as usize) / ROOM;
+    let most = bits.min(room).min(place.count - 1).min(AT_ONCE);
+    if most == 0 || (place.to as usize) < start + COPY || place.from > bounds.literals_end {
+        return true;
+    }
+    let [last, second, third] = place.last.map(u32::cast_signed);
+    // SAFETY: the machine has the instructions.
+    let mut three = unsafe { _mm_set_epi32(0, third, second, last) };
+    let (mut at, mut have, mut from, mut to) = (place.at, place.bit | 56, place.from, place.to);
+    let States { mut literals, mut lengths, mut offsets } = place.states;
+    let mut rest = most;
+    loop {
+        // SAFETY: a state is below the length of its table: so the first is, and `next` and what its bits add to it. There
+        // are as many bits as so many sequences take, and 8 bytes before them.
+        let (ll_entry, ml_entry, of_entry, word) = unsafe {
+            (
+                tables.literals.entries.get_unchecked(literals),
+                tables.lengths.entries.get_unchecked(lengths),
+                tables.offsets.entries.get_unchecked(offsets),
+                u64::from_le(at.sub(7).cast::<u64>().read_unaligned()),
+            )
+        };
+        let (ll, ml) = (ll_entry.marked(), ml_entry.marked());
+        if ll | ml >= MANY {
+            break;
+        }
+        let (ll, ml) = (ll as usize, ml as usize);
+        // SAFETY: the machine has the instruction.
+        let mut take = |count: u8| unsafe {
+            have = have.wrapping_sub(u64::from(count));
+            _bzhi_u64(word >> (have & 63), u32::from(count)) as usize
+        };
+        let value = take(of_entry.extra) | 1 << (of_entry.extra & 63);
+        // The last one, the one before, that before it; all others are new. What is none of these is 4, and so is a new one of 1.
+        let which = (value + usize::from(ll == 0)).min(5);
+        // SAFETY: the machine has the instructions, and there are six orders.
+        let (after, offset) = unsafe {
+            let all = _mm_insert_epi32::<3>(three, value.wrapping_sub(3) as i32);
+            let after = _mm_shuffle_epi8(all, _mm_load_si128(tables.orders.get_unchecked(which).0.as_ptr().cast()));
+            (after, _mm_cvtsi128_si32(after) as u32 as usize)
+        };
+        let end = to.wrapping_add(ll);
+        if which == 4 || offset.wrapping_sub(COPY) > end as usize - start - COPY {
+            have += u64::from(of_entry.extra);
+            break;
+        }
+        three = after;
+        literals = usize::from(ll_entry.next) + take(ll_entry.bits);
+        lengths = usize::from(ml_entry.next) + take(ml_entry.bits);
+        offsets = usize::from(of_entry.next) + take(of_entry.bits);
+        at = at.wrapping_add((have >> 3) as usize).wrapping_sub(7);
+        have |= 56;
+        // The next step waits for these: they are made before anything is copied, not behind it, where what they are made of would have
+        // to be kept in memory meanwhile.
+        #[cfg(not(miri))]
+        // SAFETY: no instruction.
+        unsafe {
+            asm!(
+                "/* {} {} {} {} */",
+                inout(reg) literals,
+                inout(reg) lengths,
+                inout(reg) offsets,
+                inout(reg) have,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        // SAFETY: all that is copied fits, as many may be read behind any literal, and what is `offset` bytes before has
+        // been written, as is found out.
+        unsafe {
+            ptr::copy_nonoverlapping(from, to, COPY);
+            from = from.add(ll);
+            let source = end.sub(offset).cast_const();
+            ptr::copy_nonoverlapping(source, end, COPY);
+            if ml > COPY {
+                ptr::copy_nonoverlapping(source.add(COPY), end.add(COPY), COPY);
+            }
+            to = end.add(ml);
+        }
+        rest -= 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    let mut last = [0_u32; 4];
+    // SAFETY: as many bytes there are.
+    unsafe { _mm_storeu_si128(last.as_mut_ptr().cast::<__m128i>(), three) };
+    let states = States { literals, lengths, offsets };
+    let count = place.count - (most - rest);
+    *place = Place { states, at, bit: have & 7, from, to, last: [last[0], last[1], last[2]], count };
+    rest > 0
+}
