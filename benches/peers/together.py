@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which code of `ncz` runs when datasets are opened and read: a linker script that lays it together.
+"""Which code of `ncz` runs when datasets are opened, read, made and appended to: a linker script that lays it together.
 
     together.py …/target/release/ncz > ../../crates/cli/link/together.ld
 
@@ -21,12 +21,17 @@ import tempfile
 from run import PYTHON
 
 CUBE = "--shape 128,512,512 --chunks 64,64,64"
-#: Each is written before.
+#: What is read is written before.
 OPS = [f"--op read {CUBE} --codec {codec}" for codec in ("none", "zlib5", "deflate5s", "zstd3", "blosclz4", "blosczstdbit")]
 OPS += [f"--op read --dtype i2 {CUBE} --codec {codec}" for codec in ("zlib5", "zstd3", "blosclz4")]
 OPS += [f"--op read --format v3 {CUBE} --codec {codec}" for codec in ("none", "zlib5", "zstd3")]
 OPS += ["--op read --shape 5000,16,16 --chunks 1,16,16", f"--op elem --count 5 {CUBE} --codec zstd3",
-        f"--op box --mode warm --count 5 {CUBE} --codec zlib5", f"--op box --count 5 {CUBE}"]
+        f"--op box --mode warm --count 5 {CUBE} --codec zlib5", f"--op box --count 5 {CUBE}",
+        "--op meta_open --nvars 200", "--op meta_open --nvars 200 --consolidated", "--op meta_write --nvars 200",
+        "--op append --count 200 --shape 200,64,64 --chunks 1,64,64", "--op append --count 200 --shape 200,64,64 --chunks 64,64,64",
+        f"--op write {CUBE} --codec none"]
+#: Who makes what an operation reads; others need nothing.
+MAKERS = {"read": "write", "elem": "write", "box": "write", "meta_open": "meta_write"}
 SKIPPED = "--op read --format none --shape 1 --chunks 1"
 #: A name is taken if this part of what it names ran, or if so many bytes of it did not.
 PART, WASTE = 0.25, 12_000
@@ -104,8 +109,11 @@ def traces(program, places):
                 field = [PYTHON, f"{HERE}/field.py", "--shape", "128,512,512", "--dtype", dtype, "--out", raw[dtype]]
                 subprocess.run(field, check=True, stdout=sys.stderr)
             flags += f" --path {root}/{at}"
-            written = re.sub(r"--op \w+", "--op write", flags).split() + ["--data", raw[dtype]]
-            subprocess.run([program, "bench", "op"] + written, check=True, stdout=sys.stderr)
+            op = flags.split()[1]
+            flags += f" --data {raw[dtype]}"
+            if op in MAKERS:
+                maker = flags.replace(f"--op {op}", f"--op {MAKERS[op]}")
+                subprocess.run([program, "bench", "op"] + maker.split(), check=True, stdout=sys.stderr)
             yield ran(program, places, flags)
             shutil.rmtree(f"{root}/{at}")
 
@@ -133,7 +141,7 @@ def main():
     taken = [name for name in users if part[name] >= PART * total[name] or total[name] - part[name] < WASTE]
     # What all use comes first, and what the same ones use is together.
     taken.sort(key=lambda name: (name in starting, -len(users[name]), list(users[name])))
-    print("/* Code that opens and reads datasets; made by benches/peers/together.py. Names that are not there do no harm. */")
+    print("/* Code that opens, reads, makes and appends to datasets; made by benches/peers/together.py. Names that are not there do no harm. */")
     print("SECTIONS\n{\n  .text.together :\n  {")
     for name in taken:
         print(f"    *(.text.{name} .text.unlikely.{name})")
