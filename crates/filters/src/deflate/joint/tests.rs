@@ -238,6 +238,29 @@ fn what_is_worth_it() {
     assert!(!choice(&noise), "literals");
 }
 
+/// Literals with a match of few bytes after some of them: worth it as long as a guess between the two is often wrong.
+#[test]
+fn literals_between_short_matches() {
+    let mut dice = Dice(8);
+    let mut decoder = Decoder::new();
+    for (between, worth) in [(4, true), (40, false)] {
+        let mut data: Vec<u8> = (0..3000).map(|_| dice.below(90) as u8).collect();
+        while data.len() < 200_000 {
+            let literals = dice.below(between);
+            data.extend((0..literals).map(|_| dice.below(90) as u8));
+            let from = data.len() - 300 - dice.below(2000);
+            data.extend_from_within(from..from + 4 + dice.below(3));
+        }
+        let stream = deflated(5, &data);
+        let mut memory = vec![MaybeUninit::uninit(); data.len()];
+        let outcome = decoder.decode(&stream, &mut memory);
+        let expected = (worth && crate::bmi::has_bmi()).then_some((stream.len(), data.len()));
+        assert_eq!(outcome, expected, "up to {between} literals between");
+        let (used, made) = ours(&mut decoder, &stream, data.len()).expect("a good stream");
+        assert!(used == stream.len() && made == data, "up to {between} literals between");
+    }
+}
+
 /// The seam of a stream is where its decoder stops, and its last block is said to be that.
 #[test]
 #[cfg(feature = "fast-deflate")]
