@@ -5,6 +5,7 @@
 //! Source: RFC 1951, 3.2.2 and 3.2.7.
 
 use super::stream::{Stop, Stream};
+use super::stretches::histogram;
 
 /// So many bytes have their codes in common.
 const BLOCK: usize = 64 << 10;
@@ -21,15 +22,7 @@ const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 
 pub(super) fn put(src: &[u8], stream: &mut Stream<'_>) -> Result<(), Stop> {
     for block in src.chunks(BLOCK) {
         let mut counts = [0; END + 1];
-        // Of one table each count would wait for the one before, where a value comes twice.
-        let mut odd = [0; END];
-        let (pairs, rest) = block.as_chunks::<2>();
-        for &[a, b] in pairs {
-            counts[usize::from(a)] += 1;
-            odd[usize::from(b)] += 1;
-        }
-        rest.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-        counts.iter_mut().zip(odd).for_each(|(even, odd)| *even += odd);
+        counts[..END].copy_from_slice(&histogram(block));
         counts[END] = 1;
         let lengths: [u8; END + 1] = lengths(&counts, LONGEST);
         let bits: usize = counts.iter().zip(lengths).map(|(&count, len)| count as usize * usize::from(len)).sum();

@@ -216,15 +216,23 @@ fn is_near(before: usize, at: usize) -> bool {
     before != 0 && at - before <= WINDOW
 }
 
-/// The sum of squares of how often each value comes.
-fn squares(bytes: &[u8]) -> usize {
+/// How often each value comes.
+pub(super) fn histogram(bytes: &[u8]) -> [u32; 256] {
     // Of one table each count would wait for the one before, where a value comes twice.
     let (mut even, mut odd) = ([0_u32; 256], [0_u32; 256]);
-    for &[a, b] in bytes.as_chunks::<2>().0 {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    for &[a, b] in pairs {
         even[usize::from(a)] += 1;
         odd[usize::from(b)] += 1;
     }
-    even.iter().zip(odd).map(|(even, odd)| ((even + odd) as usize).pow(2)).sum()
+    rest.iter().for_each(|&byte| even[usize::from(byte)] += 1);
+    even.iter_mut().zip(odd).for_each(|(even, odd)| *even += odd);
+    even
+}
+
+/// The sum of squares of how often each value comes.
+fn squares(bytes: &[u8]) -> usize {
+    histogram(bytes).iter().map(|&count| (count as usize).pow(2)).sum()
 }
 
 /// How far values of bytes are from being equally frequent: Pearson's chi squared, for 255 degrees of freedom.
