@@ -194,7 +194,10 @@ class Driver:
         """The rows of a case."""
         path, missing = self.prepare(case)
         lines, notes = {peer: [] for peer in peers}, {peer: missing or "" for peer in peers}
-        for turn in range(0 if missing else self.args.repeats):
+        repeats = 0 if missing else self.args.repeats
+        for turn in range(repeats + (self.args.more if repeats else 0)):
+            if turn == repeats:
+                peers = near(peers, lines, set(self.args.added))
             # Everybody goes first once in a while: memory that nobody used for long is slow to get.
             first = turn % len(peers)
             for peer in peers[first:] + peers[:first]:
@@ -239,6 +242,13 @@ class Driver:
                     notes[peer] = f"CHECKSUM DIFFERS {sorted(seen)}"
 
 
+def near(peers, lines, always):
+    """Those that may be the best peer; who takes more than twice as long as the best is not, however often it runs."""
+    middle = {peer: statistics.median(line["seconds"] for line in said) for peer, said in lines.items() if said}
+    best = min((wall for peer, wall in middle.items() if peer != "floor" and peer not in always), default=0)
+    return [peer for peer in peers if peer in always or peer == "floor" or middle.get(peer, 0) <= 2 * best]
+
+
 def rows(lines, notes):
     """Medians of each peer, and ratios to the best one. The floor is no peer."""
     found = []
@@ -250,6 +260,7 @@ def rows(lines, notes):
             return statistics.median(line[key] for line in said)
         found.append({
             "peer": peer, "wall": middle("seconds"), "min": min(line["seconds"] for line in said), "cpu": middle("cpu"),
+            "walls": [line["seconds"] for line in said],
             "rss_mib": middle("rss_kb") / 1024, "rss_delta_mib": (middle("rss_kb") - middle("base_rss_kb")) / 1024,
             "bytes": said[0]["bytes"], "n": said[0].get("n", 1), "stored": said[0].get("stored"), "note": notes[peer],
             "requests": max(line["requests"] for line in said) if "requests" in said[0] else None,
@@ -309,6 +320,8 @@ def arguments():
     parser.add_argument("--dtype", default="f4", choices=("f4", "f8", "i2"), help="the type of the cube's elements")
     parser.add_argument("--seed", type=int, default=1, help="of the data and of random positions")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--more", type=int, default=0,
+                        help="further rounds, without the peers that take more than twice as long as the best")
     parser.add_argument("--root", default=STORES, help="where the stores go (default: %(default)s)")
     parser.add_argument("--data", default=os.path.join(ROOT, "data"), help="where generated raw data is kept")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one run")
@@ -330,13 +343,14 @@ def main():
             print(f"{case.group:8} {case.name:34} {' '.join(case.peers)}")
         return
     added = {name: shlex.split(command) for name, _, command in (extra.partition("=") for extra in args.add)}
+    args.added = list(added)
     driver, results, start = Driver(args, {**runners(), **added}), [], time.time()
     try:
         for case in todo:
             if args.budget and time.time() - start > args.budget:
                 print("the time is up before", case.name, file=sys.stderr)
                 break
-            peers = chosen(case, args, list(added))
+            peers = chosen(case, args, args.added)
             if not peers:
                 continue
             found = driver.case(case, peers)
@@ -344,8 +358,8 @@ def main():
             show(case.name, found, args.baseline)
             if args.out:
                 with open(args.out, "w") as out:
-                    json.dump({"size": args.size, "repeats": args.repeats, "root": args.root, "results": results}, out,
-                              indent=1)
+                    json.dump({"size": args.size, "repeats": args.repeats, "more": args.more, "root": args.root,
+                               "results": results}, out, indent=1)
     finally:
         driver.forget()
         if driver.server:
