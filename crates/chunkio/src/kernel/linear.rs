@@ -1,14 +1,17 @@
 //! Reading with scale and offset: one pass from stored numbers of any type to floats or doubles.
 //!
-//! The loops are written over lines of 64 bytes of the result, in plain arithmetic that the compiler makes vector
-//! instructions of, and compiled twice, for machines with and without AVX2; where the result is large whole lines
-//! bypass the caches. The arithmetic is that of [`model::convert::LinearRow`], to the bit.
+//! The loops go over lines of 64 bytes of the result: in the instructions of AVX2 ([`four`]), or for other machines, and for
+//! missing numbers that no double is exactly, in plain arithmetic. Where the result is large whole lines bypass the
+//! caches. The arithmetic is that of [`model::convert::LinearRow`], to the bit.
 
 use model::convert::Linear;
 use model::{NcType, Result};
 
 use super::convert::{PIECE, Side, through};
+#[cfg(target_arch = "x86_64")]
+use super::four;
 use super::{Layout, Rows, each_row, stream};
+use four::{Eight, Four};
 
 /// A linear transform from the stored type to a memory type.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ struct Terms {
     offset: f64,
     /// Elements of the stored type in this machine's byte order.
     missing: Vec<u8>,
+    /// The same as doubles, if no other numbers become the same doubles.
+    doubles: Option<Vec<f64>>,
 }
 
 /// Transforms `n` elements that lie one after another on both sides, in this machine's byte order; `bool`: whether
@@ -41,7 +46,10 @@ impl Transform {
     /// As [`Linear::check`] and [`Linear::missing_bytes`].
     pub(super) fn new(stored: NcType, memory: NcType, linear: &Linear) -> Result<Self> {
         Linear::check(stored, memory)?;
-        let terms = Terms { scale: linear.scale, offset: linear.offset, missing: linear.missing_bytes(stored)? };
+        let missing = linear.missing_bytes(stored)?;
+        let is_exact = missing.is_empty() || !matches!(stored, NcType::Int64 | NcType::UInt64);
+        let doubles = is_exact.then(|| doubles(stored, &missing));
+        let terms = Terms { scale: linear.scale, offset: linear.offset, missing, doubles };
         let (row, mem_item) = match memory {
             NcType::Float => (choose::<f32, 16>(stored), 4),
             _ => (choose::<f64, 8>(stored), 8),
@@ -90,13 +98,32 @@ impl Transform {
     }
 }
 
+/// Elements of a type as doubles.
+fn doubles(stored: NcType, elements: &[u8]) -> Vec<f64> {
+    let n = elements.len() / stored.size().unwrap_or(1);
+    let same = Terms { scale: 1.0, offset: Linear::NO_OFFSET, missing: Vec::new(), doubles: None };
+    let mut out = vec![0.0_f64; n];
+    // SAFETY: both sides have so many elements.
+    unsafe { choose::<f64, 8>(stored)(elements.as_ptr(), out.as_mut_ptr().cast(), n, &same, false) };
+    out
+}
+
+/// Elsewhere there are no such instructions.
+#[cfg(not(target_arch = "x86_64"))]
+mod four {
+    pub(super) trait Four {}
+    pub(super) trait Eight {}
+    impl<T> Four for T {}
+    impl<T> Eight for T {}
+}
+
 /// A number as it is stored.
-trait Stored: Copy + PartialEq {
+trait Stored: Copy + PartialEq + Four {
     fn value(self) -> f64;
 }
 
 /// A number as it is wanted.
-trait Wanted: Copy {
+trait Wanted: Copy + Eight {
     const ZERO: Self;
     fn fits(value: f64) -> bool;
     fn of(value: f64) -> Self;
@@ -178,8 +205,26 @@ unsafe fn row_avx2<S: Stored, T: Wanted, const L: usize>(
     terms: &Terms,
     stream: bool,
 ) -> bool {
-    // SAFETY: the same contract.
-    unsafe { row::<S, T, L, true>(src, dst, n, terms, stream) }
+    let Some(missing) = &terms.doubles else {
+        // SAFETY: the same contract.
+        return unsafe { row::<S, T, L, true>(src, dst, n, terms, stream) };
+    };
+    let vectors = four::Terms { scale: terms.scale, offset: terms.offset, missing };
+    let (src, dst) = (src.cast::<S>(), dst.cast::<T>());
+    let head = if stream { stream::head_of(dst) } else { None };
+    let first = head.unwrap_or(0).min(n);
+    let lines = (n - first) / L * L;
+    // SAFETY: head, lines and tail are the row's `n` elements; a streamed line begins on one of the memory's; a line has
+    // eight elements or sixteen.
+    unsafe {
+        let (from, to) = (src.add(first), dst.add(first));
+        let out_of_range = match head {
+            Some(_) => four::transform::<S, T, true>(from, to, lines, vectors),
+            None => four::transform::<S, T, false>(from, to, lines, vectors),
+        };
+        let fit = singly(src, dst, 0..first, terms) & singly(src, dst, first + lines..n, terms);
+        out_of_range | !fit
+    }
 }
 
 /// See [`Row`].

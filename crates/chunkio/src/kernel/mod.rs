@@ -8,6 +8,8 @@
 
 mod bytes;
 mod convert;
+#[cfg(target_arch = "x86_64")]
+mod four;
 mod linear;
 mod moves;
 mod shuffle;
