@@ -164,6 +164,11 @@ impl Open {
         self.dataset.model().snapshot()
     }
 
+    /// What `look` sees of the metadata as it is now; nothing of the dataset is to be called meanwhile.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Model) -> T) -> T {
+        self.dataset.model().with(look)
+    }
+
     /// The variable as a whole, if this was opened for its data alone.
     pub(crate) fn whole(&self) -> Result<Option<&Variable>> {
         let Some(rest) = &self.rest else { return Ok(None) };

@@ -212,15 +212,14 @@ impl Group {
     }
 
     fn find_dimension(&self, name: &str) -> Result<DimId> {
-        let model = self.open.model();
-        model.find_dim(self.id, name).ok_or_else(|| {
+        self.open.look(|model| model.find_dim(self.id, name)).ok_or_else(|| {
             ErrorKind::BadDim.context(format!("no dimension {name:?} in {} or around it", self.full_name()))
         })
     }
 
     /// A group whose definition was rolled back answers as an empty one.
     fn ask<T: Default>(&self, ask: impl FnOnce(&model::Group) -> T) -> T {
-        self.open.model().group(self.id).map(ask).unwrap_or_default()
+        self.open.look(|model| model.group(self.id).map(ask).unwrap_or_default())
     }
 
     fn at(&self, id: GroupId) -> Self {

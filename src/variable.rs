@@ -317,7 +317,7 @@ impl Variable {
 
     /// A variable whose definition was rolled back answers as an empty one.
     fn ask<T: Default>(&self, ask: impl FnOnce(&Var) -> T) -> T {
-        self.open.model().var(self.id).map(ask).unwrap_or_default()
+        self.open.look(|model| model.var(self.id).map(ask).unwrap_or_default())
     }
 }
 

@@ -50,19 +50,29 @@ struct Look<'a> {
     dataset: &'a ZarrDataset,
     model: &'a Model,
     state: &'a mut State,
-    asked: Asked,
+    asked: &'a Asked,
 }
 
 impl ZarrDataset {
-    /// Checks whether this format can hold the edit and lets `then` make it, in one step for other threads.
-    pub(crate) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl Fn() -> Result<T>) -> Result<T> {
+    /// Checks whether this format can hold the edit and lets `then` make it, in one step for other threads. It is given the check,
+    /// which is to see the model that the edit is made of, once.
+    pub(crate) fn admit_and<T>(
+        &self,
+        edit: &Edit<'_>,
+        then: impl Fn(&mut dyn FnMut(&Model) -> Result<()>) -> Result<T>,
+    ) -> Result<T> {
         self.check_open()?;
         if !self.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
         }
         loop {
-            let (edition, moves) = (self.model.edition(), self.read_state().moves);
-            let asked = self.ask(edit)?;
+            let (edition, moves, asked) = match self.may_ask(edit) {
+                true => {
+                    let (edition, moves) = (self.model.edition(), self.read_state().moves);
+                    (edition, moves, self.ask(edit)?)
+                }
+                false => (0, 0, Asked::default()),
+            };
             let mut state = self.write_state();
             // Who closes writes what was defined before: what comes after it is refused.
             self.check_open()?;
@@ -77,12 +87,21 @@ impl ZarrDataset {
                     continue;
                 }
             }
-            let model = self.model.snapshot();
-            state.extend(&model)?;
-            Look { dataset: self, model: &model, state: &mut state, asked }.check(edit)?;
-            // An edit copies what somebody else holds.
-            drop(model);
-            return then();
+            return then(&mut |model| {
+                state.extend(model)?;
+                Look { dataset: self, model, state: &mut state, asked: &asked }.check(edit)
+            });
+        }
+    }
+
+    /// Whether the edit may depend on what only the storage knows: most do not, by what they are.
+    fn may_ask(&self, edit: &Edit<'_>) -> bool {
+        match *edit {
+            Edit::DefVar { .. } | Edit::DefGroup { .. } => !self.created,
+            Edit::PutAtt { var: None, .. } => false,
+            // Other forms of a name are looked at when it is asked.
+            Edit::PutAtt { name, .. } => !name.is_ascii() || [FILL_VALUE, MAXSTRLEN].contains(&name),
+            _ => true,
         }
     }
 

@@ -221,7 +221,8 @@ impl ZarrDataset {
                 Node::Group(id) => (Child::Group(id), &state.group(id)?.key),
                 Node::Var(id) => (Child::Var(id), &state.var(id)?.key),
             };
-            if let Some(proper) = state.proper_key(model, child)?.filter(|proper| proper != key) {
+            if !state.is_proper(model, child, key)? {
+                let proper = state.proper_key(model, child)?.unwrap_or_default();
                 return Err(ErrorKind::Internal.context(format!("{key}: {proper} was expected, where its name says")));
             }
         }

@@ -233,11 +233,18 @@ impl State {
 
     /// Where a variable or group belongs by its name, given where its group is; of the root `None`.
     pub(crate) fn proper_key(&self, model: &Model, child: Child) -> Result<Option<Key>> {
-        let (parent, name) = match child {
-            Child::Var(id) => model.var(id).map(|var| (Some(var.group), &var.name))?,
-            Child::Group(id) => model.group(id).map(|group| (group.parent, &group.name))?,
-        };
+        let (parent, name) = named(model, child)?;
         parent.map(|parent| self.key_of(&self.group(parent)?.key, name, Some(child))).transpose()
+    }
+
+    /// Whether a variable or group that is at `key` is where it belongs by its name, given where its group is.
+    pub(crate) fn is_proper(&self, model: &Model, child: Child, key: &Key) -> Result<bool> {
+        let (parent, name) = named(model, child)?;
+        let Some(parent) = parent else { return Ok(true) };
+        let parent = &self.group(parent)?.key;
+        // Almost all are where a name says that has no other form.
+        let is_plain = !(self.escapes && node_name::is_elsewhere(name));
+        Ok(is_plain && key.below(parent) == Some(name) || self.key_of(parent, name, Some(child))? == *key)
     }
 
     /// Where something new of this name belongs in a group.
@@ -465,11 +472,11 @@ impl Dataset for ZarrDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.admit_and(edit, || Ok(()))
+        self.admit_and(edit, |check| self.model.with(check))
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.admit_and(edit, || self.model.define(edit))
+        self.admit_and(edit, |check| self.model.define_if(edit, check))
     }
 
     fn commit(&self) -> Result<()> {
@@ -523,6 +530,15 @@ impl Dataset for ZarrDataset {
         })
     }
 }
+
+/// The group around a variable or group, which the root has not, and its name.
+fn named(model: &Model, child: Child) -> Result<(Option<GroupId>, &str)> {
+    match child {
+        Child::Var(id) => model.var(id).map(|var| (Some(var.group), &*var.name)),
+        Child::Group(id) => model.group(id).map(|group| (group.parent, &*group.name)),
+    }
+}
+
 /// The shards of an array; of a scalar, which may be stored with one dimension of length 1, without dimensions.
 fn shards(stored: &[ShardSpec], scalar: bool) -> Result<Vec<ShardSpec>> {
     let mut shards = stored.to_vec();

@@ -35,6 +35,12 @@ impl ModelCell {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What `look` sees of the model as it is now. As [`ModelCell::snapshot`], without counting one: nothing of this cell is to be
+    /// called meanwhile.
+    pub fn with<T>(&self, look: impl FnOnce(&Model) -> T) -> T {
+        look(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A number that is another one after every edit, successful or not. Lengths of unlimited dimensions grow without.
     pub fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
@@ -54,8 +60,18 @@ impl ModelCell {
     /// # Errors
     /// As [`Model::apply`].
     pub fn define(&self, edit: &Edit<'_>) -> Result<Defined> {
+        self.define_if(edit, |_| Ok(()))
+    }
+
+    /// As [`ModelCell::define`], if `check` allows it, which sees the model that the edit is made of. Nothing of this cell is to
+    /// be called meanwhile.
+    ///
+    /// # Errors
+    /// What `check` says: then no edit was made. Else as [`Model::apply`].
+    pub fn define_if(&self, edit: &Edit<'_>, check: impl FnOnce(&Model) -> Result<()>) -> Result<Defined> {
         let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        check(&current)?;
         let before = saved.is_none().then(|| Arc::clone(&current));
         let defined = Arc::make_mut(&mut current).apply(edit);
         if let Some(before) = before {
@@ -143,6 +159,26 @@ mod tests {
         assert!(!cell.roll_back() && !see(&cell));
         cell.begin();
         assert!(cell.end() && !cell.is_defining() && !cell.end() && !see(&cell));
+    }
+
+    #[test]
+    fn a_definition_that_is_not_allowed_is_none() {
+        let cell = ModelCell::default();
+        let dim = |name| Edit::DefDim { group: GroupId::ROOT, name, len: None };
+        let (before, edition) = (cell.snapshot(), cell.edition());
+        let refused =
+            cell.define_if(&dim("t"), |model| Err(crate::ErrorKind::Perm.context(model.dims().len().to_string())));
+        assert_eq!(refused.unwrap_err().kind(), crate::ErrorKind::Perm);
+        assert!(!cell.is_defining() && cell.edition() == edition && Arc::ptr_eq(&before, &cell.snapshot()));
+        // What checks sees what the edit is made of.
+        for (count, name) in ["t", "u"].into_iter().enumerate() {
+            cell.define_if(&dim(name), |model| {
+                assert_eq!(model.dims().len(), count);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(cell.with(|model| model.dims().len()), count + 1);
+        }
     }
 
     #[test]
