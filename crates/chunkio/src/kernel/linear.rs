@@ -29,6 +29,7 @@ struct Terms {
     /// Elements of the stored type in this machine's byte order.
     missing: Vec<u8>,
     /// The same as doubles, if no other numbers become the same doubles.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "for vectors alone"))]
     doubles: Option<Vec<f64>>,
 }
 
