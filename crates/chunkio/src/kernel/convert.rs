@@ -69,6 +69,15 @@ impl Convert {
         Ok(Self { mem_item: transform.mem_item(), how: How::Linear(transform) })
     }
 
+    /// Without vectors where they are written as such.
+    #[cfg(test)]
+    pub(super) fn plainly(self) -> Self {
+        match self.how {
+            How::Linear(transform) => Self { how: How::Linear(transform.plainly()), ..self },
+            How::Plain(_) => self,
+        }
+    }
+
     fn new(
         from: NcType,
         to: NcType,

@@ -58,6 +58,13 @@ impl Transform {
         Ok(Self { row, terms, mem_item })
     }
 
+    /// In plain arithmetic, as other machines do it.
+    #[cfg(test)]
+    pub(super) fn plainly(mut self) -> Self {
+        self.terms.doubles = None;
+        self
+    }
+
     pub(super) fn mem_item(&self) -> usize {
         self.mem_item
     }

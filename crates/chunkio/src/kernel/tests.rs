@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn scaling_happens_on_the_way(
         layout in layouts(), part in parts(), lead in 0..80usize, stream in any::<bool>(),
-        kind in 0..3usize, wide in any::<bool>(),
+        kind in 0..3usize, wide in any::<bool>(), plainly in any::<bool>(),
         scale in prop::sample::select(vec![1.0, -0.005, 1e35, 1e300]),
         offset in prop::sample::select(vec![Linear::NO_OFFSET, 273.15, 1e-3]),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
@@ -171,6 +171,7 @@ proptest! {
         let missing = Values::from_native_bytes(from, &missing).unwrap();
         let linear = Linear { missing: Some(missing.clone()), ..Linear::new(scale, offset) };
         let convert = Convert::scaling(from, to, &linear).unwrap();
+        let convert = if plainly { convert.plainly() } else { convert };
 
         let mut mem = vec![0xEE; lead + mem_elems * mem_item];
         let (mut expected, mut expected_range) = (mem.clone(), false);
