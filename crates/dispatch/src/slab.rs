@@ -4,7 +4,8 @@
 //! huge page each, and larger ones get huge pages of their own, where the system has them; small ones are
 //! the allocator's. A slab goes back to the system with its last piece; at most [`KEPT`] empty ones are kept for
 //! what comes next. The first slab of a process has small pages: programs that read little stay small. Where there are more,
-//! only what was used of it before is used again, since its fresh pages cost several times as much.
+//! only what was used of it before is used again, since its fresh pages cost several times as much; those of a large piece
+//! are asked for at once, which halves that.
 //! Who takes slab after slab and gives none back finds the next one made, its page cleared by another thread ([`ahead`]).
 //!
 //! Slabs belong to pools, each with a lock that is held while a few words are looked at; a thread cuts from the
@@ -32,6 +33,8 @@ const HUGE_PAGE: usize = 2 << 20;
 const UNIT: usize = HUGE_PAGE / u128::BITS as usize;
 /// Smaller pieces are the allocator's.
 const SMALLEST: usize = 32 << 10;
+/// Fresh small pages of a piece of so many bytes or more are asked for at once: one by one they take twice the time.
+const AT_ONCE: usize = 128 << 10;
 /// Empty slabs kept in all pools together.
 const KEPT: usize = 2;
 
@@ -78,8 +81,8 @@ impl Slab {
     }
 
     /// Takes `units` units that follow one another, if there are so many of which all are [`Slab::ready`], or the slab is
-    /// the only one.
-    fn cut(&mut self, units: u32, only: bool) -> Option<NonNull<u8>> {
+    /// the only one; and whether all are ready.
+    fn cut(&mut self, units: u32, only: bool) -> Option<(NonNull<u8>, bool)> {
         // Bit `i` stays as long as the units from `i` on are free, of ever more units.
         let able = if only { u128::MAX } else { self.ready };
         let (mut free, mut found) = (able & !self.used, 1);
@@ -92,10 +95,12 @@ impl Slab {
             return None;
         }
         let at = free.trailing_zeros();
-        self.used |= mask(units) << at;
-        self.ready |= mask(units) << at;
+        let taken = mask(units) << at;
+        let ready = self.ready & taken == taken;
+        self.used |= taken;
+        self.ready |= taken;
         // SAFETY: `at + units` is at most the number of units in the slab: bits shifted in from above are 0.
-        Some(unsafe { self.start.add(at as usize * UNIT) })
+        Some((unsafe { self.start.add(at as usize * UNIT) }, ready))
     }
 }
 
@@ -150,7 +155,10 @@ impl Piece {
         }
         let units = len.div_ceil(UNIT) as u32;
         let pool = own_pool();
-        let start = cut(pool, units).ok_or_else(|| no_memory(len))?;
+        let (start, ready) = cut(pool, units).ok_or_else(|| no_memory(len))?;
+        if !ready && len >= AT_ONCE {
+            populate(start.addr().get(), len / PAGE * PAGE);
+        }
         Ok(Self { start: start.cast(), len, home: Home::Pool(pool) })
     }
 
@@ -249,14 +257,15 @@ fn lock(pool: usize) -> MutexGuard<'static, Vec<Slab>> {
     SLABS[pool % POOLS].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
+/// Memory of so many units, and whether its pages are there or huge.
+fn cut(pool: usize, units: u32) -> Option<(NonNull<u8>, bool)> {
     let mut slabs = lock(pool);
     let only = slabs.len() == 1;
     // The newest slabs are the least full.
     for at in (0..slabs.len()).rev() {
         let slab = &mut slabs[at];
         let empty = slab.used == 0;
-        if let Some(start) = slab.cut(units, only) {
+        if let Some(taken) = slab.cut(units, only) {
             if empty {
                 EMPTY.fetch_sub(1, Ordering::Relaxed);
                 let slab = slabs.remove(at);
@@ -264,7 +273,7 @@ fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
                 drop(slabs);
                 ahead::begun(pool);
             }
-            return Some(start);
+            return Some(taken);
         }
     }
     let mut slab = match EMPTY.load(Ordering::Relaxed) {
@@ -274,11 +283,11 @@ fn cut(pool: usize, units: u32) -> Option<NonNull<u8>> {
             None => Slab::new()?,
         },
     };
-    let start = slab.cut(units, true);
+    let taken = slab.cut(units, true);
     slabs.push(slab);
     drop(slabs);
     ahead::begun(pool);
-    start
+    taken
 }
 
 /// An empty slab of another pool. Nobody waits here: a pool in use is passed over.
@@ -433,7 +442,7 @@ mod tests {
         let base = slab.start.addr().get();
         let mut at = |used: u128, units| {
             slab.used = used;
-            let place = slab.cut(units, true).map(|start| (start.addr().get() - base) / UNIT);
+            let place = slab.cut(units, true).map(|(start, _)| (start.addr().get() - base) / UNIT);
             let now = slab.used;
             slab.used = 0;
             (place, now)
@@ -460,11 +469,18 @@ mod tests {
         let mut slab = Slab::new().unwrap();
         let base = slab.start.addr().get();
         slab.ready = 0;
-        let mut at = |units, only| slab.cut(units, only).map(|start| (start.addr().get() - base) / UNIT);
-        assert_eq!((at(2, false), at(2, true), at(1, false), at(3, true)), (None, Some(0), None, Some(2)));
+        let place = |(start, ready): (NonNull<u8>, bool)| ((start.addr().get() - base) / UNIT, ready);
+        let mut at = |units, only| slab.cut(units, only).map(place);
+        let (fresh, again) = (|at| Some((at, false)), |at| Some((at, true)));
+        assert_eq!((at(2, false), at(2, true), at(1, false), at(3, true)), (None, fresh(0), None, fresh(2)));
         slab.used = 0b10;
-        let mut at = |units, only| slab.cut(units, only).map(|start| (start.addr().get() - base) / UNIT);
-        assert_eq!((at(4, false), at(3, false), at(1, false), at(1, false)), (None, Some(2), Some(0), None));
+        let mut at = |units, only| slab.cut(units, only).map(place);
+        assert_eq!((at(4, false), at(3, false), at(1, false), at(1, false)), (None, again(2), again(0), None));
+        slab.used = 0b1111;
+        let mut at = |units, only| slab.cut(units, only).map(place);
+        assert_eq!(at(2, true), fresh(4), "what lies behind was never used");
+        slab.used = 0b1000;
+        assert_eq!(slab.cut(4, true).map(place), fresh(4), "some of it was, some was not");
         slab.used = 0;
     }
 
