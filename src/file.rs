@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use dispatch::{Dataset, DatasetInfo, NcDispatch, Registry};
-use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, VarId};
+use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 
 use crate::{Attribute, Group, OpenOptions, Variable};
 
@@ -191,17 +191,26 @@ impl Open {
 
     /// Makes an edit; enters define mode for it, also where netCDF's own functions leave that to their caller.
     pub(crate) fn edit(&self, edit: &Edit<'_>) -> Result<Defined> {
-        let dataset = self.dataset()?;
-        match dataset.edit(edit) {
+        self.change(|dataset| dataset.edit(edit))
+    }
+
+    /// Puts an attribute of a group, or of a variable, as [`Open::edit`] makes an edit.
+    pub(crate) fn put_att(&self, group: GroupId, var: Option<VarId>, name: &str, mut values: Values) -> Result<()> {
+        self.change(|dataset| dataset.edit_att(group, var, name, &mut values))
+    }
+
+    fn change<T>(&self, mut change: impl FnMut(&dyn Dataset) -> Result<T>) -> Result<T> {
+        let dataset = &**self.dataset()?;
+        match change(dataset) {
             Err(error) if error.kind() == ErrorKind::NotInDefine => {}
             outcome => return outcome,
         }
         match dataset.redef() {
             // Another thread was first.
-            Err(error) if error.kind() == ErrorKind::InDefine => dataset.edit(edit),
+            Err(error) if error.kind() == ErrorKind::InDefine => change(dataset),
             Err(error) => Err(error),
             Ok(()) => {
-                let outcome = dataset.edit(edit);
+                let outcome = change(dataset);
                 if outcome.is_err() {
                     dataset.model().end();
                 }

@@ -107,8 +107,7 @@ impl Group {
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
     pub fn put_attribute(&self, name: &str, values: impl IntoValues) -> Result<()> {
-        let values = values.into_values();
-        self.open.edit(&Edit::PutAtt { group: self.id, var: None, name, values: &values }).map(drop)
+        self.open.put_att(self.id, None, name, values.into_values())
     }
 
     /// Gives an attribute another name.

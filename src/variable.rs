@@ -167,9 +167,8 @@ impl Variable {
     /// # Errors
     /// `NC_EPERM` if the dataset is read-only, `NC_EBADNAME`, `NC_ENAMEINUSE` for a reserved name.
     pub fn put_attribute(&self, name: &str, values: impl IntoValues) -> Result<()> {
-        let values = values.into_values();
         let (group, var) = self.place();
-        self.open.edit(&Edit::PutAtt { group, var, name, values: &values }).map(drop)
+        self.open.put_att(group, var, name, values.into_values())
     }
 
     /// Gives an attribute another name.
@@ -311,8 +310,9 @@ impl Variable {
         self.open.dataset()?.set_var_chunk_cache(self.id, cache)
     }
 
+    /// Whose attributes its own are: of a variable the group is not looked at.
     fn place(&self) -> (GroupId, Option<VarId>) {
-        (self.ask(|var| var.group), Some(self.id))
+        (GroupId::ROOT, Some(self.id))
     }
 
     /// A variable whose definition was rolled back answers as an empty one.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Defined, Edit, ErrorKind, ModelCell, NcType, Result, Slab, VarId};
+use model::{Defined, Edit, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
 
 use crate::{DriverInfo, Format, FormatX, Linear, MemMut, MemRef, Registry};
 
@@ -141,6 +141,14 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
         self.admit(edit)?;
         self.model().define(edit)
+    }
+
+    /// As [`Dataset::apply`] of [`Edit::PutAtt`]. The values may be taken, which saves a copy.
+    ///
+    /// # Errors
+    /// As [`Dataset::apply`]; all values are there still.
+    fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+        self.apply(&Edit::PutAtt { group, var, name, values }).map(drop)
     }
 
     /// Writes the metadata (`enddef`).

@@ -66,8 +66,10 @@ impl Key {
     /// # Errors
     /// As [`Key::new`]; the key is then unchanged.
     pub fn push(&mut self, path: &str) -> Result<()> {
-        for segment in path.split('/') {
-            check_segment(segment).map_err(|error| error.at(format_args!("key {path:?} below {:?}", self.0)))?;
+        if !is_plain(path) {
+            for segment in path.split('/') {
+                check_segment(segment).map_err(|error| error.at(format_args!("key {path:?} below {:?}", self.0)))?;
+            }
         }
         self.separate();
         self.0.push_str(path);
@@ -85,7 +87,8 @@ impl Key {
 
     /// The last segment; empty for the root.
     pub fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or("")
+        let start = self.0.bytes().rposition(|byte| byte == b'/').map_or(0, |at| at + 1);
+        &self.0[start..]
     }
 
     /// What of this key lies below `prefix`, or `None` if it does not.
@@ -148,6 +151,11 @@ fn push_number(text: &mut String, number: u64) {
     }
     // Digits are text.
     text.push_str(str::from_utf8(&digits[from..]).unwrap_or_default());
+}
+
+/// Whether this is one segment, and legal by what can be seen of its bytes, each alone. The quick look, and enough for most.
+fn is_plain(path: &str) -> bool {
+    path.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'/') && !matches!(path, "" | "." | "..")
 }
 
 fn check_segment(segment: &str) -> Result<()> {

@@ -3,6 +3,8 @@
 //! What only the storage knows is asked first; then the edit is looked at and made in one step, under the lock of what is
 //! known beside the model. If another edit came between, the storage is asked again.
 
+use std::sync::RwLockWriteGuard;
+
 use dispatch::{Key, ZarrFormat};
 use model::{
     DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId, Values,
@@ -38,7 +40,7 @@ enum Late {
 
 /// What only the storage knows, asked before the edit is looked at.
 #[derive(Default)]
-struct Asked {
+pub(crate) struct Asked {
     /// Where something new is to be, and whether objects are there.
     place: Option<(Key, bool)>,
     /// Whether there are data of the variable in storage.
@@ -54,13 +56,9 @@ struct Look<'a> {
 }
 
 impl ZarrDataset {
-    /// Checks whether this format can hold the edit and lets `then` make it, in one step for other threads. It is given the check,
-    /// which is to see the model that the edit is made of, once.
-    pub(crate) fn admit_and<T>(
-        &self,
-        edit: &Edit<'_>,
-        then: impl Fn(&mut dyn FnMut(&Model) -> Result<()>) -> Result<T>,
-    ) -> Result<T> {
+    /// What an edit is looked at with ([`ZarrDataset::check`]), which nobody else changes as long as it is held: what the edit
+    /// makes of the model is one step with that for other threads.
+    pub(crate) fn begin(&self, edit: &Edit<'_>) -> Result<(RwLockWriteGuard<'_, State>, Asked)> {
         self.check_open()?;
         if !self.writable {
             return Err(ErrorKind::Perm.context("the dataset is read-only"));
@@ -73,7 +71,7 @@ impl ZarrDataset {
                 }
                 false => (0, 0, Asked::default()),
             };
-            let mut state = self.write_state();
+            let state = self.write_state();
             // Who closes writes what was defined before: what comes after it is refused.
             self.check_open()?;
             if asked.place.is_some() || asked.data.is_some() {
@@ -87,11 +85,14 @@ impl ZarrDataset {
                     continue;
                 }
             }
-            return then(&mut |model| {
-                state.extend(model)?;
-                Look { dataset: self, model, state: &mut state, asked: &asked }.check(edit)
-            });
+            return Ok((state, asked));
         }
+    }
+
+    /// Whether this format can hold the edit, which is to be made of this model.
+    pub(crate) fn check(&self, edit: &Edit<'_>, model: &Model, state: &mut State, asked: &Asked) -> Result<()> {
+        state.extend(model)?;
+        Look { dataset: self, model, state, asked }.check(edit)
     }
 
     /// Whether the edit may depend on what only the storage knows: most do not, by what they are.
@@ -100,7 +101,9 @@ impl ZarrDataset {
             Edit::DefVar { .. } | Edit::DefGroup { .. } => !self.created,
             Edit::PutAtt { var: None, .. } => false,
             // Other forms of a name are looked at when it is asked.
-            Edit::PutAtt { name, .. } => !name.is_ascii() || [FILL_VALUE, MAXSTRLEN].contains(&name),
+            Edit::PutAtt { name, .. } => {
+                name.starts_with('_') && [FILL_VALUE, MAXSTRLEN].contains(&name) || !name.is_ascii()
+            }
             _ => true,
         }
     }

@@ -10,7 +10,7 @@ use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardS
 use dispatch::{
     CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
 };
-use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, VarId};
+use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, Values, VarId};
 
 use crate::about::About;
 use crate::commit::Committed;
@@ -270,7 +270,12 @@ impl State {
     /// may be where another one's escape leads.
     pub(crate) fn rival(&self, model: &Model, parent: GroupId, name: &str, key: &Key) -> Result<Option<String>> {
         let group = model.group(parent)?;
-        for other in node_name::names(node_name::stored(key)).filter(|other| *other != name) {
+        let stored = node_name::stored(key);
+        if stored == name && !stored.starts_with('_') {
+            // As almost all: no other name leads there.
+            return Ok(None);
+        }
+        for other in node_name::names(stored).filter(|other| *other != name) {
             let var = group.vars.get(other).map(|&id| Child::Var(id));
             let child = var.or_else(|| group.groups.get(other).map(|&id| Child::Group(id)));
             if let Some(child) = child
@@ -472,11 +477,23 @@ impl Dataset for ZarrDataset {
     }
 
     fn admit(&self, edit: &Edit<'_>) -> Result<()> {
-        self.admit_and(edit, |check| self.model.with(check))
+        let (mut state, asked) = self.begin(edit)?;
+        self.model.with(|model| self.check(edit, model, &mut state, &asked))
     }
 
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.admit_and(edit, |check| self.model.define_if(edit, check))
+        let (mut state, asked) = self.begin(edit)?;
+        let check = |model: &Model| self.check(edit, model, &mut state, &asked);
+        self.model.define_if(check, |model, ()| model.apply(edit))
+    }
+
+    fn apply_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+        let (mut state, asked) = self.begin(&Edit::PutAtt { group, var, name, values })?;
+        let check = |model: &Model| {
+            self.check(&Edit::PutAtt { group, var, name, values }, model, &mut state, &asked)?;
+            Ok(values)
+        };
+        self.model.define_if(check, |model, values| model.take_att(group, var, name, values))
     }
 
     fn commit(&self) -> Result<()> {

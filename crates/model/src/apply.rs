@@ -6,6 +6,7 @@
 //! Source: netCDF-4 rules as the interface notes state them; the codes are those of netCDF-C.
 
 use std::borrow::Cow;
+use std::mem;
 
 use crate::name::{normalize, position};
 use crate::{
@@ -37,7 +38,9 @@ impl Model {
             Edit::RenameVar { var, name } => self.rename_var(var, name),
             Edit::DefGroup { parent, name } => Ok(Defined::Group(self.add_group(parent, &normalize(name)?)?)),
             Edit::RenameGroup { group, name } => self.rename_group(group, name),
-            Edit::PutAtt { group, var, name, values } => self.put_att(group, var, name, values),
+            Edit::PutAtt { group, var, name, values } => {
+                self.take_att(group, var, name, &mut values.clone()).map(|()| Defined::Nothing)
+            }
             Edit::RenameAtt { group, var, name, to } => self.rename_att(group, var, name, to),
             Edit::DelAtt { group, var, name } => self.del_att(group, var, name),
             Edit::SetFill { mode } => {
@@ -100,7 +103,7 @@ impl Model {
     fn rename_dim(&mut self, id: DimId, name: &str) -> Result<Defined> {
         let name = self.new_dim_name(id, name)?.into_owned();
         let group = self.dim(id)?.group;
-        let old = std::mem::replace(&mut self.dim_mut(id)?.name, name.clone());
+        let old = mem::replace(&mut self.dim_mut(id)?.name, name.clone());
         rename_key(&mut self.group_mut(group)?.dims, &old, name);
         self.renamed();
         Ok(Defined::Nothing)
@@ -138,7 +141,7 @@ impl Model {
         let name = self.new_var_name(id, name)?.into_owned();
         let var = self.var_mut(id)?;
         let group = var.group;
-        let old = std::mem::replace(&mut var.name, name.clone());
+        let old = mem::replace(&mut var.name, name.clone());
         rename_key(&mut self.group_mut(group)?.vars, &old, name);
         self.renamed();
         Ok(Defined::Nothing)
@@ -160,7 +163,7 @@ impl Model {
     fn rename_group(&mut self, id: GroupId, name: &str) -> Result<Defined> {
         let (name, parent) = self.new_group_name(id, name)?;
         let name = name.into_owned();
-        let old = std::mem::replace(&mut self.group_mut(id)?.name, name.clone());
+        let old = mem::replace(&mut self.group_mut(id)?.name, name.clone());
         rename_key(&mut self.group_mut(parent)?.groups, &old, name);
         self.renamed();
         Ok(Defined::Nothing)
@@ -185,7 +188,11 @@ impl Model {
         Ok(())
     }
 
-    fn put_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &Values) -> Result<Defined> {
+    /// As [`Model::apply`] of [`Edit::PutAtt`], without a copy: none of the values are left.
+    ///
+    /// # Errors
+    /// As [`Model::apply`]; then all of them are left.
+    pub fn take_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
         let name = normalize(name)?;
         self.atts(group, var)?;
         self.check_values(values).map_err(|error| error.at(&name))?;
@@ -197,11 +204,11 @@ impl Model {
         if atts.is_empty() {
             atts.reserve_exact(FEW);
         }
-        atts.insert(name.into_owned(), values.clone());
+        atts.insert(name.into_owned(), mem::replace(values, Values::Byte(Vec::new())));
         if fills {
             self.attribute_to_fill(var)?;
         }
-        Ok(Defined::Nothing)
+        Ok(())
     }
 
     fn rename_att(&mut self, group: GroupId, var: Option<VarId>, name: &str, to: &str) -> Result<Defined> {

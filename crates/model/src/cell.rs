@@ -1,7 +1,8 @@
 //! [`ModelCell`]: the model of an open dataset, shared by all threads.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{Defined, Edit, Model, Result};
 
@@ -12,38 +13,54 @@ use crate::{Defined, Edit, Model, Result};
 /// holds: that touches nothing that other threads touch, while a snapshot counts itself.
 #[derive(Debug, Default)]
 pub struct ModelCell {
-    current: RwLock<Arc<Model>>,
-    saved: RwLock<Option<Arc<Model>>>,
-    /// Whether `saved` holds something.
+    models: RwLock<Models>,
+    /// Whether there is a saved model.
     defining: AtomicBool,
     edition: AtomicU64,
+}
+
+/// What is behind the one lock.
+#[derive(Debug, Default)]
+struct Models {
+    current: Arc<Model>,
+    /// What an abort goes back to.
+    saved: Option<Arc<Model>>,
 }
 
 impl ModelCell {
     /// A cell holding `model`, which others may hold too: an edit then copies it.
     pub fn new(model: impl Into<Arc<Model>>) -> Self {
-        Self {
-            current: RwLock::new(model.into()),
-            saved: RwLock::default(),
-            defining: AtomicBool::default(),
-            edition: AtomicU64::default(),
-        }
+        Self { models: RwLock::new(Models { current: model.into(), saved: None }), ..Self::default() }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Models> {
+        self.models.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Models> {
+        self.models.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The model as it is now.
     pub fn snapshot(&self) -> Arc<Model> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.read().current)
     }
 
     /// What `look` sees of the model as it is now. As [`ModelCell::snapshot`], without counting one: nothing of this cell is to be
     /// called meanwhile.
     pub fn with<T>(&self, look: impl FnOnce(&Model) -> T) -> T {
-        look(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.read().current)
     }
 
     /// A number that is another one after every edit, successful or not. Lengths of unlimited dimensions grow without.
     pub fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
+    }
+
+    /// Another edition, while the lock is held: who sees the new number sees the new model.
+    fn next_edition(&self, _locked: &Models) {
+        // Nobody else changes it meanwhile.
+        self.edition.store(self.edition.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
     /// Applies one edit; on an error nothing has changed.
@@ -60,20 +77,24 @@ impl ModelCell {
     /// # Errors
     /// As [`Model::apply`].
     pub fn define(&self, edit: &Edit<'_>) -> Result<Defined> {
-        self.define_if(edit, |_| Ok(()))
+        self.define_if(|_| Ok(()), |model, ()| model.apply(edit))
     }
 
-    /// As [`ModelCell::define`], if `check` allows it, which sees the model that the edit is made of. Nothing of this cell is to
-    /// be called meanwhile.
+    /// As [`ModelCell::define`], of what `edit` changes, which changes nothing if it fails. It is made if `check` allows it, which
+    /// sees the model that it is made of, and is given what that answers. Nothing of this cell is to be called meanwhile.
     ///
     /// # Errors
-    /// What `check` says: then no edit was made. Else as [`Model::apply`].
-    pub fn define_if(&self, edit: &Edit<'_>, check: impl FnOnce(&Model) -> Result<()>) -> Result<Defined> {
-        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        check(&current)?;
-        let before = saved.is_none().then(|| Arc::clone(&current));
-        let defined = Arc::make_mut(&mut current).apply(edit);
+    /// What `check` says: then no edit was made. Else what `edit` says.
+    pub fn define_if<C, T>(
+        &self,
+        check: impl FnOnce(&Model) -> Result<C>,
+        edit: impl FnOnce(&mut Model, C) -> Result<T>,
+    ) -> Result<T> {
+        let mut models = self.write();
+        let Models { current, saved } = &mut *models;
+        let checked = check(current)?;
+        let before = saved.is_none().then(|| Arc::clone(current));
+        let defined = edit(Arc::make_mut(current), checked);
         if let Some(before) = before {
             match defined {
                 Ok(_) => {
@@ -83,24 +104,26 @@ impl ModelCell {
                 Err(_) => *current = before,
             }
         }
-        self.edition.fetch_add(1, Ordering::Release);
+        self.next_edition(&models);
         defined
     }
 
     /// Lets `change` work on the model directly: for a driver that fills in what it found, not for edits.
     pub fn change<T>(&self, change: impl FnOnce(&mut Model) -> T) -> T {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let outcome = change(Arc::make_mut(&mut current));
-        // Before the lock goes: who sees the new number sees the new model.
-        self.edition.fetch_add(1, Ordering::Release);
+        let mut models = self.write();
+        let outcome = change(Arc::make_mut(&mut models.current));
+        self.next_edition(&models);
         outcome
     }
 
     /// Remembers the model as the state an abort goes back to (`redef`).
     pub fn begin(&self) {
-        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
-        *saved = Some(self.snapshot());
+        let mut models = self.write();
+        let current = Arc::clone(&models.current);
+        let old = models.saved.replace(current);
         self.defining.store(true, Ordering::Release);
+        drop(models);
+        drop(old);
     }
 
     /// Whether a state is remembered: the dataset is in define mode.
@@ -110,20 +133,24 @@ impl ModelCell {
 
     /// Forgets the remembered state (`enddef`); answers whether there was one.
     pub fn end(&self) -> bool {
-        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        let mut models = self.write();
         self.defining.store(false, Ordering::Release);
-        saved.take().is_some()
+        let saved = models.saved.take();
+        // What it held alone is given back without the lock.
+        drop(models);
+        saved.is_some()
     }
 
     /// Goes back to the remembered state (`abort`); answers whether there was one.
     pub fn roll_back(&self) -> bool {
-        let mut saved = self.saved.write().unwrap_or_else(PoisonError::into_inner);
+        let mut models = self.write();
         self.defining.store(false, Ordering::Release);
-        match saved.take() {
+        match models.saved.take() {
             Some(saved) => {
-                let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-                *current = saved;
-                self.edition.fetch_add(1, Ordering::Release);
+                let aborted = mem::replace(&mut models.current, saved);
+                self.next_edition(&models);
+                drop(models);
+                drop(aborted);
                 true
             }
             None => false,
@@ -166,17 +193,19 @@ mod tests {
         let cell = ModelCell::default();
         let dim = |name| Edit::DefDim { group: GroupId::ROOT, name, len: None };
         let (before, edition) = (cell.snapshot(), cell.edition());
-        let refused =
-            cell.define_if(&dim("t"), |model| Err(crate::ErrorKind::Perm.context(model.dims().len().to_string())));
+        let refused = cell.define_if(
+            |model| Err::<(), _>(crate::ErrorKind::Perm.context(model.dims().len().to_string())),
+            |model, ()| model.apply(&dim("t")),
+        );
         assert_eq!(refused.unwrap_err().kind(), crate::ErrorKind::Perm);
         assert!(!cell.is_defining() && cell.edition() == edition && Arc::ptr_eq(&before, &cell.snapshot()));
         // What checks sees what the edit is made of.
         for (count, name) in ["t", "u"].into_iter().enumerate() {
-            cell.define_if(&dim(name), |model| {
+            let check = |model: &Model| {
                 assert_eq!(model.dims().len(), count);
-                Ok(())
-            })
-            .unwrap();
+                Ok(name)
+            };
+            cell.define_if(check, |model, name| model.apply(&dim(name))).unwrap();
             assert_eq!(cell.with(|model| model.dims().len()), count + 1);
         }
     }

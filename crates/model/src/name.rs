@@ -22,6 +22,10 @@ pub const MAX_LEN: usize = 256;
 /// # Errors
 /// [`ErrorKind::BadName`], [`ErrorKind::MaxName`].
 pub fn normalize(name: &str) -> Result<Cow<'_, str>> {
+    // The first look is the quick one, and enough for almost all.
+    if is_plain(name.as_bytes()) {
+        return Ok(Cow::Borrowed(name));
+    }
     let bad = |what: &str| {
         let start: String = name.chars().take(MAX_LEN).collect();
         Err(ErrorKind::BadName.context(format!("{start:?}: {what}")))
@@ -54,6 +58,15 @@ pub fn normalize(name: &str) -> Result<Cow<'_, str>> {
         normal.push(c);
     }
     Ok(Cow::Owned(normal))
+}
+
+/// Whether a name is legal by what can be seen of its bytes, each alone.
+fn is_plain(name: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (name.first(), name.last()) else { return false };
+    (first.is_ascii_alphanumeric() || *first == b'_')
+        && *last != b' '
+        && name.len() <= MAX_LEN
+        && name.iter().all(|c| matches!(c, b' '..=b'~') && *c != b'/')
 }
 
 /// The name in NFC, legal or not: for looking something up.
@@ -138,6 +151,9 @@ mod tests {
             ("a ", bad, ""),
             ("a/b", bad, ""),
             ("/", bad, ""),
+            ("a~", ok, "a~"),
+            ("~a", bad, ""),
+            ("a\u{80}", ok, "a\u{80}"),
             (".", bad, ""),
             ("..", bad, ""),
             ("-a", bad, ""),

@@ -410,12 +410,23 @@ impl Model {
     /// [`ErrorKind::NameInUse`], [`ErrorKind::BadGrpId`], [`ErrorKind::BadDim`].
     pub fn add_var(&mut self, var: impl Into<Arc<Var>>) -> Result<VarId> {
         let var = var.into();
-        self.check_object_name(var.group, &var.name)?;
         for &dim in &var.dims {
             self.dim(dim).map_err(|error| error.at(&var.name))?;
         }
         let id = VarId(self.vars.len() as u32);
-        self.group_mut(var.group)?.vars.insert(var.name.clone(), id);
+        let group = self.group_mut(var.group)?;
+        let is_free = !(group.groups.contains_key(&var.name) || group.types.contains_key(&var.name));
+        let is_free = match group.vars.entry(var.name.clone()) {
+            Entry::Vacant(place) if is_free => {
+                place.insert(id);
+                true
+            }
+            _ => false,
+        };
+        if !is_free {
+            // Says what has the name.
+            self.check_object_name(var.group, &var.name)?;
+        }
         self.vars.push(var);
         Ok(id)
     }

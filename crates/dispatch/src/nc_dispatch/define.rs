@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use model::{Defined, Edit, Error, ErrorKind, FillMode, Model, Result, TypeId};
+use model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId};
 
 use crate::{Dataset, Format, Registry, Spacing, trace};
 
@@ -56,18 +56,37 @@ pub(super) fn set_fill<D: Dataset + ?Sized>(dataset: &D, mode: FillMode) -> Resu
 
 pub(super) fn edit<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<Defined> {
     trace::timed(name_of(edit), &|| dataset.info().driver.to_owned(), || {
-        if !dataset.model().is_defining() && is_classic(dataset) && !fits_data_mode(&dataset.model().snapshot(), edit) {
-            // That nothing can be changed at all comes first.
-            return Err(match dataset.info().writable {
-                true => ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"),
-                false => ErrorKind::Perm.context("the dataset is read-only"),
-            });
-        }
+        check_mode(dataset, edit)?;
         if matches!(edit, Edit::RenameDim { .. } | Edit::RenameVar { .. } | Edit::RenameGroup { .. }) {
             // A format may move what is stored before the model changes: the model must not refuse afterwards.
             dataset.model().snapshot().check_rename(edit)?;
         }
         dataset.apply(edit)
+    })
+}
+
+pub(super) fn edit_att<D: Dataset + ?Sized>(
+    dataset: &D,
+    group: GroupId,
+    var: Option<VarId>,
+    name: &str,
+    values: &mut Values,
+) -> Result<()> {
+    trace::timed("put_att", &|| dataset.info().driver.to_owned(), || {
+        check_mode(dataset, &Edit::PutAtt { group, var, name, values })?;
+        dataset.apply_att(group, var, name, values)
+    })
+}
+
+/// Whether an edit is possible in the mode that the dataset is in.
+fn check_mode<D: Dataset + ?Sized>(dataset: &D, edit: &Edit<'_>) -> Result<()> {
+    if dataset.model().is_defining() || !is_classic(dataset) || fits_data_mode(&dataset.model().snapshot(), edit) {
+        return Ok(());
+    }
+    // That nothing can be changed at all comes first.
+    Err(match dataset.info().writable {
+        true => ErrorKind::NotInDefine.context("the classic-model dataset is in data mode"),
+        false => ErrorKind::Perm.context("the dataset is read-only"),
     })
 }
 

@@ -467,6 +467,11 @@ pub trait NcDispatch: Dataset {
         define::edit(self, edit)
     }
 
+    /// As [`NcDispatch::edit`] of [`Edit::PutAtt`], which copies the values: here they may be taken instead, unless it fails.
+    fn edit_att(&self, group: GroupId, var: Option<VarId>, name: &str, values: &mut Values) -> Result<()> {
+        define::edit_att(self, group, var, name, values)
+    }
+
     /// Adds a filter by name, for those without an HDF5 id. As [`NcDispatch::def_var_filter`].
     /// Of a filter of another dataset it takes what [`FilterSpec::anew`] says.
     fn def_var_filter_spec(&self, var: VarId, filter: &FilterSpec) -> Result<()> {

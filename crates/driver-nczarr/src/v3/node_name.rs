@@ -45,7 +45,7 @@ pub(crate) fn names(node: &str) -> impl Iterator<Item = &str> {
 
 /// The last part of a key.
 pub(crate) fn stored(key: &Key) -> &str {
-    key.as_str().rsplit('/').next().unwrap_or_default()
+    key.name()
 }
 
 /// Whether what has this name is stored at this key under another one.

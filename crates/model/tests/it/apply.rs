@@ -115,6 +115,31 @@ fn attributes() {
 }
 
 #[test]
+fn values_are_taken_only_if_they_are_put() {
+    let mut model = sample::model();
+    let before = model.clone();
+    for (var, name, values, expected) in [
+        (None, "title", Values::text("other"), Ok(())),
+        (Some(TEMP), "new", Values::Float(vec![1.0, 2.0]), Ok(())),
+        (Some(TEMP), FILL_VALUE, Values::Float(vec![3.0]), Ok(())),
+        (Some(TEMP), "a/b", Values::text("kept"), Err(ErrorKind::BadName)),
+        (Some(TEMP), FILL_VALUE, Values::Float(vec![4.0, 5.0]), Err(ErrorKind::Inval)),
+        (Some(VarId(9)), "a", Values::text("kept"), Err(ErrorKind::NotVar)),
+        (None, "p", Values::User(POINT, vec![0; 17]), Err(ErrorKind::Inval)),
+    ] {
+        let mut given = values.clone();
+        let outcome = model.take_att(ROOT, var, name, &mut given).map_err(|error| error.kind());
+        assert_eq!(outcome, expected, "{name}");
+        match expected {
+            Ok(()) => assert_eq!((given.len(), model.find_att(ROOT, var, name).unwrap()), (0, &values), "{name}"),
+            Err(_) => assert_eq!(given, values, "{name}"),
+        }
+    }
+    assert_eq!(model.var(TEMP).unwrap().fill, VarFill::Value(Values::Float(vec![3.0])));
+    assert_eq!(before.root().atts["title"], Values::text("t"), "a copy of the model is another one");
+}
+
+#[test]
 fn fill_and_its_attribute_are_one() {
     let (one, two) = (Values::Float(vec![1.0]), Values::Float(vec![2.0]));
     let put = |name, values| Edit::PutAtt { group: ROOT, var: Some(TEMP), name, values };
