@@ -243,10 +243,10 @@ class Driver:
 
 
 def near(peers, lines, always):
-    """Those that may be the best peer; who takes more than twice as long as the best is not, however often it runs."""
-    middle = {peer: statistics.median(line["seconds"] for line in said) for peer, said in lines.items() if said}
-    best = min((wall for peer, wall in middle.items() if peer != "floor" and peer not in always), default=0)
-    return [peer for peer in peers if peer in always or peer == "floor" or middle.get(peer, 0) <= 2 * best]
+    """Those that may be the best peer; whose quickest run takes more than twice as long as the best's is not."""
+    quickest = {peer: min(line["seconds"] for line in said) for peer, said in lines.items() if said}
+    best = min((wall for peer, wall in quickest.items() if peer != "floor" and peer not in always), default=0)
+    return [peer for peer in peers if peer in always or peer == "floor" or quickest.get(peer, 0) <= 2 * best]
 
 
 def rows(lines, notes):
@@ -321,7 +321,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1, help="of the data and of random positions")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--more", type=int, default=0,
-                        help="further rounds, without the peers that take more than twice as long as the best")
+                        help="further rounds, without the peers whose quickest run took more than twice the best's")
     parser.add_argument("--root", default=STORES, help="where the stores go (default: %(default)s)")
     parser.add_argument("--data", default=os.path.join(ROOT, "data"), help="where generated raw data is kept")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one run")
