@@ -4,6 +4,8 @@
 //!
 //! Source: RFC 1951, 3.2.2 and 3.2.7.
 
+use std::array;
+
 use super::stream::{Stop, Stream};
 use super::stretches::histogram;
 
@@ -15,6 +17,8 @@ const LONGEST: u32 = 14;
 const END: usize = 256;
 /// Literals and the end, and two lengths of matches' distances, of which there are none: a code of one is not read by all.
 const LENGTHS: usize = END + 1 + 2;
+/// Symbols of the largest code, and what they are joined to.
+const NODES: usize = 2 * (END + 1);
 /// The order in which lengths of the code for lengths come.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
@@ -111,36 +115,31 @@ fn lengths<const N: usize>(counts: &[u32; N], longest: u32) -> [u8; N] {
 
 /// Huffman's lengths: the two rarest are joined, again and again.
 fn huffman<const N: usize>(counts: &[u32; N]) -> [u8; N] {
-    let mut rare: Vec<usize> = (0..N).filter(|&symbol| counts[symbol] > 0).collect();
-    rare.sort_by_key(|&symbol| counts[symbol]);
-    let leaves = rare.len();
+    let mut rare: [usize; N] = array::from_fn(|symbol| symbol);
+    rare.sort_unstable_by_key(|&symbol| (counts[symbol] == 0, counts[symbol], symbol));
+    let leaves = counts.iter().filter(|&&count| count > 0).count();
     let mut lengths = [0; N];
-    if let [only] = rare[..] {
-        lengths[only] = 1;
-    }
     if leaves < 2 {
+        rare[..leaves].iter().for_each(|&only| lengths[only] = 1);
         return lengths;
     }
     // Nodes: the symbols, and behind them what was joined, in the order of their counts too.
-    let mut weights: Vec<u32> = rare.iter().map(|&symbol| counts[symbol]).collect();
-    let mut parents = vec![0; 2 * leaves - 1];
+    let (mut weights, mut parents, mut depths) = ([0; NODES], [0; NODES], [0_u8; NODES]);
+    rare[..leaves].iter().zip(&mut weights).for_each(|(&symbol, weight)| *weight = counts[symbol]);
     let (mut leaf, mut joined) = (0, leaves);
     for node in leaves..2 * leaves - 1 {
-        let mut weight = 0;
         for _ in 0..2 {
             let is_leaf = leaf < leaves && (joined >= node || weights[leaf] <= weights[joined]);
             let next = if is_leaf { &mut leaf } else { &mut joined };
             parents[*next] = node;
-            weight += weights[*next];
+            weights[node] += weights[*next];
             *next += 1;
         }
-        weights.push(weight);
     }
-    let mut depths = vec![0_u8; 2 * leaves - 1];
     for node in (0..2 * leaves - 2).rev() {
         depths[node] = depths[parents[node]] + 1;
     }
-    rare.iter().zip(depths).for_each(|(&symbol, depth)| lengths[symbol] = depth);
+    rare[..leaves].iter().zip(depths).for_each(|(&symbol, depth)| lengths[symbol] = depth);
     lengths
 }
 
