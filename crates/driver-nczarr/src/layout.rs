@@ -4,7 +4,7 @@
 //! used, and of what is being moved nobody sees one half.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use chunkio::ChunkStore;
 use dispatch::{Gate, Key, Moving, Writing, ZMap};
@@ -14,8 +14,10 @@ use model::{ErrorKind, Result};
 #[derive(Debug)]
 pub(crate) struct Chunks {
     map: Arc<dyn ZMap>,
-    /// The variable's key; a rename moves it, also under arrays that somebody holds.
-    base: RwLock<Key>,
+    /// The variable's key in the beginning.
+    base: Key,
+    /// Where a rename has moved it, also under arrays that somebody holds. Most are never renamed, and need no lock.
+    moved: OnceLock<RwLock<Key>>,
     separator: char,
     /// Whether indices come after a `c`.
     prefix: bool,
@@ -29,7 +31,7 @@ impl Chunks {
     /// The chunks below a key, with what is between their indices, and whether those come after a `c`.
     pub(crate) fn new(map: Arc<dyn ZMap>, (base, separator, prefix): (Key, char, bool), moves: bool) -> Self {
         let gate = moves.then(Gate::default);
-        Self { map, base: RwLock::new(base), separator, prefix, gate, torn: AtomicBool::new(false) }
+        Self { map, base, moved: OnceLock::new(), separator, prefix, gate, torn: AtomicBool::new(false) }
     }
 
     /// Does something with the chunks, which stay where they are meanwhile.
@@ -65,7 +67,8 @@ impl Chunks {
 
     /// The chunks are elsewhere from now on.
     pub(crate) fn move_to(&self, base: Key) {
-        *self.base.write().unwrap_or_else(PoisonError::into_inner) = base;
+        let moved = self.moved.get_or_init(|| RwLock::new(base.clone()));
+        *moved.write().unwrap_or_else(PoisonError::into_inner) = base;
     }
 }
 
@@ -75,7 +78,10 @@ impl ChunkStore for Chunks {
     }
 
     fn locate(&self, index: &[u64], key: &mut Key) {
-        key.set(&self.base.read().unwrap_or_else(PoisonError::into_inner));
+        match self.moved.get() {
+            None => key.set(&self.base),
+            Some(moved) => key.set(&moved.read().unwrap_or_else(PoisonError::into_inner)),
+        }
         match (self.prefix, index) {
             // The one chunk of a scalar is called 0.
             (false, []) => key.push_index(&[0], self.separator),
@@ -115,9 +121,11 @@ mod tests {
             chunks.locate(index, &mut key);
             assert_eq!(key.as_str(), expected);
         }
-        chunks.move_to(Key::root());
-        chunks.locate(&[1, 2], &mut key);
-        assert_eq!(key.as_str(), "1.2");
+        for (base, expected) in [("", "1.2"), ("h/w", "h/w/1.2"), ("g/v", "g/v/1.2")] {
+            chunks.move_to(Key::new(base).unwrap());
+            chunks.locate(&[1, 2], &mut key);
+            assert_eq!(key.as_str(), expected);
+        }
         let nested = Chunks::new(Arc::new(NoMap), (Key::new("v").unwrap(), '/', false), true);
         nested.locate(&[1, 2], &mut key);
         assert_eq!(key.as_str(), "v/1/2");

@@ -2,9 +2,10 @@
 //!
 //! One look at the slab, one range of one object. Everything else goes the way of all reads, and says what is wrong.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version};
+use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version};
 use model::{ErrorKind, Result, Slab};
 
 use crate::keeper::Keeper;
@@ -49,9 +50,8 @@ pub(super) fn read(keeper: &Keeper<Numbers>, slab: &Slab<'_>, out: &mut OutBuf<'
         return Straight::Other { keep: true };
     }
     out.clear();
-    let ticket =
-        ReadTicket { index: 0, ranges: Ranges::One(range), hint: bytes, limit: bytes, versioned: false, into: None };
-    let job = Job { keeper, part: &part, bytes, state: Mutex::new(State { ticket: Some(ticket), out, result: None }) };
+    let state = Mutex::new(State { out, result: None });
+    let job = Job { keeper, part: &part, range, bytes, taken: AtomicBool::new(false), state };
     keeper.map().read_batch(&job);
     let state = job.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     let lost = || Err(ErrorKind::Internal.context("the map did not deliver its only ticket"));
@@ -62,13 +62,15 @@ pub(super) fn read(keeper: &Keeper<Numbers>, slab: &Slab<'_>, out: &mut OutBuf<'
 struct Job<'a, 'o> {
     keeper: &'a Keeper<Numbers>,
     part: &'a Part,
+    range: ByteRange,
     bytes: usize,
+    /// Whether somebody has the ticket.
+    taken: AtomicBool,
     /// Of which nobody but one thread has the use.
     state: Mutex<State<'a, 'o>>,
 }
 
 struct State<'a, 'o> {
-    ticket: Option<ReadTicket<'static>>,
     out: &'a mut OutBuf<'o>,
     result: Option<Result<()>>,
 }
@@ -96,9 +98,13 @@ impl ReadJob for Job<'_, '_> {
     }
 
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
-        let ticket = self.state.lock().unwrap_or_else(PoisonError::into_inner).ticket.take()?;
+        // Asked twice by every map: only the first time is paid for.
+        if self.taken.load(Ordering::Relaxed) || self.taken.swap(true, Ordering::Relaxed) {
+            return None;
+        }
         self.keeper.locate(&self.part.index, key);
-        Some(ticket)
+        let (ranges, bytes) = (Ranges::One(self.range), self.bytes);
+        Some(ReadTicket { index: 0, ranges, hint: bytes, limit: bytes, versioned: false, into: None })
     }
 
     fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {

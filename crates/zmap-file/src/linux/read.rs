@@ -25,7 +25,8 @@ const ABSENT: usize = 64;
 
 thread_local! {
     /// Taken while in use, never borrowed: a thread that waits for a batch may run another one.
-    static SCRATCH: Cell<Scratch> = Cell::default();
+    /// In a box, so that taking it copies nothing.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 impl FileMap {
@@ -147,7 +148,7 @@ impl FileMap {
     /// Runs a batch of reads.
     pub(super) fn serve_reads(&self, job: &dyn ReadJob) {
         pull_parallel(job.threads(), &|| {
-            let mut scratch = SCRATCH.take();
+            let mut scratch = SCRATCH.take().unwrap_or_default();
             let mut key = mem::take(&mut scratch.key);
             let mut absent = Vec::new();
             while let Some(ticket) = job.next(&mut key) {
@@ -161,7 +162,7 @@ impl FileMap {
             if scratch.bytes.capacity() > KEEP {
                 scratch.bytes = Memory::default();
             }
-            SCRATCH.set(scratch);
+            SCRATCH.set(Some(scratch));
         });
     }
 
