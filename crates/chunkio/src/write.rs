@@ -5,13 +5,14 @@
 //! single one, in the shortest way). Those of a few records that are appended go to the cache too, where they wait for
 //! more ([`crate::lot`]).
 
+mod parts;
 mod shards;
 mod sole;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Key, OutBuf, Payload, Small, WriteJob, WriteTicket, Written};
+use dispatch::{Key, OutBuf, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
 use model::{ErrorKind, NcType, Result, Slab};
 
 use crate::claims::Claim;
@@ -169,14 +170,20 @@ impl Put<'_> {
         }
     }
 
+    /// A chunk's bytes, as its filters take them, where the caller has them so.
+    fn as_stored(&self, part: &Part) -> Option<&[u8]> {
+        let form = &self.keeper.form;
+        let layout = &form.plan.layout;
+        let direct = self.convert.is_none() && layout.is_native() && part.cover == Cover::All && part.is_contiguous();
+        let start = part.mem_start * self.mem_item;
+        direct.then(|| &self.bytes[start..start + form.bytes()])
+    }
+
     /// A chunk's stored bytes.
     pub(crate) fn encode<'s>(&'s self, part: &Part, scratch: &mut Vec<u8>) -> Result<Payload<'s>> {
         let form = &self.keeper.form;
         let layout = &form.plan.layout;
-        let direct = self.convert.is_none() && layout.is_native() && part.cover == Cover::All && part.is_contiguous();
-        if direct {
-            let start = part.mem_start * self.mem_item;
-            let bytes = &self.bytes[start..start + form.bytes()];
+        if let Some(bytes) = self.as_stored(part) {
             if !form.plan.has_filters() {
                 return Ok(Payload::Caller(bytes));
             }
@@ -235,6 +242,17 @@ impl WriteJob for Batch<'_> {
             return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
         }
         self.put.encode(&self.put.projection.get(index), scratch)
+    }
+
+    fn has_parts(&self) -> bool {
+        parts::has_parts(self.put)
+    }
+
+    fn parts(&self, index: usize, put: &mut PutPart<'_>) -> Result<()> {
+        if index >= self.put.projection.total {
+            return Err(ErrorKind::Internal.context("the map asks for a ticket that is not its own"));
+        }
+        parts::put_parts(self.put, &self.put.projection.get(index), put)
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {

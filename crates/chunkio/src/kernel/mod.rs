@@ -96,6 +96,14 @@ fn has_avx2() -> bool {
     return false;
 }
 
+/// Whether vectors of a whole cache line are to be used: the first processors that had them, which lack later instructions
+/// on bytes, lower their clock for them.
+#[cfg(target_arch = "x86_64")]
+fn has_lines() -> bool {
+    use std::arch::is_x86_feature_detected;
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi2")
+}
+
 /// Calls `run` with the byte offsets of chunk and memory and the runs, for every block of a part.
 fn each_block(
     part: &Part,

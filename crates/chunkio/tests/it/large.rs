@@ -186,3 +186,53 @@ fn a_chunk_of_another_length_is_an_error_and_an_absent_one_is_fill() {
     result.unwrap();
     assert!(absent(found), "a directory is no object");
 }
+
+/// Where the elements of a chunk that is whole lie in its file: the number of each in the array, in the order of the bytes.
+fn stored_order(order: &[usize; 3]) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut at = [0; 3];
+    for i in 0..CHUNK[order[0]] {
+        for j in 0..CHUNK[order[1]] {
+            for k in 0..CHUNK[order[2]] {
+                (at[order[0]], at[order[1]], at[order[2]]) = (i, j, k);
+                found.push((at[0] * SHAPE[1] + at[1]) * SHAPE[2] + at[2]);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_large_chunk_is_stored_in_its_order_whatever_memory_holds() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = Slab::new(&[0; 3], &SHAPE);
+    let elems = SHAPE.iter().product::<u64>();
+    // One value that no int is, far behind the first part.
+    let far = 39 * SHAPE[1] * SHAPE[2];
+    let doubles: Vec<u8> = (0..elems).flat_map(|n| if n == far { 1e10 } else { n as f64 }.to_ne_bytes()).collect();
+    let ints: Vec<u8> = (0..elems as i32).flat_map(|value| value.to_ne_bytes()).collect();
+    for (at, (order, dims)) in
+        [(Order::C, [0, 1, 2]), (Order::F, [2, 1, 0]), (Order::of(&[1, 0, 2]).unwrap(), [1, 0, 2])]
+            .into_iter()
+            .enumerate()
+    {
+        for big_endian in [false, true] {
+            let path = scratch.path().join(format!("{at}-{big_endian}"));
+            FileMap::create(&path, None, &Options::default()).unwrap();
+            let array = open(&path, order.clone(), big_endian);
+            let bytes = |value: i32| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
+            let expected: Vec<[u8; 4]> = stored_order(&dims).iter().map(|&n| bytes(n as i32)).collect();
+            put(&array, &whole, NcType::Int, &ints).unwrap();
+            let stored = fs::read(path.join("0.0.0")).unwrap();
+            assert!(stored == expected.as_flattened(), "{dims:?}, big-endian {big_endian}");
+
+            let error = put(&array, &whole, NcType::Double, &doubles).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Range);
+            let stored = fs::read(path.join("0.0.0")).unwrap();
+            let differing: Vec<usize> = (0..expected.len()).filter(|&n| stored[n * 4..][..4] != expected[n]).collect();
+            assert_eq!(stored.len(), expected.len() * 4);
+            assert_eq!(differing.len(), 1, "{dims:?}, big-endian {big_endian}");
+            assert_eq!(stored_order(&dims)[differing[0]], far);
+        }
+    }
+}
