@@ -3,9 +3,11 @@
 //!
 //! Only for who takes one slab after another and gives none back, outside the pool (whose threads have work enough), where
 //! more than one thread may be used at all. There is one such slab at a time, and it counts as an empty one. The thread
-//! that makes it is its own: nobody waits for it, and where there is none to be had nothing is lost.
+//! that makes it is its own, and stays for a moment: nobody waits for it, and where there is none to be had nothing is lost.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::{EMPTY, HUGE_PAGE, Slab, lock, populate};
 
@@ -18,8 +20,29 @@ static BEGUN: AtomicUsize = AtomicUsize::new(0);
 /// Whether some dataset may use threads.
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Whether one is being made.
-static BUSY: AtomicBool = AtomicBool::new(false);
+/// So long the thread stays when it has made a slab: one that is there is called in a tenth of the time that a new one takes.
+const PATIENCE: Duration = Duration::from_millis(3);
+
+/// The thread that makes slabs.
+static HELPER: Mutex<Helper> = Mutex::new(Helper::Gone);
+
+/// Somebody calls the thread that waits.
+static CALL: Condvar = Condvar::new();
+
+/// What the thread does that makes slabs.
+#[derive(Clone, Copy)]
+enum Helper {
+    /// There is none.
+    Gone,
+    /// It waits for a call.
+    Waits,
+    /// It makes one for this pool, or is about to.
+    Called(usize),
+}
+
+fn helper() -> MutexGuard<'static, Helper> {
+    HELPER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Somebody may use as many threads as `threads` says, 0 for as many as there are processors.
 pub(crate) fn allow(threads: usize) {
@@ -41,22 +64,41 @@ pub(super) fn begun(pool: usize) {
     }
 }
 
-/// Makes a slab, and has a thread ask for its pages and add it to the pool.
+/// Has the helper make a slab for a pool, unless it is at one.
 fn have_made(pool: usize) {
-    if BUSY.swap(true, Ordering::Acquire) {
-        return;
+    let mut helper = helper();
+    let there = match *helper {
+        Helper::Called(_) => return,
+        Helper::Waits => true,
+        Helper::Gone => false,
+    };
+    *helper = Helper::Called(pool);
+    drop(helper);
+    if there {
+        CALL.notify_one();
+    } else if std::thread::Builder::new().spawn(help).is_err() {
+        *self::helper() = Helper::Gone;
     }
-    let made = Slab::new().is_some_and(|slab| {
-        let clear = move || {
-            if populate(slab.start.addr().get(), HUGE_PAGE) {
-                add(pool, slab);
-            }
-            BUSY.store(false, Ordering::Release);
-        };
-        std::thread::Builder::new().spawn(clear).is_ok()
-    });
-    if !made {
-        BUSY.store(false, Ordering::Release);
+}
+
+/// Makes slabs as long as there is a call for one.
+fn help() {
+    loop {
+        let Helper::Called(pool) = *helper() else { return };
+        if let Some(slab) = Slab::new()
+            && populate(slab.start.addr().get(), HUGE_PAGE)
+        {
+            add(pool, slab);
+        }
+        let mut helper = helper();
+        *helper = Helper::Waits;
+        let waited = CALL.wait_timeout_while(helper, PATIENCE, |helper| matches!(helper, Helper::Waits));
+        let (mut helper, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if matches!(*helper, Helper::Waits) {
+            // Nobody calls any more. Another thread is made for who does from now on, so this one looks no further.
+            *helper = Helper::Gone;
+            return;
+        }
     }
 }
 
