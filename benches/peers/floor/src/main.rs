@@ -286,24 +286,27 @@ fn threads(flags: &HashMap<String, String>, work: &(impl Fn() + Sync)) {
 /// Wall and process CPU time from one moment on.
 struct Clock {
     base_kb: u64,
+    start: f64,
     cpu: f64,
     wall: Instant,
 }
 
 impl Clock {
     fn start() -> Self {
-        Self { base_kb: memory::peak_kb(), cpu: memory::cpu_seconds(), wall: Instant::now() }
+        let (base_kb, start) = (memory::peak_kb(), memory::seconds_of(libc::CLOCK_MONOTONIC));
+        Self { base_kb, start, cpu: memory::seconds_of(libc::CLOCK_PROCESS_CPUTIME_ID), wall: Instant::now() }
     }
 
     fn stop(self, data: &[u8]) -> Value {
-        let (seconds, cpu) = (self.wall.elapsed().as_secs_f64(), memory::cpu_seconds() - self.cpu);
+        let seconds = self.wall.elapsed().as_secs_f64();
+        let cpu = memory::seconds_of(libc::CLOCK_PROCESS_CPUTIME_ID) - self.cpu;
         let peak_kb = memory::peak_kb();
         let words = (0u64..).zip(data.as_chunks().0);
         let sum =
             words.fold(0u64, |sum, (i, word)| sum.wrapping_add(u64::from_le_bytes(*word).wrapping_mul(2 * i + 1)));
         json!({
-            "seconds": seconds, "cpu": cpu, "bytes": data.len(), "base_rss_kb": self.base_kb, "rss_kb": peak_kb,
-            "checksum": format!("{sum:016x}"), "n": 1,
+            "start": self.start, "seconds": seconds, "cpu": cpu, "bytes": data.len(), "base_rss_kb": self.base_kb,
+            "rss_kb": peak_kb, "checksum": format!("{sum:016x}"), "n": 1,
         })
     }
 }

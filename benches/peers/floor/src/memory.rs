@@ -49,10 +49,10 @@ pub fn peak_kb() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Processor time of all threads.
-pub fn cpu_seconds() -> f64 {
+/// What a clock of the system says, as that of the processor time of all threads.
+pub fn seconds_of(clock: libc::clockid_t) -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

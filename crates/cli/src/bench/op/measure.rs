@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 /// Wall and process CPU time from one moment on.
 pub struct Clock {
     wall: Instant,
+    start: f64,
     cpu: f64,
     base_kb: u64,
 }
 
 /// What an operation took and saw.
 pub struct Outcome {
+    start: f64,
     seconds: f64,
     cpu: f64,
     base_kb: u64,
@@ -30,14 +32,16 @@ impl Clock {
     /// Starts now.
     pub fn start() -> Self {
         let base_kb = peak_kb();
-        Self { cpu: cpu_seconds(), wall: Instant::now(), base_kb }
+        let start = seconds_of(ClockId::Monotonic);
+        Self { cpu: seconds_of(ClockId::ProcessCPUTime), wall: Instant::now(), start, base_kb }
     }
 
     /// Stops now; what was seen is filled in later, outside the measured span.
     pub fn stop(self) -> Outcome {
         let seconds = self.wall.elapsed().as_secs_f64();
-        let cpu = cpu_seconds() - self.cpu;
-        Outcome { seconds, cpu, base_kb: self.base_kb, peak_kb: peak_kb(), bytes: 0, checksum: String::new(), n: 1 }
+        let cpu = seconds_of(ClockId::ProcessCPUTime) - self.cpu;
+        let (start, base_kb) = (self.start, self.base_kb);
+        Outcome { start, seconds, cpu, base_kb, peak_kb: peak_kb(), bytes: 0, checksum: String::new(), n: 1 }
     }
 }
 
@@ -62,8 +66,9 @@ impl Outcome {
     /// The line to print.
     pub fn to_json(&self, op: &str) -> Value {
         json!({
-            "peer": "nczarr", "op": op, "seconds": self.seconds, "cpu": self.cpu, "bytes": self.bytes,
-            "base_rss_kb": self.base_kb, "rss_kb": self.peak_kb, "checksum": self.checksum, "n": self.n,
+            "peer": "nczarr", "op": op, "start": self.start, "seconds": self.seconds, "cpu": self.cpu,
+            "bytes": self.bytes, "base_rss_kb": self.base_kb, "rss_kb": self.peak_kb, "checksum": self.checksum,
+            "n": self.n,
         })
     }
 }
@@ -111,8 +116,8 @@ impl Sum {
     }
 }
 
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+fn seconds_of(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
