@@ -8,6 +8,7 @@
 //! and zeros after the last. Anything else that is odd is damage. With `fast-deflate` libdeflate does the work,
 //! and where it is faster [`joint`]; without it flate2's pure Rust backend. All accept and refuse the same streams.
 //! [`stretches`] in which nothing comes again, as low bytes of shuffled numbers are, are stored in the stream ([`mixed`]) or become [`literals`], not compressed.
+//! Where a quicker level makes no more than the one asked for, it is taken ([`greedy`]).
 //!
 //! Source: RFC 1950, RFC 1952; numcodecs `zlib` and `gzip`; HDF5 `H5Z_FILTER_DEFLATE`.
 
@@ -16,6 +17,8 @@
 pub(crate) mod fast;
 #[cfg(feature = "deflate")]
 mod filter;
+#[cfg(feature = "fast-deflate")]
+mod greedy;
 #[cfg(any(feature = "fast-deflate", feature = "blosc"))]
 #[allow(unsafe_code)]
 mod joint;

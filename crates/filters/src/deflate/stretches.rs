@@ -210,15 +210,21 @@ fn heard(granule: &[u8], start: usize) -> &[[u8; 8]] {
 /// How many bytes of at most 255 words are the same. In whole words, however the program is linked: compilers do not make them of
 /// bytes everywhere.
 fn same(a: &[[u8; 8]], b: &[[u8; 8]]) -> u32 {
-    const LOW: u64 = u64::MAX / 255 * 0x7f;
     let mut counts = 0;
     for (a, b) in a.iter().zip(b) {
-        let apart = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        // The highest bit of each byte in which a bit is set.
-        let differs = ((apart & LOW) + LOW) | apart;
-        counts += (!differs & !LOW) >> 7;
+        counts += alike(*a, *b) >> 7;
     }
     counts.to_le_bytes().map(u32::from).iter().sum()
+}
+
+/// The highest bit of each byte that is the same.
+#[inline(always)]
+pub(super) const fn alike(a: [u8; 8], b: [u8; 8]) -> u64 {
+    const LOW: u64 = u64::MAX / 255 * 0x7f;
+    let apart = u64::from_le_bytes(a) ^ u64::from_le_bytes(b);
+    // The highest bit of each byte in which a bit is set.
+    let differs = ((apart & LOW) + LOW) | apart;
+    !differs & !LOW
 }
 
 fn slot(word: u32) -> usize {

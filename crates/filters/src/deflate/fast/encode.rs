@@ -15,7 +15,7 @@ use model::{ErrorKind, Result};
 use super::DECODER;
 use crate::deflate::Wrap;
 #[cfg(feature = "fast-deflate")]
-use crate::deflate::{joint::Decoder, mixed, stream::Stop, stretches::Finder};
+use crate::deflate::{greedy, joint::Decoder, mixed, stream::Stop, stretches::Finder};
 use crate::{local, raw};
 
 struct Compressor(NonNull<sys::libdeflate_compressor>);
@@ -104,9 +104,21 @@ pub(crate) fn encode(wrap: Wrap, level: u32, src: &[u8], dst: &mut OutBuf<'_>) -
     let room = dst.room();
     let fits = match encode_in_parts(wrap, level, src, dst)? {
         Some(fits) => fits,
-        None => encode_if_it_fits(wrap, level, src, dst)?,
+        None => encode_if_it_fits(wrap, quickest(wrap, level, src), src, dst)?,
     };
     if fits { Ok(()) } else { Err(wrap.no_room(room)) }
+}
+
+/// The quickest level that makes about as little of `src` as the one asked for.
+#[cfg(feature = "fast-deflate")]
+fn quickest(wrap: Wrap, level: u32, src: &[u8]) -> u32 {
+    let mut memory = Vec::new();
+    greedy::level(level, src, |level, sample| {
+        memory.resize(sample.len(), 0);
+        let mut out = OutBuf::over(&mut memory);
+        encode_if_it_fits(wrap, level, sample, &mut out).ok().filter(|fits| *fits)?;
+        Some(out.filled().len())
+    })
 }
 
 /// Appends the stream of `src` with its stretches in which nothing comes again not compressed: whether it fits; if not, nothing is appended.
