@@ -37,9 +37,7 @@ pub fn put(map: &dyn ZMap, folder: Option<&Path>, record: &Record, may: &May<'_>
     let check = |there: Option<&[u8]>| if may(there) { Ok(()) } else { Err(another()) };
     let key = Key::new(NAME)?;
     if let Some(folder) = folder {
-        let directory = fs::File::open(folder).map_err(|error| Error::io(folder.display().to_string(), error))?;
-        // Not every file system has locks. It ends with the file.
-        let _ = directory.lock();
+        let _lock = lock(folder);
         check(read(map, Some(folder))?.as_deref())?;
         return replace(folder, record);
     }
@@ -53,6 +51,14 @@ pub fn put(map: &dyn ZMap, folder: Option<&Path>, record: &Record, may: &May<'_>
     }
     check(read(map, None)?.as_deref())?;
     map.write(&key, &bytes)
+}
+
+/// Keeps other copies from changing what records there are in a directory, until it is dropped. Not every file system has locks, nor
+/// every system those of directories.
+fn lock(folder: &Path) -> Option<fs::File> {
+    let directory = fs::File::open(folder).ok()?;
+    directory.lock().ok()?;
+    Some(directory)
 }
 
 /// The bytes of the record, if there is one.
@@ -92,6 +98,8 @@ pub fn remove(map: &dyn ZMap, folder: Option<&Path>) -> Result<()> {
 /// What the system says.
 pub fn remove_new(folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else { return Ok(()) };
+    // One that is about to get its name is another copy's.
+    let _lock = lock(folder);
     let entries = fs::read_dir(folder).map_err(|error| Error::io(folder.display().to_string(), error))?;
     for entry in entries.flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(NEW.as_bytes()) {
@@ -216,4 +224,38 @@ pub fn found(url: &str) -> Result<Option<Found>> {
     };
     let bytes = read(&*map, None)?;
     Ok(bytes.map(|bytes| (map, bytes)))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_record_that_is_about_to_get_its_name_is_not_taken_away() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        let (new, begun) = (folder.join(format!("{NEW}x")), Barrier::new(2));
+        thread::scope(|scope| {
+            let held = lock(folder);
+            fs::write(&new, b"{}").unwrap();
+            let other = scope.spawn(|| {
+                begun.wait();
+                remove_new(Some(folder))
+            });
+            begun.wait();
+            for _ in 0..1000 {
+                thread::yield_now();
+            }
+            fs::rename(&new, folder.join(NAME)).unwrap();
+            drop(held);
+            other.join().unwrap().unwrap();
+        });
+        assert!(folder.join(NAME).exists());
+        fs::write(&new, b"{}").unwrap();
+        remove_new(Some(folder)).unwrap();
+        assert!(!new.exists() && folder.join(NAME).exists());
+    }
 }
