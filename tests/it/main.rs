@@ -9,6 +9,7 @@ mod compounds;
 mod consolidated;
 mod corpus;
 mod edits;
+mod elements;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints;
 mod features;

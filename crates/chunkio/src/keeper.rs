@@ -9,8 +9,8 @@
 //! What elements are, [`Form`] knows. [`crate::flush`] writes many chunks at once.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
 use model::{Error, ErrorKind, Result, Slab};
@@ -90,6 +90,8 @@ pub(crate) struct Keeper<F: Form> {
     pub(crate) cache: Cache<F::Data>,
     pub(crate) claims: Claims,
     pub(crate) lot: Lot,
+    /// Whether single elements are read the shortest way, once it was asked.
+    pub(crate) picks: OnceLock<bool>,
     writable: bool,
     written: AtomicBool,
 }
@@ -107,7 +109,8 @@ impl<F: Form> Keeper<F> {
         let cache = Cache::new(options.cache_bytes, chunk_cost);
         let (claims, lot, written) = (Claims::default(), Lot::default(), AtomicBool::new(false));
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
-        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, writable, written })
+        let picks = OnceLock::new();
+        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, picks, writable, written })
     }
 
     /// The chunks as objects, for reading; objects are written in the map of the store.

@@ -102,6 +102,12 @@ pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [
     cache.copy(&index[..at.len()], place * item, out)
 }
 
+/// Reads one element of the array's own type from storage, if nothing else of its chunk is to be read or kept. `false`: it
+/// is not so, or did not go well, and what is in `out` means nothing.
+pub(crate) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    straight::pick(keeper, at, ty, out)
+}
+
 /// Reads a slab that was checked and is not empty.
 pub(crate) fn get(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
     let convert = Convert::reading(keeper.form.ty, ty)?;

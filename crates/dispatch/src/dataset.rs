@@ -209,7 +209,8 @@ pub trait VarData: Send + Sync + fmt::Debug {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
 
     /// Copies one element to `out`, of its own type and byte for byte what [`VarData::get`] would read there, if that takes
-    /// no more than a look at memory. `false` in every other case, whatever it is: nothing happened, and `get` is to be asked.
+    /// no more than a look at memory, or where it is stored. `false` in every other case, whatever it is: what is in `out` means
+    /// nothing then, and `get` is to be asked, which says what is wrong.
     ///
     /// Nothing was checked before: not the rank, the indices, the type or the length of `out`.
     fn peek(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {

@@ -50,6 +50,11 @@ impl Chunks {
         outcome
     }
 
+    /// Whether the chunks stay where they are, whatever happens.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.gate.is_none()
+    }
+
     /// Lets nobody at the chunks as long as the answer is held. `last`: they have to move now, and who
     /// stays too long is told.
     ///

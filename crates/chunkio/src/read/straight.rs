@@ -2,19 +2,25 @@
 //!
 //! One look at the slab, one range of one object. Everything else goes the way of all reads, and says what is wrong.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 
-use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version};
-use model::{ErrorKind, Result, Slab};
+use dispatch::{Key, MissingChunks, OutBuf};
+use model::{NcType, Result, Slab};
 
 use crate::keeper::Keeper;
 use crate::numbers::Numbers;
 use crate::project::Part;
 use crate::ranges;
 
+use super::PEEKED;
+
 /// More bytes than this are worth finding out what is best.
 const MOST: usize = 4 << 10;
+
+thread_local! {
+    /// Taken while in use, never borrowed: what a map does to read is its own business.
+    static KEY: Cell<Key> = const { Cell::new(Key::root()) };
+}
 
 /// What became of it.
 pub(super) enum Straight {
@@ -49,69 +55,63 @@ pub(super) fn read(keeper: &Keeper<Numbers>, slab: &Slab<'_>, out: &mut OutBuf<'
     if keeper.may_keep(1) && keeper.wants(&part) {
         return Straight::Other { keep: true };
     }
+    Straight::Done(fetch(keeper, &part, range.offset, bytes, out).map_err(|error| keeper.blame(error, &part.index)))
+}
+
+fn fetch(keeper: &Keeper<Numbers>, part: &Part, offset: u64, bytes: usize, out: &mut OutBuf<'_>) -> Result<()> {
+    let form = &keeper.form;
+    if !ask(keeper, &part.index, offset, out)? {
+        keeper.missing(&part.index)?;
+        return (0..part.elems).try_for_each(|_| out.put(&form.fill));
+    }
+    match out.filled().len() {
+        found if found == bytes => Ok(()),
+        found => Err(form.plan.wrong_size(found).at("a range of the chunk")),
+    }
+}
+
+/// Reads one element of the array's own type. `false`: this is not the way, whyever, and what is in `out` means nothing.
+pub(super) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+    let (form, grid) = (&keeper.form, &keeper.grid);
+    let item = form.item();
+    // What is known of a chunk, or is to be kept of it, is the business of others.
+    if !keeper.cache.is_empty() || ty != form.ty || out.len() != item || keeper.may_keep(1) || !keeper.picks() {
+        return false;
+    }
+    let mut index = [0; PEEKED];
+    let Some(place) = grid.element(at, &mut index) else { return false };
+    let index = &index[..at.len()];
+    // As in `read`.
+    if index.iter().enumerate().all(|(dim, &at)| grid.inside(dim, at, grid.len(dim)) == 1) {
+        return false;
+    }
+    let mut into = OutBuf::over(out);
+    match ask(keeper, index, (place * item) as u64, &mut into) {
+        Ok(true) => into.filled().len() == item,
+        Ok(false) if keeper.options.missing_chunks == MissingChunks::Fill => into.put(&form.fill).is_ok(),
+        _ => false,
+    }
+}
+
+/// Reads a range of the object of a chunk; whether there is one.
+fn ask(keeper: &Keeper<Numbers>, index: &[u64], offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
+    let mut key = KEY.take();
+    keeper.locate(index, &mut key);
     out.clear();
-    let state = Mutex::new(State { out, result: None });
-    let job = Job { keeper, part: &part, range, bytes, taken: AtomicBool::new(false), state };
-    keeper.map().read_batch(&job);
-    let state = job.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let lost = || Err(ErrorKind::Internal.context("the map did not deliver its only ticket"));
-    Straight::Done(state.result.unwrap_or_else(lost).map_err(|error| keeper.blame(error, &part.index)))
+    let found = keeper.map().read_into(&key, offset, out);
+    KEY.set(key);
+    found
 }
 
-/// The one range.
-struct Job<'a, 'o> {
-    keeper: &'a Keeper<Numbers>,
-    part: &'a Part,
-    range: ByteRange,
-    bytes: usize,
-    /// Whether somebody has the ticket.
-    taken: AtomicBool,
-    /// Of which nobody but one thread has the use.
-    state: Mutex<State<'a, 'o>>,
-}
-
-struct State<'a, 'o> {
-    out: &'a mut OutBuf<'o>,
-    result: Option<Result<()>>,
-}
-
-impl Job<'_, '_> {
-    fn take(&self, found: Result<Option<(Found<'_>, Option<Version>)>>, out: &mut OutBuf<'_>) -> Result<()> {
-        let form = &self.keeper.form;
-        match found? {
-            Some((Found::Bytes(bytes), _)) if bytes.len() == self.bytes => out.put(bytes),
-            Some((found, _)) => {
-                let found = if let Found::Bytes(bytes) = found { bytes.len() } else { 0 };
-                Err(form.plan.wrong_size(found).at("a range of the chunk"))
-            }
-            None => {
-                self.keeper.missing(&self.part.index)?;
-                (0..self.part.elems).try_for_each(|_| out.put(&form.fill))
-            }
-        }
-    }
-}
-
-impl ReadJob for Job<'_, '_> {
-    fn threads(&self) -> usize {
-        1
-    }
-
-    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
-        // Asked twice by every map: only the first time is paid for.
-        if self.taken.load(Ordering::Relaxed) || self.taken.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        self.keeper.locate(&self.part.index, key);
-        let (ranges, bytes) = (Ranges::One(self.range), self.bytes);
-        Some(ReadTicket { index: 0, ranges, hint: bytes, limit: bytes, versioned: false, into: None })
-    }
-
-    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = &mut *state;
-        if state.result.is_none() {
-            state.result = Some(self.take(found, state.out));
-        }
+impl Keeper<Numbers> {
+    /// Whether single elements can be read the shortest way as long as nobody changes the array, as far as its form and its
+    /// storage are concerned.
+    fn picks(&self) -> bool {
+        let picks = || {
+            let caps = self.map().caps();
+            let ranged = caps.range_read && !caps.remote && self.shards.is_none() && self.form.plan.is_plain();
+            ranged && self.form.elems > 1 && self.options.progress.is_none()
+        };
+        *self.picks.get_or_init(picks)
     }
 }

@@ -152,10 +152,25 @@ fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> 
 }
 
 /// Reads one range straight into its place.
-fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
+pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
     into.clear();
     let room = into.capacity();
     if fill(file, into, room, offset, None)? { want_file(file, into) } else { Ok(()) }
+}
+
+/// As [`one_into`], for a few bytes, which mostly come by the first call.
+pub(super) fn few_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
+    into.clear();
+    if offset <= i64::MAX as u64 && into.room() > 0 {
+        let all = into.fill_with(|room| match pread(file, room, offset) {
+            Ok((read, [])) => Ok(read),
+            _ => Err(ErrorKind::Io.into()),
+        });
+        if all.is_ok() {
+            return Ok(());
+        }
+    }
+    one_into(file, offset, into)
 }
 
 /// Reads one range.
@@ -209,7 +224,7 @@ fn tail(file: BorrowedFd<'_>, offset: u64, limit: usize) -> Result<Vec<u8>, Faul
 }
 
 /// Appends up to `want` bytes from `offset` on to `out`; whether the file ended before.
-pub(super) fn fill(
+fn fill(
     file: BorrowedFd<'_>,
     out: &mut OutBuf<'_>,
     want: usize,

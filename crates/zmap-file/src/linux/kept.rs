@@ -11,7 +11,11 @@
 //! because it is the same inode. One thing is laxer: a directory that was moved away and replaced by a link to
 //! where it is now is only noticed by the next real open. Where looking up a key may be answered from memory that
 //! others do not keep up to date (network file systems), nothing is kept.
+//!
+//! For the same reason a key is remembered as a number made of it: of two keys with one number, the one that leads to
+//! another inode is not found here.
 
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -20,7 +24,6 @@ use dispatch::Version;
 use rustix::fs::{AtFlags, Stat, fstat, fstatfs, statat};
 use rustix::process::{Resource, getrlimit};
 
-use super::lock::byte_of;
 use super::version::Mark;
 
 const SETS: usize = 64;
@@ -56,12 +59,54 @@ struct Set {
 }
 
 struct Slot {
-    key: String,
+    /// The key, as [`name_of`] has it.
+    name: u64,
+    /// The inode of the object, on the device of the root, once it was needed.
+    inode: Option<NonZeroU64>,
+    held: Held,
+}
+
+/// As small as it can be as long as only its slot has the object: most are read by a few bytes, here.
+enum Held {
+    /// `None` while it is made the other.
+    Alone(Option<Object>),
+    Shared(Box<Shared>),
+}
+
+struct Shared {
     object: Arc<Object>,
-    /// Device and inode of the object, once they were needed.
-    inode: Option<(u64, u64)>,
     /// Its version, once it was asked for; whoever remembers it relies on its being the same as long as this is kept.
     version: Option<Version>,
+}
+
+impl Slot {
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.held {
+            Held::Alone(object) => object.as_ref().map(AsFd::as_fd),
+            Held::Shared(shared) => Some(shared.object.as_fd()),
+        }
+    }
+
+    /// The object, to be held by others too from now on.
+    fn share(&mut self) -> Option<&mut Shared> {
+        if let Held::Alone(object) = &mut self.held {
+            let object = Arc::new(object.take()?);
+            self.held = Held::Shared(Box::new(Shared { object, version: None }));
+        }
+        match &mut self.held {
+            Held::Alone(_) => None,
+            Held::Shared(shared) => Some(shared),
+        }
+    }
+
+    /// Whether the object is what was looked at, on this device.
+    fn is(&mut self, found: &Stat, device: Option<u64>) -> bool {
+        if self.inode.is_none() {
+            let stat = self.fd().and_then(|file| fstat(file).ok()).filter(|stat| Some(stat.st_dev) == device);
+            self.inode = stat.and_then(|stat| NonZeroU64::new(stat.st_ino));
+        }
+        Some(found.st_dev) == device && self.inode.is_some_and(|inode| inode.get() == found.st_ino)
+    }
 }
 
 /// An open object that counts.
@@ -96,16 +141,24 @@ fn most() -> usize {
     })
 }
 
-fn inode(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev, stat.st_ino)
+/// A number for a key, of which the highest bits choose its set.
+fn name_of(key: &str) -> u64 {
+    let mix = |hash: u64, word: u64| {
+        let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    };
+    let (words, rest) = key.as_bytes().as_chunks();
+    let hash = words.iter().fold(key.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    mix(mix(hash, rest), 0)
 }
 
 impl Set {
     /// Where a key is put: in its own slot, in a free one as long as more may be kept, else in that of another.
-    fn place(&mut self, key: &str) -> usize {
+    fn place(&mut self, name: u64) -> usize {
         let mut positions = (0..WAYS).map(|step| (self.next + step) % WAYS);
         let slot = |place: &usize| self.slots.get(*place).and_then(Option::as_ref);
-        if let Some(own) = positions.clone().find(|place| slot(place).is_some_and(|slot| slot.key == key)) {
+        if let Some(own) = positions.clone().find(|place| slot(place).is_some_and(|slot| slot.name == name)) {
             return own;
         }
         let more = COUNT.load(Ordering::Relaxed) < most();
@@ -119,40 +172,40 @@ impl Set {
 impl Kept {
     /// The kept descriptor of an object, if the key still leads to it.
     pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
-        self.look(root, key, |slot, _| Arc::clone(&slot.object))
+        self.look(root, key, |slot, _| Some(Arc::clone(&slot.share()?.object)))
+    }
+
+    /// Has a few bytes read of the kept object of a key, if the key still leads to it. Its set is taken meanwhile.
+    pub(super) fn read<R>(&self, root: BorrowedFd<'_>, key: &str, read: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+        self.look(root, key, |slot, _| slot.fd().map(read))
     }
 
     /// As [`Kept::find`], with the version of the object.
     pub(super) fn find_version(&self, root: BorrowedFd<'_>, key: &str) -> Option<(Arc<Object>, Version)> {
         self.look(root, key, |slot, stat| {
+            let shared = slot.share()?;
             let unchanged = |version: &Version| version.get::<Mark>().is_some_and(|mark| mark.is_like(&stat));
-            let version = match slot.version.take().filter(unchanged) {
+            let version = match shared.version.take().filter(unchanged) {
                 Some(version) => version,
-                None => Version::scarce(Mark::kept(Arc::clone(&slot.object), stat)),
+                None => Version::scarce(Mark::kept(Arc::clone(&shared.object), stat)),
             };
-            slot.version = Some(version.clone());
-            (Arc::clone(&slot.object), version)
+            shared.version = Some(version.clone());
+            Some((Arc::clone(&shared.object), version))
         })
     }
 
-    fn look<R>(&self, root: BorrowedFd<'_>, key: &str, found: impl FnOnce(&mut Slot, Stat) -> R) -> Option<R> {
-        let mut set = self.set(key)?;
-        let place = set.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|slot| slot.key == key))?;
+    fn look<R>(&self, root: BorrowedFd<'_>, key: &str, found: impl FnOnce(&mut Slot, Stat) -> Option<R>) -> Option<R> {
+        let name = name_of(key);
+        let mut set = self.set(name)?;
+        let place = set.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|slot| slot.name == name))?;
         let slot = place.as_mut()?;
-        let known = match slot.inode {
-            Some(known) => Some(known),
-            None => {
-                fstat(&slot.object).ok().map(|stat| inode(&stat)).filter(|known| Some(known.0) == self.device(root))
-            }
-        };
-        let stat = statat(root, key, AtFlags::SYMLINK_NOFOLLOW).ok();
-        let same = stat.as_ref().map(inode) == known;
-        let (true, Some(stat), Some(_)) = (same, stat, known) else {
-            *place = None;
-            return None;
-        };
-        slot.inode = known;
-        Some(found(slot, stat))
+        if let Ok(stat) = statat(root, key, AtFlags::SYMLINK_NOFOLLOW)
+            && slot.is(&stat, self.device(root))
+        {
+            return found(slot, stat);
+        }
+        *place = None;
+        None
     }
 
     /// Keeps the descriptor of an object, unless it is the first of the map.
@@ -167,22 +220,22 @@ impl Kept {
             return;
         }
         self.sets.get_or_init(|| (0..SETS).map(|_| Mutex::default()).collect());
-        let Some(mut set) = self.set(key) else { return };
-        let place = set.place(key);
+        let name = name_of(key);
+        let Some(mut set) = self.set(name) else { return };
+        let place = set.place(name);
         let Some(place) = set.slots.get_mut(place) else { return };
         // The old one goes first: one less counts.
-        let mut text = place.take().map(|old| old.key).unwrap_or_default();
+        *place = None;
         let Some(object) = Object::new(file) else { return };
-        text.clear();
-        text.push_str(key);
-        *place = Some(Slot { key: text, object: Arc::new(object), inode: None, version: None });
+        *place = Some(Slot { name, inode: None, held: Held::Alone(Some(object)) });
     }
 
     /// Lets go of the descriptor of an object that is replaced or removed, whose place on disk it would occupy.
     pub(super) fn forget(&self, key: &str) {
-        let Some(mut set) = self.set(key) else { return };
+        let name = name_of(key);
+        let Some(mut set) = self.set(name) else { return };
         for place in &mut set.slots {
-            place.take_if(|slot| slot.key == key);
+            place.take_if(|slot| slot.name == name);
         }
     }
 
@@ -193,8 +246,8 @@ impl Kept {
         }
     }
 
-    fn set(&self, key: &str) -> Option<MutexGuard<'_, Set>> {
-        free(self.sets.get()?.get(byte_of(key) as usize % SETS)?)
+    fn set(&self, name: u64) -> Option<MutexGuard<'_, Set>> {
+        free(self.sets.get()?.get((name >> (u64::BITS - SETS.ilog2())) as usize)?)
     }
 
     /// Whether a name is looked up where the objects are, so that what it leads to is what is there.
@@ -216,5 +269,49 @@ fn free(set: &Mutex<Set>) -> Option<MutexGuard<'_, Set>> {
         Ok(set) => Some(set),
         Err(TryLockError::Poisoned(set)) => Some(set.into_inner()),
         Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs::{self, File};
+
+    use super::*;
+
+    #[test]
+    fn names_of_keys_differ_and_are_spread() {
+        let keys: HashSet<String> = (0..4096).map(|i| format!("v/{}.{}.{}", i / 256, i / 16 % 16, i % 16)).collect();
+        let more = (0..4096).map(|i| format!("some/longer/variable/c/{i}"));
+        for keys in [keys.into_iter().collect::<Vec<_>>(), more.collect()] {
+            let names: HashSet<u64> = keys.iter().map(|key| name_of(key)).collect();
+            assert_eq!(names.len(), keys.len());
+            let mut sets = [0; SETS];
+            names.iter().for_each(|name| sets[(name >> 58) as usize] += 1);
+            assert!(sets.iter().all(|&count| (4096 / SETS / 2..4096 / SETS * 2).contains(&count)), "{sets:?}");
+        }
+        assert_eq!(["", "\0", "a", "a\0", "\0a"].map(name_of).into_iter().collect::<HashSet<_>>().len(), 5);
+    }
+
+    #[test]
+    fn an_object_under_the_number_of_another_key_is_not_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            fs::write(scratch.path().join(name), name).unwrap();
+        }
+        let root = File::open(scratch.path()).unwrap();
+        let kept = Kept::default();
+        let keep = |key: &str| kept.keep(root.as_fd(), key, File::open(scratch.path().join("a")).unwrap().into(), true);
+        keep("a");
+        if !kept.is_local(root.as_fd()) {
+            return;
+        }
+        assert!(kept.read(root.as_fd(), "a", |_| ()).is_some());
+        // As if both had the same number.
+        keep("b");
+        assert!(kept.read(root.as_fd(), "b", |_| ()).is_none());
+        assert!(kept.find(root.as_fd(), "b").is_none());
+        assert!(kept.find(root.as_fd(), "a").is_some() && kept.find_version(root.as_fd(), "a").is_some());
+        assert!(kept.read(root.as_fd(), "a", |_| ()).is_some());
     }
 }

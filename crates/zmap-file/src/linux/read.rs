@@ -10,7 +10,7 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{Fault, Got, Scratch, fetch, fill, pour, size, vec_from, want_file, want_regular};
+use super::fetch::{Fault, Got, Scratch, fetch, few_into, one_into, pour, size, vec_from, want_regular};
 use super::kept::Object;
 use super::memory::Memory;
 use super::version::Mark;
@@ -19,6 +19,9 @@ use crate::names;
 
 /// More scratch than this is not kept for the next batch.
 const KEEP: usize = 16 << 20;
+
+/// As many bytes are read at once where the object is kept.
+const FEW: usize = 4 << 10;
 
 /// So many objects may be missing before the job is told.
 const ABSENT: usize = 64;
@@ -133,16 +136,26 @@ impl FileMap {
 
     pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
-        let Some(file) = self.open_object(key)? else { return Ok(false) };
-        let room = out.room();
-        let read = fill(file.as_fd(), out, room, offset, None).map_err(Fault::from);
-        match read.and_then(|end| if end { want_file(file.as_fd(), out) } else { Ok(()) }) {
-            Ok(()) => Ok(true),
-            Err(fault) => {
-                out.clear();
-                self.explain::<()>(key, fault).map(|_| false)
-            }
+        let few = out.capacity() <= FEW;
+        if few && let Some(read) = self.kept.read(self.root(), key.as_str(), |file| few_into(file, offset, out)) {
+            return read.map_or_else(|fault| self.explain_out(key, out, fault), |()| Ok(true));
         }
+        let Some(file) = self.open_object(key)? else { return Ok(false) };
+        let read = if few { few_into(file.as_fd(), offset, out) } else { one_into(file.as_fd(), offset, out) };
+        if let Err(fault) = read {
+            return self.explain_out(key, out, fault);
+        }
+        // Who asks for a few bytes beyond the first ones asks for a part, and may ask for others.
+        if few && offset > 0 {
+            self.kept.keep(self.root(), key.as_str(), file, false);
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn explain_out(&self, key: &Key, out: &mut OutBuf<'_>, fault: Fault) -> Result<bool> {
+        out.clear();
+        self.explain::<()>(key, fault).map(|_| false)
     }
 
     /// Runs a batch of reads.
