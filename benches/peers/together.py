@@ -26,6 +26,7 @@ OPS = [f"--op read {CUBE} --codec {codec}" for codec in ("none", "zlib5", "defla
 OPS += [f"--op read --dtype i2 {CUBE} --codec {codec}" for codec in ("zlib5", "zstd3", "blosclz4")]
 OPS += [f"--op read --format v3 {CUBE} --codec {codec}" for codec in ("none", "zlib5", "zstd3")]
 OPS += ["--op read --shape 5000,16,16 --chunks 1,16,16", f"--op elem --count 5 {CUBE} --codec zstd3",
+        f"--op elem --count 200 {CUBE} --codec none",
         f"--op box --mode warm --count 5 {CUBE} --codec zlib5", f"--op box --count 5 {CUBE}",
         "--op meta_open --nvars 200", "--op meta_open --nvars 200 --consolidated", "--op meta_write --nvars 200",
         "--op append --count 200 --shape 200,64,64 --chunks 1,64,64", "--op append --count 200 --shape 200,64,64 --chunks 64,64,64",

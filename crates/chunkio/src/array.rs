@@ -75,16 +75,6 @@ impl ChunkedArray {
         Ok(())
     }
 
-    /// What [`VarData::peek`] did not find, read from storage, if nothing but the element is worth reading there. Nobody may
-    /// write the array, and its chunks have to stay where they are meanwhile. `false` may also mean that something is wrong, and
-    /// what is in `out` means nothing then.
-    pub fn pick(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        match &self.kind {
-            Kind::Numbers(keeper) => read::pick(keeper, at, ty, out),
-            Kind::Strings(_) => false,
-        }
-    }
-
     /// Whether anything was written through this array since it was made.
     pub fn written(&self) -> bool {
         each_kind!(&self.kind, keeper => keeper.written())
@@ -253,6 +243,14 @@ impl VarData for ChunkedArray {
     fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
         match &self.kind {
             Kind::Numbers(keeper) => read::peek(keeper, at, ty, out),
+            Kind::Strings(_) => false,
+        }
+    }
+
+    /// Nobody may write the array, and its chunks have to stay where they are meanwhile.
+    fn pick(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        match &self.kind {
+            Kind::Numbers(keeper) => read::pick(keeper, at, ty, out),
             Kind::Strings(_) => false,
         }
     }

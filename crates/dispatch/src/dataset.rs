@@ -209,11 +209,16 @@ pub trait VarData: Send + Sync + fmt::Debug {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()>;
 
     /// Copies one element to `out`, of its own type and byte for byte what [`VarData::get`] would read there, if that takes
-    /// no more than a look at memory, or where it is stored. `false` in every other case, whatever it is: what is in `out` means
-    /// nothing then, and `get` is to be asked, which says what is wrong.
+    /// no more than a look at memory. `false` in every other case, whatever it is: nothing happened, and `get` is to be asked.
     ///
     /// Nothing was checked before: not the rank, the indices, the type or the length of `out`.
     fn peek(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
+        false
+    }
+
+    /// As [`VarData::peek`], which is asked first, if it takes no more than to look where the element is stored. `false`: what is
+    /// in `out` means nothing, and `get` is to be asked, which also says what is wrong if anything is.
+    fn pick(&self, _at: &[u64], _ty: NcType, _out: &mut [u8]) -> bool {
         false
     }
 

@@ -57,7 +57,11 @@ impl VarData for Gate {
     }
 
     fn peek(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-        self.array.peek(at, ty, out) || (self.chunks.is_fixed() && self.array.pick(at, ty, out))
+        self.array.peek(at, ty, out)
+    }
+
+    fn pick(&self, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+        self.chunks.is_fixed() && self.array.pick(at, ty, out)
     }
 
     fn look(&self, slab: &Slab<'_>) -> Result<()> {

@@ -231,11 +231,13 @@ impl VarAccess {
         self.shape.get(&*self.data, slab, out)
     }
 
-    /// Copies one element of the variable's own type, if it is in memory already or had by a look at storage
-    /// ([`VarData::peek`]). `false`: what is in `out` means nothing, and [`VarAccess::get`] is to be asked; also where a log is
+    /// Copies one element of the variable's own type, if it is in memory already ([`VarData::peek`]) or had by a look at storage
+    /// ([`VarData::pick`]). `false`: what is in `out` means nothing, and [`VarAccess::get`] is to be asked; also where a log is
     /// told of every call.
     pub fn peek(&self, at: &[u64], memtype: NcType, out: &mut [u8]) -> bool {
-        memtype == self.shape.xtype && !trace::tells_calls() && self.data.peek(at, memtype, out)
+        memtype == self.shape.xtype
+            && !trace::tells_calls()
+            && (self.data.peek(at, memtype, out) || self.data.pick(at, memtype, out))
     }
 
     /// Reads a hyperslab as floats or doubles, each element transformed on the way ([`VarData::get_linear`]).
