@@ -33,7 +33,7 @@ pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
 
 /// Runs `work` on the calling thread and on up to `threads` - 1 of the pool; returns when all of them are done.
 ///
-/// As [`pull_parallel`], for work so short that waking threads counts, and whose data the caller has at hand.
+/// As [`pull_parallel`], for work so short that waking threads counts, or whose data the caller has at hand.
 pub fn pull_along(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {

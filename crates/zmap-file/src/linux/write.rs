@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_parallel};
+use dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_along};
 use model::{ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
@@ -379,7 +379,8 @@ impl FileMap {
     /// Runs a batch of writes.
     pub(super) fn serve_writes(&self, job: &dyn WriteJob) {
         let in_parts = job.has_parts();
-        pull_parallel(job.threads(), &|| {
+        // The caller works too: writes begin sooner than threads that sleep, or are still being made, can.
+        pull_along(job.threads(), &|| {
             let ((mut key, mut scratch), mut kept) = (SCRATCH.take(), None);
             while let Some(ticket) = job.next(&mut key) {
                 let mut store = |value: Value<'_>| match &ticket.expect {
