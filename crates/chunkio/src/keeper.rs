@@ -90,8 +90,8 @@ pub(crate) struct Keeper<F: Form> {
     pub(crate) cache: Cache<F::Data>,
     pub(crate) claims: Claims,
     pub(crate) lot: Lot,
-    /// Whether single elements are read the shortest way, once it was asked.
-    pub(crate) picks: OnceLock<bool>,
+    /// Whether storage gives ranges of chunks as they are in memory, once it was asked.
+    pub(crate) ranged: OnceLock<bool>,
     writable: bool,
     written: AtomicBool,
 }
@@ -109,8 +109,8 @@ impl<F: Form> Keeper<F> {
         let cache = Cache::new(options.cache_bytes, chunk_cost);
         let (claims, lot, written) = (Claims::default(), Lot::default(), AtomicBool::new(false));
         let shards = Shards::new(shards, &grid, form.limit(), &store, &options.limits)?;
-        let picks = OnceLock::new();
-        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, picks, writable, written })
+        let ranged = OnceLock::new();
+        Ok(Self { name, grid, form, store, shards, options, cache, claims, lot, ranged, writable, written })
     }
 
     /// The chunks as objects, for reading; objects are written in the map of the store.

@@ -31,6 +31,8 @@ use front::Front;
 use pour::Pour;
 use straight::Straight;
 
+pub(crate) use straight::pick;
+
 /// Results smaller than this are stored through the caches: whoever asked will read them next.
 const STREAM: usize = 16 << 20;
 
@@ -100,12 +102,6 @@ pub(crate) fn peek(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [
     let Some(place) = keeper.grid.element(at, &mut index) else { return false };
     // Inside a chunk, whose bytes can be counted.
     cache.copy(&index[..at.len()], place * item, out)
-}
-
-/// Reads one element of the array's own type from storage, if nothing else of its chunk is to be read or kept. `false`: it
-/// is not so, or did not go well, and what is in `out` means nothing.
-pub(crate) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
-    straight::pick(keeper, at, ty, out)
 }
 
 /// Reads a slab that was checked and is not empty.

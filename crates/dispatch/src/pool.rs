@@ -7,6 +7,7 @@
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 #[cfg(feature = "parallel")]
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "parallel")]
@@ -58,7 +59,7 @@ pub fn pull_apart(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         std::thread::scope(|scope| {
-            for _ in 1..threads.min(processors()) {
+            for _ in 1..threads.min(workers()) {
                 // A thread that cannot be had leaves more for the others.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
@@ -184,19 +185,23 @@ pub fn is_pooled() -> bool {
 /// and there is a processor for it.
 pub(crate) fn can_help() -> bool {
     #[cfg(feature = "parallel")]
-    return !is_pooled() && processors() > 1;
+    return !is_pooled() && workers() > 1;
     #[cfg(not(feature = "parallel"))]
     false
 }
 
+/// Processors this process may use. Asking the system reads files: it is done once.
+pub fn processors() -> usize {
+    static SYSTEM: OnceLock<usize> = OnceLock::new();
+    *SYSTEM.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Threads that can work at once: those of the pool this is in, else the machine's. Asking does not make a pool.
 #[cfg(feature = "parallel")]
-fn processors() -> usize {
-    // Asking the system reads files: once per process.
-    static SYSTEM: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+fn workers() -> usize {
     match rayon::current_thread_index() {
         Some(_) => rayon::current_num_threads(),
-        None => *SYSTEM.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        None => processors(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use dispatch::{Key, MissingChunks, OutBuf};
 use model::{NcType, Result, Slab};
 
+use crate::grid::Grid;
 use crate::keeper::Keeper;
 use crate::numbers::Numbers;
 use crate::project::Part;
@@ -33,9 +34,8 @@ pub(super) enum Straight {
 /// Reads a slab that was checked and is not empty into memory of the array's own type.
 pub(super) fn read(keeper: &Keeper<Numbers>, slab: &Slab<'_>, out: &mut OutBuf<'_>) -> Straight {
     const OTHER: Straight = Straight::Other { keep: false };
-    let (form, caps) = (&keeper.form, keeper.map().caps());
-    let ranged = caps.range_read && !caps.remote && keeper.shards.is_none() && form.plan.is_plain();
-    if !ranged || out.capacity() > MOST || keeper.options.progress.is_some() {
+    let form = &keeper.form;
+    if out.capacity() > MOST || !keeper.gives_ranges() {
         return OTHER;
     }
     let mut part = Part::default();
@@ -43,9 +43,7 @@ pub(super) fn read(keeper: &Keeper<Numbers>, slab: &Slab<'_>, out: &mut OutBuf<'
         return OTHER;
     }
     let Some((range, bytes)) = ranges::straight(&part, form.item(), form.elems) else { return OTHER };
-    // Who reads all there is of a chunk is told if the object is not what it should be.
-    let grid = &keeper.grid;
-    if (0..grid.rank()).all(|dim| slab.count[dim] == grid.inside(dim, part.index[dim], grid.len(dim))) {
+    if is_all(&keeper.grid, &part.index, |dim| slab.count[dim]) {
         return OTHER;
     }
     // What is known of it, or is to be stored, is not what storage holds.
@@ -70,19 +68,19 @@ fn fetch(keeper: &Keeper<Numbers>, part: &Part, offset: u64, bytes: usize, out: 
     }
 }
 
-/// Reads one element of the array's own type. `false`: this is not the way, whyever, and what is in `out` means nothing.
-pub(super) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
+/// Reads one element of the array's own type from storage, if nothing else of its chunk is to be read or kept. `false`: it
+/// is not so, or did not go well, and what is in `out` means nothing.
+pub(crate) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [u8]) -> bool {
     let (form, grid) = (&keeper.form, &keeper.grid);
     let item = form.item();
     // What is known of a chunk, or is to be kept of it, is the business of others.
-    if !keeper.cache.is_empty() || ty != form.ty || out.len() != item || keeper.may_keep(1) || !keeper.picks() {
+    if !keeper.cache.is_empty() || ty != form.ty || out.len() != item || keeper.may_keep(1) || !keeper.gives_ranges() {
         return false;
     }
     let mut index = [0; PEEKED];
     let Some(place) = grid.element(at, &mut index) else { return false };
     let index = &index[..at.len()];
-    // As in `read`.
-    if index.iter().enumerate().all(|(dim, &at)| grid.inside(dim, at, grid.len(dim)) == 1) {
+    if is_all(grid, index, |_| 1) {
         return false;
     }
     let mut into = OutBuf::over(out);
@@ -91,6 +89,12 @@ pub(super) fn pick(keeper: &Keeper<Numbers>, at: &[u64], ty: NcType, out: &mut [
         Ok(false) if keeper.options.missing_chunks == MissingChunks::Fill => into.put(&form.fill).is_ok(),
         _ => false,
     }
+}
+
+/// Whether so many elements are all there are of a chunk inside the array. Who reads them all is told if the object is not
+/// what it should be.
+fn is_all(grid: &Grid, index: &[u64], count: impl Fn(usize) -> u64) -> bool {
+    index.iter().enumerate().all(|(dim, &at)| count(dim) == grid.inside(dim, at, grid.len(dim)))
 }
 
 /// Reads a range of the object of a chunk; whether there is one.
@@ -104,14 +108,13 @@ fn ask(keeper: &Keeper<Numbers>, index: &[u64], offset: u64, out: &mut OutBuf<'_
 }
 
 impl Keeper<Numbers> {
-    /// Whether single elements can be read the shortest way as long as nobody changes the array, as far as its form and its
-    /// storage are concerned.
-    fn picks(&self) -> bool {
-        let picks = || {
+    /// Whether storage gives ranges of a chunk as they are in memory, cheaply, and nobody is to be told of each.
+    fn gives_ranges(&self) -> bool {
+        let ranged = || {
             let caps = self.map().caps();
-            let ranged = caps.range_read && !caps.remote && self.shards.is_none() && self.form.plan.is_plain();
-            ranged && self.form.elems > 1 && self.options.progress.is_none()
+            let plain = self.shards.is_none() && self.form.plan.is_plain();
+            plain && caps.range_read && !caps.remote && self.options.progress.is_none()
         };
-        *self.picks.get_or_init(picks)
+        *self.ranged.get_or_init(ranged)
     }
 }

@@ -154,13 +154,7 @@ fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> 
 /// Reads one range straight into its place.
 pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
     into.clear();
-    let room = into.capacity();
-    if fill(file, into, room, offset, None)? { want_file(file, into) } else { Ok(()) }
-}
-
-/// As [`one_into`], for a few bytes, which mostly come by the first call.
-pub(super) fn few_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
-    into.clear();
+    // A few bytes mostly come by the first call.
     if offset <= i64::MAX as u64 && into.room() > 0 {
         let all = into.fill_with(|room| match pread(file, room, offset) {
             Ok((read, [])) => Ok(read),
@@ -170,7 +164,9 @@ pub(super) fn few_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>)
             return Ok(());
         }
     }
-    one_into(file, offset, into)
+    into.clear();
+    let room = into.capacity();
+    if fill(file, into, room, offset, None)? { want_file(file, into) } else { Ok(()) }
 }
 
 /// Reads one range.

@@ -156,33 +156,36 @@ fn name_of(key: &str) -> u64 {
 impl Set {
     /// Where a key is put: in its own slot, in a free one as long as more may be kept, else in that of another.
     fn place(&mut self, name: u64) -> usize {
-        let mut positions = (0..WAYS).map(|step| (self.next + step) % WAYS);
-        let slot = |place: &usize| self.slots.get(*place).and_then(Option::as_ref);
-        if let Some(own) = positions.clone().find(|place| slot(place).is_some_and(|slot| slot.name == name)) {
-            return own;
+        let (mut free, mut taken) = (None, None);
+        for place in (0..WAYS).map(|step| (self.next + step) % WAYS) {
+            match self.slots.get(place).and_then(Option::as_ref) {
+                Some(slot) if slot.name == name => return place,
+                Some(_) => taken = taken.or(Some(place)),
+                None => free = free.or(Some(place)),
+            }
         }
         let more = COUNT.load(Ordering::Relaxed) < most();
-        let free = positions.clone().find(|place| slot(place).is_none()).filter(|_| more);
-        let place = free.or_else(|| positions.find(|place| slot(place).is_some())).unwrap_or(0);
+        let place = free.filter(|_| more).or(taken).unwrap_or(0);
         self.next = (place + 1) % WAYS;
         place
     }
 }
 
 impl Kept {
-    /// The kept descriptor of an object, if the key still leads to it.
-    pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
-        self.look(root, key, |slot, _| Some(Arc::clone(&slot.share()?.object)))
+    /// The place of the descriptor of a key, which is taken until this is dropped.
+    pub(super) fn place<'k>(&'k self, key: &'k str) -> Place<'k> {
+        let name = name_of(key);
+        Place { kept: self, key, name, set: self.set(name) }
     }
 
-    /// Has a few bytes read of the kept object of a key, if the key still leads to it. Its set is taken meanwhile.
-    pub(super) fn read<R>(&self, root: BorrowedFd<'_>, key: &str, read: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
-        self.look(root, key, |slot, _| slot.fd().map(read))
+    /// The kept descriptor of an object, if the key still leads to it.
+    pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
+        self.place(key).look(root, |slot, _| Some(Arc::clone(&slot.share()?.object)))
     }
 
     /// As [`Kept::find`], with the version of the object.
     pub(super) fn find_version(&self, root: BorrowedFd<'_>, key: &str) -> Option<(Arc<Object>, Version)> {
-        self.look(root, key, |slot, stat| {
+        self.place(key).look(root, |slot, stat| {
             let shared = slot.share()?;
             let unchanged = |version: &Version| version.get::<Mark>().is_some_and(|mark| mark.is_like(&stat));
             let version = match shared.version.take().filter(unchanged) {
@@ -192,42 +195,6 @@ impl Kept {
             shared.version = Some(version.clone());
             Some((Arc::clone(&shared.object), version))
         })
-    }
-
-    fn look<R>(&self, root: BorrowedFd<'_>, key: &str, found: impl FnOnce(&mut Slot, Stat) -> Option<R>) -> Option<R> {
-        let name = name_of(key);
-        let mut set = self.set(name)?;
-        let place = set.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|slot| slot.name == name))?;
-        let slot = place.as_mut()?;
-        if let Ok(stat) = statat(root, key, AtFlags::SYMLINK_NOFOLLOW)
-            && slot.is(&stat, self.device(root))
-        {
-            return found(slot, stat);
-        }
-        *place = None;
-        None
-    }
-
-    /// Keeps the descriptor of an object, unless it is the first of the map.
-    ///
-    /// `more`: another part will be read for sure.
-    pub(super) fn keep(&self, root: BorrowedFd<'_>, key: &str, file: OwnedFd, more: bool) {
-        if !more && !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
-            return;
-        }
-        if self.device(root).is_none() {
-            return;
-        }
-        self.sets.get_or_init(|| (0..SETS).map(|_| Mutex::default()).collect());
-        let name = name_of(key);
-        let Some(mut set) = self.set(name) else { return };
-        let place = set.place(name);
-        let Some(place) = set.slots.get_mut(place) else { return };
-        // The old one goes first: one less counts.
-        *place = None;
-        let Some(object) = Object::new(file) else { return };
-        *place = Some(Slot { name, inode: None, held: Held::Alone(Some(object)) });
     }
 
     /// Lets go of the descriptor of an object that is replaced or removed, whose place on disk it would occupy.
@@ -260,6 +227,58 @@ impl Kept {
             let kind = fstatfs(root).ok()?.f_type as u64;
             if LOCAL.contains(&kind) { fstat(root).ok().map(|stat| stat.st_dev) } else { None }
         })
+    }
+}
+
+/// Where the descriptor of a key is kept, or will be.
+pub(super) struct Place<'k> {
+    kept: &'k Kept,
+    key: &'k str,
+    name: u64,
+    /// `None` if somebody is at it, or nothing was kept yet.
+    set: Option<MutexGuard<'k, Set>>,
+}
+
+impl Place<'_> {
+    /// Has a few bytes read of the kept object, if the key still leads to it.
+    pub(super) fn read<R>(&mut self, root: BorrowedFd<'_>, read: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+        self.look(root, |slot, _| slot.fd().map(read))
+    }
+
+    fn look<R>(&mut self, root: BorrowedFd<'_>, found: impl FnOnce(&mut Slot, Stat) -> Option<R>) -> Option<R> {
+        let (name, slots) = (self.name, &mut self.set.as_mut()?.slots);
+        let place = slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|slot| slot.name == name))?;
+        let slot = place.as_mut()?;
+        if let Ok(stat) = statat(root, self.key, AtFlags::SYMLINK_NOFOLLOW)
+            && slot.is(&stat, self.kept.device(root))
+        {
+            return found(slot, stat);
+        }
+        *place = None;
+        None
+    }
+
+    /// Keeps the descriptor of the object, unless it is the first of the map.
+    ///
+    /// `more`: another part will be read for sure.
+    pub(super) fn keep(self, root: BorrowedFd<'_>, file: OwnedFd, more: bool) {
+        let kept = self.kept;
+        if !more && !kept.used.load(Ordering::Relaxed) {
+            kept.used.store(true, Ordering::Relaxed);
+            return;
+        }
+        if kept.device(root).is_none() {
+            return;
+        }
+        kept.sets.get_or_init(|| (0..SETS).map(|_| Mutex::default()).collect());
+        let name = self.name;
+        let Some(mut set) = self.set.or_else(|| kept.set(name)) else { return };
+        let place = set.place(name);
+        let Some(place) = set.slots.get_mut(place) else { return };
+        // The old one goes first: one less counts.
+        *place = None;
+        let Some(object) = Object::new(file) else { return };
+        *place = Some(Slot { name, inode: None, held: Held::Alone(Some(object)) });
     }
 }
 
@@ -301,17 +320,18 @@ mod tests {
         }
         let root = File::open(scratch.path()).unwrap();
         let kept = Kept::default();
-        let keep = |key: &str| kept.keep(root.as_fd(), key, File::open(scratch.path().join("a")).unwrap().into(), true);
+        let keep =
+            |key: &str| kept.place(key).keep(root.as_fd(), File::open(scratch.path().join("a")).unwrap().into(), true);
         keep("a");
         if !kept.is_local(root.as_fd()) {
             return;
         }
-        assert!(kept.read(root.as_fd(), "a", |_| ()).is_some());
+        assert!(kept.place("a").read(root.as_fd(), |_| ()).is_some());
         // As if both had the same number.
         keep("b");
-        assert!(kept.read(root.as_fd(), "b", |_| ()).is_none());
+        assert!(kept.place("b").read(root.as_fd(), |_| ()).is_none());
         assert!(kept.find(root.as_fd(), "b").is_none());
         assert!(kept.find(root.as_fd(), "a").is_some() && kept.find_version(root.as_fd(), "a").is_some());
-        assert!(kept.read(root.as_fd(), "a", |_| ()).is_some());
+        assert!(kept.place("a").read(root.as_fd(), |_| ()).is_some());
     }
 }

@@ -10,7 +10,7 @@ use model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 
-use super::fetch::{Fault, Got, Scratch, fetch, few_into, one_into, pour, size, vec_from, want_regular};
+use super::fetch::{Fault, Got, Scratch, fetch, one_into, pour, size, vec_from, want_regular};
 use super::kept::Object;
 use super::memory::Memory;
 use super::version::Mark;
@@ -136,18 +136,18 @@ impl FileMap {
 
     pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
-        let few = out.capacity() <= FEW;
-        if few && let Some(read) = self.kept.read(self.root(), key.as_str(), |file| few_into(file, offset, out)) {
+        let mut place = (out.capacity() <= FEW).then(|| self.kept.place(key.as_str()));
+        let kept = place.as_mut().and_then(|place| place.read(self.root(), |file| one_into(file, offset, out)));
+        if let Some(read) = kept {
             return read.map_or_else(|fault| self.explain_out(key, out, fault), |()| Ok(true));
         }
         let Some(file) = self.open_object(key)? else { return Ok(false) };
-        let read = if few { few_into(file.as_fd(), offset, out) } else { one_into(file.as_fd(), offset, out) };
-        if let Err(fault) = read {
+        if let Err(fault) = one_into(file.as_fd(), offset, out) {
             return self.explain_out(key, out, fault);
         }
         // Who asks for a few bytes beyond the first ones asks for a part, and may ask for others.
-        if few && offset > 0 {
-            self.kept.keep(self.root(), key.as_str(), file, false);
+        if let Some(place) = place.filter(|_| offset > 0) {
+            place.keep(self.root(), file, false);
         }
         Ok(true)
     }
@@ -244,7 +244,7 @@ impl FileMap {
         };
         // A directory is no object; what it is, reading it will tell.
         let Ok(copy) = file.try_clone() else { return mark(file) };
-        self.kept.keep(self.root(), key.as_str(), file, true);
+        self.kept.place(key.as_str()).keep(self.root(), file, true);
         match find() {
             Some((object, version)) => Ok(Some(Source::KeptMarked(object, version))),
             None => mark(copy),
@@ -297,7 +297,7 @@ impl Source {
         match self {
             Self::Whole(_) | Self::Kept(_) => None,
             Self::Part(file) => {
-                map.kept.keep(map.root(), key.as_str(), file, false);
+                map.kept.place(key.as_str()).keep(map.root(), file, false);
                 None
             }
             Self::Marked(mark) => Some(Version::scarce(mark)),
