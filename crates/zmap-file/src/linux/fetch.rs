@@ -154,19 +154,18 @@ fn whole_into(file: BorrowedFd<'_>, into: &mut OutBuf<'_>) -> Result<(), Fault> 
 /// Reads one range straight into its place.
 pub(super) fn one_into(file: BorrowedFd<'_>, offset: u64, into: &mut OutBuf<'_>) -> Result<(), Fault> {
     into.clear();
-    // A few bytes mostly come by the first call.
     if offset <= i64::MAX as u64 && into.room() > 0 {
-        let all = into.fill_with(|room| match pread(file, room, offset) {
-            Ok((read, [])) => Ok(read),
-            _ => Err(ErrorKind::Io.into()),
+        // A few bytes mostly come by the first call; why not, and what is left, the next ones tell.
+        let _ = into.fill_with(|room| match pread(file, room, offset) {
+            Ok((read, _)) => Ok(read),
+            Err(_) => Err(ErrorKind::Io.into()),
         });
-        if all.is_ok() {
+        if into.room() == 0 {
             return Ok(());
         }
     }
-    into.clear();
-    let room = into.capacity();
-    if fill(file, into, room, offset, None)? { want_file(file, into) } else { Ok(()) }
+    let (room, next) = (into.room(), offset.saturating_add(into.filled().len() as u64));
+    if fill(file, into, room, next, None)? { want_file(file, into) } else { Ok(()) }
 }
 
 /// Reads one range.

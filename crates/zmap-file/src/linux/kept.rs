@@ -172,20 +172,20 @@ impl Set {
 }
 
 impl Kept {
-    /// The place of the descriptor of a key, which is taken until this is dropped.
-    pub(super) fn place<'k>(&'k self, key: &'k str) -> Place<'k> {
+    /// Where the descriptor of a key is kept, or will be. Its set is taken until this is dropped.
+    pub(super) fn seat<'k>(&'k self, key: &'k str) -> Seat<'k> {
         let name = name_of(key);
-        Place { kept: self, key, name, set: self.set(name) }
+        Seat { kept: self, key, name, set: self.set(name) }
     }
 
     /// The kept descriptor of an object, if the key still leads to it.
     pub(super) fn find(&self, root: BorrowedFd<'_>, key: &str) -> Option<Arc<Object>> {
-        self.place(key).look(root, |slot, _| Some(Arc::clone(&slot.share()?.object)))
+        self.seat(key).look(root, |slot, _| Some(Arc::clone(&slot.share()?.object)))
     }
 
     /// As [`Kept::find`], with the version of the object.
     pub(super) fn find_version(&self, root: BorrowedFd<'_>, key: &str) -> Option<(Arc<Object>, Version)> {
-        self.place(key).look(root, |slot, stat| {
+        self.seat(key).look(root, |slot, stat| {
             let shared = slot.share()?;
             let unchanged = |version: &Version| version.get::<Mark>().is_some_and(|mark| mark.is_like(&stat));
             let version = match shared.version.take().filter(unchanged) {
@@ -230,8 +230,8 @@ impl Kept {
     }
 }
 
-/// Where the descriptor of a key is kept, or will be.
-pub(super) struct Place<'k> {
+/// A key, and the set its descriptor belongs to.
+pub(super) struct Seat<'k> {
     kept: &'k Kept,
     key: &'k str,
     name: u64,
@@ -239,7 +239,7 @@ pub(super) struct Place<'k> {
     set: Option<MutexGuard<'k, Set>>,
 }
 
-impl Place<'_> {
+impl Seat<'_> {
     /// Has a few bytes read of the kept object, if the key still leads to it.
     pub(super) fn read<R>(&mut self, root: BorrowedFd<'_>, read: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         self.look(root, |slot, _| slot.fd().map(read))
@@ -321,17 +321,17 @@ mod tests {
         let root = File::open(scratch.path()).unwrap();
         let kept = Kept::default();
         let keep =
-            |key: &str| kept.place(key).keep(root.as_fd(), File::open(scratch.path().join("a")).unwrap().into(), true);
+            |key: &str| kept.seat(key).keep(root.as_fd(), File::open(scratch.path().join("a")).unwrap().into(), true);
         keep("a");
         if !kept.is_local(root.as_fd()) {
             return;
         }
-        assert!(kept.place("a").read(root.as_fd(), |_| ()).is_some());
+        assert!(kept.seat("a").read(root.as_fd(), |_| ()).is_some());
         // As if both had the same number.
         keep("b");
-        assert!(kept.place("b").read(root.as_fd(), |_| ()).is_none());
+        assert!(kept.seat("b").read(root.as_fd(), |_| ()).is_none());
         assert!(kept.find(root.as_fd(), "b").is_none());
         assert!(kept.find(root.as_fd(), "a").is_some() && kept.find_version(root.as_fd(), "a").is_some());
-        assert!(kept.place("a").read(root.as_fd(), |_| ()).is_some());
+        assert!(kept.seat("a").read(root.as_fd(), |_| ()).is_some());
     }
 }

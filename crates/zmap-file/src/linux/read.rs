@@ -136,8 +136,8 @@ impl FileMap {
 
     pub(super) fn read_out(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
-        let mut place = (out.capacity() <= FEW).then(|| self.kept.place(key.as_str()));
-        let kept = place.as_mut().and_then(|place| place.read(self.root(), |file| one_into(file, offset, out)));
+        let mut seat = (out.capacity() <= FEW).then(|| self.kept.seat(key.as_str()));
+        let kept = seat.as_mut().and_then(|seat| seat.read(self.root(), |file| one_into(file, offset, out)));
         if let Some(read) = kept {
             return read.map_or_else(|fault| self.explain_out(key, out, fault), |()| Ok(true));
         }
@@ -146,8 +146,8 @@ impl FileMap {
             return self.explain_out(key, out, fault);
         }
         // Who asks for a few bytes beyond the first ones asks for a part, and may ask for others.
-        if let Some(place) = place.filter(|_| offset > 0) {
-            place.keep(self.root(), file, false);
+        if let Some(seat) = seat.filter(|_| offset > 0) {
+            seat.keep(self.root(), file, false);
         }
         Ok(true)
     }
@@ -244,7 +244,7 @@ impl FileMap {
         };
         // A directory is no object; what it is, reading it will tell.
         let Ok(copy) = file.try_clone() else { return mark(file) };
-        self.kept.place(key.as_str()).keep(self.root(), file, true);
+        self.kept.seat(key.as_str()).keep(self.root(), file, true);
         match find() {
             Some((object, version)) => Ok(Some(Source::KeptMarked(object, version))),
             None => mark(copy),
@@ -297,7 +297,7 @@ impl Source {
         match self {
             Self::Whole(_) | Self::Kept(_) => None,
             Self::Part(file) => {
-                map.kept.place(key.as_str()).keep(map.root(), file, false);
+                map.kept.seat(key.as_str()).keep(map.root(), file, false);
                 None
             }
             Self::Marked(mark) => Some(Version::scarce(mark)),
