@@ -381,11 +381,19 @@ impl Pages {
 }
 
 /// Asks for pages; whether the system can do that.
+///
+/// The system clears a huge page towards the page that was asked for: who asks for the last one has it cleared from its first
+/// byte to its last, in two thirds of the time that it takes backwards.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn populate(start: usize, len: usize) -> bool {
-    let start = std::ptr::without_provenance_mut(start);
-    // SAFETY: the system makes pages present that are not, changes no contents, and refuses what is no memory.
-    unsafe { rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxPopulateWrite) }.is_ok()
+    let ask = |start, len| {
+        let start = std::ptr::without_provenance_mut(start);
+        // SAFETY: the system makes pages present that are not, changes no contents, and refuses what is no memory.
+        unsafe { rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxPopulateWrite) }.is_ok()
+    };
+    let ends = (start.next_multiple_of(HUGE_PAGE)..=start + len).step_by(HUGE_PAGE).skip(1);
+    ends.for_each(|end| drop(ask(end - PAGE, PAGE)));
+    ask(start, len)
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
