@@ -8,7 +8,7 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_parallel};
+use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_beside, pull_parallel};
 use model::{ErrorKind, Result};
 
 use crate::cache::Changed;
@@ -17,6 +17,10 @@ use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper, Snapshot};
 use crate::outcome::Outcome;
 use crate::threads;
+
+/// Smaller chunks without filters are stored by two threads: more would meet in the directory, whose names the system changes one
+/// after another.
+const SMALL: usize = 128 << 10;
 
 impl<F: Form> Keeper<F> {
     /// Stores every changed chunk. All are tried; the first error is answered.
@@ -59,7 +63,7 @@ impl<F: Form> Keeper<F> {
             list.dedup();
             return self.write_shards(&list);
         }
-        let bytes = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
+        let bytes: usize = changed.iter().filter(|entry| entry.complete).map(|entry| entry.cost).sum();
         let (map, threads) = (self.map(), threads::worth(&self.options, changed.len(), bytes));
         // Who waits for little else is better at it too; storage far away has many requests on their way by itself.
         let along = if map.caps().remote { 1 } else { threads };
@@ -72,7 +76,13 @@ impl<F: Form> Keeper<F> {
             holes: Mutex::new(Vec::new()),
             outcome: Outcome::unwatched(),
         };
-        pull_along(along, &|| map.write_batch(&job));
+        let work = || map.write_batch(&job);
+        match along {
+            0 | 1 => work(),
+            2 => pull_beside(&work),
+            _ if self.form.is_plain() && bytes / changed.len() < SMALL => pull_beside(&work),
+            _ => pull_along(along, &work),
+        }
         let mut result = job.outcome.failure();
         let holes = std::mem::take(&mut *lock(&job.holes));
         let lost = job.flights.iter().any(|flight| lock(&flight.claim).is_some());

@@ -47,6 +47,11 @@ pub(crate) trait Form: Send + Sync + fmt::Debug {
         self.blank()
     }
 
+    /// Whether the stored bytes of chunks are their bytes in memory.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
     /// The stored bytes of a chunk, if they are its bytes in memory.
     fn as_stored<'d>(&self, _data: &'d Self::Data) -> Option<&'d [u8]> {
         None

@@ -104,8 +104,12 @@ impl Form for Numbers {
         Block::spare(self.bytes()).map_or_else(|| self.blank(), Ok)
     }
 
+    fn is_plain(&self) -> bool {
+        self.plan.is_plain()
+    }
+
     fn as_stored<'d>(&self, data: &'d Block) -> Option<&'d [u8]> {
-        self.plan.is_plain().then_some(data)
+        self.is_plain().then_some(data)
     }
 
     fn decode(&self, stored: &[u8]) -> Result<Block> {

@@ -50,8 +50,14 @@ pub(crate) fn writable_shape<F: crate::keeper::Form>(keeper: &Keeper<F>, slab: &
     shape
 }
 
-/// Whether a slab reaches beyond the end of an unlimited dimension: nobody reads that elsewhere before the new length is
-/// stored, by a flush.
+/// Whether chunks of a slab may wait in the cache for others: if there is something to do for several threads, and nobody
+/// reads them elsewhere before the new length is stored, by a flush.
+fn gathers(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
+    // What needs no encoding is stored in the time it takes to hand it over, unless that is the system's.
+    (keeper.form.plan.has_filters() || keeper.map().parallel_writes()) && grows(keeper, slab)
+}
+
+/// Whether a slab reaches beyond the end of an unlimited dimension.
 fn grows(keeper: &Keeper<Numbers>, slab: &Slab<'_>) -> bool {
     let dims = keeper.grid.dims.iter().enumerate();
     dims.filter(|(_, limits)| limits.unlimited)
@@ -73,8 +79,7 @@ pub(crate) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: 
     let projection = keeper.project(slab, &shape)?;
     let outcome = Outcome::new(&keeper.options, bytes.len());
     let lot = keeper.lot(form.bytes());
-    // What needs no encoding is stored in the time it takes to hand it over.
-    let few = form.plan.has_filters() && projection.total < lot && grows(keeper, slab);
+    let few = projection.total < lot && gathers(keeper, slab);
     let put = Put { keeper, slab, projection: &projection, bytes, convert, mem_item, lot, few, outcome };
     let whole = put.partial()?;
     if whole > 0 {

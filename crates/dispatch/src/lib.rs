@@ -71,7 +71,9 @@ pub use nc_dispatch::{
 pub use options::{Durability, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use persist::Persist;
-pub use pool::{Hands, drop_apart, hand_over, is_pooled, processors, pull_along, pull_apart, pull_parallel};
+pub use pool::{
+    Hands, drop_apart, hand_over, is_pooled, processors, pull_along, pull_apart, pull_beside, pull_parallel,
+};
 pub use rc::Rc;
 pub use registry::{
     DriverPlugin, ElementPlugin, FilterPlugin, Known, MapPlugin, Origin, Plugin, PluginKind, Registry, Static, Table,

@@ -1,8 +1,11 @@
-//! [`pull_parallel`], [`pull_along`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from; and
+//! [`pull_parallel`], [`pull_along`], [`pull_beside`], [`pull_apart`] and [`hand_over`]: where the threads of a batch come from; and
 //! [`drop_apart`].
 //!
 //! The pool is rayon's current one, entered here and nowhere else. A worker that waits may run another task:
 //! no lock and no borrow of thread-local state may be held by `work` across a call that can end up here.
+
+#[cfg(feature = "parallel")]
+mod beside;
 
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
@@ -48,6 +51,18 @@ pub fn pull_along(threads: usize, work: &(dyn Fn() + Sync)) {
     }
     let _ = threads;
     work();
+}
+
+/// Runs `work` on the calling thread and on one that is kept for this and runs on another processor; returns when both are done.
+///
+/// As [`pull_along`] with two threads, which it is where that one is not to be had: one caller at a time has it, none that
+/// belongs to a pool, and none whose only processor it would share. For work of a millisecond or less that waits for nobody.
+pub fn pull_beside(work: &(dyn Fn() + Sync)) {
+    #[cfg(feature = "parallel")]
+    if can_help() && beside::pull(work) {
+        return;
+    }
+    pull_along(2, work);
 }
 
 /// Runs `work` on the calling thread and on up to `threads` - 1 threads made for it; returns when all of them are done.
@@ -278,7 +293,8 @@ mod tests {
     #[test]
     fn who_waits_works_too() {
         type Way = fn(usize, &(dyn Fn() + Sync));
-        let ways: [Way; 2] = [pull_apart, pull_along];
+        let beside: Way = |threads, work| if threads < 2 { work() } else { pull_beside(work) };
+        let ways = [pull_apart as Way, pull_along, beside];
         for (threads, pull) in [0, 1, 2, 5].into_iter().flat_map(|threads| ways.map(|way| (threads, way))) {
             let (left, seen) = (AtomicUsize::new(1000), Mutex::new(HashSet::new()));
             pull(threads, &|| {

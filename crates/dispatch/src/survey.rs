@@ -257,6 +257,10 @@ impl ZMap for Survey {
         self.map.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.map.parallel_writes()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.map.rename(from, to)
     }

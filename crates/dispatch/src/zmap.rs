@@ -366,6 +366,14 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether two threads that write at once store nearly twice as many small objects as one.
+    ///
+    /// Files of a directory, whose making the system does for several at once; not memory, where a write is a copy, nor one
+    /// file for all, where they wait for each other. Asked before each of many writes, so it looks nowhere.
+    fn parallel_writes(&self) -> bool {
+        false
+    }
+
     /// Moves every object at or below `from` to the same place below `to`, where nothing may be.
     ///
     /// The default copies all of them, then deletes; a map that can do better (one rename) does.

@@ -208,6 +208,10 @@ impl ZMap for Counting {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.inner.parallel_writes()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.count(Op::Rename, self.inner.rename(from, to), none)
     }

@@ -82,6 +82,10 @@ impl ZMap for ReadOnly {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        false
+    }
+
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(refused("rename", from))
     }

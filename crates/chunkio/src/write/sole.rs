@@ -1,4 +1,5 @@
-//! The short way of a write that is one whole chunk and whose bytes are stored as the caller has them: a record appended.
+//! The short way of a write that is one whole chunk and whose bytes are stored as the caller has them, at once: a record
+//! appended where it waits for no others.
 //!
 //! Nothing is gathered, encoded or divided among threads, so nothing is made for that: the chunk's key is built in memory that
 //! is kept, and the caller's bytes go to the map. Order and cache are those of every write: see [`crate::claims`] and
@@ -29,6 +30,9 @@ pub(super) fn put(keeper: &Keeper<Numbers>, slab: &Slab<'_>, ty: NcType, bytes: 
     let index = chunk_of(&keeper.grid, slab)?;
     // Far away the way in this process is nothing, and a batch knows best how to send what there is.
     if keeper.map().caps().remote {
+        return None;
+    }
+    if keeper.lot(bytes.len()) > 1 && super::gathers(keeper, slab) {
         return None;
     }
     keeper.set_written();

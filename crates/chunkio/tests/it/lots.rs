@@ -15,8 +15,13 @@ use crate::support::{Setup, get_ints, put_ints};
 const RECORD: usize = 4096;
 const LOT: u64 = 64;
 
-fn records(encoded: bool) -> (Arc<Mem>, Setup) {
-    let map = Arc::new(Mem::new(ALL));
+/// Records that gain nothing by waiting.
+const AT_ONCE: (bool, bool) = (false, false);
+/// Those that have to be encoded, and those that a map stores the quicker the more threads do.
+const WAITING: [(bool, bool); 2] = [(true, false), (false, true)];
+
+fn records((encoded, parallel_writes): (bool, bool)) -> (Arc<Mem>, Setup) {
+    let map = Arc::new(Mem::new(ALL).with_parallel_writes(parallel_writes));
     let mut setup = Setup::new(&map, &[0, 64, 64], &[1, 64, 64], NcType::Int).unlimited(0);
     setup.options.threads = 2;
     if encoded {
@@ -37,66 +42,73 @@ fn check(array: &ChunkedArray, records: u64, expected: impl Fn(u64) -> i32) {
 }
 
 #[test]
-fn encoded_records_that_are_appended_are_stored_together() {
-    let (map, setup) = records(true);
-    let array = setup.open();
-    for record in 0..LOT - 1 {
-        append(&array, record, record as i32).unwrap();
+fn records_that_are_appended_are_stored_together() {
+    for way in WAITING {
+        let (map, setup) = records(way);
+        let array = setup.open();
+        for record in 0..LOT - 1 {
+            append(&array, record, record as i32).unwrap();
+        }
+        assert_eq!(map.writes.load(SeqCst), 0);
+        check(&array, LOT - 1, |record| record as i32);
+        append(&array, LOT - 1, LOT as i32 - 1).unwrap();
+        assert_eq!(map.writes.load(SeqCst), LOT as usize);
+        check(&setup.open(), LOT, |record| record as i32);
+        for record in LOT..LOT + 5 {
+            append(&array, record, record as i32).unwrap();
+        }
+        array.flush().unwrap();
+        array.flush().unwrap();
+        assert_eq!(map.writes.load(SeqCst), LOT as usize + 5, "a flush stores what waits, and nothing twice");
+        check(&setup.open(), LOT + 5, |record| record as i32);
     }
-    assert_eq!(map.writes.load(SeqCst), 0);
-    check(&array, LOT - 1, |record| record as i32);
-    append(&array, LOT - 1, LOT as i32 - 1).unwrap();
-    assert_eq!(map.writes.load(SeqCst), LOT as usize);
-    check(&setup.open(), LOT, |record| record as i32);
-    for record in LOT..LOT + 5 {
-        append(&array, record, record as i32).unwrap();
-    }
-    array.flush().unwrap();
-    array.flush().unwrap();
-    assert_eq!(map.writes.load(SeqCst), LOT as usize + 5, "a flush stores what waits, and nothing twice");
-    check(&setup.open(), LOT + 5, |record| record as i32);
 }
 
 #[test]
 fn what_is_written_anew_is_what_counts() {
-    let (map, setup) = records(true);
-    let array = setup.open();
-    for record in 0..LOT - 1 {
-        append(&array, record, 1).unwrap();
-    }
-    // It is no longer behind the end.
-    append(&array, 7, 2).unwrap();
-    assert_eq!(map.writes.load(SeqCst), 1, "others may look for it already");
-    put_ints(&array, &[9, 0, 0], &[1, 1, 1], &[3]).unwrap();
-    append(&array, LOT - 1, 1).unwrap();
-    array.flush().unwrap();
-    for array in [&array, &setup.open()] {
-        assert_eq!(get_ints(array, &[9, 0, 0], &[1, 1, 2]).unwrap(), [3, 1]);
-        put_ints(array, &[9, 0, 0], &[1, 1, 1], &[1]).unwrap();
-        check(array, LOT, |record| if record == 7 { 2 } else { 1 });
+    for way in WAITING {
+        let (map, setup) = records(way);
+        let array = setup.open();
+        for record in 0..LOT - 1 {
+            append(&array, record, 1).unwrap();
+        }
+        // It is no longer behind the end.
+        append(&array, 7, 2).unwrap();
+        assert_eq!(map.writes.load(SeqCst), 1, "others may look for it already");
+        put_ints(&array, &[9, 0, 0], &[1, 1, 1], &[3]).unwrap();
+        append(&array, LOT - 1, 1).unwrap();
+        array.flush().unwrap();
+        for array in [&array, &setup.open()] {
+            assert_eq!(get_ints(array, &[9, 0, 0], &[1, 1, 2]).unwrap(), [3, 1]);
+            put_ints(array, &[9, 0, 0], &[1, 1, 1], &[1]).unwrap();
+            check(array, LOT, |record| if record == 7 { 2 } else { 1 });
+        }
     }
 }
 
 #[test]
 fn what_could_not_be_stored_is_told_and_stays() {
-    let (map, setup) = records(true);
-    let array = setup.open();
-    map.failing_writes.store(3, SeqCst);
-    let failed = (0..LOT).find(|&record| append(&array, record, record as i32).is_err());
-    assert_eq!(failed, Some(LOT - 1), "when it was tried");
-    append(&array, LOT - 1, LOT as i32 - 1).unwrap();
-    check(&array, LOT, |record| record as i32);
-    map.failing_writes.store(1, SeqCst);
-    let error = array.flush().unwrap_err();
-    assert!(error.kind() == ErrorKind::Io && error.to_string().contains("/v: chunk "), "{error}");
-    array.flush().unwrap();
-    check(&setup.open(), LOT, |record| record as i32);
+    for way in WAITING {
+        let (map, setup) = records(way);
+        let array = setup.open();
+        map.failing_writes.store(3, SeqCst);
+        let failed = (0..LOT).find(|&record| append(&array, record, record as i32).is_err());
+        assert_eq!(failed, Some(LOT - 1), "when it was tried");
+        append(&array, LOT - 1, LOT as i32 - 1).unwrap();
+        check(&array, LOT, |record| record as i32);
+        map.failing_writes.store(1, SeqCst);
+        let error = array.flush().unwrap_err();
+        assert!(error.kind() == ErrorKind::Io && error.to_string().contains("/v: chunk "), "{error}");
+        array.flush().unwrap();
+        check(&setup.open(), LOT, |record| record as i32);
+    }
 }
 
 #[test]
 fn nothing_waits_that_gains_nothing() {
-    for case in 0..4 {
-        let (map, mut setup) = records(case != 0);
+    let ways = WAITING.into_iter().flat_map(|way| (1..4).map(move |case| (way, case)));
+    for (way, case) in ways.chain([(AT_ONCE, 0)]) {
+        let (map, mut setup) = records(way);
         match case {
             1 => setup.options.threads = 1,
             2 => setup.options.cache_bytes = Some(0),
@@ -106,7 +118,7 @@ fn nothing_waits_that_gains_nothing() {
         let array = setup.open();
         append(&array, 0, 5).unwrap();
         let chunks = if case == 3 { 32 * 32 } else { 1 };
-        assert_eq!(map.writes.load(SeqCst), chunks, "case {case}");
+        assert_eq!(map.writes.load(SeqCst), chunks, "{way:?}, case {case}");
         check(&setup.open(), 1, |_| 5);
     }
 }
@@ -130,40 +142,44 @@ fn chunks_that_become_complete_are_stored_together() {
 
 #[test]
 fn many_append_at_once() {
-    let (_, setup) = records(true);
-    let array = setup.open();
-    std::thread::scope(|scope| {
-        for thread in 0..4 {
-            let array = &array;
-            scope.spawn(move || {
-                for record in (thread..4 * LOT).step_by(4) {
-                    append(array, record, record as i32).unwrap();
-                    let found = get_ints(array, &[record, 0, 0], &[1, 1, 2]).unwrap();
-                    assert_eq!(found, [record as i32; 2]);
-                }
-            });
-        }
-    });
-    array.flush().unwrap();
-    check(&setup.open(), 4 * LOT, |record| record as i32);
+    for way in WAITING {
+        let (_, setup) = records(way);
+        let array = setup.open();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let array = &array;
+                scope.spawn(move || {
+                    for record in (thread..4 * LOT).step_by(4) {
+                        append(array, record, record as i32).unwrap();
+                        let found = get_ints(array, &[record, 0, 0], &[1, 1, 2]).unwrap();
+                        assert_eq!(found, [record as i32; 2]);
+                    }
+                });
+            }
+        });
+        array.flush().unwrap();
+        check(&setup.open(), 4 * LOT, |record| record as i32);
+    }
 }
 
 #[test]
 fn chunks_at_the_edge_do_not_wait_and_the_others_do() {
-    let (map, mut setup) = records(true);
-    setup.dims[1].len = Arc::new(AtomicU64::new(96));
-    let array = setup.open();
-    for record in 0..LOT {
-        put_ints(&array, &[record, 0, 0], &[1, 96, 64], &vec![record as i32; 96 * 64]).unwrap();
-        let waited = if record + 1 == LOT { LOT } else { 0 };
-        assert_eq!(map.writes.load(SeqCst) as u64, record + 1 + waited);
-    }
-    array.flush().unwrap();
-    assert_eq!(map.writes.load(SeqCst) as u64, 2 * LOT, "nothing is stored twice");
-    for array in [&array, &setup.open()] {
+    for way in WAITING {
+        let (map, mut setup) = records(way);
+        setup.dims[1].len = Arc::new(AtomicU64::new(96));
+        let array = setup.open();
         for record in 0..LOT {
-            let found = get_ints(array, &[record, 0, 0], &[1, 96, 64]).unwrap();
-            assert!(found.iter().all(|value| *value == record as i32), "record {record}");
+            put_ints(&array, &[record, 0, 0], &[1, 96, 64], &vec![record as i32; 96 * 64]).unwrap();
+            let waited = if record + 1 == LOT { LOT } else { 0 };
+            assert_eq!(map.writes.load(SeqCst) as u64, record + 1 + waited);
+        }
+        array.flush().unwrap();
+        assert_eq!(map.writes.load(SeqCst) as u64, 2 * LOT, "nothing is stored twice");
+        for array in [&array, &setup.open()] {
+            for record in 0..LOT {
+                let found = get_ints(array, &[record, 0, 0], &[1, 96, 64]).unwrap();
+                assert!(found.iter().all(|value| *value == record as i32), "record {record}");
+            }
         }
     }
 }

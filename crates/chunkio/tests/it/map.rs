@@ -13,6 +13,7 @@ use model::{ErrorKind, Result};
 pub struct Mem {
     pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,
     pub caps: MapCaps,
+    parallel_writes: bool,
     pub lens: AtomicUsize,
     pub reads: AtomicUsize,
     pub read_bytes: AtomicUsize,
@@ -53,6 +54,7 @@ impl Mem {
         Self {
             objects: Mutex::default(),
             caps,
+            parallel_writes: false,
             lens: zero(),
             reads: zero(),
             read_bytes: zero(),
@@ -64,6 +66,11 @@ impl Mem {
             before_write: Mutex::default(),
             clock: zero(),
         }
+    }
+
+    /// What it says of writes by several threads.
+    pub fn with_parallel_writes(self, parallel_writes: bool) -> Self {
+        Self { parallel_writes, ..self }
     }
 
     pub fn object(&self, key: &str) -> Option<Vec<u8>> {
@@ -99,6 +106,10 @@ impl Mem {
 impl ZMap for Mem {
     fn caps(&self) -> MapCaps {
         self.caps
+    }
+
+    fn parallel_writes(&self) -> bool {
+        self.parallel_writes
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {

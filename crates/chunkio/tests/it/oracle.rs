@@ -179,7 +179,7 @@ fn history(seed: u64) {
     caps.range_read = !random.one_in(3);
     caps.remote = random.one_in(4);
     caps.versioned_parts = caps.conditional_write && random.one_in(2);
-    let map = Arc::new(Mem::new(caps));
+    let map = Arc::new(Mem::new(caps).with_parallel_writes(random.one_in(2)));
     let mut setup = Setup::new(&map, &shape, &chunk, ty).filters(chain(random.below(CHAINS), item));
     setup.element = Element::Number { ty, big_endian: random.one_in(2) };
     setup.order = random.order(rank);

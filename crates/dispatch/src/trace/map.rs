@@ -110,6 +110,10 @@ impl ZMap for TracedMap {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.inner.parallel_writes()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.tell("rename", from, || self.inner.rename(from, to), none)
     }

@@ -233,6 +233,10 @@ impl ZMap for FileMap {
         Some(crate::names::MAX_SEGMENT)
     }
 
+    fn parallel_writes(&self) -> bool {
+        true
+    }
+
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         self.object_len(key)
     }

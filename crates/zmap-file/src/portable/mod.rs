@@ -366,6 +366,10 @@ impl ZMap for FileMap {
         Some(names::MAX_SEGMENT)
     }
 
+    fn parallel_writes(&self) -> bool {
+        true
+    }
+
     fn len(&self, key: &Key) -> Result<Option<u64>> {
         self.find(key)
     }

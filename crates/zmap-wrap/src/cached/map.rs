@@ -103,6 +103,10 @@ impl ZMap for Cached {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.inner.parallel_writes()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         let _writing = self.begin_every()?;
         self.inner.rename(from, to)

@@ -208,6 +208,10 @@ impl ZMap for Slow {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.inner.parallel_writes()
+    }
+
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
         self.run(Op::Rename, from, || self.inner.rename(from, to))
     }

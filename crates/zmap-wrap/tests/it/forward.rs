@@ -81,6 +81,7 @@ fn every_method_reaches_its_like() {
         let map = wrap(recorder.clone());
         assert_eq!((map.caps(), map.image().unwrap()), (CAPS, b"image".to_vec()), "{name}");
         assert_eq!((map.max_key(), map.max_segment()), (Some(MAX_KEY), Some(MAX_SEGMENT)), "{name}");
+        assert!(map.parallel_writes(), "{name}");
         for op in Op::ALL {
             call(&*map, op).unwrap();
             assert_eq!(recorder.take(), BTreeMap::from([(op, 1)]), "{name}: {op}");

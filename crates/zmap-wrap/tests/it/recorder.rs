@@ -106,6 +106,10 @@ impl ZMap for Recorder {
         Some(MAX_SEGMENT)
     }
 
+    fn parallel_writes(&self) -> bool {
+        true
+    }
+
     fn rename(&self, _: &Key, _: &Key) -> Result<()> {
         self.note(Op::Rename);
         Ok(())

@@ -230,6 +230,10 @@ impl ZMap for Hold {
         self.inner.max_segment()
     }
 
+    fn parallel_writes(&self) -> bool {
+        self.inner.parallel_writes()
+    }
+
     /// Nothing is renamed while a copy is made, and chunks are not listed here.
     fn rename(&self, from: &Key, _to: &Key) -> Result<()> {
         Err(ErrorKind::Perm.context(format!("key {:?}: nothing is renamed before it is complete", from.as_str())))

@@ -1,0 +1,185 @@
+//! [`super::pull_beside`]: one thread more, on another processor.
+//!
+//! Work of half a millisecond that goes by in the system, such as the making of many small files, gains from a second thread only
+//! if that runs at once, elsewhere. Schedulers that would rather keep a processor idle leave a thread that was just woken on
+//! the processor of who woke it, for longer than such work takes. So the one thread of this process that helps so is kept
+//! off its caller's processor, where the system can do that (Linux), before it is called.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// A pool of one, and the thread it consists of.
+struct Helper {
+    pool: ThreadPool,
+    thread: place::Thread,
+}
+
+/// The helper, once it was needed; `None` where there is no thread to be had.
+static HELPER: OnceLock<Option<Helper>> = OnceLock::new();
+
+/// Somebody has the helper.
+static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// The helper, as long as somebody has it.
+struct Called(&'static Helper);
+
+impl Called {
+    /// The helper, if nobody has it and it can run beside the calling thread.
+    fn try_now() -> Option<Self> {
+        if BUSY.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let helper = HELPER.get_or_init(Helper::new).as_ref().filter(|helper| helper.thread.is_elsewhere());
+        if helper.is_none() {
+            BUSY.store(false, Ordering::Release);
+        }
+        helper.map(Self)
+    }
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        BUSY.store(false, Ordering::Release);
+    }
+}
+
+impl Helper {
+    fn new() -> Option<Self> {
+        let pool = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "nczarr-beside".into()).build().ok()?;
+        let thread = pool.install(place::Thread::this);
+        Some(Self { pool, thread })
+    }
+}
+
+/// Runs `work` on the calling thread and on the helper. `false`: nothing happened, it is not to be had.
+pub(super) fn pull(work: &(dyn Fn() + Sync)) -> bool {
+    let Some(called) = Called::try_now() else { return false };
+    called.0.pool.in_place_scope(|scope| {
+        scope.spawn(|_| work());
+        work();
+    });
+    true
+}
+
+/// Which processors a thread runs on.
+#[cfg(target_os = "linux")]
+mod place {
+    use std::sync::{Mutex, PoisonError};
+
+    use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+    /// A thread, and the processors it was given last.
+    pub(super) struct Thread(Pid, Mutex<Option<CpuSet>>);
+
+    impl Thread {
+        /// The calling one.
+        pub(super) fn this() -> Self {
+            Self(gettid(), Mutex::new(None))
+        }
+
+        /// Gives the thread all processors that the calling one may use but that which it is on; whether there are any.
+        pub(super) fn is_elsewhere(&self) -> bool {
+            let Ok(mut others) = sched_getaffinity(None) else { return false };
+            others.unset(sched_getcpu());
+            let mut given = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            if given.as_ref() == Some(&others) {
+                return true;
+            }
+            let able = others.count() > 0 && sched_setaffinity(Some(self.0), &others).is_ok();
+            *given = able.then_some(others);
+            able
+        }
+    }
+}
+
+/// Where the system decides.
+#[cfg(not(target_os = "linux"))]
+mod place {
+    pub(super) struct Thread;
+
+    impl Thread {
+        pub(super) fn this() -> Self {
+            Self
+        }
+
+        pub(super) fn is_elsewhere(&self) -> bool {
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// Has both threads do something, once another test is done with the helper.
+    fn pull_once(work: &(dyn Fn() + Sync)) {
+        let mut tries = 0..50_000_000;
+        while !pull(work) {
+            assert!(tries.next().is_some(), "the helper never came back");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn both_work_and_nobody_else_has_the_helper_meanwhile() {
+        if crate::processors() < 2 {
+            return;
+        }
+        let (calls, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        pull_once(&|| {
+            calls.fetch_add(1, Ordering::SeqCst);
+            let taken = pull(&|| panic!("this is not to be run"));
+            refused.fetch_add(usize::from(!taken), Ordering::SeqCst);
+        });
+        assert_eq!((calls.into_inner(), refused.into_inner()), (2, 2));
+    }
+
+    #[test]
+    fn who_panics_gives_the_helper_back() {
+        if crate::processors() < 2 {
+            return;
+        }
+        for here in [true, false] {
+            let caller = std::thread::current().id();
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                pull_once(&|| assert!((std::thread::current().id() == caller) != here, "on purpose"));
+            }));
+            assert!(panicked.is_err());
+            pull_once(&|| ());
+        }
+    }
+
+    /// The processors of the helper are those of its caller but one.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_helper_is_elsewhere() {
+        use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+        let mine = sched_getaffinity(None).unwrap();
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::MAX_CPU).find(|&at| mine.is_set(at)).unwrap());
+        // Threads of tests are not used again.
+        sched_setaffinity(None, &one).unwrap();
+        assert!(!pull(&|| panic!("there is no other processor")));
+        sched_setaffinity(None, &mine).unwrap();
+        if mine.count() < 2 {
+            return;
+        }
+        let caller = std::thread::current().id();
+        let given = std::sync::Mutex::new(None);
+        pull_once(&|| {
+            if std::thread::current().id() != caller {
+                *given.lock().unwrap() = sched_getaffinity(None).ok();
+            }
+        });
+        let given = given.into_inner().unwrap().unwrap();
+        assert_eq!(given.count() + 1, mine.count());
+        assert!((0..CpuSet::MAX_CPU).all(|at| mine.is_set(at) || !given.is_set(at)));
+    }
+}
