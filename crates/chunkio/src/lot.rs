@@ -3,7 +3,7 @@
 //! Who appends record by record completes one chunk at a time, and would wait for each by itself. What waits is bounded, is
 //! read from the cache like everything in it, and goes at the latest with the next flush. Only that waits which nobody
 //! reads elsewhere before a flush: chunks that were written part by part, and whole ones of records that are not counted yet
-//! in storage, if they have to be encoded.
+//! in storage, if they have to be encoded or the map stores more by several threads.
 
 use std::sync::{Mutex, PoisonError};
 

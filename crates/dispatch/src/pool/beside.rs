@@ -55,6 +55,10 @@ impl Helper {
 
 /// Runs `work` on the calling thread and on the helper. `false`: nothing happened, it is not to be had.
 pub(super) fn pull(work: &(dyn Fn() + Sync)) -> bool {
+    // Whoever has made the pool one of a single thread wants no second one.
+    if rayon::current_num_threads() < 2 {
+        return false;
+    }
     let Some(called) = Called::try_now() else { return false };
     called.0.pool.in_place_scope(|scope| {
         scope.spawn(|_| work());
@@ -64,7 +68,7 @@ pub(super) fn pull(work: &(dyn Fn() + Sync)) -> bool {
 }
 
 /// Which processors a thread runs on.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 mod place {
     use std::sync::{Mutex, PoisonError};
 
@@ -95,7 +99,7 @@ mod place {
 }
 
 /// Where the system decides.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 mod place {
     pub(super) struct Thread;
 
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn both_work_and_nobody_else_has_the_helper_meanwhile() {
-        if crate::processors() < 2 {
+        if rayon::current_num_threads() < 2 {
             return;
         }
         let (calls, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn who_panics_gives_the_helper_back() {
-        if crate::processors() < 2 {
+        if rayon::current_num_threads() < 2 {
             return;
         }
         for here in [true, false] {
@@ -157,7 +161,7 @@ mod tests {
 
     /// The processors of the helper are those of its caller but one.
     #[test]
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn the_helper_is_elsewhere() {
         use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
