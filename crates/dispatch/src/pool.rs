@@ -19,11 +19,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Runs `work` on up to `threads` threads at once and returns when all of them are done.
 ///
 /// `work` is to take pieces from a shared job until there are none. With one thread, or without the feature
-/// `parallel`, it runs on the calling thread; otherwise the caller only waits, since one more thread than
-/// there are processors would bring one more cold scratch.
+/// `parallel`, it runs on the calling thread; with two as in [`pull_beside`]; with more the caller only waits, since one more
+/// thread than there are processors would bring one more cold scratch.
 pub fn pull_parallel(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "parallel")]
     if threads > 1 {
+        if threads == 2 && can_help() && beside::pull(work) {
+            return;
+        }
         rayon::scope(|scope| {
             for _ in 0..threads.min(rayon::current_num_threads()) {
                 scope.spawn(|_| work());
