@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::codec::{self, Codec};
 use crate::dir::Dir;
-use crate::memory::Shared;
+use crate::memory::{Scratch, Shared};
 use crate::{Clock, Grid, ITEM, Job, skip};
 
 /// Descriptors by chunk, with the inode each was opened on.
@@ -23,12 +23,12 @@ type Kept = HashMap<[usize; 3], (File, u64)>;
 /// Decodes chunks, one thread's.
 struct Decoder {
     codec: Codec,
-    encoded: Vec<u8>,
+    encoded: Scratch,
 }
 
 impl Decoder {
     fn of(job: &Job) -> Self {
-        Self { codec: job.codec(), encoded: vec![0; codec::bound(job.chunk_bytes())] }
+        Self { codec: job.codec(), encoded: Scratch::new(codec::bound(job.chunk_bytes())) }
     }
 
     fn read(&mut self, path: &str, out: &mut [u8]) {
@@ -141,7 +141,7 @@ impl Job {
             .collect();
         let next = AtomicUsize::new(0);
         self.threads(&|| {
-            let (mut decoder, mut decoded) = (Decoder::of(self), vec![0; self.chunk_bytes()]);
+            let (mut decoder, mut decoded) = (Decoder::of(self), Scratch::new(self.chunk_bytes()));
             while let Some(&(at, index)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
                 decoder.read(&self.path(index), &mut decoded);
                 self.copy(index, &decoded, places[at], part, |within, row| {
@@ -166,7 +166,7 @@ impl Job {
         let clock = Clock::start();
         let out = Shared::huge(len);
         self.chunks(
-            || (Decoder::of(self), vec![0; self.chunk_bytes()]),
+            || (Decoder::of(self), Scratch::new(self.chunk_bytes())),
             |(decoder, decoded), index| {
                 decoder.read(&self.path(index), decoded);
                 for row in 0..chunk[0] * chunk[1] {

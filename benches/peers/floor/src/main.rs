@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use codec::Codec;
-use memory::Shared;
+use memory::{Scratch, Shared};
 use serde_json::{Value, json};
 
 /// Bytes of an element.
@@ -152,7 +152,7 @@ impl Job {
         let out = Shared::huge(self.bytes());
         let (shuffled, elements) = (self.codec().shuffled, self.chunk_bytes() / ITEM);
         self.chunks(
-            || (self.codec(), vec![0; self.chunk_bytes()], vec![0; codec::bound(self.chunk_bytes())]),
+            || (self.codec(), Scratch::new(self.chunk_bytes()), Scratch::new(codec::bound(self.chunk_bytes()))),
             |(codec, decoded, encoded), index| {
                 let file = File::open(self.path(index)).expect("a chunk");
                 let direct = self.is_run() && !shuffled;
@@ -191,7 +191,7 @@ impl Job {
         self.metadata();
         let elements = self.chunk_bytes() / ITEM;
         self.chunks(
-            || (self.codec(), vec![0; self.chunk_bytes()], vec![0; codec::bound(self.chunk_bytes())]),
+            || (self.codec(), Scratch::new(self.chunk_bytes()), Scratch::new(codec::bound(self.chunk_bytes()))),
             |(codec, gathered, encoded), index| {
                 let direct = self.is_run() && !codec.shuffled;
                 let first = self.rows(index).next().map_or(0, |(at, _)| at);

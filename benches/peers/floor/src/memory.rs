@@ -42,6 +42,39 @@ impl Shared {
     }
 }
 
+/// Zero bytes that begin with a line of the cache, as files are best read to: see how an allocator's large pieces begin in
+/// docs/performance.md.
+pub struct Scratch {
+    memory: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Scratch {
+    /// So many bytes.
+    pub fn new(len: usize) -> Self {
+        const LINE: usize = 64;
+        let memory = vec![0; len + LINE];
+        let start = memory.as_ptr().align_offset(LINE);
+        assert!(start <= LINE, "bytes can be aligned");
+        Self { memory, start, len }
+    }
+}
+
+impl std::ops::Deref for Scratch {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.start..][..self.len]
+    }
+}
+
+impl std::ops::DerefMut for Scratch {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..][..self.len]
+    }
+}
+
 /// The most memory the process ever held.
 pub fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -60,6 +60,29 @@ fn fetch_ahead(src: *const u8, dst: *const u8, rows: &Rows, (plane, row): (usize
     }
 }
 
+/// Moves rows of `len` bytes by vectors of `step`, of which the last ends where the row does; lines of later rows are fetched
+/// meanwhile.
+#[cfg(target_arch = "x86_64")]
+macro_rules! move_rows {
+    ($load:ident, $store:ident, $step:expr, $src:ident, $dst:ident, $rows:ident, $len:ident) => {
+        for plane in 0..$rows.n[2] {
+            for row in 0..$rows.n[1] {
+                fetch_ahead($src, $dst, $rows, (plane, row), $len);
+                // SAFETY: the row has `len` bytes on both sides, at least one vector.
+                unsafe {
+                    let s = $src.add(plane * $rows.src[2] + row * $rows.src[1]);
+                    let d = $dst.add(plane * $rows.dst[2] + row * $rows.dst[1]);
+                    let last = $len - $step;
+                    for at in (0..last).step_by($step) {
+                        $store(d.add(at).cast(), $load(s.add(at).cast()));
+                    }
+                    $store(d.add(last).cast(), $load(s.add(last).cast()));
+                }
+            }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn rows_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
@@ -69,18 +92,7 @@ unsafe fn rows_avx2<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) {
         // SAFETY: the same contract.
         return unsafe { copy::<I>(src, dst, rows) };
     }
-    each_row!(src, dst, rows, |s, d| {
-        // SAFETY: the row has `len` bytes on both sides, at least one vector; the last one ends where the row does.
-        unsafe {
-            let mut at = 0;
-            while at < len - VECTOR {
-                _mm256_storeu_si256(d.add(at).cast(), _mm256_loadu_si256(s.add(at).cast()));
-                at += VECTOR;
-            }
-            let last = len - VECTOR;
-            _mm256_storeu_si256(d.add(last).cast(), _mm256_loadu_si256(s.add(last).cast()));
-        }
-    });
+    move_rows!(_mm256_loadu_si256, _mm256_storeu_si256, VECTOR, src, dst, rows, len);
 }
 
 /// As [`rows_avx2`], a cache line at a time: where the rows are not in the caches, more of them are on their way at once.
@@ -94,21 +106,7 @@ unsafe fn rows_lines<const I: usize>(src: *const u8, dst: *mut u8, rows: &Rows) 
         // SAFETY: the same contract; a machine with these has AVX2.
         return unsafe { rows_avx2::<I>(src, dst, rows) };
     }
-    for plane in 0..rows.n[2] {
-        for row in 0..rows.n[1] {
-            fetch_ahead(src, dst, rows, (plane, row), len);
-            // SAFETY: the row has `len` bytes on both sides, at least one line; the last one ends where the row does.
-            unsafe {
-                let s = src.add(plane * rows.src[2] + row * rows.src[1]);
-                let d = dst.add(plane * rows.dst[2] + row * rows.dst[1]);
-                let last = len - LINE;
-                for at in (0..last).step_by(LINE) {
-                    _mm512_storeu_si512(d.add(at).cast(), _mm512_loadu_si512(s.add(at).cast()));
-                }
-                _mm512_storeu_si512(d.add(last).cast(), _mm512_loadu_si512(s.add(last).cast()));
-            }
-        }
-    }
+    move_rows!(_mm512_loadu_si512, _mm512_storeu_si512, LINE, src, dst, rows, len);
 }
 
 /// Rows without gaps, each element's bytes reversed.
