@@ -66,7 +66,7 @@ fn what_netcdf_has_no_word_for_is_told() {
     assert!(open("earliest.h5").info().superblock == Some(0) && open("latest.h5").info().superblock == Some(3));
     let file = open("latest.h5");
     assert!(!file.info().foreign && file.info().properties.is_none());
-    let notes = file.info().notes.join("\n");
+    let faults = file.info().faults;
     for (link, what) in [
         ("around", "back to a group around it"),
         ("nowhere", "leads nowhere"),
@@ -75,8 +75,8 @@ fn what_netcdf_has_no_word_for_is_told() {
         ("none", "without a shape"),
     ] {
         assert!(
-            notes.lines().any(|note| note.contains(&format!("{link:?}")) && note.contains(what)),
-            "{link}: {notes}"
+            faults.iter().any(|fault| fault.path.ends_with(&format!("/{link}")) && fault.text.contains(what)),
+            "{link}: {faults:?}"
         );
     }
     for (name, stored) in [("odd/ref", "reference"), ("odd/half", "float of 16 bits")] {

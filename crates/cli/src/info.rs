@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr::File;
-use nczarr::dispatch::DatasetInfo;
+use nczarr::dispatch::{DatasetInfo, Fault};
 use serde_json::{Map, Value, json};
 
 use crate::args::Info;
@@ -36,6 +36,7 @@ pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
     }
     facts.extend(info.properties.iter().map(|text| ("written by", text.clone())));
     facts.extend(info.notes.iter().map(|note| ("note", note.clone())));
+    facts.extend(info.faults.iter().map(|fault| ("fault", fault.to_string())));
     facts
 }
 
@@ -161,12 +162,18 @@ fn as_json(url: &str, file: &File) -> Result<String> {
         "version": info.version,
         "properties": info.properties,
         "notes": info.notes,
+        "faults": info.faults.iter().map(fault_json).collect::<Vec<_>>(),
         "groups": model.groups().map(|(id, _)| group_path(&model, id)).collect::<Result<Vec<_>>>()?,
         "types": model.user_types().map(|(_, ty)| escaped_path(&model, ty.group, &ty.name)).collect::<Result<Vec<_>>>()?,
         "dimensions": dims,
         "variables": vars,
     });
     Ok(format!("{document:#}\n"))
+}
+
+/// A fault with its kind as one word.
+fn fault_json(fault: &Fault) -> Value {
+    json!({"kind": format!("{:?}", fault.kind), "path": fault.path, "text": fault.text})
 }
 
 fn var_json(model: &Model, id: VarId, var: &Var, file: &File) -> Result<Value> {

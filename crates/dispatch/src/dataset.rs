@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use model::{Defined, Edit, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
 
-use crate::{DriverInfo, Format, FormatX, Linear, MemMut, MemRef, Registry};
+use crate::{DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry};
 
 /// How much of a variable's decoded data is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +54,8 @@ pub struct DatasetInfo {
     pub writable: bool,
     /// Why driver, map and flavour were chosen, and what was odd: one line each.
     pub notes: Vec<String>,
+    /// The defects that opening met; the dataset is open all the same.
+    pub faults: Vec<Fault>,
     /// The text of `_NCProperties`, if the dataset has one.
     pub properties: Option<String>,
     /// The version of the superblock for `_SuperblockVersion`, if the dataset has one.
@@ -74,6 +76,7 @@ impl DatasetInfo {
             version: String::new(),
             writable: false,
             notes: Vec::new(),
+            faults: Vec::new(),
             properties: None,
             superblock: None,
             foreign: false,

@@ -19,6 +19,7 @@ mod choose;
 mod dataset;
 mod driver;
 mod element;
+mod fault;
 pub mod file_io;
 mod filter;
 mod filter_text;
@@ -57,6 +58,7 @@ pub use driver::{
     OpenRequest,
 };
 pub use element::{ElementChunk, ElementClass, ElementCodec};
+pub use fault::{Fault, FaultKind};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use filter_text::{FilterName, FilterText};
 pub use gate::{Gate, Moving, Writing, has_passed};

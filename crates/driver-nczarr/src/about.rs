@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{DatasetInfo, Format, MapFactory, MountedMap, ZarrFormat};
+use dispatch::{DatasetInfo, Fault, Format, MapFactory, MountedMap, ZarrFormat};
 
 use crate::INFO;
 use crate::flavour::Flavour;
@@ -40,6 +40,8 @@ pub(crate) struct About {
     pub(crate) properties: Option<String>,
     /// What else was odd.
     pub(crate) notes: Vec<String>,
+    /// The defects that opening met.
+    pub(crate) faults: Vec<Fault>,
 }
 
 impl About {
@@ -63,6 +65,7 @@ impl About {
             defects: Defects::default(),
             properties: None,
             notes: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -91,6 +94,7 @@ impl About {
             version: if self.zarr == ZarrFormat::V3 { "3" } else { "2" }.to_owned(),
             writable: self.writable,
             notes,
+            faults: self.faults.clone(),
             properties: self.properties.clone(),
             superblock: Some(self.superblock()),
             ..DatasetInfo::of(&INFO, self.format)

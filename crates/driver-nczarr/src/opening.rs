@@ -136,6 +136,7 @@ impl<'a> Opening<'a> {
         about.named_dims = named_dims;
         let stale = loaded.stale;
         about.notes.extend(loaded.notes);
+        about.faults.extend(loaded.faults);
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState {
             key: group.key,

@@ -6,7 +6,7 @@
 //!
 //! Start with [`load`].
 
-use dispatch::{Key, ZarrFormat};
+use dispatch::{Fault, Key, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 
 use crate::displaced::{self, Child};
@@ -57,6 +57,8 @@ pub(crate) struct RawArray {
 pub(crate) struct RawTree {
     pub(crate) groups: Vec<RawGroup>,
     pub(crate) notes: Vec<String>,
+    /// What of the store the tree does not hold, or holds only in part.
+    pub(crate) faults: Vec<Fault>,
     /// The names right below the root, until they were looked at.
     names: Option<Vec<String>>,
     /// Folders without metadata that were entered.
@@ -228,7 +230,7 @@ fn by_search(
                     parents.push(group);
                     places.push(place);
                 }
-                Err(error) => tree.notes.push(format!("left out: {error}")),
+                Err(error) => tree.faults.push(Fault::left_out(self::place(&tree.groups[group].key), error)),
             }
         }
     }
@@ -252,7 +254,8 @@ fn by_search(
                 tree.folders += 1;
                 if tree.folders > MAX_IMPLICIT {
                     if tree.folders == MAX_IMPLICIT + 1 {
-                        tree.notes.push(format!("{}: too many folders without metadata; not searched", place.key));
+                        let text = "too many folders without metadata; this and further ones are not searched";
+                        tree.faults.push(Fault::left_out(&place.key, text));
                     }
                 } else if !source.children(&place.key, None)?.is_empty() {
                     push_group(tree, parent, place, None, attrs?)?;
@@ -307,7 +310,14 @@ impl RawTree {
             attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
             arrays: Vec::new(),
         };
-        Ok(Self { groups: vec![group], notes: Vec::new(), names: root.names, folders: 0, displaced: Vec::new() })
+        Ok(Self {
+            groups: vec![group],
+            notes: Vec::new(),
+            faults: Vec::new(),
+            names: root.names,
+            folders: 0,
+            displaced: Vec::new(),
+        })
     }
 
     /// Drops folders without metadata that turned out to hold no node.

@@ -6,11 +6,15 @@
 use std::collections::HashSet;
 
 use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId};
+use nczarr::dispatch::Fault;
 
 use super::define::{Copied, Form};
 use super::fit;
 use super::select::Selection;
 use super::var::{DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
+
+/// Objects of the source's storage that its model does not show, or not all of.
+const UNSEEN: &str = "objects that the source's driver cannot show";
 
 /// Kinds of losses, each with the objects it happened to.
 #[derive(Debug, Default, Clone)]
@@ -33,8 +37,12 @@ impl Losses {
 }
 
 /// One line per kind of difference. The layout of variables is not compared: it may have been asked for.
-pub fn between(source: &Model, copy: &Model, copied: &Copied, select: &Selection) -> Vec<String> {
+pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &Copied, select: &Selection) -> Vec<String> {
+    let (source, faults) = source;
     let mut compared = Compared { source, copy, copied, select, lost: copied.lost.clone() };
+    for fault in faults.iter().filter(|fault| fault.is_loss()) {
+        compared.lost.add(UNSEEN, format!("{} ({})", fault.path, fault.text));
+    }
     compared.types();
     compared.dims();
     compared.dims_added();

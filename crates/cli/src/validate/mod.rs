@@ -11,6 +11,7 @@ pub mod store;
 use std::process::ExitCode;
 
 use model::Result;
+use nczarr::dispatch::FaultKind;
 use serde_json::json;
 
 use crate::args::Validate;
@@ -41,6 +42,13 @@ fn look(args: &Validate, report: &mut Report) -> Result<()> {
     let file = nczarr::open(&args.url)?;
     if file.info().map.is_some() {
         store::look(&args.url, report)?;
+    }
+    for fault in &file.info().faults {
+        match fault.kind {
+            FaultKind::LeftOut => report.warning("object", &fault.path, format_args!("is left out: {}", fault.text)),
+            FaultKind::Unusual => report.warning("object", &fault.path, &fault.text),
+            _ => report.error("object", &fault.path, &fault.text),
+        }
     }
     data::look(&file, args.deep, report)?;
     conventions::look(&file.model(), report)

@@ -1,6 +1,6 @@
 //! What a file holds → the model that netCDF shows of it.
 
-use dispatch::Registry;
+use dispatch::{Fault, Registry};
 use model::{
     Att, Chunking, Endian, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values, Var,
     VarFill, fill,
@@ -48,7 +48,7 @@ pub(crate) struct Built {
     pub(crate) model: Model,
     /// How each variable is stored; `None` if that is what is wrong with it.
     pub(crate) stored: Vec<Option<(Stored, Space)>>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     /// Something that netCDF does not show and the model has not: who writes all metadata anew would lose it.
     pub(crate) unshown: Option<String>,
     /// The dataset has only what the classic model has.
@@ -85,8 +85,8 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
     let unshown = tree.unshown.pop().or_else(|| unshown::of(&tree, &dims));
-    let Tree { groups, notes, .. } = tree;
-    let mut builder = Builder { file, registry, model, types: &mut types, stored: Vec::new(), notes, converted: None };
+    let Tree { groups, faults, .. } = tree;
+    let mut builder = Builder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
         for (place, dataset) in group.datasets.into_iter().enumerate() {
@@ -97,9 +97,9 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
         let atts = builder.atts(&group.name, group.attributes)?;
         builder.model.group_mut(id)?.atts = atts;
     }
-    let Builder { model, stored, notes, converted, .. } = builder;
+    let Builder { model, stored, faults, converted, .. } = builder;
     let made_up = dims.has_made_up();
-    Ok(Built { model, stored, notes, unshown, classic, made_up, converted, properties, foreign })
+    Ok(Built { model, stored, faults, unshown, classic, made_up, converted, properties, foreign })
 }
 
 struct Builder<'f> {
@@ -108,7 +108,7 @@ struct Builder<'f> {
     model: Model,
     types: &'f mut Types,
     stored: Vec<Option<(Stored, Space)>>,
-    notes: Vec<String>,
+    faults: Vec<Fault>,
     converted: Option<String>,
 }
 
@@ -220,7 +220,7 @@ impl Builder<'_> {
                     atts.insert(attribute.name, values);
                 }
                 Err(error) if error.kind() == ErrorKind::BadTypId => {
-                    self.notes.push(format!("attribute {:?} of {owner:?} is left out: {error}", attribute.name));
+                    self.faults.push(Fault::left_out(format_args!("{owner}:{}", attribute.name), error));
                 }
                 Err(error) => return Err(error.at(format_args!("attribute {:?} of {owner:?}", attribute.name))),
             }

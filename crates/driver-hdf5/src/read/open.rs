@@ -115,10 +115,10 @@ pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Bu
 
 fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
     let (file, version, built) = open_hdf(store, request.registry)?;
-    let Built { model, stored, notes, classic, properties, foreign, .. } = built;
+    let Built { model, stored, faults, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());
-    let info = DatasetInfo { notes, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };
+    let info = DatasetInfo { faults, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };
     Ok(Arc::new(HdfDataset {
         file: Arc::new(file),
         registry: Arc::clone(request.registry),

@@ -1,5 +1,6 @@
 //! [`Types`]: which netCDF type a datatype is, and the user-defined ones of a file.
 
+use dispatch::Fault;
 use model::{
     EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId, UserType, Values,
 };
@@ -46,7 +47,7 @@ impl Types {
         }
         for number in 0..types.known.len() {
             if let Err(error) = types.id(number, model) {
-                tree.notes.push(format!("type {:?} is left out: {error}", types.known[number].name));
+                tree.faults.push(Fault::left_out(format_args!("type {}", types.known[number].name), error));
             }
         }
         Ok(types)

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use dispatch::Fault;
 use model::Result;
 
 use super::attributes::{self, Attribute};
@@ -56,9 +57,22 @@ pub(crate) struct Tree {
     /// The root first, each after the group it lies in.
     pub(crate) groups: Vec<Group>,
     /// What was left out, and why.
-    pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     /// What netCDF does not show, and would be gone with the metadata of a file that is written anew.
     pub(crate) unshown: Vec<String>,
+}
+
+impl Tree {
+    /// The path of an object in a group.
+    pub(crate) fn path(&self, group: usize, name: &str) -> String {
+        let mut path = format!("/{name}");
+        let mut here = group;
+        while let Some(parent) = self.groups[here].parent {
+            path.insert_str(0, &format!("/{}", self.groups[here].name));
+            here = parent;
+        }
+        path
+    }
 }
 
 /// Groups in groups, at most.
@@ -69,7 +83,7 @@ const DEPTH: usize = 200;
 /// # Errors
 /// `NC_EHDFERR` if a group is damaged.
 pub(crate) fn walk(file: &Hdf) -> Result<Tree> {
-    let mut tree = Tree { groups: Vec::new(), notes: Vec::new(), unshown: Vec::new() };
+    let mut tree = Tree { groups: Vec::new(), faults: Vec::new(), unshown: Vec::new() };
     let mut walker = Walker {
         file,
         budget: Budget::new(file, 8),
@@ -128,8 +142,9 @@ impl Walker<'_> {
         }
     }
 
-    fn note(&mut self, link: &Link, what: &str) {
-        self.tree.notes.push(format!("link {:?}: {what}", link.name));
+    fn left_out(&mut self, group: usize, link: &Link, why: &str) {
+        let path = self.tree.path(group, &link.name);
+        self.tree.faults.push(Fault::left_out(path, why));
     }
 
     /// Takes what a link leads to; a group is answered, for later.
@@ -141,12 +156,12 @@ impl Walker<'_> {
                 Reached::Nothing | Reached::Elsewhere => None,
             },
             Goal::Elsewhere => {
-                self.note(&link, "it leads to another file, and is left out");
+                self.left_out(group, &link, "its link leads to another file");
                 return Ok(None);
             }
         };
         let Some(address) = address else {
-            self.note(&link, "it leads nowhere, and is left out");
+            self.left_out(group, &link, "its link leads nowhere");
             return Ok(None);
         };
         let header = Header::read(self.file, address)?;
@@ -158,7 +173,9 @@ impl Walker<'_> {
         }
         if links::is_group(&header) {
             if self.above.contains(&address) || self.above.len() >= DEPTH {
-                self.note(&link, "it leads back to a group around it, and is cut off");
+                let path = self.tree.path(group, &link.name);
+                let text = "its link leads back to a group around it, and is not followed";
+                self.tree.faults.push(Fault::unusual(path, text));
                 return Ok(None);
             }
             return Ok(Some(header));
@@ -166,7 +183,7 @@ impl Walker<'_> {
         if let Some(space) = header.find(kind::DATASPACE) {
             let mut space = Space::parse(self.file, &shared::resolve(self.file, kind::DATASPACE, space)?)?;
             if space.dims.is_none() {
-                self.note(&link, "it is a dataset without a shape, and is left out");
+                self.left_out(group, &link, "it is a dataset without a shape");
                 return Ok(None);
             }
             let stored = stored(self.file, &header)
@@ -183,10 +200,10 @@ impl Walker<'_> {
                 Class::Compound(_) | Class::Enum { .. } | Class::List(_) | Class::Opaque => {
                     self.tree.groups[group].types.push((link.name, ty));
                 }
-                _ => self.note(&link, &format!("it is a name for the type {}, and is left out", ty.name())),
+                _ => self.left_out(group, &link, &format!("it is a name for the type {}", ty.name())),
             }
         } else {
-            self.note(&link, "it leads to an object of an unknown kind, and is left out");
+            self.left_out(group, &link, "it is an object of an unknown kind");
         }
         Ok(None)
     }

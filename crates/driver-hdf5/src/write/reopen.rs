@@ -65,8 +65,8 @@ fn start(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Pe
 
 fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Persist>) -> Result<Arc<dyn Dataset>> {
     let (hdf, version, built) = open_hdf(store, request.registry)?;
-    if let Some(note) = built.notes.first() {
-        return Err(refuse(note));
+    if let Some(fault) = built.faults.first() {
+        return Err(refuse(fault));
     }
     if let Some(what) = built.converted {
         return Err(refuse(what));

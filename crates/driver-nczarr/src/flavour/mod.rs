@@ -8,7 +8,7 @@ mod pure;
 
 use std::sync::Arc;
 
-use dispatch::Key;
+use dispatch::{Fault, Key};
 use model::{GroupId, Model, NcType, Var, VarFill, VarId};
 
 use crate::attrs::NC_PROPERTIES;
@@ -68,6 +68,7 @@ pub(crate) struct Loaded {
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     /// Whether dimension names of xarray's kind were found.
     pub(crate) named_dims: bool,
     /// Whether some node of a plain store says what Zarr has no word for; only known where documents are kept.
@@ -133,6 +134,7 @@ pub(crate) struct Settled {
     pub(crate) vars: Vec<VarState>,
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     pub(crate) named_dims: bool,
     pub(crate) annotated: bool,
     pub(crate) stale: bool,
@@ -140,8 +142,8 @@ pub(crate) struct Settled {
 
 impl From<Loaded> for Settled {
     fn from(loaded: Loaded) -> Self {
-        let Loaded { model, vars, groups, notes, named_dims, annotated, stale, .. } = loaded;
-        Self { model: Arc::new(model), vars, groups, notes, named_dims, annotated, stale }
+        let Loaded { model, vars, groups, notes, faults, named_dims, annotated, stale, .. } = loaded;
+        Self { model: Arc::new(model), vars, groups, notes, faults, named_dims, annotated, stale }
     }
 }
 
@@ -154,6 +156,7 @@ impl Settled {
             vars: vars.collect(),
             groups: self.groups.clone(),
             notes: self.notes.clone(),
+            faults: self.faults.clone(),
             ..*self
         }
     }

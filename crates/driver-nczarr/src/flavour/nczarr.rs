@@ -19,7 +19,7 @@ use crate::var::{Built, Links, Reading, Stored, note};
 /// `NC_ENCZARR` naming the key and member of a group's lists or dimensions that make no sense; what is wrong with a
 /// single array becomes its variable's problem.
 pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
-    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, ..Loaded::default() };
+    let mut loaded = Loaded { notes: tree.notes, faults: tree.faults, keep: reading.keep, ..Loaded::default() };
     let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.displaced);
     let mut typed = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());

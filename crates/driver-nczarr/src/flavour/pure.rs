@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use dispatch::ZarrFormat;
+use dispatch::{Fault, ZarrFormat};
 use model::{DimId, GroupId, Model, Result};
 
 use super::{Loaded, Naming, dim_names};
@@ -28,7 +28,7 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     let structure = structure(&mut tree, reading.naming);
     let stale = structure.is_none();
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
-    let mut loaded = Loaded { notes: tree.notes, keep: reading.keep, stale, ..Loaded::default() };
+    let mut loaded = Loaded { notes: tree.notes, faults: tree.faults, keep: reading.keep, stale, ..Loaded::default() };
     loaded.vars.reserve_exact(count);
     loaded.model.reserve(0, tree.groups.first().map_or(0, |root| root.arrays.len()));
     loaded.groups.reserve_exact(tree.groups.len());
@@ -77,10 +77,12 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     for (id, given) in others.into_iter().take(TOLD) {
         let dim = loaded.model.dim(id)?;
         let path = loaded.model.fqn(dim.group, &dim.name)?;
-        loaded.notes.push(format!("dimension {path}: arrays call it {given:?}, as they call one of another length"));
+        let other = "arrays call it by the name of a dimension of another length";
+        loaded.faults.push(Fault::inconsistent(path, format_args!("{other}, {given:?}")));
     }
     if more > 0 {
-        loaded.notes.push(format!("{more} more dimensions that have a name in common with one of another length"));
+        let text = format!("{more} more dimensions share their name with one of another length");
+        loaded.faults.push(Fault::inconsistent("/", text));
     }
     loaded.define_types();
     Ok(loaded)

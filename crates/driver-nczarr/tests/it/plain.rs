@@ -1,6 +1,6 @@
 //! Plain Zarr as others write it, and NCZarr read as plain Zarr.
 
-use dispatch::{NcDispatch, Options};
+use dispatch::{FaultKind, NcDispatch, Options};
 use model::{ErrorKind, GroupId, NcType, Values, VarFill};
 
 use crate::support::{TestMap, get, get_text, open, open_rw, open_with, put, put_text, try_get, var};
@@ -64,8 +64,9 @@ fn dimensions_are_named_or_made_up() {
     let d = open(&map).unwrap();
     let info = d.info();
     assert_eq!(info.flavour, "xarray");
-    let told: Vec<_> = info.notes.iter().filter(|note| note.starts_with("dimension ")).collect();
-    assert_eq!(told, ["dimension /x_7: arrays call it \"x\", as they call one of another length"]);
+    let faults: Vec<_> = info.faults.iter().map(|fault| (fault.kind, fault.to_string())).collect();
+    let text = "/x_7 is inconsistent: arrays call it by the name of a dimension of another length, \"x\"";
+    assert_eq!(faults, [(FaultKind::Inconsistent, text.to_owned())]);
     assert!(!d.model().snapshot().var(var(&*d, "b")).unwrap().atts.contains_key("_ARRAY_DIMENSIONS"));
     let d = open_with(&map, "zarr,noxarray", false, &Options::default()).unwrap();
     assert!(d.model().snapshot().dims().all(|(_, dim)| dim.name.starts_with("_Anonymous_Dim_")));
@@ -90,9 +91,9 @@ fn names_in_common_are_told_of_but_not_without_end() {
     let model = d.model().snapshot();
     let w: Vec<_> = model.var(var(&*d, "w")).unwrap().dims.iter().map(|&dim| &model.dim(dim).unwrap().name).collect();
     assert_eq!(w, ["x_2", "x_3_77"]);
-    let notes = d.info().notes;
-    assert_eq!(notes.iter().filter(|note| note.contains("arrays call it")).count(), 20);
-    assert!(notes.iter().any(|note| note.starts_with("10 more dimensions")), "{notes:?}");
+    let faults = d.info().faults;
+    assert_eq!(faults.iter().filter(|fault| fault.text.contains("arrays call it")).count(), 20);
+    assert!(faults.iter().any(|fault| fault.text.starts_with("10 more dimensions")), "{faults:?}");
 }
 
 #[test]
