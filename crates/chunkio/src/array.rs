@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, VarData, byte_len};
+use dispatch::{
+    CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len,
+};
 use model::convert::Half;
 use model::{ErrorKind, NcString, NcType, Result, Slab};
 
@@ -303,6 +305,10 @@ impl VarData for ChunkedArray {
             return Ok(true);
         }
         each_kind!(&self.kind, keeper => keeper.is_absent(slab))
+    }
+
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        each_kind!(&self.kind, keeper => keeper.stored_chunks())
     }
 
     fn is_fixed_text(&self) -> bool {

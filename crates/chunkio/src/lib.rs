@@ -34,6 +34,7 @@ mod read;
 mod scatter;
 mod shard;
 mod spec;
+mod stored;
 mod strings;
 mod threads;
 mod write;

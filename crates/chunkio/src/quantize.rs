@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, VarData};
+use dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
 use model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
 
 /// How far a way of rounding goes, given its number of digits or bits.
@@ -91,6 +91,10 @@ impl VarData for Rounded {
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         self.array.is_absent(slab)
+    }
+
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        self.array.stored_chunks()
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {

@@ -177,6 +177,15 @@ pub trait ChunkStore: Send + Sync + fmt::Debug {
 
     /// Sets `key` to the object of a chunk, or of a shard if there are such. Called per chunk: must not allocate once `key` is large enough.
     fn locate(&self, index: &[u64], key: &mut Key);
+
+    /// Calls `each` with the indices of every chunk that is stored, or of every shard if there are such: `rank` indices.
+    /// `false`: the store does not know them without asking for each chunk; then `each` was not called.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> model::Result<bool> {
+        Ok(false)
+    }
 }
 
 /// All the engine is told of an array.

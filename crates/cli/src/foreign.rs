@@ -9,8 +9,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::copy::place::is_ours;
-use crate::validate::store::DOCUMENTS;
 
+/// Names of documents, of all generations.
+const DOCUMENTS: [&str; 11] = [
+    ".zgroup",
+    ".zarray",
+    ".zattrs",
+    ".zmetadata",
+    "zarr.json",
+    ".nczarr",
+    ".nczgroup",
+    ".nczarray",
+    ".nczvar",
+    ".nczattr",
+    ".nczattrs",
+];
 /// Documents that make a folder an array, or may.
 const ARRAYS: [&str; 3] = [".zarray", ".nczarray", "zarr.json"];
 /// Files that storage and network file systems hold while a dataset is written.

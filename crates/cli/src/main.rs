@@ -27,6 +27,7 @@ mod plugins;
 mod remove;
 mod source;
 mod stop;
+mod stored;
 mod trace;
 mod validate;
 mod view;

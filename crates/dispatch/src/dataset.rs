@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use model::{Defined, Edit, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
 
-use crate::{DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry};
+use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
 /// How much of a variable's decoded data is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,6 +115,16 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// # Errors
     /// The variable's `problem` if its data cannot be read; `NC_ENOTVAR`.
     fn data(&self, var: VarId) -> Result<Arc<dyn VarData>>;
+
+    /// Compares all objects of the storage with the dataset: which belong to nothing, and which contradict each other.
+    ///
+    /// It reads metadata and lists keys, and no data. Formats that are one file have nothing to compare.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn audit(&self) -> Result<Audit> {
+        Ok(Audit::default())
+    }
 
     /// Local files besides that of its path in which data of it lie, as far as they have names that are read.
     fn further_files(&self) -> Vec<PathBuf> {
@@ -260,6 +270,17 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// What the storage says.
     fn is_absent(&self, _slab: &Slab<'_>) -> Result<bool> {
         Ok(false)
+    }
+
+    /// The chunks that the storage holds. `None`: that is not known at a cost that goes with their number.
+    ///
+    /// A list of keys or an index answers this. Elements of all other chunks read as the fill value. Chunks are those
+    /// of [`VarData::chunk_shape`], also where several of them lie in one shard.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        Ok(None)
     }
 
     /// Whether text is stored in a fixed number of bytes each, where an empty one may as well be none at all: it reads as

@@ -12,6 +12,7 @@
 //! methods only with defaults, no guarantee of a method becomes weaker, and no implementation is asked for more.
 #![deny(unsafe_code)]
 
+mod audit;
 mod batch;
 #[allow(unsafe_code)]
 mod buffer;
@@ -41,12 +42,14 @@ pub mod settings;
 mod slab;
 mod small;
 mod source;
+mod stored;
 mod survey;
 pub mod trace;
 mod version;
 mod write_gate;
 mod zmap;
 
+pub use audit::Audit;
 pub use batch::{
     Fetch, Fetched, InFlight, Reply, Stretches, coalesce, gather, read_overlapped, read_parallel, write_parallel,
 };
@@ -83,6 +86,7 @@ pub use registry::{
 pub use slab::{Pages, Piece};
 pub use small::Small;
 pub use source::{ByteSource, Part, ReadAhead, WhenRead};
+pub use stored::StoredChunks;
 pub use survey::Survey;
 pub use version::{Stamp, Version};
 pub use write_gate::{Closing, WriteGate};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
 use dispatch::place::{self, Unfinished};
-use dispatch::{CreateRequest, Dataset, Persist, settings};
+use dispatch::{CreateRequest, Dataset, DatasetInfo, Persist, settings};
 use model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
@@ -69,7 +69,7 @@ pub(crate) fn start(
     Ok(Arc::new(ClassicDataset {
         shared: Arc::new(Shared::new(model, kind, request.options, true, current)),
         registry: Arc::clone(request.registry),
-        info: info(kind, true, vec!["created".to_owned()]),
+        info: DatasetInfo { notes: vec!["created".to_owned()], ..info(kind, true, Vec::new()) },
         counted: 0,
         persist,
         committed: Mutex::new(Committed { unfinished, ..Committed::default() }),

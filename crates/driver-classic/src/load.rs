@@ -4,6 +4,7 @@
 //! matter where the places of the variables and the end of the file confirm what was computed; else it means that a
 //! length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
 
+use dispatch::Fault;
 use model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
 
 use crate::kind::Kind;
@@ -22,7 +23,7 @@ pub(crate) struct Loaded {
     /// Bytes of a file that has everything the header speaks of.
     pub(crate) whole: u64,
     /// What was odd.
-    pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     /// A name that is not UTF-8 was read as well as possible: written again, it would be another one.
     pub(crate) odd_names: bool,
 }
@@ -32,7 +33,7 @@ pub(crate) struct Loaded {
 /// # Errors
 /// `NC_ENOTNC` for places that overlap; `NC_EUNLIMIT`, `NC_EUNLIMPOS`, `NC_EVARSIZE`, `NC_ENAMEINUSE` as the rule says.
 pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
-    let mut notes = Vec::new();
+    let mut faults = Vec::new();
     let kind = header.kind;
     let told = header.records.unwrap_or(0);
     let mut model = Model::new();
@@ -62,11 +63,12 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
         Some(records) => records,
         None => {
             let records = counted(&layout, size);
-            notes.push(format!("the header does not tell how many records there are; by the file's size {records}"));
+            let text = format!("the header does not say how many records there are; the file has room for {records}");
+            faults.push(Fault::unusual("/", text));
             records
         }
     };
-    doubt_sizes(&mut model, &layout, &stated, kind, (header.records, size), &mut notes)?;
+    doubt_sizes(&mut model, &layout, &stated, kind, (header.records, size), &mut faults)?;
     doubt_records(&mut model, &layout)?;
     check_places(kind, &model, &layout)?;
     let whole = layout.size(records).ok_or_else(|| {
@@ -79,7 +81,7 @@ pub(crate) fn load(header: Header, size: u64) -> Result<Loaded> {
     if let Some((_, dim)) = model.dims().find(|(_, dim)| dim.unlimited) {
         dim.grow(records);
     }
-    Ok(Loaded { kind, model, layout, records, whole, notes, odd_names: header.odd_names })
+    Ok(Loaded { kind, model, layout, records, whole, faults, odd_names: header.odd_names })
 }
 
 fn variable(var: HeaderVar) -> Var {
@@ -99,7 +101,7 @@ fn doubt_sizes(
     stated: &[(u64, u64)],
     kind: Kind,
     told: (Option<u64>, u64),
-    notes: &mut Vec<String>,
+    faults: &mut Vec<Fault>,
 ) -> Result<()> {
     let next = following(layout);
     for (at, (slot, &(vsize, _))) in layout.slots.iter().zip(stated).enumerate() {
@@ -107,7 +109,7 @@ fn doubt_sizes(
         let id = VarId(at as u32);
         let path = model.var_path(id)?;
         if confirmed(layout, slot, next.get(at).copied().flatten(), told) {
-            notes.push(format!("{path}: {problem}; its place confirms the first"));
+            faults.push(Fault::unusual(path, format_args!("{problem}; its place confirms the first")));
             continue;
         }
         let problem = format!("{problem}: one of them is damaged");

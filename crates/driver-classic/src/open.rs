@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, OpenRequest, Part, Persist, place};
+use dispatch::{Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -85,7 +85,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);
     let loaded = load::load(header, size).map_err(at)?;
-    let Loaded { kind, model, layout, records, whole, mut notes, odd_names } = loaded;
+    let Loaded { kind, model, layout, records, whole, mut faults, odd_names } = loaded;
     // Of a record that was cut short the rest reads as zeros. More than that is lost, and so is what lies before the
     // records.
     let missing = whole.saturating_sub(size);
@@ -94,7 +94,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
         store.zeros_until(whole);
     }
     if missing > 3 {
-        notes.push(format!("the file is {missing} bytes shorter than its header says"));
+        faults.push(Fault::damaged("/", format_args!("the file is {missing} bytes shorter than its header says")));
     }
     if writable {
         if missing > 3 && !in_last_record {
@@ -122,7 +122,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
     Ok(Arc::new(ClassicDataset {
         shared: Arc::new(Shared::new(model, kind, options, writable, current)),
         registry: Arc::clone(request.registry),
-        info: info(kind, writable, notes),
+        info: info(kind, writable, faults),
         counted: records,
         persist,
         committed: Mutex::new(committed),
@@ -132,6 +132,6 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
 }
 
 /// What a dataset of this kind says of itself.
-pub(crate) fn info(kind: Kind, writable: bool, notes: Vec<String>) -> DatasetInfo {
-    DatasetInfo { version: kind.version().to_string(), writable, notes, ..DatasetInfo::of(&INFO, kind.format()) }
+pub(crate) fn info(kind: Kind, writable: bool, faults: Vec<Fault>) -> DatasetInfo {
+    DatasetInfo { version: kind.version().to_string(), writable, faults, ..DatasetInfo::of(&INFO, kind.format()) }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use dispatch::Fault;
 use model::{
     Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill, VarId,
 };
@@ -16,7 +17,7 @@ use crate::sd::{Sd, Set};
 pub(crate) struct Loaded {
     pub(crate) model: Model,
     pub(crate) data: Vec<Option<Here>>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
 }
 
 /// # Errors
@@ -54,7 +55,7 @@ pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
         }
         let here =
             place.and_then(|place| Here::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied())));
-        set.name = free_name(&loaded.model, set.name, &mut loaded.notes)?;
+        set.name = free_name(&loaded.model, set.name, &mut loaded.faults)?;
         let name = set.name.clone();
         let mut var = variable(set, here.as_ref().err().cloned());
         var.dims = ids;
@@ -103,13 +104,13 @@ fn variable(set: Set, problem: Option<Error>) -> Var {
 }
 
 /// Datasets may be called the same, variables may not: the later ones get a number.
-fn free_name(model: &Model, name: String, notes: &mut Vec<String>) -> Result<String> {
+fn free_name(model: &Model, name: String, faults: &mut Vec<Fault>) -> Result<String> {
     let root = model.group(GroupId::ROOT)?;
     if !root.vars.contains_key(&name) {
         return Ok(name);
     }
     let free = (2u32..).map(|number| format!("{name}_{number}")).find(|name| !root.vars.contains_key(name));
     let free = free.ok_or_else(|| ErrorKind::NameInUse.context(name.clone()))?;
-    notes.push(format!("a second dataset is called {name:?}; here it is {free:?}"));
+    faults.push(Fault::unusual(format_args!("/{free}"), format_args!("is stored as a second dataset named {name:?}")));
     Ok(free)
 }

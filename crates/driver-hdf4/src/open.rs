@@ -66,7 +66,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
         Some(sd) => sd,
         None => ndg::read(&file).map_err(at)?,
     };
-    let Loaded { model, data, notes } = load::load(&file, sd, limits.rank).map_err(at)?;
+    let Loaded { model, data, faults } = load::load(&file, sd, limits.rank).map_err(at)?;
     Ok(Arc::new(Hdf4Dataset {
         file: Arc::new(file),
         model: ModelCell::new(model),
@@ -74,7 +74,7 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
         arrays: Mutex::default(),
         registry: Arc::clone(request.registry),
         options: request.options.clone(),
-        info: DatasetInfo { version: "4".to_owned(), notes, ..DatasetInfo::of(&INFO, Format::NetCdf4) },
+        info: DatasetInfo { version: "4".to_owned(), faults, ..DatasetInfo::of(&INFO, Format::NetCdf4) },
     }))
 }
 

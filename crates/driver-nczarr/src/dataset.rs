@@ -8,7 +8,7 @@ use std::{fmt, mem};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use dispatch::{
-    CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
+    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
 };
 use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, Values, VarId};
 
@@ -456,6 +456,10 @@ impl Dataset for ZarrDataset {
 
     fn registry(&self) -> Option<&Arc<Registry>> {
         Some(&self.registry)
+    }
+
+    fn audit(&self) -> Result<Audit> {
+        self.audit_objects()
     }
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {

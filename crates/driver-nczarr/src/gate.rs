@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, VarData, WriteGate};
+use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, StoredChunks, VarData, WriteGate};
 use model::{NcType, Result, Slab};
 
 use crate::layout::Chunks;
@@ -79,6 +79,10 @@ impl VarData for Gate {
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         self.chunks.stay(|| self.array.is_absent(slab))
+    }
+
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        self.chunks.stay(|| self.array.stored_chunks())
     }
 
     fn is_fixed_text(&self) -> bool {

@@ -94,6 +94,63 @@ impl ChunkStore for Chunks {
             (true, index) => key.push_index_after('c', index, self.separator),
         }
     }
+
+    fn stored(&self, rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        if !self.map.caps().list {
+            return Ok(false);
+        }
+        let base = match self.moved.get() {
+            None => self.base.clone(),
+            Some(moved) => moved.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
+        let naming = ChunkNaming { separator: self.separator, prefix: self.prefix, rank };
+        let mut index = Vec::new();
+        for key in self.map.list(&base)? {
+            let name = match base.is_root() {
+                true => Some(key.as_str()),
+                false => key.as_str().strip_prefix(base.as_str()).and_then(|rest| rest.strip_prefix('/')),
+            };
+            if name.is_some_and(|name| naming.parse(name, &mut index)) {
+                each(&index);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How the chunks of an array are named, below the array's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkNaming {
+    /// Between the indices.
+    pub(crate) separator: char,
+    /// Whether the indices come after a `c`.
+    pub(crate) prefix: bool,
+    /// The number of indices.
+    pub(crate) rank: usize,
+}
+
+impl ChunkNaming {
+    /// Sets `index` to the indices of the chunk of this name. `false`: no chunk has this name.
+    ///
+    /// Each chunk has one name: indices are decimal numbers without zeros in front.
+    pub(crate) fn parse(&self, name: &str, index: &mut Vec<u64>) -> bool {
+        index.clear();
+        let name = match (self.prefix, self.rank) {
+            (true, 0) => return name == "c",
+            (false, 0) => return name == "0",
+            (true, _) => name.strip_prefix('c').and_then(|rest| rest.strip_prefix(self.separator)),
+            (false, _) => Some(name),
+        };
+        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        for part in name.into_iter().flat_map(|name| name.split(self.separator)) {
+            let number = Some(part).filter(is_number).filter(|part| *part == "0" || !part.starts_with('0'));
+            match number.and_then(|number| number.parse().ok()) {
+                Some(number) if index.len() < self.rank => index.push(number),
+                _ => return false,
+            }
+        }
+        index.len() == self.rank
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +199,30 @@ mod tests {
                 chunks.locate(index, &mut key);
                 assert_eq!(key.as_str(), expected);
             }
+        }
+    }
+
+    #[test]
+    fn only_names_of_chunks_are_taken_for_such() {
+        let naming = |separator, prefix, rank| ChunkNaming { separator, prefix, rank };
+        let mut index = Vec::new();
+        for (naming, name, expected) in [
+            (naming('.', false, 2), "1.20", Some(&[1, 20][..])),
+            (naming('/', false, 2), "1/20", Some(&[1, 20])),
+            (naming('/', true, 2), "c/1/20", Some(&[1, 20])),
+            (naming('.', true, 1), "c.7", Some(&[7])),
+            (naming('/', true, 0), "c", Some(&[])),
+            (naming('.', false, 0), "0", Some(&[])),
+            (naming('.', false, 2), "1.020", None),
+            (naming('.', false, 2), "1.2.3", None),
+            (naming('.', false, 2), "1", None),
+            (naming('.', false, 1), "+1", None),
+            (naming('.', false, 1), ".zarray", None),
+            (naming('/', true, 1), "zarr.json", None),
+            (naming('.', false, 1), "99999999999999999999", None),
+        ] {
+            let found = naming.parse(name, &mut index).then_some(&index[..]);
+            assert_eq!(found, expected, "{name}");
         }
     }
 }

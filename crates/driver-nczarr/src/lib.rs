@@ -13,6 +13,7 @@ mod alike;
 mod annotation;
 mod asked;
 mod attrs;
+mod audit;
 mod base64;
 mod bridge;
 mod codecs;

@@ -8,11 +8,12 @@ use super::define::{Copied, Form, NewVar};
 use super::draft::Reached;
 use super::moving::Moving;
 use super::plan::Moves;
+use super::portions::Portions;
 use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use super::stage::{self, Stage};
-use super::tiles::Tiles;
 use crate::source::DatasetSource;
+use crate::stored::Stored;
 
 /// About so many bytes are in a block, if nothing else was asked for.
 pub const BUDGET: u64 = 64 << 20;
@@ -85,8 +86,18 @@ fn var(
         chunks.truncate(shape.len());
         chunks
     });
-    let moves = Moves::of(&shape, target, chunks.1, item, moving.budget);
+    let moves = Moves::of(&shape, target.clone(), chunks.1, item, moving.budget);
+    // What is absent on both sides reads the same, so only what is stored is moved.
+    let stored = match (&sparse, &target) {
+        (Some(_), Some(chunk)) => Stored::if_sparse(&*data, &shape).map_err(Broken::Source)?.map(|s| s.in_grid(chunk)),
+        _ => None,
+    };
+    let portions = match &stored {
+        Some(stored) => Portions::stored(&shape, &moves.block, stored),
+        None => Portions::whole(&shape, &moves.block),
+    };
     let stage = match &moving.stage {
+        _ if stored.is_some() => None,
         Some(folder) if stage::is_worth(model, id, &moves)? => {
             Stage::make(folder, from, (model, id), &moves.block, moving.budget)?
         }
@@ -94,15 +105,7 @@ fn var(
     };
     let memory = copied.ty(ty).ok_or_else(|| ErrorKind::Internal.context("a variable of a type that was left out"))?;
     let move_from = |source: &DatasetSource<'_>, from_id: VarId| -> Result<(), Broken> {
-        for (blocks, (start, count)) in Tiles::new(&shape, &moves.block).enumerate() {
-            if moving.skips(variables, &shape, (&start, &count), item) {
-                continue;
-            }
-            if blocks > 0 {
-                let blocks = blocks as u64;
-                moving.reached(to, Reached { variables, block: moves.block.clone(), blocks })?;
-            }
-            moving.part(&count, item)?;
+        let move_part = |start: Vec<u64>, count: Vec<u64>| -> Result<(), Broken> {
             let slab = Slab::new(&start, &count);
             let elements = match fixed {
                 false => source.strings(from_id, &slab).map(Elements::Strings),
@@ -122,18 +125,31 @@ fn var(
                 }
                 (_, elements) => {
                     let present = match &sparse {
-                        None => None,
-                        Some(sparse) => sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?,
+                        Some(sparse) if stored.is_none() => {
+                            sparse.present(&*data, &start, &count, &elements).map_err(Broken::Source)?
+                        }
+                        _ => None,
                     };
                     let Some(parts) = present else {
                         to.put_vara(new.id, &start, &count, elements.memory(memory))?;
-                        continue;
+                        return Ok(());
                     };
                     for ((start, count), elements) in parts {
                         to.put_vara(new.id, &start, &count, elements.memory(memory))?;
                     }
                 }
             }
+            Ok(())
+        };
+        for (blocks, (start, count), parts) in portions.iter() {
+            if moving.skips(variables, &shape, (&start, &count), item) {
+                continue;
+            }
+            if blocks > 0 {
+                moving.reached(to, Reached { variables, block: moves.block.clone(), blocks })?;
+            }
+            moving.part(&count, item)?;
+            parts.into_iter().try_for_each(|(start, count)| move_part(start, count))?;
         }
         Ok(())
     };

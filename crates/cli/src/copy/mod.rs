@@ -20,6 +20,7 @@ mod names;
 pub mod overlap;
 pub mod place;
 mod plan;
+mod portions;
 mod select;
 mod sparse;
 pub mod spec;

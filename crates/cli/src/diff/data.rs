@@ -8,6 +8,7 @@ use super::{Difference, Found};
 use crate::args::Diff;
 use crate::cat::json::{push, push_item};
 use crate::source::DatasetSource;
+use crate::stored::Stored;
 
 /// About so many bytes are asked of each dataset at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -25,7 +26,12 @@ pub(super) fn compare(
     let size = models[0].type_size(models[0].var(ids[0])?.xtype)?.map_or(64, |size| size.max(1) as u64);
     let chunks = sources[0].chunk_shape(ids[0]);
     let (mut count_of, mut largest) = (0u64, 0f64);
-    for (start, count) in Blocks::new(shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1)) {
+    let stored = stored_in_either(files, models, ids, shape)?;
+    let parts: Box<dyn Iterator<Item = _>> = match &stored {
+        Some(stored) => Box::new(stored.boxes()),
+        None => Box::new(Blocks::new(shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1))),
+    };
+    for (start, count) in parts {
         let [one, other] = &mut sources;
         let blocks = match (one.read(ids[0], &start, &count), other.read(ids[1], &start, &count)) {
             (Ok(one), Ok(other)) => [one, other],
@@ -82,6 +88,25 @@ pub(super) fn compare(
         });
     }
     Ok(())
+}
+
+/// The parts of a variable that are stored on either side. `None`: all of it is to be compared.
+///
+/// Elsewhere both sides have the same fill value, so that nothing can differ.
+fn stored_in_either(files: [&File; 2], models: [&Model; 2], ids: [VarId; 2], shape: &[u64]) -> Result<Option<Stored>> {
+    let [left, right] = [models[0].var(ids[0])?, models[1].var(ids[1])?];
+    if !left.xtype.is_atomic() || left.xtype != right.xtype || left.fill_value() != right.fill_value() {
+        return Ok(None);
+    }
+    // Data that cannot be opened is compared as a whole, which says why.
+    let stored = |at: usize| match files[at].dataset().data(ids[at]) {
+        Ok(data) => Stored::if_sparse(&*data, shape),
+        Err(_) => Ok(None),
+    };
+    let Some(mut left) = stored(0)? else { return Ok(None) };
+    let Some(right) = stored(1)? else { return Ok(None) };
+    left.extend(&right);
+    Ok(Some(left))
 }
 
 /// Whether two blocks are the same bit by bit; if not they may still be equal.

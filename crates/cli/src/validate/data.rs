@@ -6,6 +6,7 @@ use nczarr::File;
 
 use super::Report;
 use crate::source::DatasetSource;
+use crate::stored::Stored;
 
 /// About so many bytes are read at a time of what is stored in one piece.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -32,7 +33,11 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
                 NcType::User(ty) => matches!(model.user_type(ty)?.class, TypeClass::Vlen { .. }),
                 _ => false,
             };
-            chunks(&mut source, (id, var.xtype, varying), &path, &shape, report);
+            let stored = file.dataset().data(id).and_then(|data| Stored::of(&*data, &shape));
+            match stored {
+                Ok(stored) => chunks(&mut source, (id, var.xtype, varying), (&path, &shape), stored, report),
+                Err(error) => report.error("variable", &path, error),
+            }
         }
     }
     Ok(())
@@ -42,8 +47,8 @@ pub fn look(file: &File, deep: bool, report: &mut Report) -> Result<()> {
 fn chunks(
     source: &mut DatasetSource<'_>,
     (id, ty, varying): (VarId, NcType, bool),
-    path: &str,
-    shape: &[u64],
+    (path, shape): (&str, &[u64]),
+    stored: Option<Stored>,
     report: &mut Report,
 ) {
     if shape.contains(&0) {
@@ -61,6 +66,10 @@ fn chunks(
             report.error("chunk", format!("{path}[{}]", join(start)), error);
         }
     };
+    if let Some(stored) = stored {
+        stored.boxes().for_each(|(start, count)| look(&start, &count));
+        return;
+    }
     let Some(chunk) = chunk else {
         // What is in one piece is read in pieces all the same.
         Blocks::new(shape, None, (BLOCK_BYTES / item).max(1)).for_each(|(start, count)| look(&start, &count));

@@ -1,12 +1,13 @@
-//! `ncz validate`: whether a dataset is what it says. It is opened as everybody opens it; then `store` looks at the objects
-//! behind it, `data` reads every chunk (with `--deep`), and `conventions` looks at what attributes refer to.
+//! `ncz validate`: checks that a dataset is sound.
+//!
+//! The dataset is opened as every command opens it. Its driver reports the defects it met, and compares the stored
+//! objects with the dataset. `data` reads every stored chunk (with `--deep`), and `conventions` checks the attributes.
 //!
 //! A problem is of one of two kinds: an error means that something cannot be read as it was meant; a warning that others may
 //! stumble over it. Exit codes: 0 no errors, 1 errors, 2 the command line.
 
 mod conventions;
 mod data;
-pub mod store;
 
 use std::process::ExitCode;
 
@@ -40,10 +41,9 @@ pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
 
 fn look(args: &Validate, report: &mut Report) -> Result<()> {
     let file = nczarr::open(&args.url)?;
-    if file.info().map.is_some() {
-        store::look(&args.url, report)?;
-    }
-    for fault in &file.info().faults {
+    let audit = file.dataset().audit()?;
+    report.objects = audit.objects;
+    for fault in file.info().faults.iter().chain(&audit.faults) {
         match fault.kind {
             FaultKind::LeftOut => report.warning("object", &fault.path, format_args!("is left out: {}", fault.text)),
             FaultKind::Unusual => report.warning("object", &fault.path, &fault.text),

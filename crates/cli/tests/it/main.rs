@@ -22,6 +22,7 @@ mod outputs;
 mod resumed;
 mod selected;
 mod snapshots;
+mod sparse;
 mod store;
 mod texts;
 mod validate;

@@ -58,8 +58,8 @@ fn damage_is_found_and_named() {
     assert_eq!(code, 1, "{lines:?}");
     for line in [
         "error: chunk /v[2]: ",
-        "warning: object v/7: is beyond the array: dimension 0 has 3 chunks",
-        "warning: object v/01: is no name of a chunk with 1 dimensions",
+        "warning: object v/7: is beyond the array, which has 3 chunks along dimension 0",
+        "warning: object v/01: is not the name of a chunk of an array with 1 dimensions",
         "warning: object stray: belongs to no array",
         "warning: attribute /time:units: \"days since never\" says no time",
         "warning: attribute /time:bounds: names nowhere, which is no variable",
@@ -78,7 +78,83 @@ fn stale_consolidated_metadata_is_an_error() {
     fs::write(Path::new(&store).join("v/.zattrs"), r#"{"_ARRAY_DIMENSIONS": ["x"], "new": 1}"#).unwrap();
     let (code, lines) = validate(&[&store]);
     assert_eq!(code, 1);
-    assert!(lines.iter().any(|line| line.contains("is stale: it says otherwise of v/.zattrs")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.contains("is stale: its copy of v/.zattrs differs from the document")),
+        "{lines:?}"
+    );
+}
+
+fn case(name: &str) -> String {
+    format!("{}/../../tests/corpus/reports/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Documents are read by the rules that opening follows, and what those rules forgive is a warning.
+#[test]
+fn what_every_command_reads_is_no_error() {
+    let (code, lines) = validate(&["--deep", &case("nan3.zarr")]);
+    assert_eq!(code, 0, "{lines:?}");
+    let odd = lines.iter().filter(|line| line.contains("has bare words such as NaN")).count();
+    assert_eq!(odd, 2, "{lines:?}");
+    assert!(lines.last().unwrap().contains("1 chunks read: 0 errors, 3 warnings"), "{lines:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let store = good(folder.path(), "zarr");
+    // A byte order mark, and sizes as decimals.
+    let path = Path::new(&store).join("v/.zarray");
+    let document = fs::read_to_string(&path).unwrap();
+    let chunks = document.find("\"chunks\"").unwrap();
+    let (before, after) = document.split_at(chunks);
+    let odd = format!("\u{feff}{before}{}", after.replacen('2', "2.0", 1));
+    assert_ne!(odd.len(), document.len());
+    fs::write(&path, odd).unwrap();
+    let (code, lines) = validate(&["--deep", &store]);
+    assert_eq!((code, lines.len()), (0, 1), "{lines:?}");
+    assert!(lines[0].contains(" chunks read: 0 errors, 0 warnings"), "{lines:?}");
+}
+
+#[test]
+fn an_append_that_stopped_half_way_is_an_error() {
+    let (code, lines) = validate(&[&case("half3.zarr")]);
+    assert_eq!(code, 1, "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("error: ") && line.contains("time")), "{lines:?}");
+    let stored = r#"{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"<i4","fill_value":0,"order":"C",
+                    "compressor":null,"filters":null}"#;
+    let folder = tempfile::tempdir().unwrap();
+    for (name, len) in [("a", "4"), ("b", "5")] {
+        let array = folder.path().join(name);
+        fs::create_dir_all(&array).unwrap();
+        fs::write(array.join(".zarray"), stored.replacen('4', len, 1)).unwrap();
+        fs::write(array.join(".zattrs"), r#"{"_ARRAY_DIMENSIONS":["t"]}"#).unwrap();
+    }
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format":2}"#).unwrap();
+    let (code, lines) = validate(&[text(folder.path())]);
+    let found = lines.iter().any(|line| line.starts_with("error: ") && line.contains("of another length"));
+    assert!(code == 1 && found, "{lines:?}");
+}
+
+#[test]
+fn documents_of_the_other_zarr_are_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = good(folder.path(), "zarr,v3");
+    fs::write(Path::new(&store).join("v/.zarray"), "{}").unwrap();
+    let (code, lines) = validate(&[&store]);
+    assert_eq!((code, lines.len()), (0, 2), "{lines:?}");
+    assert!(lines[0].starts_with("warning: object v/.zarray: is a document of Zarr V2"), "{lines:?}");
+}
+
+/// NCZarr lists what a group holds; an array beside the list is invisible to every reader that follows it.
+#[test]
+fn a_node_that_no_list_names_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = good(folder.path(), "nczarr");
+    let from = Path::new(&store).join("v");
+    let to = Path::new(&store).join("unlisted");
+    fs::create_dir(&to).unwrap();
+    for name in [".zarray", ".zattrs", "0"] {
+        fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+    let (code, lines) = validate(&[&store]);
+    assert_eq!((code, lines.len()), (0, 2), "{lines:?}");
+    assert!(lines[0].starts_with("warning: object unlisted: is left out"), "{lines:?}");
 }
 
 #[test]

@@ -144,4 +144,9 @@ impl ChunkStore for Chunks {
             key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
         }
     }
+
+    fn stored(&self, _rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        self.table.placed().for_each(|(place, _)| each(&place));
+        Ok(true)
+    }
 }

@@ -1,7 +1,7 @@
 //! [`Partial`]: integers of which some bits count, or of a size that no machine has. netCDF shows them as the next larger
 //! type that has so many bits. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
 
-use dispatch::{Buffer, CacheConfig, MemMut, VarData, byte_len};
+use dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
 use model::{ErrorKind, NcType, Result, Slab, Values, convert};
 
 use super::cursor::bad;
@@ -100,6 +100,10 @@ impl VarData for Partial {
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         self.inner.is_absent(slab)
+    }
+
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        self.inner.stored_chunks()
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chunkio::{
     ArrayDim, ArraySpec, ByteStore, ChunkStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short,
 };
-use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, VarData, byte_len};
+use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
 use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::chunks::Chunks;
@@ -297,6 +297,13 @@ impl Inner {
         }
     }
 
+    pub(super) fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        match self {
+            Self::Chunked(array) => array.stored_chunks(),
+            Self::Flat(_) => Ok(None),
+        }
+    }
+
     pub(super) fn tune(&self, cache: CacheConfig) -> Result<()> {
         match self {
             Self::Chunked(array) => array.tune(cache),
@@ -361,6 +368,10 @@ impl VarData for Raw {
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         self.inner.is_absent(slab)
+    }
+
+    fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
+        self.inner.stored_chunks()
     }
 
     fn tune(&self, cache: CacheConfig) -> Result<()> {

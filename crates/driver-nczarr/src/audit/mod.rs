@@ -1,0 +1,89 @@
+//! Compares the objects of a store with the dataset that was read from it.
+//!
+//! The dataset says which nodes there are and how their chunks are named, so that both sides follow the same rules.
+//! `objects` finds objects that belong to nothing, `consolidated` finds copies of documents that are out of date.
+
+mod consolidated;
+mod objects;
+
+use std::collections::BTreeMap;
+
+use dispatch::{Audit, ByteRange, Fault, Key, ZarrFormat};
+use model::Result;
+
+use crate::consolidated::ZMETADATA;
+use crate::dataset::ZarrDataset;
+use crate::json::{self, Json};
+use crate::older::{NCZATTR, NCZGROUP, NCZVAR};
+use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
+use crate::v3::document::ZARR_JSON;
+
+use objects::Nodes;
+
+/// The documents of Zarr V2, and of the NCZarr generations in it.
+const V2: &[&str] =
+    &[ZGROUP, ZARRAY, ZATTRS, ZMETADATA, NCZGROUP, NCZVAR, NCZATTR, ".nczarr", ".nczarray", ".nczattrs"];
+
+/// Objects whose names begin so are ours, and no part of a dataset: locks, and what writers leave behind.
+const OURS: &str = ".nczarr-";
+
+/// Whether an object of this name is a document.
+fn is_document(name: &str) -> bool {
+    name == ZARR_JSON || V2.contains(&name)
+}
+
+impl ZarrDataset {
+    /// Compares all objects of the store with the dataset.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub(crate) fn audit_objects(&self) -> Result<Audit> {
+        if !self.map.caps().list {
+            return Ok(Audit::default());
+        }
+        let keys = self.map.list(&Key::root())?;
+        let mut audit = Audit { objects: keys.len() as u64, faults: Vec::new() };
+        let mut documents = BTreeMap::new();
+        for key in keys.iter().filter(|key| is_document(key.name())) {
+            if let Some(document) = self.document(key, &mut audit.faults)? {
+                documents.insert(key.as_str().to_owned(), document);
+            }
+            audit.faults.extend(self.of_another_format(key));
+        }
+        let nodes = Nodes::of(self, &keys)?;
+        nodes.unlisted(&mut audit.faults);
+        for key in keys.iter().filter(|key| !is_document(key.name()) && !key.name().starts_with(OURS)) {
+            audit.faults.extend(nodes.fault(key));
+        }
+        consolidated::compare(&documents, &mut audit.faults);
+        Ok(audit)
+    }
+
+    /// A document, if it can be read by the rules that opening follows.
+    fn document(&self, key: &Key, faults: &mut Vec<Fault>) -> Result<Option<Json>> {
+        let limits = &self.options.limits;
+        let mut bytes = Vec::new();
+        self.map.read(key, ByteRange::first(limits.document.saturating_add(1)), &mut bytes)?;
+        match json::parse(&bytes, limits) {
+            Ok(document) => {
+                if !document.is_strict() {
+                    let text = "has bare words such as NaN, which strict readers of JSON refuse";
+                    faults.push(Fault::unusual(key, text));
+                }
+                Ok(Some(document))
+            }
+            Err(error) => {
+                faults.push(Fault::damaged(key, error));
+                Ok(None)
+            }
+        }
+    }
+
+    /// A document of another version of Zarr, which this dataset does not use.
+    fn of_another_format(&self, key: &Key) -> Option<Fault> {
+        let (is_v3, found) = (self.format == ZarrFormat::V3, key.name() == ZARR_JSON);
+        let (ours, other) = if is_v3 { ("V3", "V2") } else { ("V2", "V3") };
+        let text = || format!("is a document of Zarr {other} in a dataset of Zarr {ours}; other readers may prefer it");
+        (is_v3 != found).then(|| Fault::unusual(key, text()))
+    }
+}
