@@ -14,7 +14,7 @@ use model::{ErrorKind, Result};
 use crate::cache::Changed;
 use crate::claims::Claim;
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper, Snapshot};
+use crate::keeper::{Form, Keeper, Landing, Snapshot};
 use crate::outcome::Outcome;
 use crate::threads;
 
@@ -85,7 +85,7 @@ impl<F: Form> Keeper<F> {
         }
         let mut result = job.outcome.failure();
         let holes = std::mem::take(&mut *lock(&job.holes));
-        let lost = job.flights.iter().any(|flight| lock(&flight.claim).is_some());
+        let lost = job.flights.iter().any(|flight| lock(&flight.landing).is_some());
         drop(job);
         if lost {
             result = result.and(Err(ErrorKind::Internal.context("the map did not return all of its tickets")));
@@ -125,26 +125,13 @@ struct FlushJob<'a, F: Form> {
 struct Flight<'a, F: Form> {
     /// Set once, when it departs.
     snapshot: OnceLock<Snapshot<F::Data>>,
-    /// There from departure to arrival.
-    claim: Mutex<Option<Landing<'a, F>>>,
-}
-
-/// Held while a chunk is on its way. Should it never arrive, its elements count as changed again.
-struct Landing<'a, F: Form> {
-    keeper: &'a Keeper<F>,
-    claim: Claim<'a>,
-    arrived: bool,
-}
-
-impl<F: Form> Drop for Landing<'_, F> {
-    fn drop(&mut self) {
-        self.keeper.arrive(&self.claim.index, self.arrived, None);
-    }
+    /// There from departure to arrival. The claim is given back last.
+    landing: Mutex<Option<(Landing<'a, F>, Claim<'a>)>>,
 }
 
 impl<F: Form> Flight<'_, F> {
     fn waiting() -> Self {
-        Self { snapshot: OnceLock::new(), claim: Mutex::new(None) }
+        Self { snapshot: OnceLock::new(), landing: Mutex::new(None) }
     }
 }
 
@@ -167,14 +154,15 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
             }
             let claim = self.keeper.claims.take(&entry.index);
             let Some(snapshot) = self.keeper.depart(&entry.index) else { continue };
-            let landing = Landing { keeper: self.keeper, claim, arrived: false };
+            let landing = self.keeper.landing(&entry.index);
             if !snapshot.ready {
+                drop((landing, claim));
                 lock(&self.holes).push(entry.index.clone());
                 continue;
             }
             // Set here only, once per number.
             let _ = flight.snapshot.set(snapshot);
-            *lock(&flight.claim) = Some(landing);
+            *lock(&flight.landing) = Some((landing, claim));
             self.keeper.locate(&entry.index, key);
             return Some(WriteTicket { index: at, expect: None });
         }
@@ -192,16 +180,19 @@ impl<F: Form> WriteJob for FlushJob<'_, F> {
     }
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
-        let Some(mut landing) = self.flights.get(ticket.index).and_then(|flight| lock(&flight.claim).take()) else {
-            return;
-        };
+        let flight = self.flights.get(ticket.index).and_then(|flight| lock(&flight.landing).take());
+        let Some((landing, claim)) = flight else { return };
         let outcome = outcome.and_then(|written| match written {
             Written::Done(_) => Ok(()),
             Written::Lost => Err(ErrorKind::Internal.context("the map compared what it was not asked to")),
         });
-        landing.arrived = outcome.is_ok();
-        if let Err(error) = outcome {
-            self.outcome.note(self.keeper.blame(error, &landing.claim.index));
+        match outcome {
+            Ok(()) => landing.arrive(None),
+            Err(error) => {
+                self.outcome.note(self.keeper.blame(error, &landing.index));
+                drop(landing);
+            }
         }
+        drop(claim);
     }
 }

@@ -83,6 +83,29 @@ pub(crate) struct Snapshot<D> {
     pub(crate) ready: bool,
 }
 
+/// Held while a chunk is on its way. Should it never arrive, its elements count as changed again: also where a map, a filter
+/// or a codec panics.
+pub(crate) struct Landing<'a, F: Form> {
+    keeper: &'a Keeper<F>,
+    pub(crate) index: ChunkIndex,
+    arrived: bool,
+    /// What storage holds now, if that is more than what departed.
+    merged: Option<F::Data>,
+}
+
+impl<F: Form> Landing<'_, F> {
+    /// Storage has it. `merged`: what it holds now, if that is more than what departed.
+    pub(crate) fn arrive(mut self, merged: Option<F::Data>) {
+        (self.arrived, self.merged) = (true, merged);
+    }
+}
+
+impl<F: Form> Drop for Landing<'_, F> {
+    fn drop(&mut self) {
+        self.keeper.arrive(&self.index, self.arrived, self.merged.take());
+    }
+}
+
 /// The chunks of one array.
 #[derive(Debug)]
 pub(crate) struct Keeper<F: Form> {
@@ -360,8 +383,13 @@ impl<F: Form> Keeper<F> {
         })?
     }
 
+    /// To be held from [`Keeper::depart`] until storage has the chunk.
+    pub(crate) fn landing(&self, index: &ChunkIndex) -> Landing<'_, F> {
+        Landing { keeper: self, index: index.clone(), arrived: false, merged: None }
+    }
+
     /// What departed has arrived, or not. `merged`: what storage holds now, if that is more than what departed.
-    pub(crate) fn arrive(&self, index: &ChunkIndex, arrived: bool, merged: Option<F::Data>) {
+    fn arrive(&self, index: &ChunkIndex, arrived: bool, merged: Option<F::Data>) {
         if arrived {
             self.cache.stale(index);
         }
@@ -390,6 +418,7 @@ impl<F: Form> Keeper<F> {
         let _claim = self.claims.take(index);
         let is_new = self.fill_new(index)?;
         let Some(snapshot) = self.depart(index) else { return Ok(()) };
+        let landing = self.landing(index);
         let result = if snapshot.ready {
             self.store_all(index, &snapshot, |key, stored| self.map().write(key, stored)).map(|()| None)
         } else if is_new {
@@ -397,13 +426,10 @@ impl<F: Form> Keeper<F> {
         } else {
             self.merge(index, &snapshot).map(Some)
         };
-        let (arrived, merged, result) = match result {
-            Ok(merged) => (true, merged, Ok(())),
-            Err(error) => (false, None, Err(self.blame(error, index))),
-        };
+        // Who changes the elements next need not copy them.
         drop(snapshot);
-        self.arrive(index, arrived, merged);
-        result
+        landing.arrive(result.map_err(|error| self.blame(error, index))?);
+        Ok(())
     }
 
     /// Hands `store` the key of a chunk and its bytes, all of which are known.

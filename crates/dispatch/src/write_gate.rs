@@ -17,6 +17,8 @@ pub struct Closing {
     closed: AtomicBool,
     /// It was closed by somebody who could not wait for those who wrote.
     hasty: AtomicBool,
+    /// What closing has to do was begun, and a panic came between.
+    broken: AtomicBool,
 }
 
 impl Closing {
@@ -40,11 +42,40 @@ impl Closing {
         false
     }
 
+    /// As [`Closing::close`]; then does once what is left to do, as `work` says. If `work` panics, the next call does it
+    /// again: what was not stored is not lost without an error.
+    ///
+    /// # Errors
+    /// What `work` says.
+    pub fn close_with<G: AsRef<WriteGate>>(
+        &self,
+        gates: impl FnOnce() -> Vec<Arc<G>>,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let was_closed = self.close(gates);
+        if was_closed && !self.broken.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let unfinished = Unfinished(&self.broken);
+        let outcome = work();
+        std::mem::forget(unfinished);
+        outcome
+    }
+
     fn check(&self) -> Result<()> {
         match self.is_closed() {
             true => Err(ErrorKind::BadId.context("the dataset is closed")),
             false => Ok(()),
         }
+    }
+}
+
+/// Says on unwinding that work was begun and not done.
+struct Unfinished<'a>(&'a AtomicBool);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 
@@ -136,6 +167,19 @@ mod tests {
             assert!(!closer.join().unwrap());
         });
         assert!(closing.close(|| vec![Arc::clone(&gate)]));
+    }
+
+    #[test]
+    fn closing_that_panics_is_done_by_the_next_call_and_only_once() {
+        let closing = Closing::default();
+        let close = |work: &dyn Fn() -> Result<()>| {
+            let close = || closing.close_with(Vec::<Arc<WriteGate>>::new, work);
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(close))
+        };
+        assert!(close(&|| panic!("on purpose")).is_err() && closing.is_closed());
+        assert!(close(&|| panic!("on purpose")).is_err());
+        assert!(close(&|| Err(ErrorKind::Io.into())).unwrap().is_err(), "it is done");
+        assert!(close(&|| panic!("nothing is left to do")).unwrap().is_ok());
     }
 
     #[test]

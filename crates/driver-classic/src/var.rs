@@ -8,6 +8,7 @@ use model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
 
 use crate::current::Current;
 use crate::dataset::Shared;
+use crate::growth::Claimed;
 
 /// The data of one variable.
 #[derive(Debug)]
@@ -67,13 +68,14 @@ impl ClassicVar {
         let Some(claimed) = current.claim(self.id, slab, &model.shape(self.id)?, filling)? else {
             return array.put(slab, data);
         };
+        let lost = Lost { current, id: self.id, claimed: &claimed };
         loop {
             let outcome = array.put(slab, data);
             if outcome.as_ref().is_err_and(|error| error.kind() != ErrorKind::Range) {
-                current.lost(self.id, &claimed);
                 return outcome;
             }
             if current.written(self.id, &claimed) {
+                std::mem::forget(lost);
                 return outcome;
             }
         }
@@ -99,6 +101,19 @@ impl ClassicVar {
 
     fn named(&self, error: Error) -> Error {
         error.at(self.shared.model.snapshot().var_path(self.id).unwrap_or_default())
+    }
+}
+
+/// Records that were claimed and not written: they are filled before they count. Also where an observer panics.
+struct Lost<'a> {
+    current: &'a Current,
+    id: VarId,
+    claimed: &'a Claimed,
+}
+
+impl Drop for Lost<'_> {
+    fn drop(&mut self) {
+        self.current.lost(self.id, self.claimed);
     }
 }
 

@@ -10,18 +10,18 @@ use dispatch::{ByteRange, Key, Payload, Small, pull_parallel};
 use model::{ErrorKind, Result};
 
 use crate::grid::ChunkIndex;
-use crate::keeper::{Form, Keeper, Snapshot};
+use crate::keeper::{Form, Keeper, Landing, Snapshot};
 use crate::outcome::Outcome;
 use crate::shard::{Edits, Rewrite, Shards};
 use crate::threads;
 
 /// A changed chunk that departed.
-struct Changed<D> {
-    index: ChunkIndex,
+struct Changed<'a, F: Form> {
     numbers: Small<usize>,
-    snapshot: Snapshot<D>,
+    snapshot: Snapshot<F::Data>,
     /// What storage holds now, if that is more than what departed.
-    merged: Mutex<Option<D>>,
+    merged: Mutex<Option<F::Data>>,
+    landing: Landing<'a, F>,
 }
 
 impl<F: Form> Keeper<F> {
@@ -55,9 +55,9 @@ impl<F: Form> Keeper<F> {
         let departed = group.iter().filter_map(|(_, index)| {
             let snapshot = self.depart(index)?;
             let numbers = shards.split(index).1;
-            Some(Changed { index: index.clone(), numbers, snapshot, merged: Mutex::new(None) })
+            Some(Changed { numbers, snapshot, merged: Mutex::new(None), landing: self.landing(index) })
         });
-        let mut edits: Vec<Changed<F::Data>> = departed.collect();
+        let mut edits: Vec<Changed<'_, F>> = departed.collect();
         if edits.is_empty() {
             return Ok(());
         }
@@ -67,10 +67,12 @@ impl<F: Form> Keeper<F> {
         let list = List { keeper: self, edits };
         let result = self.store_shard(shards, shard, &key, &list, threads);
         let arrived = result.is_ok();
-        for Changed { index, snapshot, merged, .. } in list.edits {
+        for Changed { snapshot, merged, landing, .. } in list.edits {
+            // Who changes the elements next need not copy them.
             drop(snapshot);
-            let merged = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
-            self.arrive(&index, arrived, merged.filter(|_| arrived));
+            if arrived {
+                landing.arrive(merged.into_inner().unwrap_or_else(PoisonError::into_inner));
+            }
         }
         result.map_err(|error| error.at(format_args!("{}: shard {key}", self.name)))
     }
@@ -131,7 +133,7 @@ impl<F: Form> Keeper<F> {
 /// The changed chunks of one shard.
 struct List<'a, F: Form> {
     keeper: &'a Keeper<F>,
-    edits: Vec<Changed<F::Data>>,
+    edits: Vec<Changed<'a, F>>,
 }
 
 impl<F: Form> Edits for List<'_, F> {
@@ -163,6 +165,6 @@ impl<F: Form> Edits for List<'_, F> {
             *edit.merged.lock().unwrap_or_else(PoisonError::into_inner) = Some(data);
             Ok(Payload::Scratch)
         })();
-        made.map_err(|error| keeper.blame(error, &edit.index))
+        made.map_err(|error| keeper.blame(error, &edit.landing.index))
     }
 }

@@ -18,6 +18,10 @@ pub enum Fault {
     Torn(ErrorKind),
     /// Of a read of bytes only the first half comes, and no error is told. Of everything else it is no fault.
     Short,
+    /// Nothing happens, and the map panics.
+    Panic,
+    /// It happens, and then the map panics.
+    LatePanic,
 }
 
 /// Which of the requests that a rule is for go wrong.

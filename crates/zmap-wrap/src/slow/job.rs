@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
 use model::{Error, Result};
 
-use super::{Fault, Slow, injected};
+use super::{Fault, Slow, injected, panic_at};
 use crate::Op;
 
 /// What comes of a ticket that is on its way.
@@ -15,6 +15,8 @@ enum Later {
     Error(Error),
     /// Half of the bytes.
     Short,
+    /// A panic.
+    Panic,
 }
 
 /// The tickets that are on their way and will not come back as they should.
@@ -56,7 +58,7 @@ impl ReadJob for SlowReads<'_> {
     fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
         loop {
             let ticket = self.inner.next(key)?;
-            match self.slow.begin(Op::ReadBatch) {
+            match self.slow.begin(Op::ReadBatch, key) {
                 Some(Fault::Fail(kind) | Fault::Torn(kind)) => {
                     self.inner.done(ticket, Err(injected(kind, Op::ReadBatch, key)));
                     continue;
@@ -65,7 +67,8 @@ impl ReadJob for SlowReads<'_> {
                     self.marked.add(ticket.index, Later::Error(injected(kind, Op::ReadBatch, key)));
                 }
                 Some(Fault::Short) => self.marked.add(ticket.index, Later::Short),
-                None => {}
+                Some(Fault::LatePanic) => self.marked.add(ticket.index, Later::Panic),
+                Some(Fault::Panic) | None => {}
             }
             return Some(ticket);
         }
@@ -84,6 +87,7 @@ impl ReadJob for SlowReads<'_> {
             Ok(None) | Err(_) => {}
         }
         match (self.marked.take(ticket.index), found) {
+            (Some(Later::Panic), Ok(_)) => panic_at(Op::ReadBatch, &Key::root()),
             (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
             (Some(Later::Short), Ok(Some((found, version)))) => {
                 let bytes = match found {
@@ -140,7 +144,7 @@ impl WriteJob for SlowWrites<'_> {
         loop {
             let ticket = self.inner.next(key)?;
             let error = |kind| injected(kind, Op::WriteBatch, key);
-            let outcome = match self.slow.begin(Op::WriteBatch) {
+            let outcome = match self.slow.begin(Op::WriteBatch, key) {
                 Some(Fault::Fail(kind)) => error(kind),
                 Some(Fault::Torn(kind)) => match self.tear(&ticket, key) {
                     Ok(()) => error(kind),
@@ -150,7 +154,11 @@ impl WriteJob for SlowWrites<'_> {
                     self.marked.add(ticket.index, Later::Error(error(kind)));
                     return Some(ticket);
                 }
-                Some(Fault::Short) | None => return Some(ticket),
+                Some(Fault::LatePanic) => {
+                    self.marked.add(ticket.index, Later::Panic);
+                    return Some(ticket);
+                }
+                Some(Fault::Short | Fault::Panic) | None => return Some(ticket),
             };
             self.inner.done(ticket, Err(outcome));
         }
@@ -178,6 +186,7 @@ impl WriteJob for SlowWrites<'_> {
 
     fn done(&self, ticket: WriteTicket, outcome: Result<Written>) {
         match (self.marked.take(ticket.index), outcome) {
+            (Some(Later::Panic), Ok(_)) => panic_at(Op::WriteBatch, &Key::root()),
             (Some(Later::Error(error)), Ok(_)) => self.inner.done(ticket, Err(error)),
             (_, outcome) => self.inner.done(ticket, outcome),
         }

@@ -93,18 +93,26 @@ impl Slow {
     }
 
     /// The time of a request, and its fault.
-    fn begin(&self, op: Op) -> Option<Fault> {
+    ///
+    /// # Panics
+    /// If that is the fault.
+    fn begin(&self, op: Op, key: &Key) -> Option<Fault> {
         self.spend(self.per_request);
-        self.faults.next(op)
+        let fault = self.faults.next(op);
+        if fault == Some(Fault::Panic) {
+            panic_at(op, key);
+        }
+        fault
     }
 
     /// Runs a request that cannot be torn.
     fn run<T>(&self, op: Op, key: &Key, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        match self.begin(op) {
-            Some(Fault::Fail(kind) | Fault::Torn(kind)) => Err(injected(kind, op, key)),
-            Some(Fault::Late(kind)) => run().and_then(|_| Err(injected(kind, op, key))),
-            Some(Fault::Short) | None => run(),
+        let fault = self.begin(op, key);
+        if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
+            return Err(injected(kind, op, key));
         }
+        let outcome = run()?;
+        self.end(op, key, fault).map(|()| outcome)
     }
 
     /// Reads into `out`, or half of it.
@@ -115,7 +123,7 @@ impl Slow {
         out: &mut Vec<u8>,
         read: impl FnOnce(&mut Vec<u8>) -> Result<T>,
     ) -> Result<T> {
-        let fault = self.begin(op);
+        let fault = self.begin(op, key);
         if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
             return Err(injected(kind, op, key));
         }
@@ -124,25 +132,38 @@ impl Slow {
             out.truncate(out.len() / 2);
         }
         self.carry(out.len());
-        match fault {
-            Some(Fault::Late(kind)) => Err(injected(kind, op, key)),
-            _ => Ok(found),
-        }
+        self.end(op, key, fault).map(|()| found)
     }
 
     /// Stores `value`, or half of it.
     fn store<T>(&self, op: Op, key: &Key, value: &[u8], write: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let fault = self.begin(op);
-        let (value, error) = match fault {
+        let fault = self.begin(op, key);
+        let value = match fault {
             Some(Fault::Fail(kind)) => return Err(injected(kind, op, key)),
-            Some(Fault::Torn(kind)) => (&value[..value.len() / 2], Some(kind)),
-            Some(Fault::Late(kind)) => (value, Some(kind)),
-            Some(Fault::Short) | None => (value, None),
+            Some(Fault::Torn(_)) => &value[..value.len() / 2],
+            _ => value,
         };
         self.carry(value.len());
         let outcome = write(value)?;
-        error.map_or(Ok(outcome), |kind| Err(injected(kind, op, key)))
+        self.end(op, key, fault).map(|()| outcome)
     }
+
+    /// What comes of a request after it happened.
+    ///
+    /// # Panics
+    /// If that is the fault.
+    fn end(&self, op: Op, key: &Key, fault: Option<Fault>) -> Result<()> {
+        match fault {
+            Some(Fault::Late(kind) | Fault::Torn(kind)) => Err(injected(kind, op, key)),
+            Some(Fault::LatePanic) => panic_at(op, key),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Panics, as is planned.
+fn panic_at(op: Op, key: &Key) -> ! {
+    panic!("key {:?}: {op} was made to panic", key.as_str())
 }
 
 /// The error of a fault.
@@ -217,7 +238,7 @@ impl ZMap for Slow {
     }
 
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
-        let fault = self.begin(Op::ReadInto);
+        let fault = self.begin(Op::ReadInto, key);
         if let Some(Fault::Fail(kind) | Fault::Torn(kind)) = fault {
             return Err(injected(kind, Op::ReadInto, key));
         }
@@ -228,10 +249,7 @@ impl ZMap for Slow {
             out.put(&half)?;
         }
         self.carry(out.filled().len());
-        match fault {
-            Some(Fault::Late(kind)) => Err(injected(kind, Op::ReadInto, key)),
-            _ => Ok(found),
-        }
+        self.end(Op::ReadInto, key, fault).map(|()| found)
     }
 
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
@@ -243,12 +261,10 @@ impl ZMap for Slow {
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
-        let fault = self.begin(Op::Update);
-        let error = match fault {
-            Some(Fault::Fail(kind)) => return Err(injected(kind, Op::Update, key)),
-            Some(Fault::Torn(kind) | Fault::Late(kind)) => Some(kind),
-            Some(Fault::Short) | None => None,
-        };
+        let fault = self.begin(Op::Update, key);
+        if let Some(Fault::Fail(kind)) = fault {
+            return Err(injected(kind, Op::Update, key));
+        }
         self.inner.update(key, limit, &mut |old, new| {
             change(old, new)?;
             if matches!(fault, Some(Fault::Torn(_))) {
@@ -257,7 +273,7 @@ impl ZMap for Slow {
             self.carry(old.map_or(0, <[u8]>::len).saturating_add(new.len()));
             Ok(())
         })?;
-        error.map_or(Ok(()), |kind| Err(injected(kind, Op::Update, key)))
+        self.end(Op::Update, key, fault)
     }
 
     fn image(&self) -> Result<Vec<u8>> {
