@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -108,12 +109,11 @@ impl File {
         self.opened().edit(&Edit::SetFill { mode }).map(drop)
     }
 
-    /// Writes everything out: metadata and data.
+    /// Writes everything out: data first, then the metadata that count them. It ends define mode.
     ///
     /// # Errors
     /// What the storage says; nothing is lost by trying again.
     pub fn sync(&self) -> Result<()> {
-        self.opened().leave_define_mode()?;
         self.opened().dataset()?.sync()
     }
 
@@ -232,14 +232,30 @@ impl Open {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.dataset.close()
+        // A plugin may panic: then whoever closes next goes on.
+        let reopen = Reopen(&self.closed);
+        let outcome = self.dataset.close();
+        std::mem::forget(reopen);
+        outcome
+    }
+}
+
+/// Says on unwinding that it is not closed.
+struct Reopen<'a>(&'a AtomicBool);
+
+impl Drop for Reopen<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if let Err(error) = self.close() {
-            tracing::error!(path = %self.path, %error, "closing failed");
+        // The thread may be unwinding already, and a second panic would end the process.
+        match catch_unwind(AssertUnwindSafe(|| self.close())) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(path = %self.path, %error, "closing failed"),
+            Err(_) => tracing::error!(path = %self.path, "closing failed: a plugin panicked"),
         }
     }
 }

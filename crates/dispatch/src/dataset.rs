@@ -166,6 +166,9 @@ pub trait Dataset: Send + Sync + fmt::Debug {
 
     /// Writes the metadata (`enddef`).
     ///
+    /// They count no data that are not stored: lengths of unlimited dimensions are those of the last [`Dataset::sync`],
+    /// unless the data are stored first.
+    ///
     /// # Errors
     /// What the storage says.
     fn commit(&self) -> Result<()> {
@@ -195,7 +198,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Err(ErrorKind::InMemory.context("the dataset is not a file in memory"))
     }
 
-    /// Ends define mode ([`ModelCell::end`]) and writes everything out, metadata and data.
+    /// Ends define mode ([`ModelCell::end`]) and writes everything out: data first, then metadata, once.
     ///
     /// # Errors
     /// What the storage says.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use dispatch::{Key, ZarrFormat};
-use model::{DimId, ErrorKind, GroupId, Model, Result, Var, VarId};
+use model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
 
 use crate::bridge;
 use crate::consolidated::ZMETADATA;
@@ -41,9 +41,11 @@ pub(crate) struct Committed {
     pub(crate) older: Option<Generation>,
     /// Metadata was written at least once, or was there before.
     pub(crate) once: bool,
+    /// The lengths that metadata may tell: the data below them are stored.
+    pub(crate) counted: Lengths,
     /// The model all of which is stored, and the lengths of its dimensions then. Kept so that a variable nobody
     /// touched since is known by its address.
-    pub(crate) last: Option<(Arc<Model>, Vec<u64>)>,
+    pub(crate) last: Option<(Arc<Model>, Lengths)>,
 }
 
 impl Committed {
@@ -168,13 +170,14 @@ impl ZarrDataset {
         Ok(())
     }
 
-    /// Writes the documents of groups and variables that changed.
-    fn write_nodes(&self, model: Arc<Model>, committed: &mut Committed, finally: bool) -> Result<()> {
-        let mut lens = lens(&model);
+    /// Writes the documents of groups and variables that changed. They tell the lengths below which data are stored.
+    fn write_nodes(&self, current: Arc<Model>, committed: &mut Committed, finally: bool) -> Result<()> {
+        let model = counted(&current, committed);
+        let mut lens = Lengths::of(&model);
         let mut vars = self.touched(&model, &lens, committed);
         let levels = self.levels(&model);
         self.check_places(&model, vars.iter().chain(levels.iter().flatten()))?;
-        let is_known = committed.last.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &model) && *then == lens);
+        let is_known = committed.last.as_ref().is_some_and(|(last, then)| Arc::ptr_eq(last, &current) && *then == lens);
         if !(committed.consolidate || self.is_sole(committed) || is_known)
             && self.differs(&model, vars.iter().chain(levels.iter().flatten()), committed)?
         {
@@ -189,7 +192,9 @@ impl ZarrDataset {
         if (committed.once || !self.created) && !self.options.exclusive {
             let nodes = vars.iter().chain(levels.iter().flatten());
             if self.grow_from_store(&model, nodes, committed)? {
-                lens = self::lens(&model);
+                lens = Lengths::of(&model);
+                committed.counted.raise(&lens, &[]);
+                current.dims().for_each(|(id, dim)| dim.grow(lens.get(id)));
                 vars = self.touched(&model, &lens, committed);
             }
         }
@@ -206,7 +211,7 @@ impl ZarrDataset {
         for level in levels.iter().rev() {
             self.store(&model, level, committed)?;
         }
-        committed.last = Some((model, lens));
+        committed.last = Some((current, lens));
         Ok(())
     }
 
@@ -246,13 +251,13 @@ impl ZarrDataset {
     }
 
     /// The variables that may have changed since all was stored.
-    fn touched(&self, model: &Model, lens: &[u64], committed: &Committed) -> Vec<Node> {
+    fn touched(&self, model: &Model, lens: &Lengths, committed: &Committed) -> Vec<Node> {
         let state = self.read_state();
         let last = committed.last.as_ref().filter(|(last, _)| same_names(last, model));
         let is_touched = |id: VarId, now: &Var, here: &VarState| {
             let Some((last, last_lens)) = last else { return true };
             let Ok(then) = last.var(id) else { return true };
-            let same_len = |dim: &DimId| last_lens.get(dim.index()) == lens.get(dim.index());
+            let same_len = |dim: &DimId| last_lens.get(*dim) == lens.get(*dim);
             here.planned || !std::ptr::eq(then, now) || !now.dims.iter().all(same_len)
         };
         let vars = model.vars().zip(&state.vars);
@@ -286,8 +291,9 @@ impl ZarrDataset {
         for node in self.nodes(&model) {
             committed.know(node, self.texts(&model, &state, node)?, &model);
         }
-        let lens = lens(&model);
+        let lens = Lengths::of(&model);
         committed.nested = model.groups().len() > 1;
+        committed.counted = lens.clone();
         committed.last = Some((model, lens));
         committed.once = true;
         Ok(())
@@ -403,12 +409,11 @@ impl ZarrDataset {
     /// # Errors
     /// What the storage says.
     pub(crate) fn drop_nested(&self, committed: &mut Committed) -> Result<()> {
-        if !std::mem::take(&mut committed.nested) {
-            return Ok(());
+        if committed.nested {
+            self.try_drop_nested()?;
+            committed.nested = false;
         }
-        let outcome = self.try_drop_nested();
-        committed.nested = outcome.is_err();
-        outcome
+        Ok(())
     }
 
     fn try_drop_nested(&self) -> Result<()> {
@@ -491,9 +496,12 @@ impl ZarrDataset {
     }
 }
 
-/// The lengths of all dimensions.
-fn lens(model: &Model) -> Vec<u64> {
-    model.dims().map(|(_, dim)| dim.len()).collect()
+/// The model with the lengths that metadata may tell.
+fn counted(model: &Arc<Model>, committed: &Committed) -> Arc<Model> {
+    match model.dims().any(|(_, dim)| dim.unlimited) {
+        true => Arc::new(model.at(&committed.counted)),
+        false => Arc::clone(model),
+    }
 }
 
 /// Whether groups and dimensions have the same names in both models: variables speak of both.

@@ -10,7 +10,7 @@ use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardS
 use dispatch::{
     Audit, CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
 };
-use model::{Defined, Edit, ErrorKind, GroupId, Model, ModelCell, NcType, Result, Values, VarId};
+use model::{Defined, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
 
 use crate::about::About;
 use crate::commit::Committed;
@@ -416,7 +416,7 @@ impl ZarrDataset {
 
     /// Ends define mode and writes everything out.
     fn write_all(&self) -> Result<()> {
-        // Data first: what metadata speaks of is there.
+        // Data first: what metadata counts is there.
         let flushed = self.flush();
         self.write_metadata(true)?;
         self.model.end();
@@ -424,23 +424,30 @@ impl ZarrDataset {
         self.map.sync()
     }
 
-    /// Lets nobody write from now on, and waits for those who do; whether it was closed already.
-    fn end(&self) -> bool {
+    /// Lets nobody write from now on, waits for those who do, and does what is left to do, if that was not done already.
+    fn end(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         // Where nobody writes, nobody is waited for.
-        self.closing.close(|| if self.writable { self.arrays() } else { Vec::new() })
+        self.closing.close_with(|| if self.writable { self.arrays() } else { Vec::new() }, work)
     }
 
     fn arrays(&self) -> Vec<Arc<Gate>> {
         self.read_state().vars.iter().filter_map(|var| var.array.clone()).collect()
     }
 
-    /// Writes data out; the first error, after all were tried.
+    /// Writes data out, after which metadata may count them; the first error, after all were tried.
     fn flush(&self) -> Result<()> {
-        let arrays = self.arrays();
-        let mut outcome = Ok(());
-        for array in arrays {
-            outcome = outcome.and(array.sync());
+        // Taken before the data are: others may append meanwhile.
+        let reached = self.model.with(Lengths::of);
+        let arrays: Vec<_> = self.read_state().vars.iter().map(|var| var.array.clone()).collect();
+        let model = self.model.snapshot();
+        let (mut outcome, mut failed) = (Ok(()), Vec::new());
+        for (at, array) in arrays.into_iter().enumerate() {
+            if let Some(Err(error)) = array.map(|array| array.sync()) {
+                failed.extend(model.var(VarId(at as u32)));
+                outcome = outcome.and(Err(error));
+            }
         }
+        self.lock_committed().counted.raise(&reached, &failed);
         outcome
     }
 }
@@ -524,30 +531,28 @@ impl Dataset for ZarrDataset {
     }
 
     fn close(&self) -> Result<()> {
-        if self.end() {
-            return Ok(());
-        }
-        let written = if self.writable { self.write_all() } else { Ok(()) };
-        let closed = self.map.close();
-        written.and(closed)
+        self.end(|| {
+            let written = if self.writable { self.write_all() } else { Ok(()) };
+            let closed = self.map.close();
+            written.and(closed)
+        })
     }
 
     fn abort(&self) -> Result<()> {
-        if self.end() {
-            return Ok(());
-        }
-        let outcome = if !self.writable {
-            Ok(())
-        } else if self.is_new() {
-            self.take_away()
-        } else {
-            self.model.roll_back();
-            self.forget_new().and_then(|()| self.write_all())
-        };
-        let closed = self.map.close();
-        outcome.and(closed).and_then(|()| match &self.undo {
-            Some(undo) if self.is_new() => undo(),
-            _ => Ok(()),
+        self.end(|| {
+            let outcome = if !self.writable {
+                Ok(())
+            } else if self.is_new() {
+                self.take_away()
+            } else {
+                self.model.roll_back();
+                self.forget_new().and_then(|()| self.write_all())
+            };
+            let closed = self.map.close();
+            outcome.and(closed).and_then(|()| match &self.undo {
+                Some(undo) if self.is_new() => undo(),
+                _ => Ok(()),
+            })
         })
     }
 }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 
-use crate::{DimId, Error, ErrorKind, FillMode, GroupId, NcType, Result, TypeId, UserType, Values, VarId, fill};
+use crate::{
+    DimId, Error, ErrorKind, FillMode, GroupId, Lengths, NcType, Result, TypeId, UserType, Values, VarId, fill,
+};
 
 /// How names are hashed: quickly, and with a random key, because they come from outside.
 pub type NameHasher = foldhash::fast::RandomState;
@@ -347,6 +349,16 @@ impl Model {
     #[must_use]
     pub fn types_only(&self) -> Self {
         Self { types: self.types.clone(), ..Self::default() }
+    }
+
+    /// The same model with its unlimited dimensions as long as they were then. They do not grow with this one's.
+    #[must_use]
+    pub fn at(&self, lengths: &Lengths) -> Self {
+        let mut then = self.clone();
+        for (at, dim) in then.dims.iter_mut().enumerate().filter(|(_, dim)| dim.unlimited) {
+            dim.len = Arc::new(AtomicU64::new(lengths.get(DimId(at as u32))));
+        }
+        then
     }
 
     /// The current shape of a variable, in elements.

@@ -5,6 +5,7 @@
 //! system are counted and made to fail from outside, so none is left out. `NCZ_TEST_ROUNDS` says how many operations of each
 //! kind of fault are tried, spread evenly; more than there are: each of them.
 
+mod records;
 mod trace;
 mod work;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dispatch::Durability;
 use dispatch::place::{self, Unfinished};
-use model::{Error, Model, Result};
+use model::{Error, Lengths, Model, Result, VarId};
 
 use super::dataset::NewFile;
 use super::file::Stretch;
@@ -18,6 +18,8 @@ use super::superblock;
 pub(super) struct Committed {
     /// What the stored metadata were made of: the model's edition, the lengths of dimensions, the changes of data.
     made_of: Option<(u64, Vec<u64>, u64)>,
+    /// The lengths that metadata may tell: the data below them are stored.
+    counted: Lengths,
     /// Where they are.
     metadata: Option<Stretch>,
     /// Where the root group is, and where the superblock says that the file ends.
@@ -35,7 +37,8 @@ impl Committed {
 
     /// That of a file that was opened.
     pub(super) fn of_opened(edition: u64, model: &Model, changes: u64, len: u64) -> Self {
-        Self { made_of: Some((edition, lens(model), changes)), opened: Some(len), ..Self::default() }
+        let counted = Lengths::of(model);
+        Self { made_of: Some((edition, lens(model, &counted), changes)), counted, opened: Some(len), ..Self::default() }
     }
 
     /// Whether nothing was ever written.
@@ -49,8 +52,9 @@ impl Committed {
     }
 }
 
-fn lens(model: &Model) -> Vec<u64> {
-    model.dims().map(|(_, dim)| dim.len()).collect()
+/// The lengths to be stored.
+fn lens(model: &Model, counted: &Lengths) -> Vec<u64> {
+    model.dims().map(|(id, dim)| if dim.unlimited { counted.get(id) } else { dim.len() }).collect()
 }
 
 impl NewFile {
@@ -58,13 +62,21 @@ impl NewFile {
         self.shared.options.durability == Durability::Fsync
     }
 
-    /// Stores the data that are kept in memory; the first error, after all were tried.
+    /// Stores the data that are kept in memory, after which metadata may count them; the first error, after all were
+    /// tried.
     pub(super) fn flush(&self) -> Result<()> {
-        let all: Vec<_> = self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
-        let mut outcome = Ok(());
-        for data in all {
-            outcome = outcome.and(data.flush());
+        // Taken before the data are: others may append meanwhile.
+        let reached = self.model.with(Lengths::of);
+        let all: Vec<_> = self.read_vars().iter().map(|slot| slot.data.clone()).collect();
+        let model = self.model.snapshot();
+        let (mut outcome, mut failed) = (Ok(()), Vec::new());
+        for (at, data) in all.into_iter().enumerate() {
+            if let Some(Err(error)) = data.map(|data| data.flush()) {
+                failed.extend(model.var(VarId(at as u32)));
+                outcome = outcome.and(Err(error));
+            }
         }
+        self.lock_committed().counted.raise(&reached, &failed);
         outcome
     }
 
@@ -89,8 +101,7 @@ impl NewFile {
         }
         let mut places: Vec<Place> = Vec::with_capacity(variables.len());
         let looking = file.look();
-        let lens = lens(&model);
-        let made_of = (edition, lens, file.changes());
+        let made_of = (edition, lens(&model, &committed.counted), file.changes());
         if committed.made_of.as_ref() != Some(&made_of) {
             for (id, data) in &variables {
                 let shape: Vec<u64> = model.var(*id)?.dims.iter().map(|dim| made_of.1[dim.index()]).collect();
@@ -109,8 +120,10 @@ impl NewFile {
         if last {
             self.cut(committed)?;
         }
-        if let Some(mut unfinished) = committed.unfinished.take() {
+        if let Some(unfinished) = &mut committed.unfinished {
+            // Without its place the file is one that nobody finds: the next call tries again.
             let kept = unfinished.keep()?;
+            committed.unfinished = None;
             if self.is_durable() {
                 place::sync_directory(&kept)?;
             }

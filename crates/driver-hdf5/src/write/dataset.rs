@@ -85,9 +85,10 @@ impl NewFile {
         Ok(data)
     }
 
-    /// Lets nobody write from now on, and waits for those who do; whether somebody else did that already.
-    fn end(&self) -> bool {
-        self.shared.closing.close(|| self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect())
+    /// Lets nobody write from now on, waits for those who do, and does what is left to do, if that was not done already.
+    fn end(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let gates = || self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
+        self.shared.closing.close_with(gates, work)
     }
 
     /// Gives up the lock of a file, for who opens it next.
@@ -157,33 +158,31 @@ impl Dataset for NewFile {
     }
 
     fn close(&self) -> Result<()> {
-        if self.end() {
-            return Ok(());
-        }
-        let flushed = self.flush();
-        let written = self.write_metadata(&mut self.lock_committed(), true).and_then(|()| self.write_image());
-        self.model.end();
-        self.release();
-        flushed.and(written)
+        self.end(|| {
+            let flushed = self.flush();
+            let written = self.write_metadata(&mut self.lock_committed(), true).and_then(|()| self.write_image());
+            self.model.end();
+            self.release();
+            flushed.and(written)
+        })
     }
 
     fn abort(&self) -> Result<()> {
-        if self.end() {
-            return Ok(());
-        }
-        let mut committed = self.lock_committed();
-        let outcome = if committed.is_new() {
-            committed.discard()
-        } else {
-            self.model.roll_back();
-            let kept = self.model.snapshot().vars().len();
-            self.write_vars().truncate(kept);
-            let flushed = self.flush();
-            flushed.and(self.write_metadata(&mut committed, true)).and_then(|()| self.write_image())
-        };
-        drop(committed);
-        self.release();
-        outcome
+        self.end(|| {
+            let is_new = self.lock_committed().is_new();
+            let outcome = if is_new {
+                self.lock_committed().discard()
+            } else {
+                self.model.roll_back();
+                let kept = self.model.snapshot().vars().len();
+                self.write_vars().truncate(kept);
+                let flushed = self.flush();
+                let written = self.write_metadata(&mut self.lock_committed(), true);
+                flushed.and(written).and_then(|()| self.write_image())
+            };
+            self.release();
+            outcome
+        })
     }
 
     fn image(&self) -> Result<Vec<u8>> {

@@ -1,0 +1,64 @@
+//! [`Lengths`]: how long the dimensions of a model were at one moment.
+//!
+//! Data come before the metadata that count them. A writer takes the lengths first, stores the data, and then stores
+//! these lengths: what other threads append meanwhile is not counted.
+
+use crate::{DimId, Model, Var};
+
+/// How long the unlimited dimensions of a model were at one moment. They only grow.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lengths(Vec<u64>);
+
+impl Lengths {
+    /// The lengths of all dimensions as they are now.
+    pub fn of(model: &Model) -> Self {
+        Self(model.dims().map(|(_, dim)| dim.len()).collect())
+    }
+
+    /// The length of a dimension; 0 of one that did not exist.
+    pub fn get(&self, dim: DimId) -> u64 {
+        self.0.get(dim.index()).copied().unwrap_or(0)
+    }
+
+    /// Takes the greater of both lengths of each dimension, except for the dimensions of `without`.
+    pub fn raise(&mut self, other: &Self, without: &[&Var]) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (at, (len, other)) in self.0.iter_mut().zip(&other.0).enumerate() {
+            if without.iter().all(|var| var.dims.iter().all(|dim| dim.index() != at)) {
+                *len = (*len).max(*other);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GroupId;
+
+    #[test]
+    fn lengths_of_one_moment_stay() {
+        let mut model = Model::default();
+        let t = model.add_dim(GroupId::ROOT, "t", 3, true).unwrap();
+        let x = model.add_dim(GroupId::ROOT, "x", 7, false).unwrap();
+        let before = Lengths::of(&model);
+        model.dim(t).unwrap().grow(5);
+        let u = model.add_dim(GroupId::ROOT, "u", 2, true).unwrap();
+        let then = model.at(&before);
+        let len = |model: &Model, dim| model.dim(dim).unwrap().len();
+        assert_eq!([t, x, u].map(|dim| len(&then, dim)), [3, 7, 0]);
+        assert_eq!([t, x, u].map(|dim| len(&model, dim)), [5, 7, 2]);
+        then.dim(t).unwrap().grow(9);
+        assert_eq!(len(&model, t), 5, "the copy has lengths of its own");
+        // Without those of a variable whose data could not be stored.
+        let mut counted = before.clone();
+        let var = Var { dims: vec![t], ..Var::default() };
+        counted.raise(&Lengths::of(&model), &[&var]);
+        assert_eq!([t, x, u].map(|dim| counted.get(dim)), [3, 7, 2]);
+        counted.raise(&before, &[]);
+        counted.raise(&Lengths::of(&model), &[]);
+        assert_eq!(counted, Lengths::of(&model));
+    }
+}
