@@ -28,6 +28,7 @@ mod netcdf_c;
 mod odd;
 mod older;
 mod one;
+mod panics;
 mod pipelines;
 mod processes;
 mod refused;
