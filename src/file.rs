@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use dispatch::{Dataset, DatasetInfo, NcDispatch, Registry};
+use dispatch::{Dataset, DatasetInfo, Fault, NcDispatch, Registry};
 use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 
 use crate::{Attribute, Group, OpenOptions, Variable};
@@ -75,6 +75,16 @@ impl File {
     /// What the dataset says of itself: driver, map, format, flavour.
     pub fn info(&self) -> DatasetInfo {
         self.opened().dataset.info()
+    }
+
+    /// All faults of the dataset: those that opening met, and those that a search of the storage shows.
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub fn faults(&self) -> Result<Vec<Fault>> {
+        let mut faults = self.info().faults;
+        faults.extend(self.opened().dataset()?.search_faults()?);
+        Ok(faults)
     }
 
     /// The metadata as it is now. It does not follow later changes, except that unlimited dimensions grow.

@@ -35,6 +35,7 @@ mod refused;
 mod right;
 mod round_trip;
 mod shards;
+mod torn;
 mod unpack;
 mod unsafe_code;
 mod upstream;

@@ -40,6 +40,11 @@ pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What a dataset says of itself, with all faults.
+fn info(file: &File) -> Result<DatasetInfo> {
+    Ok(DatasetInfo { faults: file.faults()?, ..file.info() })
+}
+
 fn as_text(url: &str, file: &File) -> Result<String> {
     let model = file.model();
     let mut text = String::new();
@@ -48,7 +53,7 @@ fn as_text(url: &str, file: &File) -> Result<String> {
         let _ = writeln!(text, "{name:<10} {value}");
     };
     line("path", &place(url));
-    for (name, value) in facts(&file.info()) {
+    for (name, value) in facts(&info(file)?) {
         line(name, &value);
     }
     line("groups", &model.groups().len().to_string());
@@ -142,7 +147,7 @@ fn chunk_shape(id: VarId, var: &Var, file: &File) -> Option<Vec<u64>> {
 }
 
 fn as_json(url: &str, file: &File) -> Result<String> {
-    let (model, info) = (file.model(), file.info());
+    let (model, info) = (file.model(), info(file)?);
     let mut dims = Vec::new();
     for (_, dim) in model.dims() {
         dims.push(json!({

@@ -32,7 +32,7 @@ fn map_at(url: &str, writable: bool) -> Result<Arc<dyn ZMap>> {
 fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()> {
     let map = map_at(url, false)?;
     let prefix = Key::new(prefix.unwrap_or_default().trim_matches('/'))?;
-    let mut out = Output::standard();
+    let (mut out, mut odd) = (Output::standard(), Vec::new());
     let mut line = |name: &str, key: &Key| {
         // A name that only leads further has no length.
         let len = match map.len(key) {
@@ -45,17 +45,37 @@ fn ls(url: &str, prefix: Option<&str>, recursive: bool, long: bool) -> Result<()
         out.put(format!("{len:>12} {name}\n"))
     };
     if recursive {
-        for key in map.list(&prefix)? {
-            line(key.as_str(), &key)?;
+        let keys = map.list(&prefix)?;
+        for key in &keys {
+            line(key.as_str(), key)?;
         }
+        odd_below(&*map, &prefix, &keys, &mut odd)?;
     } else {
+        odd = map.unnamable(&prefix)?;
         for name in map.search(&prefix)? {
             let path = if prefix.is_root() { name.clone() } else { format!("{}/{name}", prefix.as_str()) };
             line(&name, &Key::new(&path)?)?;
         }
     }
+    // No method reaches them, so nothing but their names is known.
+    for name in odd {
+        out.put(if long { format!("{:>12} {name}\n", "?") } else { format!("{name}\n") })?;
+    }
     out.finish()?;
     map.close()
+}
+
+/// All names at or below a prefix that no key can have, with the prefix of each. `keys`: those of all objects there, sorted.
+fn odd_below(map: &dyn ZMap, prefix: &Key, keys: &[Key], odd: &mut Vec<String>) -> Result<()> {
+    let before = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
+    odd.extend(map.unnamable(prefix)?.iter().map(|name| format!("{before}{name}")));
+    for name in map.names(prefix)? {
+        let below = prefix.join(&name)?;
+        if keys.binary_search(&below).is_err() {
+            odd_below(map, &below, keys, odd)?;
+        }
+    }
+    Ok(())
 }
 
 fn cat(url: &str, key: &str) -> Result<()> {

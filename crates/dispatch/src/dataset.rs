@@ -105,6 +105,16 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// The metadata tree. All inquiry functions are answered from it.
     fn model(&self) -> &ModelCell;
 
+    /// The faults that only a search of the storage shows, beside [`DatasetInfo::faults`].
+    ///
+    /// Opening does not search: most callers never ask.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn search_faults(&self) -> Result<Vec<Fault>> {
+        Ok(Vec::new())
+    }
+
     /// The registry it was opened with; `None`: the process's.
     fn registry(&self) -> Option<&Arc<Registry>> {
         None

@@ -61,6 +61,21 @@ impl Key {
         !text.contains('/') && check_segment(text).is_ok()
     }
 
+    /// Any name as text to show: control characters, and bytes that are no UTF-8, are escaped.
+    pub fn shown(name: &[u8]) -> String {
+        let mut text = String::new();
+        for chunk in name.utf8_chunks() {
+            for char in chunk.valid().chars() {
+                match char.is_control() {
+                    true => text.extend(char.escape_default()),
+                    false => text.push(char),
+                }
+            }
+            text.extend(chunk.invalid().iter().flat_map(|byte| byte.escape_ascii()).map(char::from));
+        }
+        text
+    }
+
     /// Appends `path` (one or more segments) in place.
     ///
     /// # Errors
@@ -195,6 +210,18 @@ mod tests {
         for good in ["", "a", ".zarray", "a/.zattrs", "...", "a b/ü:*?", "a\\b"] {
             assert_eq!(Key::new(good).unwrap().as_str(), good);
             assert_eq!(Key::is_segment(good), !good.is_empty() && !good.contains('/'), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn every_name_can_be_shown() {
+        for (name, shown) in [
+            (&b"a b/\xc3\xbc"[..], "a b/ü"),
+            (b"sea\ttemp\n", "sea\\ttemp\\n"),
+            (b"\x00\xff\x7f", "\\u{0}\\xff\\u{7f}"),
+            (b"", ""),
+        ] {
+            assert_eq!(Key::shown(name), shown);
         }
     }
 

@@ -217,6 +217,10 @@ impl ZMap for Survey {
         known.map_or_else(|| self.map.names(prefix), Ok)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.map.unnamable(prefix)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.map.write(key, value)
     }

@@ -292,6 +292,17 @@ pub trait ZMap: Send + Sync + fmt::Debug {
         self.search(prefix)
     }
 
+    /// The next segments below `prefix` that no key can have, as text to show ([`Key::shown`]), sorted, each once.
+    /// One that leads further ends with a `/`.
+    ///
+    /// The storage holds objects there that no method reaches. A map whose storage knows keys only has none.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn unnamable(&self, _prefix: &Key) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// Replaces the object at `key`, atomically.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{DatasetInfo, Fault, Format, MapFactory, MountedMap, ZarrFormat};
+use dispatch::{DatasetInfo, Fault, Format, Key, MapFactory, MountedMap, ZarrFormat};
 
 use crate::INFO;
 use crate::flavour::Flavour;
@@ -40,8 +40,10 @@ pub(crate) struct About {
     pub(crate) properties: Option<String>,
     /// What else was odd.
     pub(crate) notes: Vec<String>,
-    /// The defects that opening met.
+    /// What the documents tell of and the model does not show.
     pub(crate) faults: Vec<Fault>,
+    /// Folders that were searched, and hold no node with a name.
+    pub(crate) hollow: Vec<Key>,
 }
 
 impl About {
@@ -66,6 +68,7 @@ impl About {
             properties: None,
             notes: Vec::new(),
             faults: Vec::new(),
+            hollow: Vec::new(),
         }
     }
 

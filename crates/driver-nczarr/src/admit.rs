@@ -227,6 +227,11 @@ fn chunk_name(model: &Model, dims: &[DimId]) -> usize {
     CHUNK_NAME.max(2 + dims.iter().map(|dim| digits(dim) + 1).sum::<usize>())
 }
 
+/// The error of what would have to be written into a group's document that cannot be read.
+fn lost() -> Error {
+    ErrorKind::Perm.context("the stored metadata of the group cannot be read, and would be lost")
+}
+
 /// Whether data of a variable were written here, whether or not they are in storage yet.
 fn has_written(var: &VarState) -> bool {
     var.array.as_ref().is_some_and(|array| array.written())
@@ -239,6 +244,21 @@ impl Look<'_> {
             classic(self.model, edit)?;
         }
         match *edit {
+            Edit::DefDim { group, .. }
+            | Edit::DefVar { group, .. }
+            | Edit::DefGroup { parent: group, .. }
+            | Edit::DefCompound { group, .. }
+            | Edit::DefOpaque { group, .. }
+            | Edit::DefVlen { group, .. }
+            | Edit::DefEnum { group, .. }
+                if self.is_lost(group) =>
+            {
+                Err(lost())
+            }
+            Edit::RenameVar { var, .. } if self.is_lost(self.model.var(var)?.group) => Err(lost()),
+            Edit::RenameGroup { group, .. } if self.model.group(group)?.parent.is_some_and(|id| self.is_lost(id)) => {
+                Err(lost())
+            }
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
             Edit::DefVar { group, name, xtype, dims, .. } => {
                 if let (NcType::User(ty), Flavour::NcZarr) = (xtype, self.dataset.flavour) {
@@ -329,6 +349,11 @@ impl Look<'_> {
         }
     }
 
+    /// Whether the documents of a group cannot be read.
+    fn is_lost(&self, group: GroupId) -> bool {
+        self.state.groups.get(group.index()).is_some_and(|group| group.lost)
+    }
+
     /// Whether a type can have another member.
     fn check_members(&self, ty: TypeId, name: &str) -> Result<()> {
         let Ok(user) = self.model.user_type(ty) else { return Ok(()) };
@@ -375,6 +400,7 @@ impl Look<'_> {
             None if self.dataset.root_array && group == GroupId::ROOT => {
                 Err(ErrorKind::Perm.context("the store is a single array; it has no global attributes"))
             }
+            None if self.is_lost(group) => Err(lost()),
             Some(var) if self.state.vars.get(var.index()).is_some_and(|var| var.stored.attrs_lost) => {
                 Err(ErrorKind::Perm.context("the stored attributes cannot be read, and would be lost"))
             }

@@ -420,7 +420,8 @@ impl ZarrDataset {
         let name = if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZMETADATA };
         let keys: Vec<Key> = {
             let state = self.read_state();
-            state.groups.iter().skip(1).map(|group| group.key.join(name)).collect::<Result<_>>()?
+            let groups = state.groups.iter().skip(1).filter(|group| !group.lost);
+            groups.map(|group| group.key.join(name)).collect::<Result<_>>()?
         };
         let limits = &self.options.limits;
         for (key, found) in keys.iter().zip(crate::fetch::read_here(&*self.map, &keys, limits)) {

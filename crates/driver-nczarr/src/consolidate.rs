@@ -12,7 +12,7 @@ use model::{ErrorKind, GroupId, Model, Result};
 
 use crate::commit::Committed;
 use crate::consolidated::{self, ZMETADATA};
-use crate::dataset::ZarrDataset;
+use crate::dataset::{VarState, ZarrDataset};
 use crate::flavour::Flavour;
 use crate::joined;
 use crate::json::{Json, text};
@@ -22,6 +22,7 @@ use crate::store::{Node, Part};
 use crate::tree::ZARRAY;
 use crate::v3;
 use crate::v3::document::ZARR_JSON;
+use crate::var::Stored;
 
 /// A document that is repeated.
 struct Repeated<'t> {
@@ -44,7 +45,10 @@ impl ZarrDataset {
             return Ok(());
         }
         let known = self.known(model, committed)?;
-        let repeated = if is_ours {
+        let repeated = if self.has_torn() {
+            // It would lack them, and readers would take them for absent.
+            None
+        } else if is_ours {
             let ours =
                 known.into_iter().filter_map(|(node, _, key, text)| Some(Repeated { node, key, text: text?.into() }));
             Some(ours.collect())
@@ -57,6 +61,17 @@ impl ZarrDataset {
             None if is_v3 => self.drop_inline(&Key::new(ZARR_JSON)?),
             None => self.map.delete(&Key::new(ZMETADATA)?).map(drop),
         }
+    }
+
+    /// Whether a document could not be read, so that it cannot be repeated.
+    fn has_torn(&self) -> bool {
+        let state = self.read_state();
+        let is_torn = |var: &VarState| {
+            let Stored { meta, document, attrs_lost, .. } = &*var.stored;
+            let lacks_all = meta.is_none() && document.is_none();
+            var.on_disk && (lacks_all || *attrs_lost && self.format == ZarrFormat::V2)
+        };
+        state.groups.iter().any(|group| group.lost) || state.vars.iter().any(is_torn)
     }
 
     /// The documents that were written here, or found when it was opened. One of V3 has no text if it is not ours to write.

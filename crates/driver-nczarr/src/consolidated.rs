@@ -59,6 +59,8 @@ impl<'t> Document<'t> {
 pub(crate) struct Consolidated<'t> {
     /// Sorted by key, each key once.
     documents: Documents<'t>,
+    /// What it tells of under names that no key can have: the key of the group around it, and the name.
+    pub(crate) unnamable: Vec<(Key, String)>,
 }
 
 impl<'t> Consolidated<'t> {
@@ -103,20 +105,30 @@ impl<'t> Consolidated<'t> {
                 }
             },
         };
-        Ok(Self { documents })
+        Ok(Self { documents, unnamable: Vec::new() })
     }
 
-    /// Of documents by key, however they were written down.
+    /// Of documents by key, however they were written down. Those of names with control characters are left out.
     ///
     /// # Errors
     /// [`ErrorKind::ZarrMeta`] for an illegal key.
     pub(crate) fn of(mut documents: Documents<'t>, limits: &Limits) -> Result<Self> {
+        let mut unnamable = Vec::new();
+        documents.retain(|(key, _)| match control(key) {
+            Some(found) => {
+                unnamable.push(found);
+                false
+            }
+            None => true,
+        });
+        unnamable.sort_unstable();
+        unnamable.dedup();
         let mut checked = Key::root();
         for (key, document) in &documents {
             check(key, document, &mut checked, limits)?;
         }
         sort(&mut documents);
-        Ok(Self { documents })
+        Ok(Self { documents, unnamable })
     }
 
     /// The document of a key.
@@ -173,9 +185,18 @@ fn first_segment(key: &str) -> Option<&str> {
     key.bytes().position(|byte| byte == b'/').map(|end| &key[..end])
 }
 
+/// The first segment of a key that holds a control character, and what it is below.
+fn control(key: &str) -> Option<(Key, String)> {
+    let at = key.find(char::is_control)?;
+    let from = key[..at].rfind('/').map_or(0, |slash| slash + 1);
+    let name = key[from..].split('/').next().unwrap_or_default();
+    Some((Key::new(key[..from].trim_end_matches('/')).ok()?, name.to_owned()))
+}
+
 /// Checks one document and its key. `checked` is memory for it.
 fn check(key: &str, document: &Document<'_>, checked: &mut Key, limits: &Limits) -> Result<()> {
-    if !document.is_object() {
+    // Of a child it is the child's problem.
+    if !document.is_object() && !key.contains('/') {
         let document = document.value(limits)?;
         let found = document.kind();
         return Err(
@@ -331,7 +352,7 @@ mod tests {
             }
             sort(&mut documents);
             prop_assert!(documents.iter().map(|(key, _)| &**key).eq(names.iter().map(String::as_str)));
-            let consolidated = Consolidated { documents };
+            let consolidated = Consolidated { documents, unnamable: Vec::new() };
             for (node, name, mut place) in looks {
                 let node = Key::new(&node).unwrap();
                 let key = node.join(&name).unwrap();

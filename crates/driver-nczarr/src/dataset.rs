@@ -8,7 +8,8 @@ use std::{fmt, mem};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use dispatch::{
-    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Key, Options, Registry, VarData, ZMap, ZarrFormat, drop_apart,
+    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Fault, Key, Options, Registry, VarData, ZMap, ZarrFormat,
+    drop_apart,
 };
 use model::{Defined, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
 
@@ -21,8 +22,12 @@ use crate::layout::Chunks;
 use crate::moves::{self, Child};
 use crate::nil::Nil;
 use crate::plan::Planning;
+use crate::tree::slashed;
 use crate::v3::node_name;
 use crate::var::Stored;
+
+/// Why a node is left out that only the storage knows.
+pub(crate) const UNNAMABLE: &str = "the name holds control characters or is no UTF-8, so no node can have it";
 
 /// An open dataset.
 pub(crate) struct ZarrDataset {
@@ -115,6 +120,8 @@ pub(crate) struct GroupState {
     pub(crate) waiting: bool,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
+    /// Its documents could not be read and so must not be replaced.
+    pub(crate) lost: bool,
 }
 
 /// What is known of a variable.
@@ -459,6 +466,24 @@ impl Dataset for ZarrDataset {
 
     fn model(&self) -> &ModelCell {
         &self.model
+    }
+
+    fn search_faults(&self) -> Result<Vec<Fault>> {
+        self.check_open()?;
+        let mut found = Vec::new();
+        if self.root_array {
+            return Ok(found);
+        }
+        let groups: Vec<Key> = self.read_state().groups.iter().map(|group| group.key.clone()).collect();
+        for key in groups.iter().chain(&self.about.hollow) {
+            // A node is a folder. Whatever else has such a name is none.
+            for name in self.map.unnamable(key)?.iter().filter_map(|name| name.strip_suffix('/')) {
+                found.push(Fault::left_out(format_args!("{}/{name}", slashed(key)), UNNAMABLE));
+            }
+        }
+        // Consolidated metadata may have told of them.
+        found.retain(|fault| !self.about.faults.iter().any(|known| known.path == fault.path));
+        Ok(found)
     }
 
     fn registry(&self) -> Option<&Arc<Registry>> {

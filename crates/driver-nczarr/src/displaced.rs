@@ -59,7 +59,7 @@ pub(crate) fn find(
             match node {
                 Node::Array(_) => arrays.push(Child { parent, place, node }),
                 Node::Other { zgroup: Ok(Some(_)), .. } => groups.push(Child { parent, place, node }),
-                Node::Other { .. } => {}
+                Node::Other { .. } | Node::Closed(_) => {}
             }
         }
         for (want, found) in [(Want::Array, arrays), (Want::Group, groups)] {
@@ -87,6 +87,7 @@ pub(crate) fn is_missing(node: &Node) -> bool {
     match node {
         Node::Array(built) => built.var.problem.as_ref().is_some_and(|problem| problem.kind() == ErrorKind::NoObject),
         Node::Other { zgroup, attrs } => matches!((zgroup, attrs), (Ok(None), Ok(None))),
+        Node::Closed(_) => false,
     }
 }
 

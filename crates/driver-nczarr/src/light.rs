@@ -94,6 +94,7 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
             attrs: Default::default(),
             has_attrs: false,
             arrays: Vec::new(),
+            broken: None,
         });
     }
     if let Some(group) = tree.groups.last_mut() {

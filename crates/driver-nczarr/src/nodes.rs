@@ -45,6 +45,8 @@ pub(crate) enum Want {
 /// What is there.
 pub(crate) enum Node {
     Array(Built),
+    /// A group that says that what is below it is only for who understands more than is known here.
+    Closed(Error),
     /// No array: a group, a folder, or nothing.
     Other {
         zgroup: Fetched,
@@ -275,11 +277,12 @@ fn v3_node(place: &Place, found: Outcome<&Value<'_>>, reading: &Reading<'_>) -> 
         Some(Err(error)) => Node::Other { zgroup: Err(error), attrs: Ok(None) },
         Some(Ok(document)) => match document::node_type(document) {
             Ok(NodeType::Array) => array(Ok(document)),
-            Ok(NodeType::Group) if place.want != Want::Array => Node::Other {
-                zgroup: document::check_group(document)
-                    .map(|()| Some(Value::Object(document::without_attributes(document))))
-                    .map_err(at),
-                attrs: v3_attributes(document).map_err(at),
+            Ok(NodeType::Group) if place.want != Want::Array => match document::check_group(document) {
+                Ok(()) => Node::Other {
+                    zgroup: Ok(Some(Value::Object(document::without_attributes(document)))),
+                    attrs: v3_attributes(document).map_err(at),
+                },
+                Err(error) => Node::Closed(at(error)),
             },
             Ok(NodeType::Group) => array(Ok(document)),
             Err(error) if place.want == Want::Group => Node::Other { zgroup: Err(at(error)), attrs: Ok(None) },

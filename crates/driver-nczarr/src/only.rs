@@ -214,6 +214,7 @@ fn tree(
             has_attrs: attrs.is_some(),
             attrs: attrs.unwrap_or_default(),
             arrays: Vec::new(),
+            broken: None,
         });
     }
     let here = tree.groups.last_mut()?;

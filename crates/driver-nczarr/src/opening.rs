@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, MountedMap, OpenRequest, ZMap, ZarrFormat};
+use dispatch::{Dataset, FaultKind, MountedMap, OpenRequest, ZMap, ZarrFormat};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::about::{About, Origin};
@@ -135,13 +135,22 @@ impl<'a> Opening<'a> {
         let named_dims = self.use_names && (loaded.named_dims || annotate || flavour == Flavour::NcZarr);
         about.named_dims = named_dims;
         let stale = loaded.stale;
+        if let Some(found) = loaded.faults.iter().find(|found| older.is_some() && found.kind == FaultKind::Damaged) {
+            return Err(ErrorKind::Perm.context(format!(
+                "{}: the metadata is of an older NCZarr style, and cannot be brought to today's without loss, so it is \
+                 only read: {found}",
+                request.target
+            )));
+        }
         about.notes.extend(loaded.notes);
         about.faults.extend(loaded.faults);
+        about.hollow = loaded.hollow;
         let groups = loaded.groups.into_iter();
         let groups = groups.map(|group| GroupState {
             key: group.key,
             zgroup: group.zgroup,
             attrs: group.attrs,
+            lost: group.lost,
             ..GroupState::default()
         });
         let mut state = State {

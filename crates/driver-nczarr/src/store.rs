@@ -86,6 +86,7 @@ impl ZarrDataset {
             done
         };
         match node {
+            Node::Group(id) if state.group(id)?.lost => Ok(Texts::default()),
             Node::Group(id) if state.joined => Ok([None, written(&|out| self.v3_group(model, id, state, out))?]),
             Node::Var(id) if state.joined => {
                 let here = state.var(id)?;

@@ -2,19 +2,22 @@
 //!
 //! Read level by level, one batch each. NCZarr groups list what they hold and the lists are authoritative; elsewhere
 //! the map is searched. Arrays come as variables already built (`nodes`).
-//! A broken array document stays with its array; a broken group document is an error.
+//! A broken document stays with its array or group ([`RawGroup::broken`]); only the root's are errors of the whole.
 //!
 //! Start with [`load`].
 
 use dispatch::{Fault, Key, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 
+use crate::dataset::UNNAMABLE;
 use crate::displaced::{self, Child};
-use crate::fetch::Source;
+use crate::fetch::{Fetched, Source};
 use crate::flavour::Naming;
 use crate::json::{Json, Object};
 use crate::lists;
 use crate::nodes::{Node, Place, Want};
+use crate::older::Generation;
+use crate::torn;
 use crate::v3::document::ZARR_JSON;
 use crate::v3::node_name;
 use crate::var::{Built, Reading};
@@ -42,6 +45,24 @@ pub(crate) struct RawGroup {
     pub(crate) has_attrs: bool,
     /// Its arrays.
     pub(crate) arrays: Vec<RawArray>,
+    /// Why its own documents cannot be read, or not all of them.
+    pub(crate) broken: Option<Broken>,
+}
+
+/// What is wrong with the documents of a group.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) why: Error,
+    /// The document does not even tell whether it is of a group.
+    pub(crate) may_be_array: bool,
+    /// What is below it must not be looked at.
+    pub(crate) closed: bool,
+}
+
+impl Broken {
+    pub(crate) fn group(why: Error) -> Self {
+        Self { why, may_be_array: false, closed: false }
+    }
 }
 
 /// An array, as a variable without dimensions.
@@ -57,8 +78,10 @@ pub(crate) struct RawArray {
 pub(crate) struct RawTree {
     pub(crate) groups: Vec<RawGroup>,
     pub(crate) notes: Vec<String>,
-    /// What of the store the tree does not hold, or holds only in part.
+    /// What is there, and neither group nor array of a name that is possible.
     pub(crate) faults: Vec<Fault>,
+    /// Folders that were searched in vain.
+    pub(crate) hollow: Vec<Key>,
     /// The names right below the root, until they were looked at.
     names: Option<Vec<String>>,
     /// Folders without metadata that were entered.
@@ -89,12 +112,15 @@ impl Default for RawRoot {
 /// Loads everything below the root. `listed`: by NCZarr's lists; otherwise by searching.
 ///
 /// # Errors
-/// [`ErrorKind::NcZarr`] naming the key of a group document that cannot be understood, [`ErrorKind::NoObject`] that of
-/// a listed group that is not there; what the map says.
+/// [`ErrorKind::NcZarr`] for lists of the root that cannot be understood; what the map says.
 pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool, reading: &Reading<'_>) -> Result<RawTree> {
     let mut tree = RawTree::of_root(root)?;
     let mut level = 0..1;
     let mut depth = 0;
+    for (group, name) in source.consolidated.iter().flat_map(|consolidated| &consolidated.unnamable) {
+        let path = format!("{}/{}", slashed(group), Key::shown(name.as_bytes()));
+        tree.faults.push(Fault::left_out(path, UNNAMABLE));
+    }
     while !level.is_empty() {
         depth += 1;
         if depth > MAX_DEPTH {
@@ -109,9 +135,8 @@ pub(crate) fn load(source: &Source<'_>, root: RawRoot, listed: bool, reading: &R
         }
         level = next..tree.groups.len();
     }
-    if !listed {
-        tree.drop_empty_folders();
-    }
+    torn::settle(&mut tree, reading);
+    tree.drop_empty_folders(listed);
     if reading.format == ZarrFormat::V3 && reading.naming != Naming::None {
         node_name::give(&mut tree, reading.naming != Naming::References);
     }
@@ -143,21 +168,28 @@ fn by_lists(
     // With the group each lies in.
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for group in level {
-        let here = &tree.groups[group];
-        let lists = lists::read(&here.attrs, here.zgroup.as_ref())
-            .map_err(|error| error.at(lists::document(&here.key, &here.attrs)))?;
-        let Some(lists) = lists else {
-            return Err(ErrorKind::NcZarr
-                .context(format!("{}: a group of an NCZarr dataset without \"_nczarr_group\"", place(&here.key))));
+        let found = match &tree.groups[group].broken {
+            Some(_) => None,
+            None => match listed(tree, group) {
+                Ok(found) => Some(found),
+                Err(error) if tree.groups[group].parent.is_none() => return Err(error),
+                Err(error) => {
+                    tree.groups[group].broken = Some(Broken::group(error));
+                    None
+                }
+            },
         };
-        let document = lists::document(&here.key, &here.attrs);
-        for (member, names, want, places) in
-            [("arrays", lists.arrays, Want::Array, &mut arrays), ("groups", lists.groups, Want::Group, &mut groups)]
-        {
-            for name in names {
-                let place = place_of(tree, group, name, want);
-                places.push((group, place.map_err(|error| error.at(format_args!("{document}: member \"{member}\"")))?));
+        match found {
+            Some(children) => {
+                for place in children {
+                    let places = if place.want == Want::Array { &mut arrays } else { &mut groups };
+                    places.push((group, place));
+                }
             }
+            // What is below it is understood only with its list.
+            None if reading.generation != Generation::Today => {}
+            // Its list is lost. What is stored is there.
+            None => by_search(source, tree, group..group + 1, reading)?,
         }
     }
     let (parents, places): (Vec<usize>, Vec<Place>) = arrays.into_iter().chain(groups).unzip();
@@ -175,18 +207,48 @@ fn by_lists(
             Node::Array(built) => {
                 tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
             }
-            Node::Other { zgroup, attrs } => {
-                let (zgroup, attrs) = (zgroup?, attrs?);
-                if zgroup.is_none() && attrs.is_none() {
-                    let Place { key, name, .. } = place;
-                    return Err(ErrorKind::NoObject
-                        .context(format!("{key}/{ZGROUP}: the group {name:?} is listed, but there is none")));
-                }
-                push_group(tree, parent, place, zgroup, attrs)?;
+            Node::Closed(why) => push_closed(tree, parent, place, why),
+            Node::Other { zgroup: Ok(None), attrs: Ok(None) } => {
+                let what = format!("{}/{ZGROUP}: the group {:?} is listed, but there is none", place.key, place.name);
+                push_group(tree, parent, place, Err(ErrorKind::NoObject.context(what)), Ok(None), reading);
             }
+            Node::Other { zgroup, attrs } => push_group(tree, parent, place, zgroup, attrs, reading),
         }
     }
     Ok(())
+}
+
+/// The children that the lists of a group name.
+fn listed(tree: &mut RawTree, group: usize) -> Result<Vec<Place>> {
+    let here = &tree.groups[group];
+    let document = lists::document(&here.key, &here.attrs);
+    let lists = lists::read(&here.attrs, here.zgroup.as_ref()).map_err(|error| error.at(&document))?;
+    let Some(lists) = lists else {
+        return Err(ErrorKind::NcZarr
+            .context(format!("{}: a group of an NCZarr dataset without \"_nczarr_group\"", place(&here.key))));
+    };
+    let mut places = Vec::with_capacity(lists.arrays.len() + lists.groups.len());
+    for (member, names, want) in [("arrays", lists.arrays, Want::Array), ("groups", lists.groups, Want::Group)] {
+        for name in names {
+            match place_of(tree, group, name.clone(), want) {
+                Ok(place) => places.push(place),
+                Err(error) if name.chars().any(char::is_control) => leave_out(tree, group, &name, error),
+                Err(error) => return Err(error.at(format_args!("{document}: member \"{member}\""))),
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// Notes a child of a name that no key can have.
+fn leave_out(tree: &mut RawTree, group: usize, name: &str, why: Error) {
+    let path = format!("{}/{}", slashed(&tree.groups[group].key), Key::shown(name.as_bytes()));
+    tree.faults.push(Fault::left_out(path, why));
+}
+
+/// The path of a key, without a `/` at its end.
+pub(crate) fn slashed(key: &Key) -> String {
+    if key.is_root() { String::new() } else { format!("/{key}") }
 }
 
 /// Asks once more for what a list names and a survey did not see: whoever wrote it may have come between the list of keys
@@ -213,11 +275,17 @@ fn by_search(
     reading: &Reading<'_>,
 ) -> Result<()> {
     let (mut parents, mut places) = (Vec::new(), Vec::new());
-    let keys: Vec<Key> = tree.groups[level.clone()].iter().map(|group| group.key.clone()).collect();
+    let is_open = |group: &RawGroup| group.broken.as_ref().is_none_or(|broken| !broken.closed);
+    let keys: Vec<Key> =
+        tree.groups[level.clone()].iter().filter(|group| is_open(group)).map(|group| group.key.clone()).collect();
     source.look_below(&keys);
-    for group in level {
+    for group in level.filter(|&group| is_open(&tree.groups[group])).collect::<Vec<_>>() {
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
         let names = source.children(&tree.groups[group].key, known)?;
+        if tree.groups[group].broken.is_some() && names.len() > MAX_IMPLICIT {
+            // Probably the chunks of an array.
+            continue;
+        }
         parents.reserve(names.len());
         places.reserve(names.len());
         for name in names {
@@ -225,12 +293,12 @@ fn by_search(
             if reading.format == ZarrFormat::V3 && name == ZARR_JSON {
                 continue;
             }
-            match place_of(tree, group, name, Want::Any) {
+            match place_of(tree, group, name.clone(), Want::Any) {
                 Ok(place) => {
                     parents.push(group);
                     places.push(place);
                 }
-                Err(error) => tree.faults.push(Fault::left_out(self::place(&tree.groups[group].key), error)),
+                Err(error) => leave_out(tree, group, &name, error),
             }
         }
     }
@@ -249,6 +317,8 @@ fn by_search(
             Node::Array(built) => {
                 tree.groups[parent].arrays.push(RawArray { key: place.key, name: place.name, built });
             }
+            // Chunks of an array whose document is torn look so.
+            Node::Other { zgroup: Ok(None), attrs: Ok(None) } if tree.groups[parent].broken.is_some() => {}
             Node::Other { zgroup: Ok(None), attrs } => {
                 // Neither: a folder that may hold nodes, or some foreign object.
                 tree.folders += 1;
@@ -257,37 +327,44 @@ fn by_search(
                         let text = "too many folders without metadata; this and further ones are not searched";
                         tree.faults.push(Fault::left_out(&place.key, text));
                     }
-                } else if !source.children(&place.key, None)?.is_empty() {
-                    push_group(tree, parent, place, None, attrs?)?;
+                } else if attrs.is_err() || !source.children(&place.key, None)?.is_empty() {
+                    push_group(tree, parent, place, Ok(None), attrs, reading);
+                } else {
+                    tree.hollow.push(place.key);
                 }
             }
-            Node::Other { zgroup, attrs } => push_group(tree, parent, place, zgroup?, attrs?)?,
+            Node::Closed(why) => push_closed(tree, parent, place, why),
+            Node::Other { zgroup, attrs } => push_group(tree, parent, place, zgroup, attrs, reading),
         }
     }
     Ok(())
 }
 
-fn push_group(
-    tree: &mut RawTree,
-    parent: usize,
-    place: Place,
-    zgroup: Option<Json>,
-    attrs: Option<Json>,
-) -> Result<()> {
+/// Adds a group. One whose documents cannot be read is there without what they say.
+fn push_group(tree: &mut RawTree, parent: usize, place: Place, zgroup: Fetched, attrs: Fetched, reading: &Reading<'_>) {
+    let Place { key, name, want } = place;
+    let own = |found: Fetched, document: &str| match found.transpose() {
+        None => (None, None),
+        Some(found) => match found.and_then(|found| object(found, format_args!("{key}/{document}"))) {
+            Ok(object) => (Some(object), None),
+            Err(error) => (None, Some(error)),
+        },
+    };
+    let ((zgroup, marker), (attrs, lost)) = (own(zgroup, ZGROUP), own(attrs, ZATTRS));
+    let may_be_array = marker.is_some() && want == Want::Any && reading.format == ZarrFormat::V3;
+    let broken = marker.or(lost).map(|why| Broken { may_be_array, ..Broken::group(why) });
+    let (has_attrs, attrs) = (attrs.is_some(), attrs.unwrap_or_default());
+    let arrays = Vec::new();
+    tree.groups.push(RawGroup { key, name, parent: Some(parent), zgroup, attrs, has_attrs, arrays, broken });
+}
+
+/// Adds a group that must not be looked into.
+fn push_closed(tree: &mut RawTree, parent: usize, place: Place, why: Error) {
     let Place { key, name, .. } = place;
-    let has_attrs = attrs.is_some();
-    let zgroup = zgroup.map(|document| object(document, format_args!("{key}/{ZGROUP}"))).transpose()?;
-    let attrs = attrs.map(|document| object(document, format_args!("{key}/{ZATTRS}"))).transpose()?;
-    tree.groups.push(RawGroup {
-        key,
-        name,
-        parent: Some(parent),
-        zgroup,
-        attrs: attrs.unwrap_or_default(),
-        has_attrs,
-        arrays: Vec::new(),
-    });
-    Ok(())
+    let broken = Some(Broken { closed: true, ..Broken::group(why) });
+    let (attrs, arrays) = (Object::default(), Vec::new());
+    let (zgroup, has_attrs) = (None, false);
+    tree.groups.push(RawGroup { key, name, parent: Some(parent), zgroup, attrs, has_attrs, arrays, broken });
 }
 
 /// A key for error messages: the root has no text of its own.
@@ -309,21 +386,22 @@ impl RawTree {
             zgroup: root.zgroup.map(|document| object(document, ZGROUP)).transpose()?,
             attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
             arrays: Vec::new(),
+            broken: None,
         };
-        Ok(Self {
-            groups: vec![group],
-            notes: Vec::new(),
-            faults: Vec::new(),
-            names: root.names,
-            folders: 0,
-            displaced: Vec::new(),
-        })
+        let (notes, faults, hollow, displaced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { groups: vec![group], notes, faults, hollow, names: root.names, folders: 0, displaced })
     }
 
-    /// Drops folders without metadata that turned out to hold no node.
-    fn drop_empty_folders(&mut self) {
-        let mut keep: Vec<bool> =
-            self.groups.iter().map(|group| group.zgroup.is_some() || !group.arrays.is_empty()).collect();
+    /// Drops folders without metadata that turned out to hold no node. `listed`: only what stands in a broken group was
+    /// searched.
+    fn drop_empty_folders(&mut self, listed: bool) {
+        let was_searched =
+            |group: &RawGroup| !listed || group.parent.is_some_and(|parent| self.groups[parent].broken.is_some());
+        let is_more = |group: &RawGroup| {
+            let has_node = group.zgroup.is_some() || group.broken.is_some() || !group.arrays.is_empty();
+            has_node || !was_searched(group)
+        };
+        let mut keep: Vec<bool> = self.groups.iter().map(is_more).collect();
         keep[0] = true;
         for index in (1..self.groups.len()).rev() {
             if keep[index]
@@ -339,6 +417,8 @@ impl RawTree {
                 moved[index] = Some(kept.len());
                 group.parent = group.parent.and_then(|parent| moved[parent]);
                 kept.push(group);
+            } else {
+                self.hollow.push(group.key);
             }
         }
         self.groups = kept;

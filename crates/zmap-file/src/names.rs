@@ -39,6 +39,16 @@ pub(crate) fn is_segment(name: &str) -> bool {
     !is_reserved(name) && !is_leftover(name) && Key::is_segment(name)
 }
 
+/// A name found in a directory as text to show, if it can be no segment of a key and is not ours.
+pub(crate) fn unnamable(name: &[u8]) -> Option<String> {
+    let is_ours = |name: &str| is_reserved(name) || is_leftover(name) || Key::is_segment(name);
+    match str::from_utf8(name) {
+        Ok("." | "..") => None,
+        Ok(name) if is_ours(name) => None,
+        _ => Some(Key::shown(name)),
+    }
+}
+
 /// A name for a temporary file. Another process may have the same number in its own name space: whoever
 /// creates the file insists on a new one and asks again.
 pub(crate) fn temporary() -> String {
@@ -67,6 +77,17 @@ mod tests {
         }
         for name in [".zgroup", ".nczarr-other", "0.0", "ü b", "nczarr-lock", ".nfs", ".nfsabc"] {
             assert!(is_segment(name), "{name:?}");
+        }
+        for (name, shown) in [
+            (&b"sea\ttemp"[..], Some("sea\\ttemp")),
+            (b"\xff", Some("\\xff")),
+            (LOCK.as_bytes(), None),
+            (b".", None),
+            (b"..", None),
+            (b"0.0", None),
+            (b".nfs000000000a0b1c2d00000001", None),
+        ] {
+            assert_eq!(unnamable(name).as_deref(), shown);
         }
         assert!(has_reserved(&Key::new(&format!("a/{LOCK}/b")).unwrap()));
         assert!(!has_reserved(&Key::new("a/.nczarr-lock2").unwrap()));

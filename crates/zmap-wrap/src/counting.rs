@@ -170,6 +170,10 @@ impl ZMap for Counting {
         self.count(Op::Names, self.inner.names(prefix), none)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.count(Op::Names, self.inner.unnamable(prefix), none)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let outcome = self.inner.write(key, value);
         self.cell(Op::Write).one(&outcome, value.len() as u64);

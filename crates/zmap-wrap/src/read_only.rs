@@ -46,6 +46,10 @@ impl ZMap for ReadOnly {
         self.inner.names(prefix)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.unnamable(prefix)
+    }
+
     fn write(&self, key: &Key, _value: &[u8]) -> Result<()> {
         Err(refused("write", key))
     }

@@ -31,6 +31,8 @@ pub(crate) struct Directory {
     pub(crate) entries: Listing,
     /// All other members: what lies outside the folder that the keys begin in, folders, and names that are no keys.
     pub(crate) others: Vec<Entry>,
+    /// The names of objects in the folder that no key can have, from the folder on.
+    pub(crate) unnamable: Vec<Vec<u8>>,
     /// The folder in which the keys begin, with a `/` at the end; empty: the root.
     pub(crate) folder: String,
     /// Where it begins.
@@ -75,19 +77,25 @@ impl Directory {
             Folder::Named(name) => format!("{name}/"),
             Folder::With(markers) => folder_with(entries, markers),
         };
-        this.others =
-            entries.make_keys(&this.folder, |key| key.len() <= limits.key && key.split('/').all(Key::is_segment));
+        let is_key = |key: &str| key.len() <= limits.key && key.split('/').all(Key::is_segment);
+        let (others, unnamable) = entries.make_keys(&this.folder, is_key);
+        this.others = others;
+        let folder = this.folder.as_bytes();
+        this.unnamable =
+            this.unnamable.iter().filter_map(|name| name.strip_prefix(folder)).map(<[u8]>::to_vec).collect();
+        this.unnamable.extend(unnamable);
         this.others.extend(entries.take_folders()?);
         Ok(this)
     }
 
     fn new(entries: Listing, start: u64, end: u64) -> Self {
-        Self { entries, others: Vec::new(), folder: String::new(), start, end, offset: 0, archive: None }
+        let (others, unnamable) = (Vec::new(), Vec::new());
+        Self { entries, others, unnamable, folder: String::new(), start, end, offset: 0, archive: None }
     }
 
     /// All members as the library tells of them.
     fn by_library(archive: ZipArchive<Cursor>, end: u64) -> Result<Self> {
-        let mut entries = Listing::default();
+        let (mut entries, mut unnamable) = (Listing::default(), Vec::new());
         for number in 0..archive.len() {
             let found = archive.by_index_data(number).map_err(no_archive)?;
             let form = match found.compression() {
@@ -100,11 +108,14 @@ impl Directory {
             let (at, central) = (found.header_start(), Some(found.central_header_start()));
             let entry = Entry::new(at, found.compressed_size(), found.size(), found.crc32(), form, central);
             // A name that is no text is no key either.
-            let name = found.name().unwrap_or_default();
+            let name = found.name().unwrap_or_else(|_| {
+                unnamable.push(found.name_raw().to_vec());
+                Default::default()
+            });
             entries.push(&name, (LOCAL_LEN + found.name_raw().len()) as u32, entry);
         }
         let (start, offset) = (archive.central_directory_start(), archive.offset());
-        Ok(Self { offset, archive: Some(archive), ..Self::new(entries, start, end) })
+        Ok(Self { offset, unnamable, archive: Some(archive), ..Self::new(entries, start, end) })
     }
 }
 

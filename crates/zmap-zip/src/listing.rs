@@ -148,20 +148,24 @@ impl Listing {
         }
     }
 
-    /// Makes the names keys: what follows `folder`, if `is_key` says that it is one. Answers all others.
-    pub(crate) fn make_keys(&mut self, folder: &str, is_key: impl Fn(&str) -> bool) -> Vec<Entry> {
-        let (names, mut others) = (&self.names, Vec::new());
+    /// Makes the names keys: the part behind `folder`, if `is_key` accepts it. Answers all other members, and the names of
+    /// those in the folder that hold objects.
+    pub(crate) fn make_keys(&mut self, folder: &str, is_key: impl Fn(&str) -> bool) -> (Vec<Entry>, Vec<Vec<u8>>) {
+        let (names, mut others, mut odd) = (&self.names, Vec::new(), Vec::new());
         self.members.retain_mut(|member| match name_of(names, member).strip_prefix(folder) {
             Some(key) if is_key(key) => {
                 (member.from, member.len) = (member.from + folder.len(), key.len());
                 true
             }
-            _ => {
+            found => {
                 others.push(member.entry.copy());
+                // A name that ends so is that of a folder.
+                let found = found.filter(|name| !name.is_empty() && !name.ends_with('/'));
+                odd.extend(found.map(|name| name.as_bytes().to_vec()));
                 false
             }
         });
-        others
+        (others, odd)
     }
 
     /// Takes out empty members below which others lie, as some archivers write folders; answers them.

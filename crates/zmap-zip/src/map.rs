@@ -29,6 +29,8 @@ pub struct ZipMap {
     /// The folder in which the keys begin, with a `/` at its end; empty: the root.
     folder: String,
     index: Index,
+    /// The names of objects that no key can have, from the folder on.
+    unnamable: Vec<Vec<u8>>,
     members: Members,
     /// Who writes; `None` where nobody does.
     appender: Option<Appender>,
@@ -201,6 +203,7 @@ impl ZipMap {
         Ok(Self {
             name,
             folder: directory.folder,
+            unnamable: directory.unnamable,
             index: Index::new(directory.entries, appender.is_some()),
             members: Members::new(source, directory.end, directory.archive),
             appender,
@@ -420,6 +423,13 @@ impl ZMap for ZipMap {
         Ok(self.index.search(prefix.as_str()))
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        let mut found: Vec<String> = self.unnamable.iter().filter_map(|name| unnamable_below(name, prefix)).collect();
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         self.index.list(prefix.as_str()).iter().map(|key| Key::new(key)).collect()
     }
@@ -485,4 +495,15 @@ impl Drop for ZipMap {
             tracing::error!(archive = %self.name, %error, "what is left of a directory could not be cut off");
         }
     }
+}
+
+/// What of a name that no key can have stands right below `prefix`, as text to show.
+fn unnamable_below(name: &[u8], prefix: &Key) -> Option<String> {
+    let segments: Vec<&[u8]> = name.split(|byte| *byte == b'/').collect();
+    let is_legal = |segment: &[u8]| str::from_utf8(segment).is_ok_and(Key::is_segment);
+    // The last one, if the name is only too long.
+    let at = segments.iter().position(|segment| !is_legal(segment)).unwrap_or(segments.len() - 1);
+    let is_below = segments[..at].iter().copied().eq(prefix.segments().map(str::as_bytes));
+    let leads = if at + 1 < segments.len() { "/" } else { "" };
+    is_below.then(|| Key::shown(segments[at]) + leads)
 }

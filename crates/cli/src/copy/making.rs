@@ -146,7 +146,7 @@ impl Making<'_> {
     /// Compares the copy with what it was made from.
     pub(super) fn losses(&self, copied: &Copied) -> Result<Vec<String>> {
         let copy = self.draft.open()?;
-        let faults = self.source.info().faults;
+        let faults = self.source.faults()?;
         let lost = losses::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
         copy.close()?;
         Ok(lost)

@@ -43,7 +43,7 @@ fn look(args: &Validate, report: &mut Report) -> Result<()> {
     let file = nczarr::open(&args.url)?;
     let audit = file.dataset().audit()?;
     report.objects = audit.objects;
-    for fault in file.info().faults.iter().chain(&audit.faults) {
+    for fault in file.faults()?.iter().chain(&audit.faults) {
         match fault.kind {
             FaultKind::LeftOut => report.warning("object", &fault.path, format_args!("is left out: {}", fault.text)),
             FaultKind::Unusual => report.warning("object", &fault.path, &fault.text),

@@ -18,6 +18,7 @@ mod held;
 mod map;
 mod netcdf4;
 mod nil;
+mod odd_names;
 mod outputs;
 mod resumed;
 mod selected;

@@ -74,6 +74,10 @@ impl ZMap for TracedMap {
         self.tell("names", prefix, || self.inner.names(prefix), none)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.tell("names", prefix, || self.inner.unnamable(prefix), none)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.tell("write", key, || self.inner.write(key, value), |()| value.len() as u64)
     }

@@ -9,13 +9,13 @@ mod pure;
 use std::sync::Arc;
 
 use dispatch::{Fault, Key};
-use model::{GroupId, Model, NcType, Var, VarFill, VarId};
+use model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
 
 use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;
 use crate::json::{Members, Object, Value};
 use crate::lists;
-use crate::tree::RawGroup;
+use crate::tree::{RawGroup, slashed};
 use crate::types;
 use crate::var::{Links, Stored, note, present};
 
@@ -59,6 +59,8 @@ pub(crate) struct LoadedGroup {
     pub(crate) key: Key,
     pub(crate) zgroup: Option<Object>,
     pub(crate) attrs: Object,
+    /// Its documents could not be read and so must not be replaced.
+    pub(crate) lost: bool,
 }
 
 /// The model of a store, and what is remembered beside it, by id.
@@ -69,6 +71,7 @@ pub(crate) struct Loaded {
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) hollow: Vec<Key>,
     /// Whether dimension names of xarray's kind were found.
     pub(crate) named_dims: bool,
     /// Whether some node of a plain store says what Zarr has no word for; only known where documents are kept.
@@ -93,8 +96,20 @@ impl Loaded {
             key: raw.key.clone(),
             zgroup: raw.zgroup.take(),
             attrs: std::mem::take(&mut raw.attrs),
+            lost: raw.broken.is_some(),
         });
+        if let Some(broken) = raw.broken.take() {
+            self.break_group(id, broken.why);
+        }
         Ok(id)
+    }
+
+    /// Notes that a group cannot be read as a whole. Its documents are not replaced.
+    fn break_group(&mut self, id: GroupId, why: Error) {
+        if let Some(group) = self.groups.get_mut(id.index()) {
+            group.lost = true;
+            self.faults.push(Fault::damaged(slashed(&group.key), why));
+        }
     }
 
     /// Adds a variable.
@@ -135,6 +150,7 @@ pub(crate) struct Settled {
     pub(crate) groups: Vec<LoadedGroup>,
     pub(crate) notes: Vec<String>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) hollow: Vec<Key>,
     pub(crate) named_dims: bool,
     pub(crate) annotated: bool,
     pub(crate) stale: bool,
@@ -142,8 +158,8 @@ pub(crate) struct Settled {
 
 impl From<Loaded> for Settled {
     fn from(loaded: Loaded) -> Self {
-        let Loaded { model, vars, groups, notes, faults, named_dims, annotated, stale, .. } = loaded;
-        Self { model: Arc::new(model), vars, groups, notes, faults, named_dims, annotated, stale }
+        let Loaded { model, vars, groups, notes, faults, hollow, named_dims, annotated, stale, .. } = loaded;
+        Self { model: Arc::new(model), vars, groups, notes, faults, hollow, named_dims, annotated, stale }
     }
 }
 
@@ -157,6 +173,7 @@ impl Settled {
             groups: self.groups.clone(),
             notes: self.notes.clone(),
             faults: self.faults.clone(),
+            hollow: self.hollow.clone(),
             ..*self
         }
     }

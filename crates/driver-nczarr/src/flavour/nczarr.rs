@@ -19,19 +19,28 @@ use crate::var::{Built, Links, Reading, Stored, note};
 /// `NC_ENCZARR` naming the key and member of a group's lists or dimensions that make no sense; what is wrong with a
 /// single array becomes its variable's problem.
 pub(crate) fn load(tree: RawTree, reading: &Reading<'_>) -> Result<Loaded> {
-    let mut loaded = Loaded { notes: tree.notes, faults: tree.faults, keep: reading.keep, ..Loaded::default() };
+    let RawTree { notes, faults, hollow, .. } = tree;
+    let mut loaded = Loaded { notes, faults, hollow, keep: reading.keep, ..Loaded::default() };
     let (mut arrays, mut types, displaced) = (Vec::new(), Vec::new(), tree.displaced);
     let mut typed = Vec::new();
     let mut ids: Vec<GroupId> = Vec::with_capacity(tree.groups.len());
     for mut raw in tree.groups {
-        let lists = lists::read(&raw.attrs, raw.zgroup.as_ref())
-            .map_err(|error| error.at(lists::document(&raw.key, &raw.attrs)))?;
+        // Those of a broken group were found to be lost.
+        let lists = match raw.broken {
+            Some(_) => None,
+            None => lists::read(&raw.attrs, raw.zgroup.as_ref())
+                .map_err(|error| error.at(lists::document(&raw.key, &raw.attrs)))?,
+        };
         let parent = raw.parent.and_then(|parent| ids.get(parent).copied());
         let id = loaded.group(&mut raw, parent)?;
         ids.push(id);
         let lists = lists.unwrap_or_default();
         for dim in lists.dims {
-            loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited)?;
+            match loaded.model.add_dim(id, &dim.name, dim.len, dim.unlimited) {
+                Ok(_) => {}
+                Err(error) if parent.is_some() => loaded.break_group(id, error),
+                Err(error) => return Err(error),
+            }
         }
         if !lists.types.is_empty() {
             types.push((id, lists.types));

@@ -4,6 +4,7 @@
 //! lengths of one name in one group are legal in Zarr: the later one becomes `<name>_<length>`. Where groups are annotated
 //! (`annotation`), named dimensions are those they declare.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use dispatch::{Fault, ZarrFormat};
@@ -28,7 +29,9 @@ pub(crate) fn load(mut tree: RawTree, root_array: Option<RawArray>, reading: &Re
     let structure = structure(&mut tree, reading.naming);
     let stale = structure.is_none();
     let count = tree.groups.iter().map(|group| group.arrays.len()).sum::<usize>() + root_array.iter().len();
-    let mut loaded = Loaded { notes: tree.notes, faults: tree.faults, keep: reading.keep, stale, ..Loaded::default() };
+    let RawTree { notes, faults, hollow, .. } = &mut tree;
+    let (notes, faults, hollow) = (take(notes), take(faults), take(hollow));
+    let mut loaded = Loaded { notes, faults, hollow, keep: reading.keep, stale, ..Loaded::default() };
     loaded.vars.reserve_exact(count);
     loaded.model.reserve(0, tree.groups.first().map_or(0, |root| root.arrays.len()));
     loaded.groups.reserve_exact(tree.groups.len());

@@ -40,13 +40,10 @@ fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
         (".zattrs", "[\"v\",\"w\"]", "[\"v\",\"v\"]", ErrorKind::NameInUse, &["v"]),
         (".zattrs", "[\"v\",\"w\"]", "{}", ErrorKind::NcZarr, &[".zattrs", "\"arrays\""]),
         (".zattrs", "[\"v\",\"w\"]", "[1]", ErrorKind::NcZarr, &[".zattrs", "\"arrays\""]),
-        (".zattrs", "[\"g\"]", "[\"g\",\"h\"]", ErrorKind::NoObject, &["h/.zgroup"]),
         (".zattrs", "\"x\": 4", "\"x\": -4", ErrorKind::NcZarr, &[".zattrs", "\"dimensions.x\""]),
         (".zattrs", "\"x\": 4", "\"x\": \"4\"", ErrorKind::NcZarr, &[".zattrs", "\"dimensions.x\""]),
         (".zattrs", "\"_nczarr_group\"", "\"other\"", ErrorKind::NcZarr, &["_nczarr_group"]),
         (".zattrs", "{\"_nczarr_superblock\"", "[\"_nczarr_superblock\"", ErrorKind::NcZarr, &[".zattrs", "byte"]),
-        ("g/.zattrs", GATTRS, "{}", ErrorKind::NcZarr, &["g", "_nczarr_group"]),
-        ("g/.zattrs", GATTRS, "[]", ErrorKind::NcZarr, &["g/.zattrs", "object"]),
     ] {
         let map = dataset();
         let text = map.text(key);
@@ -62,6 +59,28 @@ fn what_is_wrong_with_the_dataset_is_said_when_it_is_opened() {
     map.put(".zattrs", "[".repeat(200_000).as_bytes());
     let error = open(&map).unwrap_err();
     assert!(error.to_string().contains(".zattrs") && error.to_string().contains("deeper"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_group_stays_with_it() {
+    for (key, from, to, path, words) in [
+        (".zattrs", "[\"g\"]", "[\"g\",\"h\"]", "/h", ["h/.zgroup"].as_slice()),
+        ("g/.zattrs", GATTRS, "{}", "/g", &["g", "_nczarr_group"]),
+        ("g/.zattrs", GATTRS, "[]", "/g", &["g/.zattrs", "object"]),
+        ("g/.zattrs", "\"arrays\": []", "\"arrays\": [\"..\"]", "/g", &["g/.zattrs", "\"arrays\""]),
+        ("g/.zattrs", "\"groups\": []", "\"groups\": 7", "/g", &["g/.zattrs", "\"groups\""]),
+        ("g/.zattrs", "\"dimensions\": {}", "\"dimensions\": {\"x\": -1}", "/g", &["g/.zattrs", "dimensions.x"]),
+    ] {
+        let map = dataset();
+        let text = map.text(key);
+        assert!(text.contains(from), "{key} {from}");
+        map.put(key, text.replacen(from, to, 1).as_bytes());
+        let d = open(&map).unwrap_or_else(|error| panic!("{key}: {to}: {error}"));
+        let faults = d.info().faults;
+        let fault = faults.iter().find(|fault| fault.path == path).unwrap_or_else(|| panic!("{to}: {faults:?}"));
+        assert!(words.iter().all(|word| fault.text.contains(word)), "{to}: {fault}");
+        assert_eq!(get(&*d, var(&*d, "v")), [5.0; 4]);
+    }
 }
 
 #[test]

@@ -287,9 +287,17 @@ fn what_cannot_be_understood_is_not_upgraded() {
         assert!(model.var(var(&*d, "ocean/data")).unwrap().problem.is_none());
         assert_eq!(map.objects(), before);
     }
-    for (key, text) in
-        [(".nczgroup", "[]"), (".nczgroup", "{"), ("ocean/.nczgroup", "{\"dims\": 4}"), (".nczattr", "{")]
-    {
+    for (key, text) in [("ocean/.nczgroup", "{\"dims\": 4}"), ("ocean/.nczgroup", "{"), ("ocean/.nczattr", "{")] {
+        let map = TestMap::sample("old480_groups");
+        map.put(key, text.as_bytes());
+        let error = open_with(&map, "nczarr", true, &Options::default()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Perm && error.to_string().contains("/ocean"), "{key} {text}: {error}");
+        let d = open(&map).unwrap();
+        let faults: Vec<String> = d.info().faults.into_iter().map(|fault| fault.path).collect();
+        assert_eq!(faults, ["/ocean"], "{key} {text}");
+        assert!(d.model().snapshot().var(var(&*d, "data")).unwrap().problem.is_none());
+    }
+    for (key, text) in [(".nczgroup", "[]"), (".nczgroup", "{"), (".nczattr", "{")] {
         let map = TestMap::sample("old480_groups");
         map.put(key, text.as_bytes());
         let error = open(&map).unwrap_err();

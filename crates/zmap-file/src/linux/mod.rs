@@ -263,6 +263,10 @@ impl ZMap for FileMap {
         self.entry_names(prefix, false)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.unnamable_entries(prefix)
+    }
+
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         self.list_keys(prefix)
     }

@@ -51,6 +51,24 @@ impl FileMap {
         Ok(names)
     }
 
+    /// The names below a prefix that can be no segments of keys, as text to show.
+    pub(super) fn unnamable_entries(&self, prefix: &Key) -> Result<Vec<String>> {
+        let fail = |errno| self.fail(prefix.as_str(), "search", errno);
+        let mut found = Vec::new();
+        let Some(mut dir) = self.open_dir(prefix.as_str())? else { return Ok(found) };
+        while let Some(entry) = dir.read() {
+            let entry = entry.map_err(fail)?;
+            let Some(name) = names::unnamable(entry.file_name().to_bytes()) else { continue };
+            match kind(dir.fd().map_err(fail)?, &entry).map_err(fail)? {
+                Entry::Object => found.push(name),
+                Entry::Directory => found.push(name + "/"),
+                Entry::Nothing => {}
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
     pub(super) fn list_keys(&self, prefix: &Key) -> Result<Vec<Key>> {
         if !prefix.is_root() && self.exists_object(prefix)? {
             return Ok(vec![prefix.clone()]);

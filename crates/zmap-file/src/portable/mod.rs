@@ -6,6 +6,7 @@
 
 mod dirs;
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -211,6 +212,19 @@ impl FileMap {
         Ok(names)
     }
 
+    /// The names below a prefix that can be no segments of keys, as text to show.
+    fn unnamable_entries(&self, prefix: &Key) -> Result<Vec<String>> {
+        let There::Directory = self.look(prefix)? else { return Ok(Vec::new()) };
+        let entries = entries(&self.place(prefix)).map_err(|error| self.fail(prefix.as_str(), "search", error))?;
+        let shown = |(name, is_dir): &(OsString, Option<bool>)| {
+            let leads = if (*is_dir)? { "/" } else { "" };
+            Some(names::unnamable(name.as_encoded_bytes())? + leads)
+        };
+        let mut found: Vec<String> = entries.iter().filter_map(shown).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+
     fn want(&self, key: &Key, doing: &str) -> Result<()> {
         if !self.writable {
             return Err(self.refuse(ErrorKind::Perm, key, &format!("cannot be {doing}: opened read-only")));
@@ -411,6 +425,10 @@ impl ZMap for FileMap {
 
     fn names(&self, prefix: &Key) -> Result<Vec<String>> {
         self.entry_names(prefix, false)
+    }
+
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.unnamable_entries(prefix)
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {

@@ -58,6 +58,10 @@ impl ZMap for Cached {
         self.inner.names(prefix)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.unnamable(prefix)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let _writing = self.begin(key)?;
         self.inner.write(key, value)

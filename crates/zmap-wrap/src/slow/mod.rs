@@ -193,6 +193,10 @@ impl ZMap for Slow {
         self.run(Op::Names, prefix, || self.inner.names(prefix))
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.run(Op::Names, prefix, || self.inner.unnamable(prefix))
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.store(Op::Write, key, value, |value| self.inner.write(key, value))
     }

@@ -63,6 +63,11 @@ impl ZMap for Recorder {
         Ok(vec!["names".to_owned()])
     }
 
+    fn unnamable(&self, _: &Key) -> Result<Vec<String>> {
+        self.note(Op::Names);
+        Ok(vec!["unnamable".to_owned()])
+    }
+
     fn write(&self, _: &Key, _: &[u8]) -> Result<()> {
         self.note(Op::Write);
         Ok(())
