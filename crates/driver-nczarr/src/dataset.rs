@@ -395,7 +395,7 @@ impl ZarrDataset {
             element,
             order: meta.order.clone(),
             filters: state.stored.filters.clone(),
-            fill: match var.fill_value() {
+            fill: match var.fill_value().or_else(|| state.stored.absent.clone()) {
                 // Of packed elements not even none is without form.
                 None if !var.xtype.is_atomic() && !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
                 fill => fill,

@@ -176,14 +176,13 @@ impl Model {
         }
     }
 
-    /// Keeps the fill of `var` the same as its attribute `_FillValue`.
+    /// Keeps the fill of `var` the same as its attribute `_FillValue`. A no-fill variable stays one.
     fn attribute_to_fill(&mut self, var: Option<VarId>) -> Result<()> {
         if let Some(var) = var {
             let var = self.var_mut(var)?;
-            var.fill = match var.atts.get(FILL_VALUE) {
-                Some(value) => VarFill::Value(value.clone()),
-                None => VarFill::Default,
-            };
+            if var.fill != VarFill::NoFill {
+                var.fill = told_by_attribute(&var.atts);
+            }
         }
         Ok(())
     }
@@ -299,10 +298,10 @@ impl Model {
                 var.fill = VarFill::Value(value.clone());
                 var.atts.insert(FILL_VALUE.to_owned(), value.clone());
             }
+            // How data is written does not change which value means that there is none: the attribute stays.
             None => {
                 let var = self.var_mut(id)?;
-                var.fill = if no_fill { VarFill::NoFill } else { VarFill::Default };
-                var.atts.shift_remove(FILL_VALUE);
+                var.fill = if no_fill { VarFill::NoFill } else { told_by_attribute(&var.atts) };
             }
         }
         Ok(Defined::Nothing)
@@ -467,6 +466,14 @@ impl Model {
 }
 
 /// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
+/// What unwritten elements read as where only the attribute `_FillValue` may say so.
+fn told_by_attribute(atts: &Att) -> VarFill {
+    match atts.get(FILL_VALUE) {
+        Some(value) => VarFill::Value(value.clone()),
+        None => VarFill::Default,
+    }
+}
+
 fn rename_key<T>(table: &mut Named<T>, from: &str, to: String) {
     if let Some(place) = table.get_index_of(from) {
         // Only a name that has another place is refused.

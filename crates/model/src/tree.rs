@@ -112,7 +112,7 @@ pub enum VarFill {
     Default,
     /// This value: one element of the variable's type.
     Value(Values),
-    /// Undefined; reads give zeros.
+    /// Nothing is written in advance; reads give zeros. The variable may have the attribute `_FillValue` all the same.
     NoFill,
 }
 
@@ -190,7 +190,8 @@ impl Default for GroupId {
 }
 
 impl Var {
-    /// The value unwritten elements read as: one element; `None` if the variable is no-fill or of a user type without one.
+    /// The value unwritten elements read as: one element; `None` if the variable is no-fill or of a user type without one:
+    /// then they read as zeros.
     pub fn fill_value(&self) -> Option<Values> {
         match &self.fill {
             VarFill::Default => fill::default(self.xtype),

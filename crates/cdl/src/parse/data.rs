@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{DimId, ErrorKind, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
+use model::{DimId, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
 use super::build::At;
 use super::constant::{self, Constant, Placed};
@@ -103,11 +103,13 @@ fn variable<'t>(
         lens.push(len);
         now.push(len.or_else(|| told.lens.get(&id).copied()));
     }
-    let fill = described.fill_value();
+    let filled = described.fill_value();
+    // `_` is the fill value also where nothing is written in advance.
+    let fill = filled.clone().or_else(|| described.atts.get(FILL_VALUE).cloned());
     let ty = described.xtype;
     let pads = matches!(ty, NcType::User(_)) && described.fill == VarFill::Default;
     let padding = &mut told.padding;
-    let mut run = Run { model, text, var, ty, target, lens: &lens, now: &now, filled: fill.is_some(), pads, padding };
+    let mut run = Run { model, text, var, ty, target, lens: &lens, now: &now, filled: filled.is_some(), pads, padding };
     macro_rules! numbers {
         ($t:ty) => {{
             let fill = fill.as_ref().and_then(<$t>::only).unwrap_or_else(<$t>::fill);

@@ -1,7 +1,7 @@
 //! Copying the data, block by block.
 
-use model::{ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
-use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
+use model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
+use nczarr::dispatch::{Dataset, FormatX, MemRef, NcDispatch as _};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
@@ -78,8 +78,10 @@ fn var(
     let data = from.data(id)?;
     let chunks = (to.data(new.id)?.chunk_shape(), data.chunk_shape());
     let sparse = match &new.form {
-        Form::Same => Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?,
-        Form::Numbers(_) | Form::Text { .. } => None,
+        Form::Same if !is_read_swapped(to, new.id)? => {
+            Sparse::new(chunks.0.clone(), (model, id), (&to.model().snapshot(), new.id))?
+        }
+        Form::Same | Form::Numbers(_) | Form::Text { .. } => None,
     };
     // Rows of text are moved whole.
     let target = chunks.0.map(|mut chunks| {
@@ -162,6 +164,12 @@ fn var(
         drop(stage);
     }
     move_from(&source, id).map(|()| true)
+}
+
+/// Whether netCDF-C turns round the bytes of what absent chunks read as: it does so for big-endian arrays of NCZarr.
+fn is_read_swapped(to: &dyn Dataset, id: VarId) -> Result<bool> {
+    let is_big = to.model().snapshot().var(id)?.endian == Endian::Big;
+    Ok(is_big && to.info().formatx == FormatX::NcZarr && to.info().flavour == "nczarr")
 }
 
 /// Values are looked at before the form of a variable is chosen.

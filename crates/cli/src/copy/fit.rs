@@ -5,7 +5,7 @@
 //! values.
 
 use model::convert::convert_values;
-use model::{FILL_VALUE, NcString, NcType, Result, Values, Var, fill};
+use model::{FILL_VALUE, NcString, NcType, Result, Values, Var, VarFill, fill};
 
 /// Types in which the values of another one may be kept, in the order of preference. Each has its own only in a format that
 /// lacks it.
@@ -27,6 +27,8 @@ pub struct Change {
     pub to: NcType,
     /// The fill value and what it becomes.
     fill: Option<(Values, Values)>,
+    /// What readers of the new type take for a missing value.
+    missing: Option<Values>,
 }
 
 impl Change {
@@ -36,9 +38,10 @@ impl Change {
         let default = fill::default(to);
         let fill = apparent_fill(var).and_then(|value| match exactly(&value, to) {
             Some(same) if var.atts.contains_key(FILL_VALUE) => Some((value, same)),
-            _ => Some((value, default?)),
+            _ => Some((value, default.clone()?)),
         });
-        Self { from, to, fill }
+        let missing = fill.as_ref().map(|(_, new)| new.clone()).or(default);
+        Self { from, to, fill, missing }
     }
 
     /// What the fill value becomes; `None` if there is none.
@@ -60,6 +63,7 @@ impl Change {
     pub fn elements(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let (Some(size), Some(new_size)) = (self.from.size(), self.to.size()) else { return Ok(None) };
         let fill = self.fill.as_ref().and_then(|(old, new)| Some((old.to_native_bytes()?, new.to_native_bytes()?)));
+        let missing = self.missing.as_ref().and_then(Values::to_native_bytes);
         let mut known = bytes.to_vec();
         // Not converted: there may be no such number.
         for element in known.chunks_exact_mut(size) {
@@ -70,26 +74,26 @@ impl Change {
         let values = Values::from_native_bytes(self.from, &known);
         let Some(new) = values.and_then(|values| exactly(&values, self.to)) else { return Ok(None) };
         let Some(mut new) = new.to_native_bytes() else { return Ok(None) };
-        if let Some((old, becomes)) = fill {
-            for (element, new) in bytes.chunks_exact(size).zip(new.chunks_exact_mut(new_size)) {
-                match (element == old, *new == becomes) {
-                    (true, _) => new.copy_from_slice(&becomes),
-                    (false, true) => return Ok(None),
-                    (false, false) => {}
-                }
+        for (element, new) in bytes.chunks_exact(size).zip(new.chunks_exact_mut(new_size)) {
+            match &fill {
+                Some((old, becomes)) if element == old => new.copy_from_slice(becomes),
+                _ if missing.as_deref() == Some(new) => return Ok(None),
+                _ => {}
             }
         }
         Ok(Some(new))
     }
 }
 
-/// The value that readers take for a missing one: what the attribute says, or else the type's default. A byte has none.
+/// The value that readers take for a missing one: what the attribute says, or else the type's default, if unwritten elements
+/// read as that. A byte has none.
 pub fn apparent_fill(var: &Var) -> Option<Values> {
     let said = var.atts.get(FILL_VALUE).filter(|value| value.nc_type() == var.xtype && value.len() == 1);
     match said {
         Some(value) => Some(value.clone()),
         None if matches!(var.xtype, NcType::Byte | NcType::UByte | NcType::Char) => None,
-        None => fill::default(var.xtype),
+        None if var.fill == VarFill::Default => fill::default(var.xtype),
+        None => None,
     }
 }
 
@@ -98,6 +102,11 @@ pub fn exactly(values: &Values, to: NcType) -> Option<Values> {
     let (new, out_of_range) = convert_values(values, to).ok()?;
     let (back, out_of_range_back) = convert_values(&new, values.nc_type()).ok()?;
     (!out_of_range && !out_of_range_back && back == *values).then_some(new)
+}
+
+/// Whether all bytes of a number are zero.
+pub fn is_zero(value: &Values) -> bool {
+    value.nc_type().is_numeric() && value.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
 }
 
 /// Strings as lines of one text.
@@ -155,6 +164,29 @@ mod tests {
             ),
         ] {
             assert_eq!(change(&values, fill.clone(), to), want, "{values:?} {fill:?} {to:?}");
+        }
+    }
+
+    /// A type's default is a value like others where unwritten elements read as something else.
+    #[test]
+    fn a_default_that_is_no_fill_value_stays() {
+        use NcType::{Double, Int};
+        for fill in [VarFill::Value(Values::Int(vec![0])), VarFill::NoFill] {
+            for (values, to, want) in [
+                (Values::UShort(vec![1, 65535]), Int, Some(Values::Int(vec![1, 65535]))),
+                (Values::UInt(vec![fill::UINT]), Int, None),
+                (Values::UInt(vec![fill::UINT]), Double, Some(Values::Double(vec![4294967295.0]))),
+                (Values::UInt64(vec![fill::UINT64]), Double, None),
+                (Values::Int64(vec![fill::INT64]), Double, None),
+                // It would be a missing one there.
+                (Values::Int64(vec![-2147483647]), Int, None),
+                (Values::Int64(vec![-2147483647]), Double, Some(Values::Double(vec![-2147483647.0]))),
+            ] {
+                let change = Change::new(&Var { fill: fill.clone(), ..var(values.nc_type(), None) }, to);
+                let bytes = change.elements(&values.to_native_bytes().unwrap()).unwrap();
+                let found = bytes.map(|bytes| Values::from_native_bytes(to, &bytes).unwrap());
+                assert_eq!(found, want, "{values:?} {fill:?} {to:?}");
+            }
         }
     }
 

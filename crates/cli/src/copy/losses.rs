@@ -222,7 +222,9 @@ impl Compared<'_> {
             self.lost.add("dimensions of variables", &path);
         }
         let filled = |var: &Var| var.fill != VarFill::NoFill;
-        if filled(var) != filled(there) {
+        // Without fill values elements that were never written read as zeros.
+        let zeros = |var: &Var| !filled(var) || matches!(&var.fill, VarFill::Value(value) if fit::is_zero(value));
+        if filled(var) != filled(there) && !(zeros(var) && zeros(there)) {
             self.lost.add("whether variables are filled", &path);
         }
         let mut lost = std::mem::take(&mut self.lost);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use model::{Model, NcString, NcType, Result, Slab, Values, VarId};
+use model::{FILL_VALUE, Model, NcString, NcType, Result, Slab, Values, VarFill, VarId};
 use nczarr::dispatch::{MemRef, VarData};
 
 use super::tiles::Tiles;
@@ -73,19 +73,20 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// `None` if everything must be written: there are no chunks, or what is absent there would not read the same.
+    /// `None` if everything must be written: there are no chunks, or not every reader would see there what the source has.
     pub fn new(chunk: Option<Vec<u64>>, from: (&Model, VarId), to: (&Model, VarId)) -> Result<Option<Self>> {
         let rank = from.0.shape(from.1)?.len();
         let Some(chunk) = chunk.filter(|chunk| chunk.len() == rank) else { return Ok(None) };
-        let fill = |(model, id): (&Model, VarId)| {
-            let var = model.var(id)?;
-            Ok::<_, model::Error>(one(var.xtype, var.fill_value()))
-        };
-        if from.0.var(from.1)?.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
+        let (from, to) = (from.0.var(from.1)?, to.0.var(to.1)?);
+        if from.fill_value().is_some_and(|fill| is_odd_nan(&fill)) {
             // Not every format can say which NaN it is; as an element it stays what it is.
             return Ok(None);
         }
-        Ok(match (fill(from)?, fill(to)?) {
+        if to.fill == VarFill::NoFill && (from.fill != VarFill::NoFill || to.atts.contains_key(FILL_VALUE)) {
+            // There is no fill value for other readers, or one that is not what we read.
+            return Ok(None);
+        }
+        Ok(match (one(from.xtype, from.fill_value()), one(to.xtype, to.fill_value())) {
             (Some(fill), Some(same)) if fill.are(0..1, &same) => Some(Self { chunk, fill }),
             _ => None,
         })

@@ -83,14 +83,18 @@ impl Stage {
         let fill = var.fill_value();
         to.def_var_fill(new, fill.is_none(), fill.as_ref())?;
         to._enddef(0, 0, 0, 0)?;
+        let zeros = vec![0; item as usize];
+        let blank = fill.and_then(|fill| fill.to_native_bytes()).unwrap_or(zeros);
         for (start, count) in Tiles::new(&shape, &reads) {
             if stop::asked() {
                 return Err(Broken::Stopped);
             }
             let slab = Slab::new(&start, &count);
-            // What is absent is read as well: that may be an error.
+            // What is absent is read as well: that may be an error, and may be something else than the fill value.
             let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
-            if data.is_absent(&slab).map_err(Broken::Source)? {
+            if data.is_absent(&slab).map_err(Broken::Source)?
+                && bytes.chunks_exact(blank.len().max(1)).all(|element| element == blank)
+            {
                 continue;
             }
             to.put_vara(new, &start, &count, MemRef::Fixed { ty: var.xtype, bytes: &bytes })?;

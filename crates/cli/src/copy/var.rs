@@ -265,6 +265,12 @@ impl Work<'_> {
             (_, Form::Text { .. }) => Ok(()),
             // Its default, rounded to six digits by who wrote it; the target has the exact one.
             (VarFill::Value(value), _) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => Ok(()),
+            // In Zarr V2 many readers take the fill value of an array for one that is missing. Without one it reads as zeros.
+            (VarFill::Value(value), Form::Same)
+                if !var.atts.contains_key(FILL_VALUE) && self.is_zarr_v2() && fit::is_zero(value) =>
+            {
+                self.to.def_var_fill(new.id, true, None)
+            }
             (VarFill::Value(value), Form::Same) if !var.atts.contains_key(FILL_VALUE) => {
                 // Where a format keeps it in the attribute alone everything is written: an attribute would say that these
                 // values are missing.
@@ -273,6 +279,11 @@ impl Work<'_> {
             }
             (VarFill::Value(_) | VarFill::Default, _) => Ok(()),
         }
+    }
+
+    fn is_zarr_v2(&self) -> bool {
+        let info = self.to.info();
+        info.formatx == FormatX::NcZarr && info.version == "2"
     }
 
     fn layout(&mut self, id: VarId, var: &Var, made: &NewVar) -> Result<()> {
@@ -307,6 +318,8 @@ impl Work<'_> {
                     }
                 }
                 (Some(chunks), _) => self.to.def_var_chunking(new, &Chunking::Chunked(chunks.clone()))?,
+                // A dimension without length is unlimited in the target: nothing lies in one piece along it.
+                (None, _) if shape.contains(&0) => {}
                 (None, _) => self.to.def_var_chunking(new, &var.chunking)?,
             }
             if let Some(chunks) = &chunks {

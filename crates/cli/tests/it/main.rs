@@ -26,6 +26,7 @@ mod snapshots;
 mod sparse;
 mod store;
 mod texts;
+mod unfilled;
 mod validate;
 mod view;
 mod zipped;

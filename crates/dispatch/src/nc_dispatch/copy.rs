@@ -65,7 +65,13 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                         to.def_var_chunking(new, &Chunking::Chunked(fitting(source, &var.dims, shape)?))?;
                     }
                 }
-                Chunking::Contiguous | Chunking::Compact => to.def_var_chunking(new, &var.chunking)?,
+                // Nothing lies in one piece along a dimension that is unlimited there.
+                Chunking::Contiguous | Chunking::Compact => {
+                    let grows = |dim: &DimId| target.dim(*dim).is_ok_and(|dim| dim.unlimited);
+                    if !dims.iter().any(grows) {
+                        to.def_var_chunking(new, &var.chunking)?;
+                    }
+                }
             }
             match to.def_var_shards(new, var.shards.as_deref()) {
                 // Not every format has some.
@@ -89,8 +95,12 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
     }
     match &var.fill {
         VarFill::Value(value) if !var.atts.contains_key(FILL_VALUE) => {
+            // An attribute would say that these values are missing. All are written, so a format may do without it.
             let value = carry(source, value.clone(), &target, group)?;
-            to.def_var_fill(new, false, Some(&value))?;
+            match to.edit(&Edit::DefVarUnwritten { var: new, value: &value }) {
+                Err(error) if ![ErrorKind::StrictNc3, ErrorKind::NotNc4].contains(&error.kind()) => return Err(error),
+                _ => {}
+            }
         }
         VarFill::NoFill => to.def_var_fill(new, true, None)?,
         VarFill::Value(_) | VarFill::Default => {}

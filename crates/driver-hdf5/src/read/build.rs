@@ -188,10 +188,17 @@ impl Builder<'_> {
     }
 
     fn fill(&self, xtype: NcType, stored: &Stored) -> Result<VarFill> {
-        let Some(bytes) = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize) else {
+        if stored.fill.none {
             return Ok(VarFill::NoFill);
+        }
+        let value = match stored.value() {
+            Some(bytes) => Decoder::new(self.file).values(&stored.ty, xtype, bytes)?,
+            // HDF5's default is zeros: a value like others for numbers, and that of no value for all else.
+            None => match xtype.size().and_then(|size| Values::from_native_bytes(xtype, &vec![0; size])) {
+                Some(zero) => zero,
+                None => return Ok(VarFill::Default),
+            },
         };
-        let value = Decoder::new(self.file).values(&stored.ty, xtype, bytes)?;
         Ok(match fill::default(xtype) {
             Some(default) if default == value => VarFill::Default,
             _ => VarFill::Value(value),

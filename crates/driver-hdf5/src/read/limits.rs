@@ -47,7 +47,7 @@ fn shared_fill_values_are_errors_and_not_absent() {
     // Version 2, allocated late, written if set, set; of 4 bytes.
     let own = [2, 2, 2, 1, 4, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
     let file = file(header(5, 0, &own));
-    assert_eq!(messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap(), Some(vec![7, 0, 0, 0]));
+    assert_eq!(messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap().value, Some(vec![7, 0, 0, 0]));
     for kind in [4, 5] {
         let file = super::limits::file(header(kind, 2, &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
         let error = messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap_err();

@@ -196,35 +196,52 @@ pub(crate) fn pipeline(file: &Hdf, message: Found<'_>) -> Result<Vec<FilterMessa
     Ok(filters)
 }
 
-/// The fill value that somebody set: the bytes of an element.
+/// What unwritten elements read as.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Fill {
+    /// The value that somebody set: the bytes of an element. `None`: zeros.
+    pub(crate) value: Option<Vec<u8>>,
+    /// Nobody set a value, and it is a no-fill variable of netCDF: HDF5 fills nothing, or, where not all was written, with
+    /// zeros when space is allocated. Without a word from anybody HDF5 fills if a value was set.
+    pub(crate) none: bool,
+}
+
+/// The fill value.
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is damaged.
-pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Option<Vec<u8>>> {
+pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Fill> {
     if let Some(message) = header.find(kind::FILL) {
         let bytes = shared::resolve(file, kind::FILL, message)?;
         let mut at = Cursor::new(&bytes, "fill value");
         let version = at.version(3)?;
-        let defined = if version < 3 {
-            at.skip(2)?;
-            at.u8()? != 0
+        let (time, undefined, defined) = if version < 3 {
+            at.skip(1)?;
+            let (time, defined) = (at.u8()?, at.u8()? != 0);
+            (time, !defined, defined)
         } else {
-            at.u8()? & 0x20 != 0
+            let flags = at.u8()?;
+            (flags >> 2 & 3, flags & 0x10 != 0, flags & 0x20 != 0)
         };
-        if !defined {
-            return Ok(None);
-        }
-        let len = at.u32()?;
-        return Ok(match len {
-            0 | u32::MAX => None,
-            len => Some(at.bytes(len as usize)?.to_vec()),
-        });
+        let value = match defined {
+            true => match at.u32()? {
+                0 | u32::MAX => None,
+                len => Some(at.bytes(len as usize)?.to_vec()),
+            },
+            false => None,
+        };
+        let none = value.is_none() && (time != IF_SET || undefined);
+        return Ok(Fill { value, none });
     }
     if let Some(message) = header.find(kind::OLD_FILL) {
         let bytes = shared::resolve(file, kind::OLD_FILL, message)?;
         let mut at = Cursor::new(&bytes, "fill value");
         let len = at.u32()?;
-        return Ok(if len == 0 { None } else { Some(at.bytes(len as usize)?.to_vec()) });
+        let value = if len == 0 { None } else { Some(at.bytes(len as usize)?.to_vec()) };
+        return Ok(Fill { value, none: false });
     }
-    Ok(None)
+    Ok(Fill::default())
 }
+
+/// The time at which HDF5 fills where nobody chose one.
+const IF_SET: u8 = 2;

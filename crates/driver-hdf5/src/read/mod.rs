@@ -4,12 +4,13 @@
 //! * `superblock`, `header`, `shared`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
 //!   of the file format each.
 //! * `walk` finds all objects, `paths` those that paths mean, `types`, `dims` and `build` make netCDF's model of them, `unshown` finds what that has no place for.
-//! * `var`, `chunks`, `masked`, `external`, `partial`, `values`: the data; `sources`: those that lie in other datasets.
+//! * `var`, `beyond`, `chunks`, `masked`, `external`, `partial`, `values`: the data; `sources`: those that lie in other datasets.
 //!
 //! Source: the HDF5 file format specification, version 3; the netCDF-4 conventions for dimension scales; where these leave
 //! something open, what netCDF-C 4.10 does.
 
 mod attributes;
+mod beyond;
 mod btree2;
 mod build;
 mod chunks;
@@ -49,4 +50,5 @@ pub(crate) use index::Table;
 pub(crate) use messages::{Layout, Space};
 pub(crate) use open::{lock, open, open_bytes, open_hdf, open_in_memory};
 pub(crate) use store::Store;
+pub(crate) use var::beyond;
 pub(crate) use walk::Stored;

@@ -8,6 +8,7 @@ use chunkio::{
 use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
 use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
+use super::beyond::Beyond;
 use super::chunks::Chunks;
 use super::cursor::{UNDEFINED, bad};
 use super::datatype::{Class, Datatype};
@@ -77,11 +78,26 @@ pub(crate) fn make(
     }
     let number = byte_order(&stored.ty).map(|big_endian| (var.xtype, big_endian));
     let inner = array(with, Array { name: &var.name, dims, number, stored, space })?;
-    Ok(match (number, inner) {
+    let data = match (number, inner) {
         (None, inner) => raw(with, var.xtype, stored, inner),
         (Some(_), Inner::Chunked(array)) => Arc::new(array),
         (Some(_), Inner::Flat(array)) => Arc::new(array),
+    };
+    Ok(match beyond(model, id, stored, space)? {
+        Some((own, value)) => Arc::new(Beyond { inner: data, own, value }),
+        None => data,
     })
+}
+
+/// The own shape of a variable that is shorter than an unlimited dimension, and what is read beyond: the default fill
+/// value, as netCDF-C has it. `None` where that is what is read anyway.
+pub(crate) fn beyond(model: &Model, id: VarId, stored: &Stored, space: &Space) -> Result<Option<(Vec<u64>, Values)>> {
+    let own = space.dims.as_deref().unwrap_or_default();
+    if stored.value().is_some() || own.iter().zip(model.shape(id)?).all(|(&own, len)| own >= len) {
+        return Ok(None);
+    }
+    let value = model::fill::default(model.var(id)?.xtype);
+    Ok(value.map(|value| (own.to_vec(), value)))
 }
 
 /// The elements of a dataset as their bytes, whatever they are.
@@ -225,7 +241,7 @@ fn chunked(
     store: Arc<dyn ChunkStore>,
 ) -> Result<ChunkedArray> {
     let Array { name, dims, number, stored, .. } = array;
-    let fill = stored.fill.as_ref().filter(|bytes| bytes.len() == stored.ty.size as usize);
+    let fill = stored.value();
     let (element, fill) = match number {
         Some((ty, big_endian)) => {
             let fill = fill.and_then(|bytes| values::numbers(&stored.ty, ty, bytes));
@@ -233,7 +249,7 @@ fn chunked(
         }
         None => {
             let pieces = vec![Piece::Bytes(stored.ty.size as usize)];
-            (Element::Packed { ty: RAW, pieces }, fill.map(|bytes| Values::User(TypeId(u32::MAX), bytes.clone())))
+            (Element::Packed { ty: RAW, pieces }, fill.map(|bytes| Values::User(TypeId(u32::MAX), bytes.to_vec())))
         }
     };
     ChunkedArray::new(ArraySpec {

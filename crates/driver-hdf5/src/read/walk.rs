@@ -11,7 +11,7 @@ use super::external;
 use super::file::{Budget, Hdf};
 use super::header::{Header, kind};
 use super::links::{self, Goal, Link};
-use super::messages::{self, FilterMessage, Layout, Space};
+use super::messages::{self, Fill, FilterMessage, Layout, Space};
 use super::paths::{self, Reached};
 use super::shared;
 use super::sources::{self, Nest};
@@ -47,8 +47,14 @@ pub(crate) struct Stored {
     pub(crate) ty: Datatype,
     pub(crate) layout: Layout,
     pub(crate) filters: Vec<FilterMessage>,
-    /// The fill value that somebody set.
-    pub(crate) fill: Option<Vec<u8>>,
+    pub(crate) fill: Fill,
+}
+
+impl Stored {
+    /// The fill value that somebody set, if it is one element.
+    pub(crate) fn value(&self) -> Option<&[u8]> {
+        self.fill.value.as_deref().filter(|bytes| bytes.len() == self.ty.size as usize)
+    }
 }
 
 /// What is in a file.

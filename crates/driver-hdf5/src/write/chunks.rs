@@ -4,6 +4,7 @@
 //! reads holds the table meanwhile, so that nothing takes the place of what is being read.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -49,6 +50,35 @@ impl Chunks {
     pub(super) fn insert(&self, index: Vec<u64>, extent: Extent) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         table.insert(index.into(), Kept { extent, epoch: 0 });
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether there is one.
+    pub(super) fn has(&self, index: &[u64]) -> bool {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).contains_key(index)
+    }
+
+    /// Takes the chunks of another table of the same file, where it has none itself. The others are given up.
+    pub(super) fn adopt(&self, other: &Self) {
+        let _changing = self.file.change();
+        let epoch = self.file.epoch();
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut others = other.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut left = Vec::new();
+        for (index, kept) in others.drain() {
+            match table.entry(index) {
+                Entry::Occupied(_) => left.push(kept),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Kept { epoch, ..kept });
+                }
+            }
+        }
+        drop((table, others));
+        left.into_iter().for_each(|kept| self.free(kept));
     }
 
     /// Gives up the place of what was replaced.

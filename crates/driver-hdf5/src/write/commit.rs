@@ -96,8 +96,8 @@ impl NewFile {
             variables.push((id, self.variable(id)?));
         }
         // Long work first, while others go on.
-        for (_, data) in &variables {
-            data.settle()?;
+        for (id, data) in &variables {
+            data.settle(&model, *id)?;
         }
         let mut places: Vec<Place> = Vec::with_capacity(variables.len());
         let looking = file.look();

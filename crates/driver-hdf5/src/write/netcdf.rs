@@ -29,6 +29,12 @@ pub(crate) const STRICT: &str = "_nc3_strict";
 /// Elements of a type without a fill value of its own are told to be zeros up to this size.
 const LONG_FILL: usize = 32 << 10;
 
+/// When HDF5 fills elements, as the fill value message has it. Readers take the default value for no fill if it is filled
+/// with when space is allocated.
+const FILL_WHEN_ALLOCATED: u8 = 0;
+const FILL_NEVER: u8 = 1 << 2;
+const FILL_IF_SET: u8 = 2 << 2;
+
 /// A filter as it is stored.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFilter {
@@ -48,6 +54,20 @@ pub(super) enum Place {
     Contiguous(Option<u64>),
     /// In chunks, by index, in order.
     Chunked { shape: Vec<u64>, chunks: Vec<(Vec<u64>, Extent)>, filters: Vec<StoredFilter> },
+}
+
+impl Place {
+    /// Whether all elements of a shape are stored.
+    fn is_whole(&self, lens: &[u64]) -> bool {
+        match self {
+            Self::Compact(_) => true,
+            Self::Contiguous(address) => address.is_some(),
+            Self::Chunked { shape, chunks, .. } => {
+                let each = lens.iter().zip(shape).map(|(len, side)| len.div_ceil(*side));
+                each.fold(1, u64::saturating_mul) == chunks.len() as u64
+            }
+        }
+    }
 }
 
 /// A file's metadata.
@@ -297,6 +317,7 @@ impl Maker<'_> {
             let len = metadata.lens[dim.index()];
             space.push((len, if model.dim(dim)?.unlimited { UNDEFINED } else { len }));
         }
+        let lens: Vec<u64> = space.iter().map(|&(len, _)| len).collect();
         let count = space.iter().fold(1_u64, |count, &(len, _)| count.saturating_mul(len));
         let space = if space.is_empty() { Space::Scalar } else { Space::Simple(space) };
         let big = is_big(var);
@@ -304,7 +325,8 @@ impl Maker<'_> {
         let mut header = Header::default();
         header.put(kind::DATASPACE, &space.message());
         header.put_datatype(&self.datatype(var.xtype, big)?);
-        let fill = self.fill(var, big, item, place)?;
+        let whole = place.is_whole(&lens);
+        let fill = self.fill(var, big, item, (place, whole))?;
         header.put_constant(kind::FILL_VALUE, &fill);
         self.layout(&mut header, place, count.saturating_mul(item as u64), item)?;
         let mut attributes = Vec::new();
@@ -341,23 +363,28 @@ impl Maker<'_> {
         })
     }
 
-    /// The fill value message.
-    fn fill(&mut self, var: &Var, big: bool, item: usize, place: &Place) -> Result<Vec<u8>> {
+    /// The fill value message. Other readers see what we read wherever nothing is stored: without a fill value zeros, which
+    /// are HDF5's default. HDF5 may fill nothing only if all data are there.
+    fn fill(&mut self, var: &Var, big: bool, item: usize, (place, whole): (&Place, bool)) -> Result<Vec<u8>> {
         // When space is taken: at once, when first written, chunk by chunk.
         let taken = match place {
             Place::Compact(_) => 1,
             Place::Contiguous(_) => 2,
             Place::Chunked { .. } => 3,
         };
-        if var.fill == VarFill::NoFill {
-            return Ok(vec![3, taken | 1 << 2]);
+        let model = self.metadata.model;
+        let is_fixed = model.is_fixed(var.xtype)?;
+        // HDF5 makes no datasets of variable length that are never filled.
+        if var.fill == VarFill::NoFill && is_fixed {
+            return Ok(vec![3, taken | if whole { FILL_NEVER } else { FILL_WHEN_ALLOCATED }]);
         }
-        let value = fill_bytes(self.metadata.model, var, big, item, &mut self.image)?;
-        if var.fill_value().is_none() && value.len() > LONG_FILL {
-            // Zeros are what there is without a value.
-            return Ok(vec![3, taken | 2 << 2]);
+        let value = fill_bytes(model, var, big, item, &mut self.image)?;
+        // Zeros are what there is without a value. HDF5 up to 1.10 reads no chunk that is not there if its elements are
+        // of variable length and have a value.
+        if var.fill_value().is_none() && (value.len() > LONG_FILL || !is_fixed) {
+            return Ok(vec![3, taken | FILL_IF_SET]);
         }
-        let mut out = vec![3, taken | 2 << 2 | 1 << 5];
+        let mut out = vec![3, taken | FILL_IF_SET | 1 << 5];
         out.u32(value.len() as u32);
         out.extend(value);
         Ok(out)

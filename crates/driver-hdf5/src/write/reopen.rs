@@ -19,7 +19,7 @@ use super::strings::FileHeap;
 use super::superblock;
 use super::var::{Shared, Stand, Variable};
 use crate::INFO;
-use crate::read::{Datatype, Hdf, Layout, Space, Store, Stored, Table, lock, open_hdf};
+use crate::read::{Datatype, Hdf, Layout, Space, Store, Stored, Table, beyond, lock, open_hdf};
 
 /// Opens a file.
 ///
@@ -114,6 +114,13 @@ fn take(request: &OpenRequest<'_>, store: Store, file: File, persist: Option<Per
     // Where values of variable length are, only the data know.
     if !pointers {
         file.free_later(gaps);
+    }
+    for (((id, _), stored), slot) in model.vars().zip(&built.stored).zip(&vars) {
+        if let (Some((stored, space)), Some(data)) = (stored, &slot.data)
+            && let Some((own, value)) = beyond(&model, id, stored, space)?
+        {
+            data.extend(&model.shape(id)?, &own, &value)?;
+        }
     }
     let format = if built.classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let cell = ModelCell::new(Arc::unwrap_or_clone(model));

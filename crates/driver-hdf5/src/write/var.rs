@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
-use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate};
+use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate, byte_len};
 use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::Extent;
@@ -18,6 +18,9 @@ use super::file::{File, Stretch};
 use super::netcdf::{Place, fill_bytes, is_big};
 use super::plan::{self, Form, Plan};
 use super::strings::{FileHeap, Pointers};
+
+/// Bytes that are written at once where a variable becomes longer.
+const EXTENDED: u64 = 16 << 20;
 
 /// What the variables of a dataset have in common.
 #[derive(Debug)]
@@ -128,11 +131,6 @@ impl Variable {
     fn with(shared: &Arc<Shared>, model: &Arc<Model>, id: VarId, plan: Plan) -> Result<Self> {
         let var = model.var(id)?;
         let big_endian = is_big(var);
-        let mut dims = Vec::with_capacity(var.dims.len());
-        for &dim in &var.dims {
-            let dim = model.dim(dim)?;
-            dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
-        }
         let name = model.var_path(id)?;
         let shape: Vec<u64> = model.shape(id)?.iter().map(|&len| len.max(1)).collect();
         let element = plan::element(model, var.xtype, big_endian)?;
@@ -145,7 +143,7 @@ impl Variable {
                 let piece = Arc::new(Piece::new(Arc::clone(&shared.file), len.ok_or_else(too_large)?, fill));
                 let array = FlatArray::new(FlatSpec {
                     name,
-                    dims,
+                    dims: dims(model, id)?,
                     ty,
                     big_endian,
                     begin: 0,
@@ -157,33 +155,9 @@ impl Variable {
                 })?;
                 Data::Piece(piece, array)
             }
-            (form, element) => {
+            _ => {
                 let chunks = Arc::new(Chunks::new(Arc::clone(&shared.file), var.dims.len()));
-                let element = element.unwrap_or_else(|| {
-                    let (heap, model) = (Arc::clone(&shared.heap), Arc::clone(model));
-                    Element::Variable(Box::new(Pointers { heap, model, ty: var.xtype }))
-                });
-                let mut options = shared.options.clone();
-                // The file is locked.
-                options.exclusive = true;
-                let array = ChunkedArray::new(ArraySpec {
-                    name,
-                    dims,
-                    chunk_shape: if let Form::Chunked(shape) = form { shape.clone() } else { shape },
-                    element,
-                    order: Order::C,
-                    filters: plan.filters.clone(),
-                    fill: match var.fill_value() {
-                        // What was never written has no parts, but it is an element; of strings, none at all.
-                        None if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
-                        None if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
-                        fill => fill,
-                    },
-                    shards: Vec::new(),
-                    store: Arc::clone(&chunks) as Arc<_>,
-                    options,
-                    writable: true,
-                })?;
+                let array = Self::chunked(shared, model, id, &plan, &chunks)?;
                 Data::Chunks(chunks, array)
             }
         };
@@ -193,6 +167,45 @@ impl Variable {
             data,
             gate: WriteGate::new(Arc::clone(&shared.closing)),
             written: AtomicBool::new(false),
+        })
+    }
+
+    /// The engine for a variable whose chunks are in a table.
+    fn chunked(
+        shared: &Shared,
+        model: &Arc<Model>,
+        id: VarId,
+        plan: &Plan,
+        chunks: &Arc<Chunks>,
+    ) -> Result<ChunkedArray> {
+        let var = model.var(id)?;
+        let element = plan::element(model, var.xtype, is_big(var))?.unwrap_or_else(|| {
+            let (heap, model) = (Arc::clone(&shared.heap), Arc::clone(model));
+            Element::Variable(Box::new(Pointers { heap, model, ty: var.xtype }))
+        });
+        let mut options = shared.options.clone();
+        // The file is locked.
+        options.exclusive = true;
+        ChunkedArray::new(ArraySpec {
+            name: model.var_path(id)?,
+            dims: dims(model, id)?,
+            chunk_shape: match &plan.form {
+                Form::Chunked(shape) => shape.clone(),
+                _ => model.shape(id)?.iter().map(|&len| len.max(1)).collect(),
+            },
+            element,
+            order: Order::C,
+            filters: plan.filters.clone(),
+            fill: match var.fill_value() {
+                // What was never written has no parts, but it is an element; of strings, none at all.
+                None if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
+                None if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
+                fill => fill,
+            },
+            shards: Vec::new(),
+            store: Arc::clone(chunks) as Arc<_>,
+            options,
+            writable: true,
         })
     }
 
@@ -207,15 +220,54 @@ impl Variable {
         }
     }
 
-    /// Sees to it that all of an array in one piece is there, if any of it is.
+    /// Sees to it that all of an array is there, if any of it is and readers need the rest.
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn settle(&self, model: &Arc<Model>, id: VarId) -> Result<()> {
         match &self.data {
             Data::Piece(piece, _) => piece.settle().map(drop),
-            Data::Chunks(..) => Ok(()),
+            Data::Chunks(chunks, _) => self.fill_holes(model, id, chunks),
         }
+    }
+
+    /// HDF5 up to 1.10 reads no absent chunk of elements of variable length that have a fill value, if there are others.
+    /// So absent chunks are stored as fill values, unless somebody writes them meanwhile.
+    fn fill_holes(&self, model: &Arc<Model>, id: VarId, chunks: &Arc<Chunks>) -> Result<()> {
+        let (var, shape) = (model.var(id)?, model.shape(id)?);
+        let Form::Chunked(side) = &self.plan.form else { return Ok(()) };
+        let fill = match var.fill_value().filter(|_| !var.xtype.is_numeric()) {
+            Some(Values::String(fill) | Values::Packed(_, fill)) => fill.into_iter().next(),
+            _ => None,
+        };
+        let Some(fill) = fill else { return Ok(()) };
+        let grid: Vec<u64> = shape.iter().zip(side).map(|(len, side)| len.div_ceil(*side)).collect();
+        let stored = chunks.len() as u64;
+        if stored == 0 || grid.iter().copied().fold(1, u64::saturating_mul) <= stored {
+            return Ok(());
+        }
+        let apart = Arc::new(Chunks::new(Arc::clone(&self.shared.file), shape.len()));
+        let array = Self::chunked(&self.shared, model, id, &self.plan, &apart)?;
+        let mut index = vec![0; shape.len()];
+        loop {
+            if !chunks.has(&index) {
+                let start: Vec<u64> = index.iter().zip(side).map(|(index, side)| index * side).collect();
+                let count: Vec<u64> = start
+                    .iter()
+                    .zip(side)
+                    .zip(&shape)
+                    .map(|((start, side), len)| side.min(&(len - start)).to_owned())
+                    .collect();
+                let elements = vec![fill.clone(); count.iter().product::<u64>() as usize];
+                array.put(&Slab::new(&start, &count), MemRef::Strings(&elements))?;
+            }
+            let Some(next) = (0..index.len()).rev().find(|&dim| index[dim] + 1 < grid[dim]) else { break };
+            index[next] += 1;
+            index[next + 1..].fill(0);
+        }
+        array.flush()?;
+        chunks.adopt(&apart);
+        Ok(())
     }
 
     /// Where the data are. `lens`: the shape to be stored, behind which nothing is.
@@ -253,6 +305,28 @@ impl Variable {
         Ok(fill.repeat(lens.iter().product::<u64>() as usize))
     }
 
+    /// Stores what is read beyond the shape that a variable had of its own, where it is as long as its dimensions now.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub(super) fn extend(&self, shape: &[u64], own: &[u64], value: &Values) -> Result<()> {
+        let bytes = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(value.nc_type().name()))?;
+        for dim in 0..shape.len() {
+            let mut start = vec![0; shape.len()];
+            let mut count = [&own[..dim], &shape[dim..]].concat();
+            let across =
+                count.iter().skip(dim + 1).chain(&own[..dim]).fold(bytes.len() as u64, |all, &n| all.saturating_mul(n));
+            let step = (EXTENDED / across.max(1)).max(1);
+            for at in (own[dim]..shape[dim]).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+                (start[dim], count[dim]) = (at, step.min(shape[dim] - at));
+                let slab = Slab::new(&start, &count);
+                let bytes = bytes.repeat(byte_len(slab.len(), 1)?);
+                each_array!(&self.data, array => array.put(&slab, MemRef::Fixed { ty: value.nc_type(), bytes: &bytes }))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether there are data.
     pub(super) fn written(&self) -> bool {
         self.written.load(Ordering::Acquire)
@@ -262,6 +336,15 @@ impl Variable {
     pub(super) fn retire(&self) -> bool {
         self.gate.retire(|| self.written())
     }
+}
+
+/// The dimensions of a variable, as the engine has them.
+fn dims(model: &Model, id: VarId) -> Result<Vec<ArrayDim>> {
+    let dim = |&dim: &model::DimId| {
+        let dim = model.dim(dim)?;
+        Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
+    };
+    model.var(id)?.dims.iter().map(dim).collect()
 }
 
 impl AsRef<WriteGate> for Variable {

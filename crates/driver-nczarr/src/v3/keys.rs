@@ -7,10 +7,10 @@
 //! Source: appendix E of the NCZarr document, and the table of resolutions in the formats notes.
 
 use dispatch::Key;
-use model::{FilterSpec, Group, Model, NcType, Result, Values};
+use model::{FilterSpec, Group, Model, NcType, Result};
 
+use super::node_name;
 use super::types::DataType;
-use super::{fill, node_name};
 use crate::annotation;
 use crate::attrs::{FILL_VALUE, KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP};
 use crate::base64;
@@ -216,14 +216,6 @@ fn coded_float(text: &str) -> Option<f64> {
     // Eight bytes are twelve letters, the last of which fills up.
     let bytes = base64::decode(text).filter(|_| text.len() == 12)?;
     bytes.first_chunk::<8>().map(|bytes| f64::from_le_bytes(*bytes))
-}
-
-/// The fill value of a variable from the `fill_value` of its array, which counts whatever the attribute says.
-///
-/// # Errors
-/// What [`fill::read`] says.
-pub(crate) fn fill_value(found: &Value<'_>, data: &DataType, extra: &Extra) -> Result<Option<Values>> {
-    if extra.no_fill { Ok(None) } else { fill::read(found, data) }
 }
 
 /// The attributes with the recorded types where V2 has them, and without what says nothing.

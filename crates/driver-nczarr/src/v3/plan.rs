@@ -59,13 +59,15 @@ impl Planning<'_> {
         let (levels, chain) = var::unfold(chain, &mut grid);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
-            // V3 has no array without one.
-            VarFill::Default | VarFill::NoFill => model::fill::default(var.xtype),
+            VarFill::Default => model::fill::default(var.xtype),
+            // V3 has no array without one, and other readers see it where chunks are absent.
+            VarFill::NoFill => var.atts.get(FILL_VALUE).cloned(),
         };
         let value = match &user {
             Some((ty, form)) => user::stored_fill(model, var, *ty, form)?,
             None => value,
         };
+        stored.absent = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
         let fill = match &value {
             Some(value) => fill::write(value, &data),
             None => fill::zero(&data),

@@ -8,7 +8,7 @@ use model::{Chunking, ErrorKind, NcType, Result, Var, VarFill};
 
 use super::chain::{Chain, Index, Shards};
 use super::document::{self, Document, ZARR_JSON};
-use super::{filters, keys};
+use super::{fill, filters, keys};
 use crate::annotation;
 use crate::attrs::{ARRAY_DIMENSIONS, FILL_VALUE, NCZARR_ARRAY};
 use crate::dtype::Kind;
@@ -125,8 +125,13 @@ fn fill_in(
         note(var, error.clone().at(place()));
     }
     if dtype.kind != Kind::Other {
-        match keys::fill_value(fill, &data, extra).map(|fill| fill.map(char_fill)) {
+        match fill::read(fill, &data).map(|fill| fill.map(char_fill)) {
             Ok(None) => var.fill = VarFill::NoFill,
+            Ok(value) if extra.no_fill => {
+                var.fill = VarFill::NoFill;
+                // Those of a user-defined type are zeros.
+                stored.absent = value.filter(|value| value.nc_type() == var.xtype && !user::is_typed(attrs));
+            }
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(value),
             Err(error) => note(var, error.at(place())),
@@ -134,7 +139,7 @@ fn fill_in(
     }
     // What a user-defined type makes of it is seen when that is known.
     if is_nczarr && var.xtype.is_atomic() && !user::is_typed(attrs) && !extra.unwritten || extra.implied {
-        imply_fill(var, stored);
+        imply_fill(var, stored, extra.implied);
     }
     let item = dtype.item_size().unwrap_or(1);
     var.filters = filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
@@ -175,8 +180,15 @@ pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>
 
 /// In NCZarr the fill value of an array is its variable's, whatever an attribute says; one that is not the type's
 /// default is shown.
-fn imply_fill(var: &mut Var, stored: &mut Stored) {
-    let VarFill::Value(value) = &var.fill else { return };
+fn imply_fill(var: &mut Var, stored: &mut Stored, implied: bool) {
+    let value = match &var.fill {
+        VarFill::Value(value) => value,
+        VarFill::NoFill if implied => match &stored.absent {
+            Some(value) => value,
+            None => return,
+        },
+        VarFill::Default | VarFill::NoFill => return,
+    };
     if var.atts.get(FILL_VALUE) != Some(value) {
         let told = var.atts.insert(FILL_VALUE.to_owned(), value.clone()).is_some();
         stored.implied_fill = (!told).then(|| value.clone());

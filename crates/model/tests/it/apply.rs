@@ -146,25 +146,25 @@ fn fill_and_its_attribute_are_one() {
     let rename = |name, to| Edit::RenameAtt { group: ROOT, var: Some(TEMP), name, to };
     let fill = |no_fill, value| Edit::DefVarFill { var: TEMP, no_fill, value };
     let mut model = sample::model();
-    for (edit, expected) in [
-        (put(FILL_VALUE, &one), VarFill::Value(one.clone())),
-        (put(FILL_VALUE, &two), VarFill::Value(two.clone())),
-        (Edit::DelAtt { group: ROOT, var: Some(TEMP), name: FILL_VALUE }, VarFill::Default),
-        (fill(false, Some(&one)), VarFill::Value(one.clone())),
-        (fill(true, None), VarFill::NoFill),
-        (fill(false, None), VarFill::Default),
-        (fill(true, Some(&two)), VarFill::NoFill),
-        (put(FILL_VALUE, &two), VarFill::Value(two.clone())),
-        (fill(false, None), VarFill::Default),
-        (rename("valid_min", FILL_VALUE), VarFill::Value(one.clone())),
-        (rename(FILL_VALUE, "valid_min"), VarFill::Default),
-        (Edit::PutAtt { group: ROOT, var: None, name: FILL_VALUE, values: &two }, VarFill::Default),
+    let value = |value: &Values| (VarFill::Value(value.clone()), Some(value.clone()));
+    for (edit, (fill, attribute)) in [
+        (put(FILL_VALUE, &one), value(&one)),
+        (put(FILL_VALUE, &two), value(&two)),
+        (Edit::DelAtt { group: ROOT, var: Some(TEMP), name: FILL_VALUE }, (VarFill::Default, None)),
+        (fill(false, Some(&one)), value(&one)),
+        (fill(true, None), (VarFill::NoFill, Some(one.clone()))),
+        (fill(false, None), value(&one)),
+        (fill(true, Some(&two)), (VarFill::NoFill, Some(one.clone()))),
+        (put(FILL_VALUE, &two), (VarFill::NoFill, Some(two.clone()))),
+        (Edit::DelAtt { group: ROOT, var: Some(TEMP), name: FILL_VALUE }, (VarFill::NoFill, None)),
+        (fill(false, None), (VarFill::Default, None)),
+        (rename("valid_min", FILL_VALUE), value(&one)),
+        (rename(FILL_VALUE, "valid_min"), (VarFill::Default, None)),
+        (Edit::PutAtt { group: ROOT, var: None, name: FILL_VALUE, values: &two }, (VarFill::Default, None)),
     ] {
         sample::apply(&mut model, &edit).unwrap();
         let var = model.var(TEMP).unwrap();
-        assert_eq!(var.fill, expected, "{edit:?}");
-        let value = if let VarFill::Value(value) = expected { Some(value) } else { None };
-        assert_eq!(var.atts.get(FILL_VALUE), value.as_ref(), "{edit:?}");
+        assert_eq!((&var.fill, var.atts.get(FILL_VALUE)), (&fill, attribute.as_ref()), "{edit:?}");
     }
     // What no attribute says is another matter.
     let unwritten = |value| Edit::DefVarUnwritten { var: TEMP, value };

@@ -95,7 +95,7 @@ impl Assembled {
             chunk.push(side);
         }
         chunk.reverse();
-        let mut fill = stored.fill.clone().filter(|bytes| bytes.len() as u64 == size);
+        let mut fill = stored.fill.value.clone().filter(|bytes| bytes.len() as u64 == size);
         if let (Some(fill), Some(_)) = (&mut fill, number) {
             values::to_native(&stored.ty, fill);
         }

@@ -1,4 +1,4 @@
-use model::{ErrorKind, GroupId};
+use model::{ErrorKind, GroupId, Values};
 
 use super::*;
 use crate::json::{Json, Object, parse, text};
@@ -111,9 +111,6 @@ fn fill_values_of_floats() {
         assert_eq!(text(attrs.get(FILL_VALUE).unwrap()), expected, "{stored}");
     }
     assert_eq!((coded(f64::NAN), coded(-1.5)), ("AAAAAAAA+H8=".to_owned(), "AAAAAAAA+L8=".to_owned()));
-    let none = Extra { no_fill: true, ..Extra::default() };
-    assert_eq!(fill_value(&Json::int(7), &data("int32"), &none).unwrap(), None);
-    assert_eq!(fill_value(&Json::int(7), &data("int32"), &Extra::default()).unwrap(), Some(Values::Int(vec![7])));
 }
 
 #[test]

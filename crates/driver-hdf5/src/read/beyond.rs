@@ -1,0 +1,139 @@
+//! [`Beyond`]: a variable that is shorter than its unlimited dimension, and has no fill value of its own.
+//!
+//! Each HDF5 dataset has a shape of its own. What is beyond it was never written: netCDF-C reads the default fill value
+//! there, whatever the dataset's fill value or the rest of its last chunk is.
+
+use std::sync::Arc;
+
+use dispatch::{Buffer, CacheConfig, MemMut, OutBuf, VarData, byte_len};
+use model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
+
+/// The data of such a variable.
+#[derive(Debug)]
+pub(super) struct Beyond {
+    /// As long as the dimensions; beyond its own shape it reads as anything.
+    pub(super) inner: Arc<dyn VarData>,
+    /// Its own shape.
+    pub(super) own: Vec<u64>,
+    /// One element: what is read beyond.
+    pub(super) value: Values,
+}
+
+/// What to do with the elements of a slab, one stretch after another.
+enum Step {
+    /// So many of those that are stored come next.
+    Stored(usize),
+    /// So many are beyond.
+    Beyond(usize),
+}
+
+impl Beyond {
+    /// How many indices of each dimension are inside the own shape.
+    fn inside(&self, slab: &Slab<'_>) -> Vec<u64> {
+        let stride = |dim: usize| slab.stride.map_or(1, |stride| stride[dim].max(1));
+        let each = self.own.iter().enumerate().map(|(dim, &own)| {
+            let room = own.saturating_sub(slab.start[dim]);
+            room.div_ceil(stride(dim)).min(slab.count[dim])
+        });
+        each.collect()
+    }
+
+    /// Calls `then` for all elements of a slab in their order.
+    fn steps(slab: &Slab<'_>, inside: &[u64], mut then: impl FnMut(Step) -> Result<()>) -> Result<()> {
+        let Some(last) = inside.len().checked_sub(1) else { return Ok(()) };
+        let (row, stored) = (slab.count[last] as usize, inside[last] as usize);
+        let mut at = vec![0_u64; last];
+        loop {
+            let stored = if at.iter().zip(inside).all(|(at, inside)| at < inside) { stored } else { 0 };
+            then(Step::Stored(stored))?;
+            then(Step::Beyond(row - stored))?;
+            let Some(next) = (0..last).rev().find(|&dim| at[dim] + 1 < slab.count[dim]) else { return Ok(()) };
+            at[next] += 1;
+            at[next + 1..].fill(0);
+        }
+    }
+
+    fn numbers(&self, slab: &Slab<'_>, inside: &[u64], ty: NcType, out: &mut OutBuf<'_>) -> Result<()> {
+        let (value, mut beyond) = convert::convert_values(&self.value, ty)?;
+        let value = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(ty.name()))?;
+        let part = Slab { count: inside, ..*slab };
+        let mut found = None;
+        if !part.is_empty() {
+            let len = byte_len(part.len(), value.len())?;
+            let read = |out: &mut OutBuf<'_>| match self.inner.get(&part, MemMut::Fixed { ty, out }) {
+                // It is told after the whole transfer.
+                Err(error) if error.kind() == ErrorKind::Range => {
+                    beyond = true;
+                    Ok(())
+                }
+                read => read,
+            };
+            found = Some(Buffer::<u8>::fill(len, read)?);
+        }
+        let mut rest = found.as_deref().unwrap_or_default();
+        Self::steps(slab, inside, |step| match step {
+            Step::Stored(count) => {
+                let (row, after) = rest.split_at(count * value.len());
+                rest = after;
+                out.put(row)
+            }
+            Step::Beyond(count) => (0..count).try_for_each(|_| out.put(&value)),
+        })?;
+        match beyond {
+            true => Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))),
+            false => Ok(()),
+        }
+    }
+
+    fn strings(&self, slab: &Slab<'_>, inside: &[u64], out: &mut [NcString]) -> Result<()> {
+        let part = Slab { count: inside, ..*slab };
+        let mut found = vec![NcString::new(); usize::try_from(part.len()).unwrap_or(usize::MAX).min(out.len())];
+        if !part.is_empty() {
+            self.inner.get(&part, MemMut::Strings(&mut found))?;
+        }
+        let (mut found, mut out) = (found.into_iter(), out.iter_mut());
+        Self::steps(slab, inside, |step| {
+            match step {
+                Step::Stored(count) => out.by_ref().take(count).zip(&mut found).for_each(|(to, from)| *to = from),
+                Step::Beyond(count) => out.by_ref().take(count).for_each(|to| *to = NcString::new()),
+            }
+            Ok(())
+        })
+    }
+}
+
+impl VarData for Beyond {
+    fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
+        let inside = self.inside(slab);
+        if slab.is_empty() || inside == slab.count {
+            return self.inner.get(slab, out);
+        }
+        match out {
+            MemMut::Fixed { ty, out } => self.numbers(slab, &inside, ty, out),
+            MemMut::Strings(strings) if strings.len() as u64 == slab.len() => self.strings(slab, &inside, strings),
+            // It says what is wrong.
+            out => self.inner.get(slab, out),
+        }
+    }
+
+    fn look(&self, slab: &Slab<'_>) -> Result<()> {
+        self.inner.look(slab)
+    }
+
+    fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
+        // What is beyond is not the fill value that the variable has.
+        Ok(self.inside(slab) == slab.count && self.inner.is_absent(slab)?)
+    }
+
+    fn tune(&self, cache: CacheConfig) -> Result<()> {
+        self.inner.tune(cache)
+    }
+
+    fn cache(&self) -> CacheConfig {
+        self.inner.cache()
+    }
+
+    fn chunk_shape(&self) -> Option<Vec<u64>> {
+        self.inner.chunk_shape()
+    }
+}
