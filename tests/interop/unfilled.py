@@ -25,7 +25,7 @@ from check import Report
 
 SEED = 20261125
 # Rounds of all writers, and the time after which no further one begins.
-ROUNDS, SECONDS = 4, 35
+ROUNDS, SECONDS = 4, 25
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 # Kind, what is behind the name of a copy, and who reads it.
 TARGETS = [

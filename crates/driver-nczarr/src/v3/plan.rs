@@ -6,6 +6,7 @@ use model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var
 use serde_json::json;
 
 use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
+use super::render::is_told_by_array;
 use super::types::{self, DataType, Variable};
 use super::{fill, filters, var};
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -57,11 +58,13 @@ impl Planning<'_> {
         let codecs = chain::write(&chain, &data, chunks.len())?;
         let mut grid = shards.clone().unwrap_or_else(|| chunks.clone());
         let (levels, chain) = var::unfold(chain, &mut grid);
+        let told = self.flavour == Flavour::Zarr && is_told_by_array(data.dtype.kind);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
             VarFill::Default => model::fill::default(var.xtype),
-            // V3 has no array without one, and other readers see it where chunks are absent.
-            VarFill::NoFill => var.atts.get(FILL_VALUE).cloned(),
+            // V3 has no array without one, and other readers see it where chunks are absent: zeros, unless the array's own
+            // tells what the attribute is.
+            VarFill::NoFill => var.atts.get(FILL_VALUE).filter(|_| told).cloned(),
         };
         let value = match &user {
             Some((ty, form)) => user::stored_fill(model, var, *ty, form)?,

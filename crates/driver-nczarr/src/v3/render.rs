@@ -251,7 +251,7 @@ fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
 }
 
 /// Whether a `_FillValue` of such elements is not written, since xarray understands none: the array's own fill value tells it.
-fn is_told_by_array(kind: Kind) -> bool {
+pub(super) fn is_told_by_array(kind: Kind) -> bool {
     matches!(kind, Kind::Text(_) | Kind::Record | Kind::Opaque(_) | Kind::Complex(_))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chunkio::{ShardIndex, ShardSpec};
 use dispatch::Key;
-use model::{Chunking, ErrorKind, NcType, Result, Var, VarFill};
+use model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
 
 use super::chain::{Chain, Index, Shards};
 use super::document::{self, Document, ZARR_JSON};
@@ -127,10 +127,10 @@ fn fill_in(
     if dtype.kind != Kind::Other {
         match fill::read(fill, &data).map(|fill| fill.map(char_fill)) {
             Ok(None) => var.fill = VarFill::NoFill,
-            Ok(value) if extra.no_fill => {
+            // Those of a user-defined type are zeros. Others are read as what every reader sees.
+            Ok(Some(value)) if extra.no_fill && (user::is_typed(attrs) || is_zero(&value)) => {
+                stored.absent = Some(value).filter(|_| !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
-                // Those of a user-defined type are zeros.
-                stored.absent = value.filter(|value| value.nc_type() == var.xtype && !user::is_typed(attrs));
             }
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
             Ok(Some(value)) => var.fill = VarFill::Value(value),
@@ -176,6 +176,15 @@ pub(super) fn unfold(mut chain: Chain, chunks: &mut Vec<u64>) -> (Vec<ShardSpec>
         chain = inner;
     }
     (levels, chain)
+}
+
+/// Whether a fill value is what there is without one.
+fn is_zero(value: &Values) -> bool {
+    match value {
+        Values::String(list) | Values::Packed(_, list) => list.iter().all(|element| element.as_bytes().is_empty()),
+        Values::User(_, bytes) => bytes.iter().all(|&byte| byte == 0),
+        number => number.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0)),
+    }
 }
 
 /// In NCZarr the fill value of an array is its variable's, whatever an attribute says; one that is not the type's
