@@ -15,31 +15,93 @@ pub struct Blocks {
     /// The dimension along which a block is a range; trailing ones are whole, leading ones are single.
     split: usize,
     step: u64,
+    /// How the chunks lie along that dimension.
+    line: Option<Line>,
     next: Option<Vec<u64>>,
+}
+
+/// How chunks lie in a part of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid<'a> {
+    /// The shape of the chunks.
+    pub chunks: &'a [u64],
+    /// Where the part begins.
+    pub start: &'a [u64],
+    /// From one element of the part to the next.
+    pub stride: &'a [u64],
+}
+
+/// As [`Grid`], along one dimension.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    chunk: u64,
+    start: u64,
+    stride: u64,
+}
+
+impl Grid<'_> {
+    /// `None` where there are no chunks.
+    fn line(&self, dim: usize) -> Option<Line> {
+        let (chunk, start, stride) = (*self.chunks.get(dim)?, *self.start.get(dim)?, *self.stride.get(dim)?);
+        (chunk > 0 && stride > 0).then_some(Line { chunk, start, stride })
+    }
+}
+
+impl Line {
+    /// How many elements of the part lie in a chunk, at most.
+    fn count(self) -> u64 {
+        self.chunk.div_ceil(self.stride)
+    }
+
+    /// The last index from `from` on, up to `to`, at which no chunk is cut; `to` where there is none.
+    fn cut(self, from: u64, to: u64) -> u64 {
+        let Some(place) = to.checked_mul(self.stride).and_then(|skip| skip.checked_add(self.start)) else { return to };
+        let begins = place - place % self.chunk;
+        let whole = begins.saturating_sub(self.start).div_ceil(self.stride);
+        if whole > from { whole } else { to }
+    }
 }
 
 impl Blocks {
     /// The blocks of `shape` with at most `limit` elements each; where that allows it, they begin at whole chunks.
     pub fn new(shape: &[u64], chunks: Option<&[u64]>, limit: u64) -> Self {
+        let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
+        Self::of_part(shape, chunks.map(|chunks| Grid { chunks, start: &start, stride: &stride }), limit, limit)
+    }
+
+    /// As [`Blocks::new`], for who reads each block once: a block has up to `most` elements where it takes so many to read
+    /// no chunk twice.
+    pub fn by_chunks(shape: &[u64], chunks: Option<&[u64]>, limit: u64, most: u64) -> Self {
+        let (start, stride) = (vec![0; shape.len()], vec![1; shape.len()]);
+        Self::of_part(shape, chunks.map(|chunks| Grid { chunks, start: &start, stride: &stride }), limit, most)
+    }
+
+    /// As [`Blocks::by_chunks`], for a part of an array; `shape` is the part's.
+    pub fn of_part(shape: &[u64], grid: Option<Grid<'_>>, limit: u64, most: u64) -> Self {
         let mut inner = 1u64;
         let mut split = shape.len();
         while split > 0 && inner.saturating_mul(shape[split - 1]) <= limit {
             split -= 1;
             inner = inner.saturating_mul(shape[split]);
         }
+        let next = Some(vec![0; shape.len()]);
         if split == 0 {
             let step = shape.first().copied().unwrap_or(1);
-            return Self { shape: shape.to_vec(), split, step, next: Some(vec![0; shape.len()]) };
+            return Self { shape: shape.to_vec(), split, step, line: None, next };
         }
         split -= 1;
         let mut step = (limit / inner.max(1)).max(1);
-        if let Some(&chunk) = chunks.and_then(|chunks| chunks.get(split))
-            && chunk > 0
-            && step > chunk
+        let line = |dim: usize| grid.as_ref().and_then(|grid| grid.line(dim));
+        // A chunk that several blocks cut is read for each of them: the outermost one that need not be.
+        let within = |dim: usize| shape[dim + 1..].iter().try_fold(1u64, |len, &side| len.checked_mul(side));
+        let row = |dim: usize| line(dim).map_or(1, Line::count).min(shape[dim]);
+        let fits = |dim: usize| within(dim).and_then(|len| len.checked_mul(row(dim))).is_some_and(|len| len <= most);
+        if let Some(dim) = (0..=split).find(|&dim| row(dim) > 1 && fits(dim))
+            && (dim < split || step < row(dim))
         {
-            step -= step % chunk;
+            (split, step) = (dim, row(dim));
         }
-        Self { shape: shape.to_vec(), split, step, next: Some(vec![0; shape.len()]) }
+        Self { shape: shape.to_vec(), split, step, line: line(split), next }
     }
 }
 
@@ -53,10 +115,15 @@ impl Iterator for Blocks {
             return Some((start, count));
         }
         let split = self.split;
-        count[split] = self.step.min(self.shape[split] - start[split]);
+        let (from, len) = (start[split], self.shape[split]);
+        let mut to = from.saturating_add(self.step).min(len);
+        if let Some(line) = self.line.filter(|_| to < len) {
+            to = line.cut(from, to);
+        }
+        count[split] = to - from;
         count[split + 1..].copy_from_slice(&self.shape[split + 1..]);
         let mut next = start.clone();
-        next[split] += count[split];
+        next[split] = to;
         for dim in (0..=split).rev() {
             if next[dim] < self.shape[dim] {
                 self.next = Some(next);
@@ -78,19 +145,34 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the shape, chunks and limit: the blocks, one after another, are all elements in C order, and none is
-        /// larger than the limit allows.
+        /// Whatever the shape, chunks and limits: the blocks, one after another, are all elements in C order, and none is
+        /// larger than the limits allow. Where a row of chunks is not, no chunk is read twice.
         #[test]
         fn blocks_are_all_elements_in_order(
-            dims in prop::collection::vec((1u64..6, 1u64..4), 0..5),
+            dims in prop::collection::vec((1u64..6, 1u64..4, 0u64..5, 1u64..4), 0..5),
             limit in 1u64..40,
+            more in 0u64..400,
         ) {
-            let shape: Vec<u64> = dims.iter().map(|dim| dim.0).collect();
-            let chunks: Vec<u64> = dims.iter().map(|dim| dim.1).collect();
-            let mut seen = Vec::new();
-            for (start, count) in Blocks::new(&shape, Some(&chunks), limit) {
+            let column = |of: fn(&(u64, u64, u64, u64)) -> u64| dims.iter().map(of).collect::<Vec<u64>>();
+            let (shape, chunks) = (column(|dim| dim.0), column(|dim| dim.1));
+            let (origin, stride, most) = (column(|dim| dim.2), column(|dim| dim.3), limit + more);
+            let grid = Grid { chunks: &chunks, start: &origin, stride: &stride };
+            let (mut seen, mut reads) = (Vec::new(), std::collections::BTreeMap::<Vec<u64>, usize>::new());
+            for (start, count) in Blocks::of_part(&shape, Some(grid), limit, most) {
                 let len: u64 = count.iter().product();
-                prop_assert!(len <= limit);
+                prop_assert!(len <= most);
+                let chunk = |dim: usize, at: u64| (origin[dim] + at * stride[dim]) / chunks[dim];
+                let ranges: Vec<Vec<u64>> = (0..shape.len()).map(|dim| {
+                    let mut all: Vec<u64> = (start[dim]..start[dim] + count[dim]).map(|at| chunk(dim, at)).collect();
+                    all.dedup();
+                    all
+                }).collect();
+                let mut touched = vec![Vec::new()];
+                for range in &ranges {
+                    let longer = |key: &Vec<u64>| range.iter().map(|&at| [&key[..], &[at]].concat()).collect::<Vec<_>>();
+                    touched = touched.iter().flat_map(longer).collect();
+                }
+                touched.into_iter().for_each(|key| *reads.entry(key).or_default() += 1);
                 prop_assert!(shape.iter().product::<u64>() > limit || seen.is_empty(), "all fits in one block");
                 for at in 0..len {
                     let mut rest = at;
@@ -105,6 +187,13 @@ mod tests {
                 }
             }
             prop_assert_eq!(seen, (0..shape.iter().product()).collect::<Vec<u64>>());
+            let outermost = (0..shape.len()).find(|&dim| chunks[dim].div_ceil(stride[dim]).min(shape[dim]) > 1);
+            let band = outermost.map_or(1, |dim| {
+                chunks[dim].div_ceil(stride[dim]).min(shape[dim]) * shape[dim + 1..].iter().product::<u64>()
+            });
+            if band <= most {
+                prop_assert!(reads.values().all(|&reads| reads == 1), "{reads:?}");
+            }
         }
     }
 }

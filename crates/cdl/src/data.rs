@@ -16,6 +16,8 @@ use crate::{Blocks, Indices, Notes, Part};
 
 /// About so many bytes are asked of the source at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
+/// Up to so many, where it takes them to read no chunk twice.
+const MOST_BYTES: u64 = 64 << 20;
 /// What a string is reckoned as.
 const STRING_BYTES: u64 = 64;
 
@@ -34,7 +36,7 @@ impl Printer<'_> {
         let place = |error: model::Error| error.at(self.model.var_path(id).unwrap_or_default());
         let chunks = self.source.chunk_shape(id);
         let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
-        let mut blocks = Blocks::new(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1));
+        let mut blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
         let Some((start, count)) = blocks.next() else { return Ok(()) };
         let first = match self.strings(id, &shape, chunks.as_deref(), (&start, &count)) {
             Ok(block) => block,

@@ -24,7 +24,7 @@ mod text;
 mod time;
 mod value;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, Grid};
 pub use header::print;
 pub use ncml::ncml;
 pub use options::{DataSource, Facts, Indices, NoData, Notes, Options, Part};

@@ -56,9 +56,12 @@ fn names(folder: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect()
 }
 
+/// Only of a regular file: a pipe would be waited for, and a device may do anything when it is opened.
 fn begins_as_cdl(path: &Path) -> bool {
     let mut head = [0; 7];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let read = fs::canonicalize(path)
+        .and_then(|path| nczarr::dispatch::place::open_regular(&path))
+        .and_then(|file| file.map_or(Ok(()), |mut file| file.read_exact(&mut head)));
     read.is_ok() && head == *b"netcdf "
 }
 

@@ -57,6 +57,14 @@ impl<'a> DatasetSource<'a> {
         Ok(strings)
     }
 
+    /// The shape of the stored chunks, if there are any.
+    ///
+    /// # Errors
+    /// What stands against reading the variable.
+    pub fn chunks(&self, var: VarId) -> Result<Option<Vec<u64>>> {
+        Ok(self.dataset.data(var)?.chunk_shape())
+    }
+
     /// Bytes of one element in memory.
     ///
     /// # Errors
@@ -92,7 +100,7 @@ impl DataSource for DatasetSource<'_> {
     }
 
     fn chunk_shape(&mut self, var: VarId) -> Option<Vec<u64>> {
-        self.dataset.data(var).ok()?.chunk_shape()
+        self.chunks(var).ok()?
     }
 
     fn is_nil_where_empty(&mut self, var: VarId, start: &[u64], count: &[u64]) -> Result<bool> {

@@ -6,7 +6,7 @@ pub mod json;
 mod npy;
 mod text;
 
-use cdl::Blocks;
+use cdl::{Blocks, Grid};
 use model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
 use crate::args::{Cat, CatFormat};
@@ -16,6 +16,8 @@ use crate::source::DatasetSource;
 
 /// About so many bytes are read at a time.
 const BLOCK_BYTES: u64 = 32 << 20;
+/// Up to so many, where it takes them to read no chunk twice.
+const MOST_BYTES: u64 = 256 << 20;
 /// What an element of varying length is reckoned as.
 const PACKED_BYTES: u64 = 64;
 
@@ -156,7 +158,9 @@ impl Job<'_> {
             true => self.source.item_size(self.ty)?.max(1) as u64,
             false => PACKED_BYTES,
         };
-        for (from, len) in Blocks::new(count, None, (BLOCK_BYTES / item).max(1)) {
+        let chunks = self.source.chunks(self.id)?;
+        let grid = chunks.as_deref().map(|chunks| Grid { chunks, start, stride });
+        for (from, len) in Blocks::of_part(count, grid, (BLOCK_BYTES / item).max(1), MOST_BYTES / item) {
             let place: Vec<u64> = (0..from.len()).map(|dim| start[dim] + from[dim] * stride[dim]).collect();
             each(&Slab { start: &place, count: &len, stride: Some(stride) })?;
         }

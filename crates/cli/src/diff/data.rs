@@ -12,6 +12,8 @@ use crate::stored::Stored;
 
 /// About so many bytes are asked of each dataset at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
+/// Up to so many, where it takes them to read no chunk twice.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Notes what differs of two variables of one shape.
 pub(super) fn compare(
@@ -29,7 +31,10 @@ pub(super) fn compare(
     let stored = stored_in_either(files, models, ids, shape)?;
     let parts: Box<dyn Iterator<Item = _>> = match &stored {
         Some(stored) => Box::new(stored.boxes()),
-        None => Box::new(Blocks::new(shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1))),
+        None => {
+            let (some, most) = ((BLOCK_BYTES / size).max(1), MOST_BYTES / size);
+            Box::new(Blocks::by_chunks(shape, chunks.as_deref(), some, most))
+        }
     };
     for (start, count) in parts {
         let [one, other] = &mut sources;
@@ -42,7 +47,7 @@ pub(super) fn compare(
             }
             (one, other) => {
                 let told = |block: Result<Values>| {
-                    Some(block.map_or_else(|error| error.to_string(), |_| "readable".to_owned()))
+                    Some(block.map_or_else(|error| format!("{error:#}"), |_| "readable".to_owned()))
                 };
                 found.check("data of", path, [told(one), told(other)]);
                 return Ok(());

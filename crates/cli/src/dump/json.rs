@@ -17,6 +17,8 @@ use crate::source::DatasetSource;
 
 /// About so many bytes are asked of the dataset at a time.
 const BLOCK_BYTES: u64 = 4 << 20;
+/// Up to so many, where it takes them to read no chunk twice.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Prints the dataset. The first failure to read data is the answer in the end.
 ///
@@ -201,13 +203,14 @@ impl Printer<'_, '_> {
         let mut rows = Rows { shape: &shape, index: vec![0; shape.len()], text: is_text };
         let (mut line, mut text) = (Vec::new(), Vec::new());
         let chunks = self.source.chunk_shape(id);
-        for (start, count) in Blocks::new(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1)) {
+        let blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
+        for (start, count) in blocks {
             let block = match self.source.read(id, &start, &count) {
                 Ok(block) => block,
                 // Within an array that is begun there is no place for it.
                 Err(error) if start.iter().any(|&at| at > 0) => return Err(error),
                 Err(error) => {
-                    let told = json!({"error": error.to_string()}).to_string();
+                    let told = json!({"error": format!("{error:#}")}).to_string();
                     self.failed.get_or_insert(error);
                     return self.out.put(told);
                 }

@@ -19,11 +19,14 @@ mod map;
 mod netcdf4;
 mod nil;
 mod odd_names;
+mod once;
 mod outputs;
 mod resumed;
 mod selected;
 mod snapshots;
 mod sparse;
+#[cfg(unix)]
+mod special;
 mod store;
 mod texts;
 mod unfilled;

@@ -12,7 +12,7 @@ use crate::{Clobber, CreateRequest, MapFactory, OpenRequest, Options, Registry};
 
 impl Registry {
     /// Deletes the dataset that `path`, a path or URL, means. Anything that is not recognised as one is left alone,
-    /// whatever `mode=` says.
+    /// whatever `mode=` says. Of a symbolic link to a dataset only the link goes: the dataset stays where it is.
     ///
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there; `NC_ENOTNC` if it is no dataset; what the storage says.
@@ -21,6 +21,7 @@ impl Registry {
         let request =
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
         trace::call("delete", &target, || match self.recognise(&request)? {
+            _ if target.scheme.is_local() && is_link(&target.path) => remove_link(&target.path),
             Site::Map(factory, _) => factory.delete(&request),
             Site::File(_) if !target.scheme.is_local() => {
                 Err(ErrorKind::Perm.context(format!("{target}: a file elsewhere, which is only read")))
@@ -81,6 +82,22 @@ impl Registry {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a symbolic link is at a path. A slash at the end does not make it what it leads to.
+fn is_link(path: &str) -> bool {
+    std::fs::symlink_metadata(without_slash(path)).is_ok_and(|found| found.is_symlink())
+}
+
+fn without_slash(path: &str) -> &str {
+    path.trim_end_matches('/')
+}
+
+fn remove_link(path: &str) -> Result<()> {
+    let path = without_slash(path);
+    // Some systems have links to directories that are removed as such.
+    let removed = std::fs::remove_file(path).or_else(|error| std::fs::remove_dir(path).map_err(|_| error));
+    removed.map_err(|error| ErrorKind::CantRemove.context(path).caused_by(error))
 }
 
 fn remove_file(path: &str) -> Result<()> {

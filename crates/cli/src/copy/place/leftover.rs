@@ -1,7 +1,8 @@
 //! Directories that copies to the same target left beside it because they were killed, or stopped so that another one goes on.
 //!
 //! Who works in one holds a lock on it, which ends with the process; the lock is there before anything is in the directory.
-//! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell.
+//! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell. An empty one is of
+//! nobody's copy any more, whatever its target was called: it goes, too.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -23,6 +24,12 @@ pub fn hold(folder: &Path) -> Option<File> {
 /// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds; `all`: also those that can be gone
 /// on with. What cannot be removed stays: it is in nobody's way.
 pub fn clear(parent: &Path, name: &OsStr, all: bool) {
+    for path in all_in(parent) {
+        if let Some(_held) = hold(&path) {
+            // Only one that is empty is removed so. Who has just made it and did not hold it yet makes another one.
+            let _ = fs::remove_dir(&path);
+        }
+    }
     for path in of(parent, name) {
         if let Some(_held) = hold(&path)
             // Only now nobody moves anything into it.
@@ -105,13 +112,18 @@ fn is_there(folder: &Path, name: &OsStr) -> bool {
 
 /// The directories in `parent` in which a copy called `name` is or was made.
 fn of(parent: &Path, name: &OsStr) -> impl Iterator<Item = PathBuf> {
+    all_in(parent).filter(move |path| is_there(path, name))
+}
+
+/// The directories in `parent` in which any copy is or was made.
+fn all_in(parent: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(parent).into_iter().flatten().flatten().filter_map(move |entry| {
         let is_ours = entry.file_name().to_str().is_some_and(|name| {
             let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
             random.is_some_and(|random| !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         });
         // A link is no directory here.
-        let is_one = is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir()) && is_there(&entry.path(), name);
+        let is_one = is_ours && entry.file_type().is_ok_and(|ty| ty.is_dir());
         is_one.then(|| entry.path())
     })
 }

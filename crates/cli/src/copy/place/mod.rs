@@ -178,8 +178,14 @@ impl Place {
             let what = format!("{}: a copy to here is under way in {}, by {by}", target.path, path.display());
             return Err(ErrorKind::Access.context(what));
         }
-        let mut folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
-        let held = leftover::hold(folder.path());
+        let (mut folder, held) = loop {
+            let folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
+            let held = leftover::hold(folder.path());
+            // Before it was held, another copy may have taken it for a leftover.
+            if folder.path().is_dir() {
+                break (folder, held);
+            }
+        };
         let made = folder.path().join(name);
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
         let url = url.replacen(&target.path, text, 1);
