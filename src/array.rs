@@ -9,7 +9,7 @@ use model::NcString;
 /// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
 pub trait Item: sealed::Sealed + Sized {
     /// What holds the values.
-    type Data: Deref<Target = [Self]> + DerefMut + Into<Vec<Self>> + Debug;
+    type Data: Deref<Target = [Self]> + DerefMut + Into<Vec<Self>> + Debug + Clone;
 }
 
 mod sealed {
@@ -31,7 +31,7 @@ items!(Vec: String, NcString);
 /// Values in C order (last dimension fastest) with their shape.
 ///
 /// Dimensions picked by a single index are not in the shape, so reading one element gives an array of rank 0.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Array<T: Item> {
     shape: Small<u64>,
     data: T::Data,
@@ -106,5 +106,13 @@ mod tests {
         }
         assert_eq!(Array::new(Small::default(), vec!["a".to_owned()]).at(&[]), Some(&"a".to_owned()));
         assert_eq!(array.len(), 6);
+    }
+
+    #[test]
+    fn a_clone_is_another_array() {
+        let array = Array::new(Small::from(&[2][..]), Buffer::copy_of(&[1.5, 2.5]).unwrap());
+        let mut copy = array.clone();
+        copy.as_mut_slice()[0] = 0.0;
+        assert_eq!((array.as_slice(), copy.as_slice(), copy.shape()), (&[1.5, 2.5][..], &[0.0, 2.5][..], &[2][..]));
     }
 }

@@ -264,7 +264,7 @@ impl Drop for Open {
         // The thread may be unwinding already, and a second panic would end the process.
         match catch_unwind(AssertUnwindSafe(|| self.close())) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(path = %self.path, %error, "closing failed"),
+            Ok(Err(error)) => tracing::error!(path = %self.path, error = format_args!("{error:#}"), "closing failed"),
             Err(_) => tracing::error!(path = %self.path, "closing failed: a plugin panicked"),
         }
     }

@@ -62,7 +62,7 @@ impl<'a> Outcome<'a> {
         if let Some(progress) = self.progress {
             let done = self.done.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
             if !progress.advance(done, self.total) {
-                self.fail(ErrorKind::Io.context("stopped by the progress observer"));
+                self.fail(ErrorKind::Cancelled.context("the observer stopped the transfer"));
             }
         }
     }

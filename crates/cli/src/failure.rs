@@ -70,7 +70,7 @@ impl Failure {
 
 /// `place: NC_E…: what`, the place once.
 fn message(place: &str, error: &Error) -> String {
-    let text = error.to_string();
+    let text = format!("{error:#}");
     let kind = error.kind().name();
     let rest = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix(": "));
     match rest.and_then(|rest| rest.strip_prefix(place)).and_then(|rest| rest.strip_prefix(": ")) {

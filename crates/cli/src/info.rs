@@ -100,7 +100,7 @@ fn var_text(model: &Model, id: VarId, var: &Var, file: &File) -> Result<String> 
         let _ = write!(text, " stored as {stored}");
     }
     if let Some(problem) = &var.problem {
-        let _ = write!(text, " (cannot be read: {problem})");
+        let _ = write!(text, " (cannot be read: {problem:#})");
     }
     Ok(text)
 }

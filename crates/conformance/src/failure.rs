@@ -75,7 +75,7 @@ pub(crate) fn ok<T>(guarantee: impl fmt::Display, result: Result<T>) -> Outcome<
     result.map_err(|error| Failure {
         guarantee: guarantee.to_string(),
         expected: "success".to_owned(),
-        found: error.to_string(),
+        found: format!("{error:#}"),
     })
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn fails<T>(guarantee: impl fmt::Display, kinds: &[ErrorKind], result
             },
             found: match found {
                 Ok(_) => "success".to_owned(),
-                Err(error) => error.to_string(),
+                Err(error) => format!("{error:#}"),
             },
         }),
     }

@@ -134,6 +134,17 @@ impl<T: Plain> DerefMut for Buffer<T> {
     }
 }
 
+impl<T: Plain> Clone for Buffer<T> {
+    /// A copy of all numbers. As with a vector, a system without memory for it ends the process: [`Buffer::copy_of`]
+    /// answers an error.
+    fn clone(&self) -> Self {
+        Self::copy_of(self).unwrap_or_else(|_| {
+            let layout = std::alloc::Layout::for_value(&**self);
+            std::alloc::handle_alloc_error(layout)
+        })
+    }
+}
+
 impl<T: Plain> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)

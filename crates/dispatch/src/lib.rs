@@ -46,6 +46,7 @@ mod stored;
 mod survey;
 pub mod trace;
 mod version;
+mod wait;
 mod write_gate;
 mod zmap;
 
@@ -89,6 +90,7 @@ pub use source::{ByteSource, Part, ReadAhead, WhenRead};
 pub use stored::StoredChunks;
 pub use survey::Survey;
 pub use version::{Stamp, Version};
+pub use wait::{Task, wait_for};
 pub use write_gate::{Closing, WriteGate};
 pub use zmap::{
     ByteRange, Change, Expect, ExpectOwned, Found, MapCaps, Payload, PutPart, Ranges, ReadJob, ReadTicket, Sink,

@@ -121,7 +121,7 @@ impl<'a> Opening<'a> {
         let Self { request, map, mut about, generation, format, .. } = self;
         let older = generation.filter(|generation| request.writable && *generation != Generation::Today);
         if let Some((_, var)) = loaded.model.vars().find(|(_, var)| older.is_some() && var.problem.is_some()) {
-            let why = var.problem.as_ref().map_or_else(String::new, ToString::to_string);
+            let why = var.problem.as_ref().map_or_else(String::new, |problem| format!("{problem:#}"));
             return Err(ErrorKind::Perm.context(format!(
                 "{}: the metadata is of an older NCZarr style, and cannot be brought to today's without loss, so it is \
                  only read: variable {:?}: {why}",

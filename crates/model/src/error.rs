@@ -1,16 +1,17 @@
 //! Error kinds (one per `NC_E…` constant of `netcdf.h`) and the one error type of the project.
 //!
 //! An [`Error`] says which object failed, what was expected and what was found; it keeps a foreign
-//! error as its `source`. It does not decide what to do about a failure.
-//! Start with [`ErrorKind::context`].
+//! error as its `source`. `Display` shows the error's own message, `source()` gives the cause, and `{:#}` shows both.
+//! It does not decide what to do about a failure. Start with [`ErrorKind::context`].
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 /// What every fallible function of the project returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, one kind per `NC_E…` constant of `netcdf.h`.
+/// What went wrong, one kind per `NC_E…` constant of `netcdf.h`; and those of our own, whose names begin with `NCZ_E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -203,6 +204,8 @@ pub enum ErrorKind {
     NotZarr = -143,
     /// `NC_EZARRMETA`: consolidated metadata invalid.
     ZarrMeta = -144,
+    /// `NCZ_ECANCELLED`: an observer stopped the transfer. A code of our own: `netcdf.h` has none.
+    Cancelled = -3001,
 }
 
 impl ErrorKind {
@@ -302,9 +305,10 @@ impl ErrorKind {
         Self::Plugin,
         Self::NotZarr,
         Self::ZarrMeta,
+        Self::Cancelled,
     ];
 
-    /// The netCDF code: a negative number.
+    /// The netCDF code: a negative number. Codes of our own are below -3000, where `netcdf.h` has none.
     pub const fn code(self) -> i32 {
         self as i32
     }
@@ -411,6 +415,7 @@ impl ErrorKind {
             Self::Plugin => "NC_EPLUGIN",
             Self::NotZarr => "NC_ENOTZARR",
             Self::ZarrMeta => "NC_EZARRMETA",
+            Self::Cancelled => "NCZ_ECANCELLED",
         }
     }
 
@@ -511,6 +516,7 @@ impl ErrorKind {
             Self::Plugin => "plugin loading",
             Self::NotZarr => "not (NC)Zarr",
             Self::ZarrMeta => "consolidated metadata invalid",
+            Self::Cancelled => "the transfer was stopped",
         }
     }
 
@@ -528,12 +534,17 @@ impl fmt::Display for ErrorKind {
 }
 
 /// A failure: its kind, what it is about, and the foreign error behind it. Pointer-sized.
+///
+/// `{}` shows the error's own message. [`source`](StdError::source) gives the cause, which reporters such as `anyhow` print
+/// after it. `{:#}` and `{:?}` show the message and all causes in one line.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     what: String,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
@@ -562,7 +573,7 @@ impl Error {
     /// Keeps the foreign error that caused this one.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(source.into().into());
         self
     }
 
@@ -586,34 +597,33 @@ impl From<ErrorKind> for Error {
     }
 }
 
-impl Clone for Error {
-    /// The copy carries the text of the foreign error, not the error itself.
-    fn clone(&self) -> Self {
-        let copy = self.0.kind.context(self.0.what.clone());
-        match &self.0.source {
-            Some(source) => copy.caused_by(source.to_string()),
-            None => copy,
-        }
-    }
-}
-
 impl fmt::Display for Error {
+    /// The error's own message; with `#`, all causes after it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.what.is_empty() {
             write!(f, "{}", self.0.kind)?;
         } else {
             write!(f, "{}: {}", self.0.kind.name(), self.0.what)?;
         }
-        match &self.0.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
+        let mut cause = self.source().filter(|_| f.alternate());
+        let mut last = self.0.what.clone();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Foreign errors may tell their cause themselves.
+            if !last.ends_with(&text) {
+                write!(f, ": {text}")?;
+                last = text;
+            }
+            cause = error.source();
         }
+        Ok(())
     }
 }
 
 impl fmt::Debug for Error {
+    /// The message and all causes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{self:#}")
     }
 }
 
@@ -642,6 +652,22 @@ mod tests {
         let error = ErrorKind::Edge.context("start 10 + count 5 > length 12").at("temp[3]");
         assert_eq!(error.to_string(), "NC_EEDGE: temp[3]: start 10 + count 5 > length 12");
         let io = std::io::Error::new(std::io::ErrorKind::NotFound, "gone");
-        assert_eq!(Error::io("a/b", io).to_string(), "NC_ENOTFOUND: a/b: gone");
+        let error = Error::io("a/b", io);
+        assert_eq!(
+            (error.to_string(), format!("{error:#}")),
+            ("NC_ENOTFOUND: a/b".into(), "NC_ENOTFOUND: a/b: gone".into())
+        );
+    }
+
+    #[test]
+    fn a_clone_keeps_the_cause_and_each_cause_is_shown_once() {
+        let io = std::io::Error::other(Error::from(ErrorKind::S3).at("far").caused_by("the deepest"));
+        let error = Error::io("a/b", io).clone();
+        let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+        assert!(source.is_some(), "it is the error itself");
+        for text in [format!("{error:#}"), format!("{error:?}")] {
+            assert_eq!(text, "NC_EIO: a/b: NC_ES3: far: the deepest");
+        }
+        assert_eq!(error.to_string(), "NC_EIO: a/b");
     }
 }

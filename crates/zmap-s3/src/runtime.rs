@@ -63,9 +63,8 @@ pub(crate) fn http(of: Option<&Handle>, encrypted: bool) -> SharedHttpClient {
 /// # Errors
 /// `NC_ES3` if the runtime ends before the work does.
 pub(crate) fn wait<T: Send + 'static>(handle: &Handle, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
-    let queue = Arc::new(Queue::default());
-    spawn(handle, &queue, work);
-    queue.pop().ok_or_else(|| ErrorKind::S3.context("the runtime ended before the request did"))
+    let answer = dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
+    answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 
 /// Runs `work`, whose result goes to the queue; `None` goes there if it never ends.

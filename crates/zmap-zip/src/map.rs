@@ -489,10 +489,10 @@ impl Drop for ZipMap {
     fn drop(&mut self) {
         // What was not closed is not put in its place.
         let Err(error) = self.end() else { return };
-        tracing::error!(archive = %self.name, %error, "closing failed: what was written since the last sync is lost");
+        tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "closing failed: what was written since the last sync is lost");
         // Nobody can try again. What was synced is to be found by everybody.
         if let Some(Err(error)) = self.appender.as_ref().map(Appender::release) {
-            tracing::error!(archive = %self.name, %error, "what is left of a directory could not be cut off");
+            tracing::error!(archive = %self.name, error = format_args!("{error:#}"), "what is left of a directory could not be cut off");
         }
     }
 }

@@ -77,13 +77,15 @@ impl Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.error)
+        write!(f, "{}:{}: ", self.line, self.column)?;
+        fmt::Display::fmt(&self.error, f)
     }
 }
 
 impl std::error::Error for Mistake {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+        // Its message is shown already.
+        self.error.source()
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Requests<'b, 'r, 'j> {
 
 /// An error for each of several that it happened to.
 fn again(error: &Error) -> Error {
-    error.kind().context(error.what())
+    error.clone()
 }
 
 fn not_lent() -> Error {

@@ -241,7 +241,7 @@ impl Work<'_> {
 
     /// Writes down that something was left out.
     pub fn left_out(&mut self, kind: &str, path: String, why: impl std::fmt::Display) {
-        self.copied.lost.add(kind, format!("{path} ({why})"));
+        self.copied.lost.add(kind, format!("{path} ({why:#})"));
     }
 
     fn group(&mut self, id: GroupId, group: &model::Group) -> Result<()> {

@@ -368,7 +368,7 @@ fn text(url: &str) -> Result<String, String> {
         // How a string without a character is shown is a matter of the format; that it is one, values tell.
         Ok(String::from_utf8_lossy(&text).replace("NIL", "_").replace("\"\"", "_"))
     };
-    print().map_err(|error: model::Error| error.to_string())
+    print().map_err(|error: model::Error| format!("{error:#}"))
 }
 
 fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
@@ -376,7 +376,7 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
     let args = args::Copy { clobber: true, kind, ..args::Copy::plain(source, target) };
     super::make(&args).map_err(|failure| match failure {
         Failure::Usage(what) | Failure::Interrupted(what) => what,
-        Failure::Failed { place, error } => format!("{place}: {error}"),
+        Failure::Failed { place, error } => format!("{place}: {error:#}"),
     })
 }
 
@@ -479,7 +479,7 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
             let source = match text(url) {
                 Ok(source) => source,
                 Err(error) => {
-                    bad.lock().unwrap().push(format!("{name}: {error}"));
+                    bad.lock().unwrap().push(format!("{name}: {error:#}"));
                     continue;
                 }
             };
@@ -497,7 +497,7 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                     let target = target.to_str().unwrap();
                     let mut found = judge(&source, &text(target)?, &told);
                     if kind.len() > 1 {
-                        found.extend(not_the_same(url, target, &told).map_err(|error| error.to_string())?);
+                        found.extend(not_the_same(url, target, &told).map_err(|error| format!("{error:#}"))?);
                     }
                     if kind == "zarr" && name.starts_with("stores/") {
                         let known = |told: &str| {

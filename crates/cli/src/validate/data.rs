@@ -63,7 +63,7 @@ fn chunks(
         };
         report.chunks += 1;
         if let Err(error) = read {
-            report.error("chunk", format!("{path}[{}]", join(start)), error);
+            report.error("chunk", format!("{path}[{}]", join(start)), format_args!("{error:#}"));
         }
     };
     if let Some(stored) = stored {

@@ -26,7 +26,7 @@ use crate::output::Output;
 pub fn run(args: &Validate) -> std::result::Result<ExitCode, Failure> {
     let mut report = Report::default();
     if let Err(error) = look(args, &mut report) {
-        report.error("dataset", place(&args.url), error);
+        report.error("dataset", place(&args.url), format_args!("{error:#}"));
     }
     let wrong = report.problems.iter().any(|problem| problem.is_error);
     let mut out = Output::standard();

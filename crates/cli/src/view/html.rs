@@ -103,7 +103,7 @@ impl Page<'_> {
         match Field::of(self.file, var, &[], MOST) {
             Ok(field) => self.figure(&field),
             Err(error) => {
-                let _ = writeln!(self.text, "<p>{}</p>", escaped(&error.to_string()));
+                let _ = writeln!(self.text, "<p>{}</p>", escaped(&format!("{error:#}")));
             }
         }
         Ok(())

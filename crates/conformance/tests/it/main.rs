@@ -4,3 +4,4 @@ mod bench;
 mod drivers;
 mod filters;
 mod maps;
+mod remote;

@@ -38,6 +38,16 @@ pub(crate) fn copy_then_delete<M: ZMap + ?Sized>(map: &M, from: &Key, to: &Key) 
     if let Some(there) = map.list(to)?.first() {
         return Err(ErrorKind::Object.context(format!("{from} cannot move to {to}: {there} is there")));
     }
+    // Where each operation is a request, a write does not ask for this.
+    let mut around = to.parent();
+    while let Some(key) = around.filter(|key| !key.is_root()) {
+        if map.exists(&key)? {
+            return Err(
+                ErrorKind::Object.context(format!("{from} cannot move to {to}: it lies below the object {key}"))
+            );
+        }
+        around = key.parent();
+    }
     let old = map.list(from)?;
     let mut new = Vec::with_capacity(old.len());
     let mut bytes = Vec::new();

@@ -41,7 +41,7 @@ pub(super) fn tell(op: &'static str, key: &Key, outcome: Result<u64, &model::Err
     let us = micros(started);
     match outcome {
         Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),
-        Err(error) => tracing::trace!(target: MAPS, op, %key, us, %error),
+        Err(error) => tracing::trace!(target: MAPS, op, %key, us, error = format_args!("{error:#}")),
     }
 }
 

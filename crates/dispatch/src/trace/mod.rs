@@ -74,7 +74,7 @@ pub(crate) fn timed<T>(name: &'static str, place: &dyn Fn() -> String, run: impl
                 tracing::debug!(target: CALLS, call = name, place = %place(), us = micros(started));
             }
         }
-        Err(error) => tracing::error!(target: CALLS, call = name, place = %place(), %error),
+        Err(error) => tracing::error!(target: CALLS, call = name, place = %place(), error = format_args!("{error:#}")),
     }
     outcome
 }

@@ -227,7 +227,8 @@ impl Builder<'_> {
                     atts.insert(attribute.name, values);
                 }
                 Err(error) if error.kind() == ErrorKind::BadTypId => {
-                    self.faults.push(Fault::left_out(format_args!("{owner}:{}", attribute.name), error));
+                    self.faults
+                        .push(Fault::left_out(format_args!("{owner}:{}", attribute.name), format_args!("{error:#}")));
                 }
                 Err(error) => return Err(error.at(format_args!("attribute {:?} of {owner:?}", attribute.name))),
             }

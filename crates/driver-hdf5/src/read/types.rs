@@ -47,7 +47,10 @@ impl Types {
         }
         for number in 0..types.known.len() {
             if let Err(error) = types.id(number, model) {
-                tree.faults.push(Fault::left_out(format_args!("type {}", types.known[number].name), error));
+                tree.faults.push(Fault::left_out(
+                    format_args!("type {}", types.known[number].name),
+                    format_args!("{error:#}"),
+                ));
             }
         }
         Ok(types)

@@ -222,7 +222,7 @@ impl Walker<'_> {
                     self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
                 }
             }
-            Err(error) => self.unshown(format!("attributes of type {:?} that cannot be read: {error}", link.name)),
+            Err(error) => self.unshown(format!("attributes of type {:?} that cannot be read: {error:#}", link.name)),
         }
     }
 }

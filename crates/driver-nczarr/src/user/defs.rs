@@ -158,9 +158,7 @@ impl Making<'_> {
         }
         let made = self.class(model, full, group, members, depth).map_err(|error| match error.kind() {
             ErrorKind::NcZarr => error,
-            _ => {
-                ErrorKind::NcZarr.context(format!("member \"types\": type {full:?}: {}", error.what())).caused_by(error)
-            }
+            _ => ErrorKind::NcZarr.context(format!("member \"types\": type {full:?}: {}", error.what())),
         });
         match &made {
             Ok(id) => drop(self.made.insert(full.to_owned(), Some(*id))),

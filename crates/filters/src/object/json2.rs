@@ -90,7 +90,7 @@ impl ElementCodec for Json2 {
     }
 
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
-        let failed = |error: serde_json::Error| ErrorKind::Filter.context(format!("{NAME}: {error}")).caused_by(error);
+        let failed = |error: serde_json::Error| ErrorKind::Filter.context(format!("{NAME}: {error}"));
         let mut budget = Budget::new(limit);
         let mut reader = serde_json::Deserializer::from_slice(src);
         let node = serde::de::DeserializeSeed::deserialize(Seed(&mut budget), &mut reader).map_err(failed)?;

@@ -85,7 +85,7 @@ pub struct Op {
 /// # Errors
 /// Only if the line cannot be printed.
 pub fn run(op: &Op) -> Result<(), Failure> {
-    let line = match op.missing().map_or_else(|| op.measure().map_err(|error| error.to_string()), Err) {
+    let line = match op.missing().map_or_else(|| op.measure().map_err(|error| format!("{error:#}")), Err) {
         Ok(done) => done.to_json(&op.op),
         Err(why) => json!({"peer": "nczarr", "op": op.op, "skip": why}),
     };
