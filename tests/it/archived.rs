@@ -1,6 +1,7 @@
 //! Datasets in archives that lie in memory: opened from bytes, made there, and answered as bytes.
 
 use std::fs;
+use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 
 use nczarr::{CreateOptions, ErrorKind, OpenOptions};
 
@@ -224,5 +225,65 @@ fn what_cannot_lie_in_memory_says_so() {
         let path = dir.path().join(name).display().to_string();
         let file = nczarr::create(&path).unwrap();
         assert_eq!(file.close_to_bytes().unwrap_err().kind(), ErrorKind::InMemory);
+    }
+}
+
+/// The objects of a dataset whose variable is 1, 2, 3, 9.
+const OBJECTS: [(&str, &[u8]); 3] = [
+    (".zgroup", br#"{"zarr_format": 2}"#),
+    (
+        "v/.zarray",
+        br#"{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "fill_value": 0, "order": "C",
+            "compressor": null, "filters": null}"#,
+    ),
+    ("v/0", &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0]),
+];
+
+/// An archive of them behind `before`.
+fn archive(before: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
+    let mut bytes = Cursor::new(before.to_vec());
+    bytes.seek(SeekFrom::End(0)).unwrap();
+    let mut writer = zip::ZipWriter::new(bytes);
+    for (name, object) in OBJECTS {
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        writer.start_file(name, options).unwrap();
+        writer.write_all(object).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn members_of_every_common_compression_are_read() {
+    use zip::CompressionMethod as By;
+    let folder = tempfile::tempdir().unwrap();
+    for by in [By::Stored, By::Deflated, By::Bzip2, By::Zstd, By::Xz] {
+        let path = folder.path().join("a.zip");
+        let bytes = archive(b"", by);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(values(&nczarr::open(path.to_str().unwrap()).unwrap()), [1, 2, 3, 9], "{by:?}");
+        assert_eq!(values(&nczarr::open_bytes(bytes).unwrap()), [1, 2, 3, 9], "{by:?}");
+    }
+    // By Python's zipfile: the crate does not write it.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/reports/zip-lzma/a.zip");
+    assert_eq!(values(&nczarr::open(path).unwrap()), [1, 2, 3, 9]);
+}
+
+#[test]
+fn archives_behind_other_bytes_are_found_by_their_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zip");
+    let whole = archive(b"", zip::CompressionMethod::Stored);
+    for before in [&b"#!/bin/sh\nexit\n"[..], &[0; 100_000]] {
+        // Places count from the start of the archive, or of the file.
+        for bytes in [[before, &whole].concat(), archive(before, zip::CompressionMethod::Deflated)] {
+            fs::write(&path, &bytes).unwrap();
+            let file = nczarr::open(path.to_str().unwrap()).unwrap();
+            assert_eq!((values(&file), file.info().map.as_deref()), (vec![1, 2, 3, 9], Some("zip")));
+            assert_eq!(values(&nczarr::open_bytes(bytes.clone()).unwrap()), [1, 2, 3, 9]);
+            for cut in [1, 22, 30] {
+                fs::write(&path, &bytes[..bytes.len() - cut]).unwrap();
+                assert_eq!(nczarr::open(path.to_str().unwrap()).unwrap_err().kind(), ErrorKind::NotNc);
+            }
+        }
     }
 }

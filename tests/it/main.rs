@@ -23,6 +23,7 @@ mod hdf5_virtual_nested;
 mod incompressible;
 mod killed;
 mod layout;
+mod lenient;
 mod nczarr_v3;
 mod netcdf_c;
 mod odd;

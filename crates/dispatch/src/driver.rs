@@ -281,6 +281,13 @@ pub trait MapFactory: Send + Sync + 'static {
     /// Names and schemes.
     fn info(&self) -> &MapInfo;
 
+    /// Whether these are the last bytes of a file that this map opens: all of it, or the last 66,000 bytes.
+    ///
+    /// Asked only where the first bytes are nobody's: formats that are read from their end may stand behind other bytes.
+    fn ends(&self, _tail: &[u8]) -> bool {
+        false
+    }
+
     /// Opens what is there.
     ///
     /// # Errors

@@ -55,14 +55,14 @@ pub(crate) fn parse(value: &Value<'_>, dtype: &DType, text: TextFill<'_>) -> Res
             float_value(token, ty).ok_or_else(|| wrong("a number that fits"))?
         }
         Kind::Number(ty) => {
-            let number = value.as_integer().ok_or_else(|| wrong("an integer"))?;
+            let number = integer(value).ok_or_else(|| wrong("an integer"))?;
             integer_value(number, ty).ok_or_else(|| {
                 ErrorKind::Range.context(format!("member \"fill_value\": {number} does not fit type {}", dtype.text))
             })?
         }
         Kind::Bool => match (value.as_bool(), value.as_integer()) {
             (Some(value), _) => Values::UByte(vec![value.into()]),
-            (None, Some(value @ 0..=1)) => Values::UByte(vec![value as u8]),
+            (None, Some(value)) => Values::UByte(vec![(value != 0).into()]),
             _ => return Err(wrong("true or false")),
         },
         Kind::Char => Values::Char(vec![char_byte(value).ok_or_else(|| wrong("one character"))?]),
@@ -136,11 +136,24 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
     json.ok_or_else(|| ErrorKind::BadType.context(format!("a fill value of type {}", value.nc_type().name())))
 }
 
-/// The text of a float, or of what stands for one that is no number.
-fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+/// The text of a float, or of what stands for one that is no number. As zarr-python does it takes a number in quotes, and a
+/// truth value for 0 or 1.
+pub(crate) fn float_token<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     match value {
-        Value::String(name) if is_special(name) => Some(name),
-        other => other.token(),
+        Value::String(text) if is_special(text) => Some(text),
+        Value::String(text) if !text.contains(['x', 'X']) && json::float(text.trim()).is_some() => Some(text.trim()),
+        other => match other.as_bool() {
+            Some(value) => Some(if value { "1" } else { "0" }),
+            None => other.token(),
+        },
+    }
+}
+
+/// An integer. As zarr-python does it takes one in quotes, and a truth value for 0 or 1.
+pub(crate) fn integer(value: &Value<'_>) -> Option<i128> {
+    match value {
+        Value::String(text) if !text.contains(['x', 'X']) => json::integer(text.trim()),
+        other => other.as_bool().map(i128::from).or_else(|| other.as_integer()),
     }
 }
 
@@ -165,7 +178,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
 fn time(value: &Value<'_>, unit: TimeUnit) -> Option<i64> {
     match value {
         Value::String(text) => unit.parse(text).ok(),
-        other => other.as_integer()?.try_into().ok(),
+        other => integer(other)?.try_into().ok(),
     }
 }
 
@@ -289,6 +302,13 @@ mod tests {
             ("NaN", "<f8", Some(Values::Double(vec![f64::NAN]))),
             ("\"-infinityf\"", "<f8", Some(Values::Double(vec![f64::NEG_INFINITY]))),
             ("\"Infinity\"", ">f8", Some(Values::Double(vec![f64::INFINITY]))),
+            ("\"-9999\"", "<i4", Some(Values::Int(vec![-9999]))),
+            ("\" 7\"", "<u1", Some(Values::UByte(vec![7]))),
+            ("false", "<i4", Some(Values::Int(vec![0]))),
+            ("true", "<f8", Some(Values::Double(vec![1.0]))),
+            ("\"1.5\"", "<f4", Some(Values::Float(vec![1.5]))),
+            ("\"-1e3\"", "<f8", Some(Values::Double(vec![-1000.0]))),
+            ("2", "|b1", Some(Values::UByte(vec![1]))),
             ("true", "|b1", Some(Values::UByte(vec![1]))),
             ("0", "|b1", Some(Values::UByte(vec![0]))),
             ("\"\"", ">S1", Some(Values::Char(vec![0]))),

@@ -349,6 +349,8 @@ fn borrowed<'d, 't>(found: &'d Outcome<Value<'t>>) -> Outcome<&'d Value<'t>> {
 
 /// The variable of the array at `key`, from its documents.
 pub(crate) fn array(key: &Key, zarray: Result<&Value<'_>>, attrs: Outcome<&Value<'_>>, reading: &Reading<'_>) -> Built {
+    // A document of nothing but null tells of none.
+    let attrs = attrs.map(|attrs| attrs.filter(|document| !document.is_null()));
     let attrs = attrs.and_then(|attrs| attrs.map(|document| members(document, key)).transpose());
     build(key, zarray, attrs, reading)
 }

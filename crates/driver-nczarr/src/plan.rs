@@ -4,7 +4,7 @@
 //! does not know (separator, order, foreign types) survives a new plan.
 
 use chunkio::{Order, default_shape};
-use dispatch::{Filter, Options, Registry, ZarrFormat};
+use dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
 use model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values, Var,
     VarFill, VarId,
@@ -163,6 +163,7 @@ impl Planning<'_> {
         let netcdf = self.flavour == Flavour::NcZarr;
         for spec in &var.filters {
             let filter = instance(spec, self.format, self.registry)?;
+            check_item(&*filter, item)?;
             let (filter, codec) = settled(filter, dtype, chunks, line, &mut item, netcdf, self.registry)?;
             // What has no HDF5 id is nothing to netCDF-C, and its numbers are no parameters.
             let plain = self.flavour != Flavour::NcZarr || filter.info().hdf5_id.is_none();
@@ -225,6 +226,20 @@ pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registr
     match filter.to_json(format).is_null() {
         true => Err(ErrorKind::NoFilter.context(format!("filter {name}: Zarr {format:?} has no codec for it"))),
         false => Ok(filter),
+    }
+}
+
+/// Whether a filter may be written on elements of this type. Readers of Zarr refuse packbits on anything but truth values,
+/// also where all values are 0 or 1.
+///
+/// # Errors
+/// `NC_EFILTER` if not.
+pub(crate) fn check_item(filter: &dyn Filter, item: ItemType) -> Result<()> {
+    match filter.info().name {
+        "packbits" if item.kind != ItemKind::Bool => {
+            Err(ErrorKind::Filter.context("packbits: the elements are stored as numbers, not as truth values"))
+        }
+        _ => Ok(()),
     }
 }
 

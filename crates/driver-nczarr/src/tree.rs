@@ -345,6 +345,8 @@ fn push_group(tree: &mut RawTree, parent: usize, place: Place, zgroup: Fetched, 
     let Place { key, name, want } = place;
     let own = |found: Fetched, document: &str| match found.transpose() {
         None => (None, None),
+        // As if there were none, like zarr-python.
+        Some(Ok(Json::Null)) if document == ZATTRS => (None, None),
         Some(found) => match found.and_then(|found| object(found, format_args!("{key}/{document}"))) {
             Ok(object) => (Some(object), None),
             Err(error) => (None, Some(error)),
@@ -384,7 +386,12 @@ impl RawTree {
             parent: None,
             has_attrs: root.attrs.is_some(),
             zgroup: root.zgroup.map(|document| object(document, ZGROUP)).transpose()?,
-            attrs: root.attrs.map(|document| object(document, ZATTRS)).transpose()?.unwrap_or_default(),
+            attrs: root
+                .attrs
+                .filter(|attrs| !attrs.is_null())
+                .map(|document| object(document, ZATTRS))
+                .transpose()?
+                .unwrap_or_default(),
             arrays: Vec::new(),
             broken: None,
         };

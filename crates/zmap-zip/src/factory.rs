@@ -10,6 +10,7 @@ use url_infer::Target;
 use crate::ZipMap;
 use crate::persist::Persist;
 use crate::place::{self, Held};
+use crate::records::{END, END_LEN, u16_at, u32_at};
 
 /// What the factory is called, and what an archive begins with: a member, or its end.
 pub static INFO: MapInfo = MapInfo {
@@ -26,6 +27,10 @@ pub struct ZipMaps;
 impl MapFactory for ZipMaps {
     fn info(&self) -> &MapInfo {
         &INFO
+    }
+
+    fn ends(&self, tail: &[u8]) -> bool {
+        ends(tail)
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
@@ -80,6 +85,17 @@ impl MapFactory for ZipMaps {
 }
 
 dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
+
+/// Whether these bytes end with the record at the end of a directory, and its comment.
+fn ends(tail: &[u8]) -> bool {
+    let is_end = |at: usize| {
+        let record = &tail[at..];
+        // All of it is on one disk.
+        let one_disk = u32_at(record, 4) == 0 && u16_at(record, 8) == u16_at(record, 10);
+        record.starts_with(&END) && one_disk && END_LEN + usize::from(u16_at(record, 20)) == record.len()
+    };
+    tail.len().checked_sub(END_LEN).is_some_and(|last| (0..=last).rev().any(is_end))
+}
 
 /// The archive that a new one is to take the place of: nobody else writes or replaces it from here on.
 ///

@@ -414,7 +414,13 @@ impl Work<'_> {
     /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
     fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
         let Some(&Text { longest, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
-        if self.to.info().formatx == FormatX::Hdf5 {
+        let to = self.to.info();
+        if to.formatx == FormatX::Hdf5 {
+            return Ok(());
+        }
+        // Zarr V3 stores strings of any length. In NCZarr an attribute that is copied still says otherwise.
+        let is_said = var.atts.contains_key(MAX_LEN) || self.source.root().atts.contains_key(DEFAULT_MAX_LEN);
+        if to.formatx == FormatX::NcZarr && to.version == "3" && !(to.flavour == "nczarr" && is_said) {
             return Ok(());
         }
         let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {

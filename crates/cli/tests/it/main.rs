@@ -32,6 +32,7 @@ mod texts;
 mod unfilled;
 mod validate;
 mod view;
+mod zarr_to_zarr;
 mod zipped;
 
 use std::fs;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use model::{ErrorKind, Result};
 
 use super::site::Site;
+use super::site::TAIL;
 use super::{Looks, target_of};
 use crate::registry::not_built;
 use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
@@ -30,13 +31,17 @@ impl Registry {
         let target = url_infer::parse(name)?;
         let starts = |magic: &[Magic]| magic.iter().any(|magic| has(&bytes, magic));
         let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
-        if known.is_none()
-            && let Some((factory, _)) = self.map_by_content("the first bytes in memory", |map| starts(map.magic))?
-        {
+        let mut archive = None;
+        if known.is_none() {
+            archive = self.map_by_content("the first bytes in memory", |map| starts(map.magic))?.map(|(map, _)| map);
+            let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
+            archive = archive.or_else(|| self.maps().find(|map| map.ends(tail)));
+        }
+        if let Some(factory) = archive {
             let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
             return trace::call("open", &target, || {
                 let map = trace::watch(factory.open_bytes(&request, Arc::clone(&bytes))?);
-                let why = "the first bytes in memory".into();
+                let why = "the bytes in memory".into();
                 let map = Some(MountedMap::of(map, factory, why));
                 self.open_request(OpenRequest { map, ..request.clone() }, &mut Looks::unheard())
             });

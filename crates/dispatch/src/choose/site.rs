@@ -213,6 +213,14 @@ impl Registry {
                 )));
             }
         }
+        // A remote file is not asked for its end: that is one more request for whatever is no dataset.
+        if let Some(tail) = file.tail()?
+            && let Some(factory) = self.maps().find(|map| map.ends(&tail))
+        {
+            let what = format!("last bytes of map {}", factory.info().name);
+            looks.add(|| Look::new(what.clone(), "found"));
+            return Ok(Site::Map(factory, what.into()));
+        }
         for known in self.known() {
             if !known.magic.is_empty() && file.first_of(known.magic, u64::MAX)? {
                 let what = format!(
@@ -271,6 +279,9 @@ impl Registry {
 /// Bytes of a file elsewhere that are read at once to recognise it.
 const FIRST: u64 = 16 << 10;
 
+/// So many bytes are the end of a file ([`MapFactory::ends`]).
+pub(super) const TAIL: usize = 66_000;
+
 /// A file, of which a few bytes are looked at.
 struct Head {
     bytes: Where,
@@ -301,6 +312,15 @@ impl Head {
             }
         }
         Ok(false)
+    }
+
+    /// The last bytes of a local file.
+    fn tail(&mut self) -> Result<Option<Vec<u8>>> {
+        let len = match &self.bytes {
+            Where::File(file) => file.metadata().map_err(|error| Error::io(&self.path, error))?.len(),
+            Where::Source(_) => return Ok(None),
+        };
+        self.bytes(len.saturating_sub(TAIL as u64), TAIL).map(Some)
     }
 
     /// Up to `len` bytes at `offset`; fewer at the end of the file.

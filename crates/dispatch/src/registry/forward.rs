@@ -59,6 +59,10 @@ macro_rules! forward {
                 self.deref().info()
             }
 
+            fn ends(&self, tail: &[u8]) -> bool {
+                self.deref().ends(tail)
+            }
+
             fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
                 self.deref().open(request)
             }

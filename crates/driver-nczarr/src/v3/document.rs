@@ -80,13 +80,13 @@ fn unknown(name: &str) -> Error {
     ErrorKind::NcZarr.context(format!("member {name:?} must be understood, and is not known"))
 }
 
-/// The attributes of a node; none if it has none.
+/// The attributes of a node; none if it has none, or `null`, which zarr-python accepts.
 ///
 /// # Errors
 /// [`ErrorKind::NcZarr`] if they are no object.
 pub(crate) fn attributes<'d, 't>(document: &'d Value<'t>) -> Result<Option<&'d Members<'t>>> {
     match members(document)?.get("attributes") {
-        None => Ok(None),
+        None | Some(Value::Null) => Ok(None),
         Some(Value::Object(attributes)) => Ok(Some(attributes)),
         Some(found) => Err(bad("attributes", "an object", Some(found))),
     }

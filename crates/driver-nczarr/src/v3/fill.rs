@@ -10,7 +10,7 @@ use model::{ErrorKind, NcString, NcType, Result, Values};
 use super::types::{DataType, Variable};
 use crate::base64;
 use crate::dtype::{DType, Kind};
-use crate::fill::{float_value, integer_value, is_special};
+use crate::fill::{float_token, float_value, integer, integer_value};
 use crate::json::{Json, Members, Value, json_float, json_single, text};
 use crate::meta::bad;
 use crate::types;
@@ -30,7 +30,7 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
     Ok(Some(match (dtype.kind, ty.variable) {
         (Kind::Number(ty), _) => match number(value, ty) {
             Some(values) => values,
-            None if value.as_integer().is_some() => {
+            None if integer(value).is_some() => {
                 let found = text(value);
                 return Err(ErrorKind::Range
                     .context(format!("member \"fill_value\": {found} does not fit type {}", dtype.text)));
@@ -46,7 +46,7 @@ pub(crate) fn read(value: &Value<'_>, ty: &DataType) -> Result<Option<Values>> {
         (Kind::Time { unit, counted }, _) => {
             let count = match value {
                 Value::String(text) => unit.parse(text).ok(),
-                other => other.as_integer().and_then(|count| count.try_into().ok()),
+                other => integer(other).and_then(|count| count.try_into().ok()),
             };
             let count = count.ok_or_else(wrong)?;
             if counted { Values::Int64(vec![count]) } else { Values::String(vec![unit.format(count).into()]) }
@@ -171,16 +171,20 @@ fn number(value: &Value<'_>, ty: NcType) -> Option<Values> {
         }),
         NcType::Double => float(value, ty).or_else(|| Some(Values::Double(vec![f64::from_bits(bits(value, 16)?)]))),
         // A writer of NCZarr V3 gives text as such, and says elsewhere, or not at all, that it is text.
-        NcType::UByte => Some(Values::UByte(vec![byte(value)?])),
-        _ => integer_value(value.as_integer()?, ty),
+        NcType::UByte => match byte(value) {
+            Some(byte) => Some(Values::UByte(vec![byte])),
+            None => integer_value(integer(value)?, ty),
+        },
+        _ => integer_value(integer(value)?, ty),
     }
 }
 
 /// A number, or a name for what is none.
 fn float(value: &Value<'_>, ty: NcType) -> Option<Values> {
     match value {
-        Value::String(name) => float_value(is_special(name).then_some(name)?, ty),
-        other => float_value(other.token()?, ty),
+        // Its bits.
+        Value::String(text) if text.starts_with("0x") => None,
+        other => float_value(float_token(other)?, ty),
     }
 }
 
@@ -194,7 +198,7 @@ fn bits(value: &Value<'_>, digits: usize) -> Option<u64> {
 fn truth(value: &Value<'_>) -> Option<u8> {
     match (value.as_bool(), value.as_integer()) {
         (Some(value), _) => Some(value.into()),
-        (None, Some(value @ 0..=1)) => Some(value as u8),
+        (None, Some(value)) => Some((value != 0).into()),
         _ => None,
     }
 }

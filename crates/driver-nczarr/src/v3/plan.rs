@@ -199,6 +199,7 @@ fn bound(filters: &[Box<dyn Filter>], dtype: &DType, chunks: &[u64]) -> Result<V
     let number = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
     let mut codecs = Vec::with_capacity(filters.len());
     for filter in filters {
+        plan::check_item(&**filter, entering)?;
         let mut filter = filter.clone();
         filter.bind(&ChunkInfo {
             item_size: item,

@@ -11,7 +11,7 @@ use dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, in
 use model::{ErrorKind, NcString, Result};
 use serde_json::json;
 
-use super::{Budget, Node, Order, elements, text};
+use super::{Budget, Node, Order, elements, text, token};
 
 const NAME: &str = "json2";
 
@@ -139,14 +139,14 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
         f.write_str("a value")
     }
 
-    fn visit_bool<E: serde::de::Error>(mut self, _: bool) -> std::result::Result<Node, E> {
+    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> std::result::Result<Node, E> {
         self.take(0)?;
-        Ok(Node::Other("a truth value"))
+        Ok(Node::Bool(value))
     }
 
-    fn visit_i64<E: serde::de::Error>(mut self, _: i64) -> std::result::Result<Node, E> {
+    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> std::result::Result<Node, E> {
         self.take(0)?;
-        Ok(Node::Other("a negative number"))
+        Ok(Node::Token(value.to_string()))
     }
 
     fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> std::result::Result<Node, E> {
@@ -154,9 +154,9 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
         Ok(Node::Number(value))
     }
 
-    fn visit_f64<E: serde::de::Error>(mut self, _: f64) -> std::result::Result<Node, E> {
+    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> std::result::Result<Node, E> {
         self.take(0)?;
-        Ok(Node::Other("a number with a fraction"))
+        Ok(Node::Token(token(value)))
     }
 
     fn visit_unit<E: serde::de::Error>(mut self) -> std::result::Result<Node, E> {
@@ -180,8 +180,12 @@ impl<'de> serde::de::Visitor<'de> for Seed<'_> {
 
     fn visit_map<A: serde::de::MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<Node, A::Error> {
         self.take(0)?;
-        while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
-        Ok(Node::Other("an object"))
+        let mut members = Vec::new();
+        while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+            self.take(name.len())?;
+            members.push((NcString::from(&*name), map.next_value_seed(Seed(self.0))?));
+        }
+        Ok(Node::Map(members))
     }
 }
 
@@ -219,6 +223,14 @@ mod tests {
     }
 
     #[test]
+    fn objects_that_are_no_text_are_read_as_json() {
+        // numcodecs.JSON().encode(np.array([[1, "a"], True, {"k": None}, -1, 1.5, None], object)), without the last shape
+        let foreign = br#"[[1,"a"],true,{"k":null},-1,1.5,null,"|O",[6]]"#;
+        let expected = [r#"[1,"a"]"#, "true", r#"{"k":null}"#, "-1", "1.5", ""].map(NcString::from);
+        assert_eq!(plain().decode(foreign, 6, LIMIT).unwrap(), expected);
+    }
+
+    #[test]
     fn what_is_no_such_list_is_an_error() {
         for (stored, about) in [
             (&b""[..], "EOF"),
@@ -227,9 +239,6 @@ mod tests {
             (b"[\"a\",\"|O\",[1]] 3", "trailing"),
             (b"[\"\xff\",\"|O\",[1]]", "unicode"),
             (b"[NaN,\"|O\",[1]]", "json2"),
-            (b"[{\"a\":[1]},\"|O\",[1]]", "found an object"),
-            (b"[1.5,\"|O\",[1]]", "found a number with a fraction"),
-            (b"[true,\"|O\",[1]]", "found a truth value"),
             (b"[\"a\",\"|O\",[-1]]", "whole numbers"),
             (b"[\"a\",\"b\",\"|O\",[2]]", "expected 1 elements"),
         ] {

@@ -1,10 +1,10 @@
-//! Codecs of Python objects: json2 and msgpack2, as far as the objects are text; and pickle, which is refused.
+//! Codecs of Python objects: json2 and msgpack2; and pickle, which is refused.
 //!
 //! * Stored: one list, of the elements, then the type string (`|O`), then the shape
 //! * The elements stand in one flat list, or nested as the shape says; a scalar's shape is `[]`
 //!
-//! Null is read as empty text, for it is what Python writes where nothing was. An object of any other kind is an error
-//! that names it. Written is always a flat list. Nested lists tell elements by index whatever order the array has, but
+//! Null is read as empty text, for it is what Python writes where nothing was. Any other object is read as its JSON text.
+//! Written is always a flat list of text. Nested lists tell elements by index whatever order the array has, but
 //! the library that wrote them reads them back in the order of the array: where the two differ, they are refused.
 
 mod json2;
@@ -25,9 +25,11 @@ enum Node {
     Text(NcString),
     Null,
     Number(u64),
+    /// Another number, as JSON has it.
+    Token(String),
+    Bool(bool),
     List(Vec<Node>),
-    /// What is none of these, by its kind.
-    Other(&'static str),
+    Map(Vec<(NcString, Node)>),
 }
 
 impl Node {
@@ -35,10 +37,59 @@ impl Node {
         match self {
             Self::Text(_) => "text",
             Self::Null => "null",
-            Self::Number(_) => "a number",
+            Self::Number(_) | Self::Token(_) => "a number",
+            Self::Bool(_) => "a truth value",
             Self::List(_) => "a list",
-            Self::Other(kind) => kind,
+            Self::Map(_) => "an object",
         }
+    }
+
+    /// Appends it as JSON, without spaces.
+    ///
+    /// # Errors
+    /// Where text in it is no UTF-8.
+    fn json(&self, out: &mut String) -> std::result::Result<(), String> {
+        let quoted = |text: &NcString, out: &mut String| -> std::result::Result<(), String> {
+            let text = std::str::from_utf8(text.as_bytes()).map_err(|_| "text in it is not UTF-8".to_owned())?;
+            out.push_str(&serde_json::to_string(text).map_err(|error| error.to_string())?);
+            Ok(())
+        };
+        match self {
+            Self::Text(text) => quoted(text, out)?,
+            Self::Null => out.push_str("null"),
+            Self::Number(number) => out.push_str(&number.to_string()),
+            Self::Token(number) => out.push_str(number),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::List(list) => {
+                out.push('[');
+                for (i, node) in list.iter().enumerate() {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    node.json(out)?;
+                }
+                out.push(']');
+            }
+            Self::Map(map) => {
+                out.push('{');
+                for (i, (name, node)) in map.iter().enumerate() {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    quoted(name, out)?;
+                    out.push(':');
+                    node.json(out)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number with a fraction as a token of JSON; what is none has none there, and is written as Python does.
+fn token(value: f64) -> String {
+    match serde_json::Number::from_f64(value) {
+        Some(number) => number.to_string(),
+        None if value.is_nan() => "NaN".to_owned(),
+        None if value > 0.0 => "Infinity".to_owned(),
+        None => "-Infinity".to_owned(),
     }
 }
 
@@ -119,10 +170,14 @@ fn flatten(name: &str, list: Vec<Node>, shape: &[usize], out: &mut Vec<NcString>
             Node::List(list) if !inner.is_empty() => flatten(name, list, inner, out)?,
             Node::Text(text) if inner.is_empty() => out.push(text),
             Node::Null if inner.is_empty() => out.push(NcString::new()),
+            other if inner.is_empty() => {
+                let mut text = String::new();
+                other.json(&mut text).map_err(|what| failed(format!("element {}: {what}", out.len())))?;
+                out.push(text.into());
+            }
             other => {
-                let expected = if inner.is_empty() { "text" } else { "a list" };
                 let index = out.len();
-                return Err(failed(format!("element {index}: expected {expected}, found {}", other.kind())));
+                return Err(failed(format!("element {index}: expected a list, found {}", other.kind())));
             }
         }
     }
@@ -169,6 +224,24 @@ mod tests {
     }
 
     #[test]
+    fn other_objects_are_read_as_json() {
+        let map = Node::Map(vec![("a \"b\"".into(), Node::Null), ("c".into(), Node::List(vec![Node::Bool(true)]))]);
+        for (node, text) in [
+            (Node::Bool(true), "true"),
+            (Node::Bool(false), "false"),
+            (Node::Number(3), "3"),
+            (Node::Token(token(-1.5)), "-1.5"),
+            (Node::Token(token(f64::NAN)), "NaN"),
+            (Node::List(vec![]), "[]"),
+            (Node::List(list(&["a", "ü"])), "[\"a\",\"ü\"]"),
+            (map, r#"{"a \"b\"":null,"c":[true]}"#),
+        ] {
+            let stored = stored(vec![node], "|O", &[1]);
+            assert_eq!(elements("x", stored, 1, Order::default()).unwrap(), [NcString::from(text)]);
+        }
+    }
+
+    #[test]
     fn what_is_no_text_is_told() {
         let one = |node| stored(vec![node], "|O", &[1]);
         for (list, count, about) in [
@@ -180,9 +253,7 @@ mod tests {
             (stored(list(&["a"]), "|O", &[u64::MAX, u64::MAX]), 1, "found shape"),
             (stored(list(&["a", "b"]), "|O", &[1, 2]), 2, "list of 1 values at element 0, found 2"),
             (stored(list(&["a"]), "|O", &[1, 1]), 1, "element 0: expected a list, found text"),
-            (one(Node::Number(3)), 1, "element 0: expected text, found a number"),
-            (one(Node::List(list(&["a"]))), 1, "element 0: expected text, found a list"),
-            (one(Node::Other("bytes")), 1, "found bytes"),
+            (one(Node::List(vec![Node::Text(NcString::from(&b"\xff"[..]))])), 1, "element 0: text in it is not UTF-8"),
         ] {
             let error = elements("x", list, count, Order::default()).unwrap_err();
             assert!(error.kind() == ErrorKind::Filter && error.to_string().contains(about), "{error}");

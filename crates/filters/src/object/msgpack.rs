@@ -1,10 +1,10 @@
-//! MessagePack, as much of it as lists of text are made of: [`read`] and the writing of text and numbers.
+//! MessagePack, as much of it as JSON can say: [`read`] and the writing of text and numbers.
 //!
 //! Source: the MessagePack specification.
 
 use model::NcString;
 
-use super::{Budget, Node};
+use super::{Budget, Node, token};
 
 /// Deeper lists are no array's.
 const DEPTH: usize = 64;
@@ -63,16 +63,23 @@ impl<'a> Reader<'a> {
                 let len = self.len(2 << (size - 0xdc))?;
                 self.list(len, depth)
             }
-            // Nothing of these is needed to tell that it is none of ours: the rest of the list does not matter.
+            map @ 0x80..=0x8f => self.map(usize::from(map & 0x0f), depth),
+            size @ 0xde..=0xdf => {
+                let len = self.len(2 << (size - 0xde))?;
+                self.map(len, depth)
+            }
+            value @ 0xc2..=0xc3 => Ok(Node::Bool(value == 0xc3)),
+            0xca => Ok(Node::Token(token(f32::from_bits(self.number(4)? as u32).into()))),
+            0xcb => Ok(Node::Token(token(f64::from_bits(self.number(8)?)))),
+            size @ 0xd0..=0xd3 => {
+                let bytes = 1 << (size - 0xd0);
+                // The sign is that of its first bit.
+                let unused = 64 - 8 * bytes as u32;
+                Ok(signed((self.number(bytes)? << unused) as i64 >> unused))
+            }
+            small @ 0xe0..=0xff => Ok(signed((small as i8).into())),
             other => {
-                let kind = match other {
-                    0x80..=0x8f | 0xde | 0xdf => "a map",
-                    0xc2 | 0xc3 => "a truth value",
-                    0xc4..=0xc6 => "bytes",
-                    0xca | 0xcb => "a number with a fraction",
-                    0xd0..=0xd3 | 0xe0..=0xff => "a signed number",
-                    _ => "something else",
-                };
+                let kind = if matches!(other, 0xc4..=0xc6) { "bytes" } else { "something else" };
                 Err(format!("expected text at byte {from}, found {kind}"))
             }
         }
@@ -93,6 +100,24 @@ impl<'a> Reader<'a> {
         }
         Ok(Node::List(list))
     }
+
+    fn map(&mut self, len: usize, depth: usize) -> Result<Node, String> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(format!("lists in more than {DEPTH} lists")) };
+        let mut map = Vec::new();
+        for _ in 0..len {
+            let from = self.at;
+            match self.node(depth)? {
+                Node::Text(name) => map.push((name, self.node(depth)?)),
+                other => return Err(format!("expected a name at byte {from}, found {}", other.kind())),
+            }
+        }
+        Ok(Node::Map(map))
+    }
+}
+
+/// A number with a sign.
+fn signed(number: i64) -> Node {
+    u64::try_from(number).map_or_else(|_| Node::Token(number.to_string()), Node::Number)
 }
 
 /// Appends the head of a list.

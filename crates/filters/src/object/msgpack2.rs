@@ -151,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn objects_that_are_no_text_are_read_as_json() {
+        // numcodecs.MsgPack().encode(np.array([[1, "a"], True, {"k": None}, -1, 1.5, -300], object))
+        let foreign = b"\x98\x92\x01\xa1a\xc3\x81\xa1k\xc0\xff\xcb\x3f\xf8\0\0\0\0\0\0\xd1\xfe\xd4\xa2|O\x91\x06";
+        let expected = [r#"[1,"a"]"#, "true", r#"{"k":null}"#, "-1", "1.5", "-300"].map(NcString::from);
+        assert_eq!(plain().decode(foreign, 6, LIMIT).unwrap(), expected);
+    }
+
+    #[test]
     fn what_is_no_such_list_is_an_error() {
         let good = b"\x95\xa0\xa2ab\xa3\xe6\xb0\xb4\xa2|O\x91\x03";
         for end in 0..good.len() {
@@ -160,9 +168,8 @@ mod tests {
             (&b"\x03"[..], "expected a list"),
             (b"\x93\xa1a\xa2|O\x91\x01\x00", "1 bytes are left over"),
             (b"\x93\xc4\x01a\xa2|O\x91\x01", "found bytes"),
-            (b"\x93\x80\xa2|O\x91\x01", "found a map"),
-            (b"\x93\xc3\xa2|O\x91\x01", "found a truth value"),
-            (b"\x93\xff\xa2|O\x91\x01", "found a signed number"),
+            (b"\x93\x81\x01\x02\xa2|O\x91\x01", "expected a name at byte 2, found a number"),
+            (b"\x93\x91\xa1\xff\xa2|O\x91\x01", "text in it is not UTF-8"),
             (b"\x93\xa1\xff\xa2|O\x91\x01", "element 0 is not UTF-8"),
             (b"\xdd\xff\xff\xff\xff\xa0", "expected at byte"),
             (b"\xdb\xff\xff\xff\xff\xa0", "4294967295 bytes expected"),

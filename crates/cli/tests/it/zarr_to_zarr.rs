@@ -1,0 +1,64 @@
+//! Copies from Zarr to Zarr: other readers accept them, and nothing is added.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{out, run, text};
+
+fn put(store: &Path, key: &str, bytes: impl AsRef<[u8]>) {
+    let path = store.join(key);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Copies a store; answers the documents of the variable, and what was said.
+fn copied(store: &Path, mode: &str) -> (Value, String) {
+    let target = store.with_extension("copy");
+    let _ = fs::remove_dir_all(&target);
+    let output = run(["copy", text(store), &format!("file://{}#mode={mode}", target.display())]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{mode}: {said}");
+    let name = if mode.contains("v3") { "v/zarr.json" } else { "v/.zarray" };
+    (serde_json::from_str(&fs::read_to_string(target.join(name)).unwrap()).unwrap(), said)
+}
+
+#[test]
+fn packbits_is_not_written_for_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    put(&store, ".zgroup", r#"{"zarr_format": 2}"#);
+    let array = r#"{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|b1", "fill_value": false, "order": "C",
+        "compressor": null, "filters": [{"id": "packbits"}]}"#;
+    put(&store, "v/.zarray", array);
+    put(&store, "v/0", [4, 0b1011_0000]);
+    for mode in ["zarr", "nczarr", "zarr,v3", "nczarr,v3"] {
+        let (document, said) = copied(&store, mode);
+        assert!(!document.to_string().contains("packbits"), "{mode}: {document}");
+        assert!(said.contains("filters") && said.contains("packbits"), "{mode}: {said}");
+        assert!(out(&["dump", text(&store.with_extension("copy"))]).contains("v = 1, 0, 1, 1 ;"), "{mode}");
+    }
+}
+
+#[test]
+fn strings_of_any_length_get_no_attribute_of_a_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    put(&store, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [2], "fill_value": "",
+        "data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}"#;
+    put(&store, "v/zarr.json", array.replace("{\"name\": \"bytes\"}", LITTLE));
+    let stored: Vec<u8> = ["abc", "ü\0\0"].concat().chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    put(&store, "v/c/0", stored);
+    for mode in ["zarr,v3", "nczarr,v3"] {
+        let (document, _) = copied(&store, mode);
+        assert!(!document.to_string().contains("maxstrlen"), "{mode}: {document}");
+        let target = store.with_extension("copy");
+        assert_eq!(out(&["diff", text(&store), text(&target)]), "", "{mode}");
+    }
+}
+
+const LITTLE: &str = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
