@@ -151,6 +151,13 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
         r#"/: data: t = "a","bb","ccc","ddd","e","","g","h""#,
         &[r#"/: data: t = "a","bb","ccc","ddd","e",_,"g","h""#],
     ),
+    // A list of text is an array of strings, as in V2 (`right::STRING_LIST`).
+    (
+        "fork/attrs_types.zarr",
+        r#"/: :g_inf="[\"Infinity\",\"-Infinity\"]""#,
+        &[r#"/: string :g_inf = "Infinity","-Infinity""#],
+    ),
+    ("fork/attrs_types.zarr", r#"/: :g_string="[\"a\",\"bc\",\"\"]""#, &[r#"/: string :g_string = "a","bc","""#]),
     // Arrays of one group give one name two lengths; the other reader forgets the longer one.
     ("fork/dims_fqn.zarr", "/g: data: both = 1,2,3,5,6,7,9,10,11", &["/g: data: both = 1,2,3,4,5,6,7,8,9,10,11,12"]),
     ("fork/dims_fqn.zarr", "/g: data: local = 1,2,3", &["/g: data: local = 1,2,3,4", "/g: y_4 = 4"]),

@@ -78,6 +78,17 @@ pub const BARE_TEXT: &[Right] = &[
     right("old493_jsonatts", ":j15 = \"n\" ;", ":j15 = \"NaN\" ;"),
 ];
 
+/// A list of text in a plain attribute: netCDF-C shows its JSON as one text. xarray and h5netcdf write arrays of strings so,
+/// and their readers see arrays of strings; whoever copies the text to Zarr would store text in place of the list.
+pub const STRING_LIST: &[Right] = &[
+    right(
+        "atts_2",
+        r#"face:s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#,
+        r#"string face:s_vec = "a", "", "bcd", "e f" ;"#,
+    ),
+    right("atts_2", r#":s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#, r#"string :s_vec = "a", "", "bcd", "e f" ;"#),
+];
+
 /// A scalar in a dataset without `_ARRAY_DIMENSIONS`: netCDF-C loses it.
 pub const LOST_SCALAR: &[Right] = &[
     Right { special: Some(SPECIAL_CRS), ..right("mode_04_nc-noxarray", "variables:", CRS) },

@@ -20,6 +20,7 @@ mod foreign;
 mod generate;
 mod hint;
 mod info;
+mod json_atts;
 mod map;
 mod noop;
 mod output;

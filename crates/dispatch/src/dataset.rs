@@ -136,6 +136,25 @@ pub trait Dataset: Send + Sync + fmt::Debug {
         Ok(Audit::default())
     }
 
+    /// The attributes of a group or variable as the JSON that is stored of them now, in formats that store JSON.
+    ///
+    /// The storage is read: who opens a dataset keeps none of it.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn attributes_json(&self, _group: GroupId, _var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+        Ok(None)
+    }
+
+    /// Has an attribute that is defined stored as this JSON, in formats that store JSON. The JSON counts as long as the
+    /// attribute has the values that it has now, and only if the JSON is read as these values.
+    ///
+    /// # Errors
+    /// `NC_ENOTATT` if there is no such attribute.
+    fn keep_json(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<()> {
+        Ok(())
+    }
+
     /// Local files besides that of its path in which data of it lie, as far as they have names that are read.
     fn further_files(&self) -> Vec<PathBuf> {
         Vec::new()

@@ -22,6 +22,7 @@ use crate::layout::Chunks;
 use crate::moves::{self, Child};
 use crate::nil::Nil;
 use crate::plan::Planning;
+use crate::told::Told;
 use crate::tree::slashed;
 use crate::v3::node_name;
 use crate::var::Stored;
@@ -122,6 +123,7 @@ pub(crate) struct GroupState {
     pub(crate) attrs: Object,
     /// Its documents could not be read and so must not be replaced.
     pub(crate) lost: bool,
+    pub(crate) told: Told,
 }
 
 /// What is known of a variable.
@@ -145,6 +147,7 @@ pub(crate) struct VarState {
     pub(crate) array: Option<Arc<Gate>>,
     /// What was set on an array that was given up since.
     pub(crate) cache: Option<CacheConfig>,
+    pub(crate) told: Told,
 }
 
 impl VarState {
@@ -166,6 +169,7 @@ impl VarState {
             chunks: None,
             array: None,
             cache: None,
+            told: Told::default(),
         }
     }
 }
@@ -484,6 +488,16 @@ impl Dataset for ZarrDataset {
         // Consolidated metadata may have told of them.
         found.retain(|fault| !self.about.faults.iter().any(|known| known.path == fault.path));
         Ok(found)
+    }
+
+    fn attributes_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+        self.check_open()?;
+        self.stored_json(group, var)
+    }
+
+    fn keep_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
+        self.check_open()?;
+        self.tell_json(group, var, name, json)
     }
 
     fn registry(&self) -> Option<&Arc<Registry>> {

@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn what_is_not_of_the_type_is_refused() {
         for (value, dtype, kind) in [
-            ("\"5\"", "<i4", ErrorKind::NcZarr),
+            ("\"5x\"", "<i4", ErrorKind::NcZarr),
             ("\"abc\"", "<f4", ErrorKind::NcZarr),
             ("\"NaN\"", "<i4", ErrorKind::NcZarr),
             ("1.5", "<i4", ErrorKind::NcZarr),
@@ -342,7 +342,7 @@ mod tests {
             ("1e400", "<f8", ErrorKind::NcZarr),
             ("[1,2]", "<i4", ErrorKind::NcZarr),
             ("{}", "<f8", ErrorKind::NcZarr),
-            ("2", "|b1", ErrorKind::NcZarr),
+            ("\"true\"", "|b1", ErrorKind::NcZarr),
             ("\"ab\"", ">S1", ErrorKind::NcZarr),
             ("3", "|S5", ErrorKind::NcZarr),
             ("0", "int4", ErrorKind::BadType),

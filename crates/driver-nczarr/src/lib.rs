@@ -52,6 +52,7 @@ mod plan;
 mod record;
 mod render;
 mod store;
+mod told;
 mod torn;
 mod tree;
 mod types;

@@ -21,6 +21,7 @@ use crate::json::{self, Json, Object, write_list, write_name, write_number, writ
 use crate::lists;
 use crate::meta::{ArrayMeta, split_codecs};
 use crate::nil;
+use crate::told::Told;
 use crate::user;
 use crate::var::present_one;
 
@@ -128,7 +129,7 @@ impl ZarrDataset {
             let elsewhere = implied == Some(values) || !var.xtype.is_atomic();
             if name != FILL_VALUE || !elsewhere {
                 let fill = (name == FILL_VALUE).then_some(var.xtype);
-                self.attribute(model, &mut out, &stored.attrs, name, values, dtype, fill)?;
+                self.attribute(model, &mut out, (&stored.attrs, &state.told), name, values, dtype, fill)?;
             }
         }
         self.hidden(&mut out, &stored.attrs, &var.atts);
@@ -172,7 +173,7 @@ impl ZarrDataset {
         let group = model.group(id)?;
         let mut out = Attributes::new(self.flavour, self.annotate, out);
         for (name, values) in &group.atts {
-            self.attribute(model, &mut out, &state.attrs, name, values, None, None)?;
+            self.attribute(model, &mut out, (&state.attrs, &state.told), name, values, None, None)?;
         }
         self.hidden(&mut out, &state.attrs, &group.atts);
         if id == GroupId::ROOT && self.created && !state.attrs.contains_key(NC_PROPERTIES) {
@@ -204,7 +205,7 @@ impl ZarrDataset {
         &self,
         model: &Model,
         out: &mut Attributes<'_>,
-        raw: &Object,
+        (raw, told): (&Object, &Told),
         name: &str,
         values: &Values,
         dtype: Option<&DType>,
@@ -233,7 +234,12 @@ impl ZarrDataset {
         }
         let start = out.next(name).len();
         let typed = self.annotate || out.beside.is_some();
-        attrs::write(values, &self.options.limits, typed, out.out).map_err(|error| error.at(name))?;
+        match told.of(name, values, self) {
+            Some(json) => write_strict(json, out.out),
+            None => {
+                attrs::write(values, &self.options.limits, typed, out.out).map_err(|error| error.at(name))?;
+            }
+        }
         if self.annotate {
             self.annotate_type(out, name, values, start, fill);
         } else if out.beside.is_some() {

@@ -5,13 +5,17 @@
 
 use std::collections::HashSet;
 
-use model::{DimId, Field, GroupId, Model, NcType, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId};
+use model::{
+    DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId,
+};
+use nczarr::File;
 use nczarr::dispatch::Fault;
 
 use super::define::{Copied, Form};
 use super::fit;
 use super::select::Selection;
 use super::var::{DEFAULT_MAX_LEN, GIVEN_LEN, MAX_LEN};
+use crate::json_atts;
 
 /// Objects of the source's storage that its model does not show, or not all of.
 const UNSEEN: &str = "objects that the source's driver cannot show";
@@ -53,6 +57,43 @@ pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &Copied, select
         compared.var(id, var);
     }
     compared.lost.lines()
+}
+
+/// The attributes of a plain Zarr source whose JSON is another in the copy, as one line: other readers see it.
+///
+/// # Errors
+/// What the storage says.
+pub fn json(source: &File, copy: &File, copied: &Copied) -> Result<Option<String>> {
+    let (here, there) = (source.model(), copy.model());
+    let mut lost = Losses::default();
+    let mut compare = |from: (GroupId, Option<VarId>), to: (GroupId, Option<VarId>), path: String| -> Result<()> {
+        let Some(left) = json_atts::plain(source, from.0, from.1)? else { return Ok(()) };
+        let Some(right) = copy.dataset().attributes_json(to.0, to.1)? else { return Ok(()) };
+        let shown = match from.1 {
+            Some(id) => &here.var(id)?.atts,
+            None => &here.group(from.0)?.atts,
+        };
+        for (name, json) in left.iter().filter(|(name, _)| shown.contains_key(name) && name != FILL_VALUE) {
+            let new = copied.atts.get(&(from.0, name.clone())).filter(|_| from.1.is_none()).unwrap_or(name);
+            let other = right.iter().find(|(known, _)| known == new);
+            if other.is_some_and(|(_, other)| !json_atts::same(json, other)) {
+                lost.add("JSON of attributes", format!("{path}:{name}"));
+            }
+        }
+        Ok(())
+    };
+    for (id, _) in here.groups() {
+        if let Some(to) = copied.groups.get(id.index()).and_then(|place| group_there(copied, &there, place.group)) {
+            compare((id, None), (to, None), path(&here, id, ""))?;
+        }
+    }
+    for (id, var) in here.vars() {
+        let new = copied.vars.get(id.index()).and_then(Option::as_ref);
+        if let Some(to) = new.and_then(|new| self::there(copied, &there, new.id)) {
+            compare((var.group, Some(id)), (there.var(to)?.group, Some(to)), path(&here, var.group, &var.name))?;
+        }
+    }
+    Ok(lost.lines().pop())
 }
 
 struct Compared<'a> {

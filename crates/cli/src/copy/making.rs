@@ -148,6 +148,8 @@ impl Making<'_> {
         let copy = self.draft.open()?;
         let faults = self.source.faults()?;
         let lost = losses::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
+        let mut lost = lost;
+        lost.extend(losses::json(self.source, &copy, copied)?);
         copy.close()?;
         Ok(lost)
     }

@@ -50,15 +50,30 @@ impl Work<'_> {
     /// # Errors
     /// What writing says.
     pub fn group_atts(&mut self, id: GroupId, atts: &model::Att) -> Result<()> {
+        let json = self.from.attributes_json(id, None)?;
         for (name, values) in atts {
             let (group, new) = self.name(Space::Atts, id, name)?;
             let path = format!("{}:{name}", self.path(id, ""));
             self.att((group, None), &new, values, None, path)?;
+            self.keep_json((group, None), &new, json.as_ref().and_then(|json| of(json, name)))?;
             if new != *name {
                 self.copied.atts.insert((id, name.clone()), new);
             }
         }
         Ok(())
+    }
+
+    /// Has an attribute stored as the JSON that it is in the source, where both are Zarr.
+    fn keep_json(&self, (group, var): (GroupId, Option<VarId>), name: &str, json: Option<&str>) -> Result<()> {
+        let model = self.to.model().snapshot();
+        let there = match var {
+            Some(id) => model.var(id)?.atts.contains_key(name),
+            None => model.group(group)?.atts.contains_key(name),
+        };
+        match json {
+            Some(json) if there => self.to.keep_json(group, var, name, json),
+            _ => Ok(()),
+        }
     }
 
     /// An attribute at a place, in the type that it has, or else in `other` or one that can hold it.
@@ -234,6 +249,7 @@ impl Work<'_> {
 
     fn var_atts(&mut self, group: GroupId, var: &Var, new: &NewVar, path: &str) -> Result<()> {
         // Back where strings are as long as they like it is what it was.
+        let json = self.from.attributes_json(var.group, self.source.group(var.group)?.vars.get(&var.name).copied())?;
         let given = var.atts.get(GIVEN_LEN).filter(|_| self.to.info().formatx == FormatX::Hdf5);
         for (name, values) in &var.atts {
             let path = format!("{path}:{name}");
@@ -255,6 +271,7 @@ impl Work<'_> {
                 Form::Text { .. } if name == FILL_VALUE => self.no_att(path, "text is filled byte by byte"),
                 Form::Text { .. } | Form::Same => self.att((group, Some(new.id)), name, values, None, path)?,
             }
+            self.keep_json((group, Some(new.id)), name, json.as_ref().and_then(|json| of(json, name)))?;
         }
         Ok(())
     }
@@ -445,6 +462,11 @@ impl Work<'_> {
         }
         put(MAX_LEN, &Values::Int(vec![len]))
     }
+}
+
+/// The JSON of an attribute.
+fn of<'j>(json: &'j [(String, String)], name: &str) -> Option<&'j str> {
+    json.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
 /// Whether a format has not the type that was asked for: none of its kind, or the classic model of netCDF-4.

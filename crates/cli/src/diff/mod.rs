@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use model::{Att, Error, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use model::{Att, Error, ErrorKind, FILL_VALUE, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use nczarr::File;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ use crate::args::{Diff, split_list};
 use crate::cat::json::each;
 use crate::failure::{Failure, at, is_unheard};
 use crate::info::type_name;
+use crate::json_atts;
 use crate::output::Output;
 
 /// Prints what differs.
@@ -143,6 +144,7 @@ fn compare(left: &File, right: &File, found: &mut Found<'_>) -> Result<()> {
             };
             pairs(found, "type", &path, types(a, one)?, types(b, other)?);
             atts(found, [a, b], &path, [&groups[0].atts, &groups[1].atts])?;
+            json(found, [left, right], &path, [(one, None), (other, None)], [&groups[0].atts, &groups[1].atts])?;
         }
         let names = |at: usize| -> Vec<String> { groups[at].vars.keys().cloned().collect() };
         for name in union(&names(0), &names(1)) {
@@ -194,6 +196,8 @@ fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str
     };
     found.check("dimensions of", path, [Some(dims(0)?), Some(dims(1)?)]);
     atts(found, models, path, [&vars[0].atts, &vars[1].atts])?;
+    let places = [(vars[0].group, Some(ids[0])), (vars[1].group, Some(ids[1]))];
+    json(found, files, path, places, [&vars[0].atts, &vars[1].atts])?;
     let shapes = [models[0].shape(ids[0])?, models[1].shape(ids[1])?];
     if shapes[0] != shapes[1] {
         found.check("shape of", path, shapes.map(|shape| Some(format!("{shape:?}"))));
@@ -203,6 +207,29 @@ fn var(found: &mut Found<'_>, files: [&File; 2], models: [&Model; 2], path: &str
         return Ok(());
     }
     data::compare(found, files, models, path, ids, &shapes[0])
+}
+
+/// The JSON of attributes that both have, where both are plain Zarr: other readers see it.
+fn json(
+    found: &mut Found<'_>,
+    files: [&File; 2],
+    path: &str,
+    places: [(GroupId, Option<VarId>); 2],
+    atts: [&Att; 2],
+) -> Result<()> {
+    let Some(left) = json_atts::plain(files[0], places[0].0, places[0].1)? else { return Ok(()) };
+    let Some(right) = json_atts::plain(files[1], places[1].0, places[1].1)? else { return Ok(()) };
+    for (name, one) in left.iter().filter(|(name, _)| name != FILL_VALUE) {
+        // Others are told where values are compared, and those that are not shown are the format's.
+        let same = atts[0].get(name).is_some_and(|values| atts[1].get(name) == Some(values));
+        if let Some((_, other)) = right.iter().find(|(known, _)| known == name && same)
+            && !json_atts::same(one, other)
+        {
+            let place = format!("{}:{name}", if path == "/" { "" } else { path });
+            found.check("JSON of attribute", &place, [Some(one.clone()), Some(other.clone())]);
+        }
+    }
+    Ok(())
 }
 
 fn atts(found: &mut Found<'_>, models: [&Model; 2], path: &str, atts: [&Att; 2]) -> Result<()> {

@@ -15,6 +15,7 @@ mod dumped;
 mod errors;
 mod generated;
 mod held;
+mod json_attributes;
 mod map;
 mod netcdf4;
 mod nil;

@@ -85,12 +85,19 @@ fn collect(mut all: Values, items: &[Value<'_>], one: impl Fn(&Value<'_>) -> Opt
     Some(all)
 }
 
-/// Without a recorded type: the narrowest of int, uint, int64, uint64, double that holds every element.
+/// Without a recorded type: the narrowest of int, uint, int64, uint64, double that holds every element; strings of a list of
+/// text, as xarray and h5netcdf store string arrays.
 fn infer(value: &Value<'_>) -> Values {
     let items = match value {
         Value::String(text) => return Values::text(text),
         Value::Array(items) if items.is_empty() => return Values::Char(Vec::new()),
-        Value::Array(items) => items.as_slice(),
+        Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            if let Some(texts) = texts {
+                return Values::String(texts.into_iter().map(NcString::from).collect());
+            }
+            items.as_slice()
+        }
         scalar => std::slice::from_ref(scalar),
     };
     infer_numbers(items).unwrap_or_else(|| Values::text(&json::text(value)))
@@ -195,7 +202,7 @@ mod tests {
             ("1e3", Values::Double(vec![1000.0])),
             ("NaN", Values::Double(vec![f64::NAN])),
             ("[1,\"NaN\"]", Values::Double(vec![1.0, f64::NAN])),
-            ("[\"NaN\"]", Values::text("[\"NaN\"]")),
+            ("[\"NaN\"]", Values::String(vec!["NaN".into()])),
             ("\"NaN\"", Values::text("NaN")),
             ("01", Values::Int(vec![1])),
             ("0x1e", Values::Int(vec![30])),
@@ -203,7 +210,8 @@ mod tests {
             ("[true,false]", Values::UByte(vec![1, 0])),
             ("[true,2]", Values::text("[true,2]")),
             ("[1,\"a\"]", Values::text("[1,\"a\"]")),
-            ("[\"a\",\"\"]", Values::text("[\"a\",\"\"]")),
+            ("[\"a\",\"\"]", Values::String(vec!["a".into(), "".into()])),
+            ("[\"a\"]", Values::String(vec!["a".into()])),
             ("null", Values::text("null")),
             ("[null]", Values::text("[null]")),
             ("{}", Values::text("{}")),

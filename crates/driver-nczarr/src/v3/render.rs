@@ -14,6 +14,7 @@ use crate::flavour::Flavour;
 use crate::json::{write_list, write_name, write_number, write_strict, write_string};
 use crate::meta::ArrayMeta;
 use crate::render;
+use crate::told::Told;
 use crate::user;
 
 /// The text of `_NCProperties` of datasets made here.
@@ -47,7 +48,13 @@ impl<'o> Attributes<'o> {
         self.out
     }
 
-    fn put(&mut self, dataset: &ZarrDataset, model: &Model, name: &str, values: &Values) -> Result<()> {
+    fn put(
+        &mut self,
+        (dataset, told): (&ZarrDataset, &Told),
+        model: &Model,
+        name: &str,
+        values: &Values,
+    ) -> Result<()> {
         if let NcType::User(id) = values.nc_type() {
             let ty = user::name_of(model, id)?;
             return user::write_att(model, values, self.next(name, &ty)).map_err(|error| error.at(name));
@@ -57,7 +64,10 @@ impl<'o> Attributes<'o> {
         let typed = self.types.is_some() || self.annotated.is_some();
         let out = self.next(name, keys::type_name(values.nc_type()));
         let start = out.len();
-        attrs::write(values, limits, typed, out).map_err(|error| error.at(name))?;
+        match told.of(name, values, dataset) {
+            Some(json) => write_strict(json, out),
+            None => attrs::write(values, limits, typed, out).map_err(|error| error.at(name))?,
+        }
         let text = self.out.get(start..).unwrap_or_default();
         if let Some(types) = &mut self.annotated
             && let Some(recorded) = annotation::needed(values, text, None, limits)
@@ -114,7 +124,7 @@ impl ZarrDataset {
         }
         let mut attributes = Attributes::new(self, out);
         for (name, values) in &group.atts {
-            attributes.put(self, model, name, values)?;
+            attributes.put((self, &state.told), model, name, values)?;
         }
         if id == GroupId::ROOT && self.created {
             write_string(&properties(), attributes.next(NC_PROPERTIES, "char"));
@@ -185,7 +195,7 @@ impl ZarrDataset {
                 // The array's own tells it.
                 FILL_VALUE if self.flavour == Flavour::NcZarr && !var.xtype.is_atomic() => {}
                 FILL_VALUE => fill_attribute(self, model, values, meta, &mut attributes)?,
-                _ => attributes.put(self, model, name, values)?,
+                _ => attributes.put((self, &state.told), model, name, values)?,
             }
         }
         let item = meta.dtype.item_size().unwrap_or(1);
@@ -277,6 +287,6 @@ fn fill_attribute(
             );
             Ok(())
         }
-        _ => attributes.put(dataset, model, FILL_VALUE, values),
+        _ => attributes.put((dataset, &Told::default()), model, FILL_VALUE, values),
     }
 }

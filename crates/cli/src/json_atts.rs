@@ -1,0 +1,22 @@
+//! The JSON of attributes in two datasets that store JSON.
+
+use model::{GroupId, Result, VarId};
+use nczarr::File;
+
+/// The JSON of the attributes of a node, by name; `None` in formats that store none, and in NCZarr, where recorded types say
+/// how it is read.
+///
+/// # Errors
+/// What the storage says.
+pub fn plain(file: &File, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+    match file.info().flavour.as_str() {
+        "nczarr" => Ok(None),
+        _ => file.dataset().attributes_json(group, var),
+    }
+}
+
+/// Whether two texts are the same JSON.
+pub fn same(left: &str, right: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    left == right || matches!((read(left), read(right)), (Some(left), Some(right)) if left == right)
+}

@@ -1,0 +1,103 @@
+//! JSON that attributes are to be stored as: [`Told`].
+//!
+//! A copy hands over what its source has stored. One model value has several forms in JSON: `7` and `[7]`, `true` and
+//! `1`, a text that looks like a list and the list. Which one it was is told here, beside the model.
+
+use dispatch::ZarrFormat;
+use model::{ErrorKind, GroupId, Result, Values, VarId};
+
+use crate::annotation;
+use crate::attrs::{self, FILL_VALUE};
+use crate::dataset::ZarrDataset;
+use crate::fetch;
+use crate::flavour::Flavour;
+use crate::json::{self, Json, Value};
+use crate::tree::ZATTRS;
+use crate::v3::document::{self, ZARR_JSON};
+
+/// The JSON of some attributes of one node.
+#[derive(Debug, Default)]
+pub(crate) struct Told(Vec<(String, Values, Json)>);
+
+impl Told {
+    /// The JSON to store for an attribute, if it was told and still says these values.
+    pub(crate) fn of(&self, name: &str, values: &Values, dataset: &ZarrDataset) -> Option<&Json> {
+        let (.., json) = self.0.iter().find(|(known, told, _)| known == name && told == values)?;
+        tells(json, values, dataset).then_some(json)
+    }
+
+    fn put(&mut self, name: &str, values: Values, json: Json) {
+        self.0.retain(|(known, ..)| known != name);
+        self.0.push((name.to_owned(), values, json));
+    }
+}
+
+/// Whether JSON is read as these values in such a dataset.
+fn tells(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
+    if dataset.flavour == Flavour::NcZarr {
+        // netCDF-C knows text, numbers and lists of them.
+        let plain = |item: &Value<'_>| item.as_bool().is_none() && (item.as_str().is_some() || item.token().is_some());
+        let known = match json {
+            Value::Array(items) => !items.is_empty() && items.iter().all(plain),
+            one => plain(one) && !one.is_null(),
+        };
+        return known && attrs::read(json, Some(&attrs::recorded(values))) == *values;
+    }
+    if attrs::read(json, None) == *values {
+        return true;
+    }
+    // The annotation records a type then.
+    let recorded = annotation::needed(values, &json::text(json), None, &dataset.options.limits);
+    let fits = |ty: &String| annotation::fits(json, ty) && attrs::read(json, Some(ty)) == *values;
+    dataset.annotate && recorded.as_ref().is_some_and(fits)
+}
+
+impl ZarrDataset {
+    /// What [`dispatch::Dataset::attributes_json`] answers.
+    pub(crate) fn stored_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+        let key = {
+            let state = self.read_state();
+            match var {
+                Some(id) => state.var(id)?.key.clone(),
+                None => state.group(group)?.key.clone(),
+            }
+        };
+        let is_v3 = self.format == ZarrFormat::V3;
+        let document = key.join(if is_v3 { ZARR_JSON } else { ZATTRS })?;
+        let limits = &self.options.limits;
+        // What is wrong with a document was said when the dataset was opened.
+        let found = fetch::read_here(&*self.map, std::slice::from_ref(&document), limits).pop();
+        let Some(Ok(Some(found))) = found else { return Ok(None) };
+        let attributes = match is_v3 {
+            true => document::attributes(&found).ok().flatten(),
+            false => found.as_object(),
+        };
+        let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
+        Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
+    }
+
+    /// What [`dispatch::Dataset::keep_json`] does.
+    pub(crate) fn tell_json(&self, group: GroupId, var: Option<VarId>, name: &str, text: &str) -> Result<()> {
+        let model = self.model.snapshot();
+        let atts = match var {
+            Some(id) => &model.var(id)?.atts,
+            None => &model.group(group)?.atts,
+        };
+        let values = atts.get(name).ok_or_else(|| ErrorKind::NotAtt.context(name.to_owned()))?;
+        let json = json::parse(text.as_bytes(), &self.options.limits)?;
+        // A fill value has the form of its variable's type, and what is no JSON is not written.
+        if name == FILL_VALUE || !json.is_strict() || !values.nc_type().is_atomic() {
+            return Ok(());
+        }
+        let mut state = self.write_state();
+        state.extend(&model)?;
+        let told = match var {
+            Some(id) => state.vars.get_mut(id.index()).map(|var| &mut var.told),
+            None => state.groups.get_mut(group.index()).map(|group| &mut group.told),
+        };
+        if let Some(told) = told {
+            told.put(name, values.clone(), json);
+        }
+        Ok(())
+    }
+}
