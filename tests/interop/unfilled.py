@@ -288,7 +288,7 @@ def main():
         for writer in ["netcdf-c", "h5py", "zarr2", "zarr3", "text"]:
             try:
                 check_source(report, ncz, work, round_, writer, random.Random(f"{seed} {round_} {writer}"))
-            except RuntimeError as error:
+            except Exception as error:  # A reader that fails is a failure.
                 report.failed.append(f"{round_} {writer}: {error}")
         rounds += 1
     return report.finish(f"others read what is not written (seed {seed}, {rounds} rounds)")

@@ -39,13 +39,25 @@ fn damage_of_shared_messages_is_told() {
     let at = bytes.windows(14).position(|part| part == b"metres per sec").unwrap();
     let mut damaged = bytes.clone();
     damaged[at] ^= 1;
-    let error = nczarr::open_bytes(damaged).unwrap_err();
-    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("checksum"), "{error}");
+    let told = |bytes: Vec<u8>| -> Vec<String> {
+        match nczarr::open_bytes(bytes) {
+            Err(error) => vec![format!("{error:#}")],
+            Ok(file) => {
+                let faults = file.faults().unwrap().into_iter().map(|fault| fault.to_string());
+                let model = file.model();
+                let problems =
+                    model.vars().filter_map(|(_, var)| var.problem.as_ref().map(|error| format!("{error:#}")));
+                faults.chain(problems).collect()
+            }
+        }
+    };
+    let found = told(damaged);
+    assert!(found.iter().any(|text| text.contains("checksum")), "{found:?}");
     let table = bytes.windows(4).position(|part| part == b"SMTB").unwrap();
     for change in [4, 6, 20, 30] {
         let mut damaged = bytes.clone();
         damaged[table + change] ^= 3;
-        assert_eq!(nczarr::open_bytes(damaged).unwrap_err().kind(), ErrorKind::HdfErr);
+        assert!(!told(damaged).is_empty(), "{change}");
     }
 }
 

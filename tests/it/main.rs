@@ -15,6 +15,7 @@ mod failpoints;
 mod features;
 mod hdf4;
 mod hdf5;
+mod hdf5_damaged;
 mod hdf5_elsewhere;
 mod hdf5_filters;
 mod hdf5_index;

@@ -145,7 +145,14 @@ impl Printer<'_> {
             line.extend_from_slice(if i == 0 { b"(" } else { b", " });
             self.push_dim(&mut line, var.group, dim)?;
         }
-        line.extend_from_slice(if var.dims.is_empty() { b" ;\n" } else { b") ;\n" });
+        line.extend_from_slice(if var.dims.is_empty() { b" ;" } else { b") ;" });
+        // The type before is none of its own.
+        if let (Some(stored), Some(_)) = (&var.stored_type, &var.problem) {
+            line.extend_from_slice(b" // stored as ");
+            line.extend(stored.bytes().map(|byte| if byte.is_ascii_control() { b'?' } else { byte }));
+            line.extend_from_slice(b", which is not read");
+        }
+        line.push(b'\n');
         self.out.margin()?;
         self.out.raw(&line)?;
         self.var_atts(id)

@@ -36,6 +36,11 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     let path = model.var_path(id).map_err(&at)?;
     let job = Job { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
     let head = job.head(format).map_err(|error| at(error.at(&path)))?;
+    // What cannot be read is told before anything is written.
+    let data = file.dataset().data(id).map_err(&at)?;
+    if !part.slab().is_empty() {
+        data.look(&part.slab()).map_err(|error| at(error.at(&path)))?;
+    }
     let mut out = Output::to(args.output.as_deref(), (&args.url, file.dataset().as_ref())).map_err(&at)?;
     out.put(head).and_then(|()| job.write(format, &mut out)).and_then(|()| out.finish()).map_err(at)
 }

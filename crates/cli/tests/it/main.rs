@@ -14,6 +14,7 @@ mod diff;
 mod dumped;
 mod errors;
 mod generated;
+mod hdf5_odd;
 mod held;
 mod json_attributes;
 mod map;

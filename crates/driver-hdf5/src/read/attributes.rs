@@ -1,6 +1,6 @@
 //! The attributes of an object as they are stored: name, type, shape, bytes.
 
-use model::Result;
+use model::{Error, Result};
 
 use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -22,38 +22,48 @@ pub(crate) struct Attribute {
     order: u32,
 }
 
-/// The attributes of an object, in the order in which they were made as far as that is noted.
-///
-/// # Errors
-/// `NC_EHDFERR` if something is damaged.
-pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Attribute>> {
-    let mut attributes = Vec::new();
+/// The attributes of an object, in the order in which they were made as far as that is noted: those that can be read, and
+/// what is wrong with the first of the others.
+pub(crate) fn of(file: &Hdf, header: &Header) -> (Vec<Attribute>, Option<Error>) {
+    let (mut attributes, mut problem) = (Vec::new(), None);
+    let mut keep = |attribute: Result<Attribute>| match attribute {
+        Ok(attribute) => attributes.push(attribute),
+        Err(error) => problem = problem.take().or(Some(error)),
+    };
     for (number, message) in header.all(kind::ATTRIBUTE).enumerate() {
         let order = message.order.map_or(number as u32, u32::from);
-        attributes.push(parse(file, &shared::resolve(file, kind::ATTRIBUTE, message)?, order)?);
+        keep(shared::resolve(file, kind::ATTRIBUTE, message).and_then(|bytes| parse(file, &bytes, order)));
     }
-    if let Some(message) = header.find(kind::ATTRIBUTE_INFO) {
-        let mut at = Cursor::new(message.bytes, "attribute info");
-        at.version(0)?;
-        let flags = at.u8()?;
-        at.skip(if flags & 1 != 0 { 2 } else { 0 })?;
-        let (heap, names) = (at.address(file.offsets)?, at.address(file.offsets)?);
-        if heap != UNDEFINED && names != UNDEFINED {
-            let mut heap = FractalHeap::read(file, heap)?;
-            btree2::each(file, names, &[8], &mut |record| {
-                let mut at = Cursor::new(record, "record of an attribute");
-                let (id, flags, order) = (at.bytes(8)?, at.u8()?, at.u32()?);
-                let bytes = match flags & 2 {
-                    0 => heap.object(file, id)?.into(),
-                    _ => shared::object(file, kind::ATTRIBUTE, id)?,
-                };
-                attributes.push(parse(file, &bytes, order)?);
-                Ok(())
-            })?;
-        }
+    if let Some(message) = header.find(kind::ATTRIBUTE_INFO)
+        && let Err(error) = dense(file, message, &mut keep)
+    {
+        keep(Err(error));
     }
     attributes.sort_by_key(|attribute| attribute.order);
-    Ok(attributes)
+    (attributes, problem)
+}
+
+/// Those that lie in a heap.
+fn dense(file: &Hdf, message: Found<'_>, keep: &mut impl FnMut(Result<Attribute>)) -> Result<()> {
+    let mut at = Cursor::new(message.bytes, "attribute info");
+    at.version(0)?;
+    let flags = at.u8()?;
+    at.skip(if flags & 1 != 0 { 2 } else { 0 })?;
+    let (heap, names) = (at.address(file.offsets)?, at.address(file.offsets)?);
+    if heap == UNDEFINED || names == UNDEFINED {
+        return Ok(());
+    }
+    let mut heap = FractalHeap::read(file, heap)?;
+    btree2::each(file, names, &[8], &mut |record| {
+        let mut at = Cursor::new(record, "record of an attribute");
+        let (id, flags, order) = (at.bytes(8)?, at.u8()?, at.u32()?);
+        let bytes = match flags & 2 {
+            0 => heap.object(file, id).map(Into::into),
+            _ => shared::object(file, kind::ATTRIBUTE, id),
+        };
+        keep(bytes.and_then(|bytes| parse(file, &bytes, order)));
+        Ok(())
+    })
 }
 
 fn parse(file: &Hdf, bytes: &[u8], order: u32) -> Result<Attribute> {

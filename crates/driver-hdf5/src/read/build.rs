@@ -2,13 +2,13 @@
 
 use dispatch::{Fault, Registry};
 use model::{
-    Att, Chunking, Endian, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values, Var,
-    VarFill, fill,
+    Att, Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values,
+    Var, VarFill, fill,
 };
 
 use super::attributes::Attribute;
 use super::datatype::{Class, Datatype};
-use super::dims::Dims;
+use super::dims::{self, Dims};
 use super::file::Hdf;
 use super::messages::{Layout, Space};
 use super::partial::Bits;
@@ -74,17 +74,18 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
         model.add_group(parent, &group.name)?;
     }
     let mut types = Types::define(&mut tree, &mut model)?;
-    let dims = Dims::find(file, &tree)?;
+    let mut dims = Dims::find(file, &tree);
+    tree.faults.append(&mut dims.faults);
     let ids = dims.define(&mut model)?;
     let root = &tree.groups[0].attributes;
     let text = |name: &str| root.iter().find(|attribute| attribute.name == name);
     let classic = text("_nc3_strict").is_some();
-    let properties = text("_NCProperties").map(|found| found.bytes.split(|&b| b == 0).next().unwrap_or_default());
-    let properties = properties.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let properties = text("_NCProperties").map(|found| dims::text(file, found));
+    let properties = properties.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     // So netCDF-C tells it.
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
-    let unshown = tree.unshown.pop().or_else(|| unshown::of(&tree, &dims));
+    let unshown = tree.unshown.pop().or_else(|| unshown::of(file, &tree, &dims));
     let Tree { groups, faults, .. } = tree;
     let mut builder = Builder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
@@ -92,9 +93,10 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
         for (place, dataset) in group.datasets.into_iter().enumerate() {
             let Some(own) = dims.of(number, place) else { continue };
             let own = own.iter().map(|&dim| ids[dim]).collect();
-            builder.var(id, own, dataset)?;
+            builder.var(id, own, dataset);
         }
-        let atts = builder.atts(&group.name, group.attributes)?;
+        let (atts, problem) = builder.atts(&group.name, group.attributes);
+        builder.faults.extend(problem.map(|error| Fault::damaged(&group.name, format_args!("{error:#}"))));
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, faults, converted, .. } = builder;
@@ -113,11 +115,11 @@ struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    /// Adds a variable.
-    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) -> Result<()> {
+    /// Adds a variable. What is damaged of it is a problem of its own.
+    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) {
         let Dataset { name, attributes, space, stored, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
-        let atts = self.atts(&name, attributes)?;
+        let (atts, problem) = self.atts(&name, attributes);
         let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
         let stored = stored.and_then(|stored| {
             let described = self.describe(&mut var, &stored, &space);
@@ -127,15 +129,18 @@ impl Builder<'_> {
             described?;
             Ok(stored)
         });
-        match stored {
-            Ok(stored) => self.stored.push(Some((stored, space))),
+        let stored = match problem.map_or(stored, Err) {
+            Ok(stored) => Some((stored, space)),
             Err(error) => {
                 var.problem = Some(error.at(&var.name));
-                self.stored.push(None);
+                None
             }
+        };
+        let path = self.model.fqn(group, &var.name).unwrap_or_else(|_| var.name.clone());
+        match self.model.add_var(var) {
+            Ok(_) => self.stored.push(stored),
+            Err(error) => self.faults.push(Fault::left_out(path, format_args!("{error:#}"))),
         }
-        self.model.add_var(var)?;
-        Ok(())
     }
 
     fn describe(&mut self, var: &mut Var, stored: &Stored, space: &Space) -> Result<()> {
@@ -147,6 +152,9 @@ impl Builder<'_> {
             },
             _ => Endian::Native,
         };
+        if let Class::Float { half: Some(_), .. } = stored.ty.class {
+            var.stored_type = Some(stored.ty.name());
+        }
         var.fill = self.fill(var.xtype, stored)?;
         var.chunking = match &stored.layout {
             Layout::Compact(_) => Chunking::Compact,
@@ -205,12 +213,10 @@ impl Builder<'_> {
         })
     }
 
-    /// The attributes that are shown. One of a type that netCDF has not is left out, and told.
-    ///
-    /// # Errors
-    /// `NC_EHDFERR` if one is damaged: it is not absent.
-    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> Result<Att> {
-        let mut atts = Att::default();
+    /// The attributes that are shown, and what is wrong with the first that is damaged: it is not absent. One of a type that
+    /// netCDF has not is left out, and told.
+    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> (Att, Option<Error>) {
+        let (mut atts, mut problem) = (Att::default(), None);
         for attribute in attributes {
             if HIDDEN.contains(&&*attribute.name) {
                 continue;
@@ -230,10 +236,13 @@ impl Builder<'_> {
                     self.faults
                         .push(Fault::left_out(format_args!("{owner}:{}", attribute.name), format_args!("{error:#}")));
                 }
-                Err(error) => return Err(error.at(format_args!("attribute {:?} of {owner:?}", attribute.name))),
+                Err(error) => {
+                    let error = error.at(format_args!("attribute {:?} of {owner:?}", attribute.name));
+                    problem = problem.or(Some(error));
+                }
             }
         }
-        Ok(atts)
+        (atts, problem)
     }
 
     fn values(&mut self, attribute: &Attribute) -> Result<Values> {

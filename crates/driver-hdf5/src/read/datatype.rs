@@ -1,6 +1,7 @@
 //! [`Datatype`]: what elements are, as HDF5 describes them.
 
 use model::Result;
+use model::convert::Half;
 
 use super::cursor::{Cursor, bad};
 use super::file::Hdf;
@@ -15,6 +16,8 @@ pub(crate) struct Datatype {
     pub(crate) class: Class,
     /// The object whose type it is, if it has a name.
     pub(crate) named: Option<u64>,
+    /// Whether HDF5 has a class of its own for it: a complex number, read as a compound of its parts `r` and `i`.
+    pub(crate) complex: bool,
 }
 
 /// What kind of datatype it is.
@@ -30,7 +33,10 @@ pub(crate) enum Class {
     },
     Float {
         big_endian: bool,
+        /// A single or a double of IEEE 754.
         ieee: bool,
+        /// A float of 16 bits that is known.
+        half: Option<Half>,
     },
     /// Text of the element's size.
     Text,
@@ -119,7 +125,13 @@ impl Datatype {
                     8 => (precision, shape) == (64, (52, 11, 0, 52, 1023)),
                     _ => false,
                 };
-                Class::Float { big_endian, ieee: known && offset == 0 && bits & 0x40 == 0 }
+                let plain = offset == 0 && bits & 0x40 == 0;
+                let half = match (size, precision, shape) {
+                    (2, 16, (10, 5, 0, 10, 15)) if plain => Some(Half::Binary16),
+                    (2, 16, (7, 8, 0, 7, 127)) if plain => Some(Half::BFloat16),
+                    _ => None,
+                };
+                Class::Float { big_endian, ieee: known && plain, half }
             }
             2 => {
                 at.skip(2)?;
@@ -168,8 +180,15 @@ impl Datatype {
                 Class::Array { shape, base: Box::new(base) }
             }
             11 => {
-                Self::next(at, depth)?;
-                Class::Other("complex")
+                let part = Self::next(at, depth)?;
+                match part.class {
+                    Class::Float { ieee: true, .. } if part.size.checked_mul(2) == Some(size) => {
+                        let member = |name: &str, offset| Member { name: name.to_owned(), offset, ty: part.clone() };
+                        let parts = vec![member("r", 0), member("i", part.size)];
+                        return Ok(Self { size, class: Class::Compound(parts), named: None, complex: true });
+                    }
+                    _ => Class::Other("complex"),
+                }
             }
             other => return Err(bad(format!("datatype: class {other}, of which nothing is known"))),
         };
@@ -180,7 +199,7 @@ impl Datatype {
         if size < least {
             return Err(bad(format!("datatype: elements of {size} bytes")));
         }
-        Ok(Self { size, class, named: None })
+        Ok(Self { size, class, named: None, complex: false })
     }
 
     /// Whether all bits of an integer count.
@@ -195,13 +214,13 @@ impl Datatype {
 
     /// Whether elements of both are alike in memory: nothing is asked of byte order.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.size == other.size
+        (self.size, self.complex) == (other.size, other.complex)
             && match (&self.class, &other.class) {
                 (
                     Class::Integer { signed: a, precision: p, offset: o, .. },
                     Class::Integer { signed: b, precision: q, offset: r, .. },
                 ) => (a, p, o) == (b, q, r),
-                (Class::Float { ieee: a, .. }, Class::Float { ieee: b, .. }) => a == b,
+                (Class::Float { ieee: a, half: h, .. }, Class::Float { ieee: b, half: k, .. }) => (a, h) == (b, k),
                 (Class::Text, Class::Text) | (Class::Opaque, Class::Opaque) | (Class::Strings, Class::Strings) => true,
                 (Class::Compound(a), Class::Compound(b)) => {
                     let alike =
@@ -247,9 +266,12 @@ impl Datatype {
                 };
                 format!("{}integer of {bits} bits{part}", if *signed { "" } else { "unsigned " })
             }
+            Class::Float { half: Some(Half::BFloat16), .. } => "bfloat16".to_owned(),
+            Class::Float { half: Some(Half::Binary16), .. } => "float16".to_owned(),
             Class::Float { .. } => format!("float of {bits} bits"),
             Class::Text | Class::Strings => "string".to_owned(),
             Class::Opaque => "opaque".to_owned(),
+            Class::Compound(_) if self.complex => format!("complex{bits}"),
             Class::Compound(_) => "compound".to_owned(),
             Class::Enum { .. } => "enum".to_owned(),
             Class::List(_) => "vlen".to_owned(),
@@ -292,7 +314,8 @@ fn members(at: &mut Cursor<'_>, version: u8, count: u32, size: u32, depth: u32) 
         if !shape.is_empty() {
             let bytes = shape.iter().try_fold(ty.size, |bytes, &n| bytes.checked_mul(n));
             let bytes = bytes.ok_or_else(|| bad("datatype: an array without end"))?;
-            ty = Datatype { size: bytes, class: Class::Array { shape, base: Box::new(ty) }, named: None };
+            let class = Class::Array { shape, base: Box::new(ty) };
+            ty = Datatype { size: bytes, class, named: None, complex: false };
         }
         if offset.checked_add(ty.size).is_none_or(|end| end > size) {
             return Err(bad(format!("datatype: member {name:?} of {} bytes at {offset} of {size}", ty.size)));

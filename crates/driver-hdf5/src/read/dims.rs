@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use model::{DimId, GroupId, Model, Result};
+use dispatch::Fault;
+use model::{DimId, GroupId, Model, NcString, Result};
 
 use super::attributes::Attribute;
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -40,15 +41,27 @@ pub(crate) struct Dims {
     of: Vec<Vec<Vec<usize>>>,
     /// Of each dataset of each group: whether it is a dimension and nothing else.
     only: Vec<Vec<bool>>,
+    /// Datasets of which something that tells their dimensions is damaged.
+    pub(crate) faults: Vec<Fault>,
 }
 
 fn find<'a>(dataset: &'a Dataset, name: &str) -> Option<&'a Attribute> {
     dataset.attributes.iter().find(|attribute| attribute.name == name)
 }
 
-/// The text of an attribute of a fixed length.
-fn text(attribute: &Attribute) -> &[u8] {
-    attribute.bytes.split(|&byte| byte == 0).next().unwrap_or_default()
+/// The text of an attribute, of a fixed length or of any. Empty: there is none, or it cannot be read.
+pub(super) fn text(file: &Hdf, attribute: &Attribute) -> Vec<u8> {
+    let bytes = match &attribute.ty {
+        Ok(ty) if matches!(ty.class, Class::Strings) => {
+            let mut found = [NcString::new()];
+            match Decoder::new(file).strings(ty, &attribute.bytes, &mut found) {
+                Ok(()) => found[0].as_bytes().to_vec(),
+                Err(_) => Vec::new(),
+            }
+        }
+        _ => attribute.bytes.clone(),
+    };
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
 }
 
 /// The integers of an attribute.
@@ -68,34 +81,33 @@ fn integers(attribute: &Attribute) -> Vec<i64> {
 impl Dims {
     /// Finds the dimensions of everything.
     ///
-    /// # Errors
-    /// `NC_EHDFERR` if something that tells them is damaged.
-    pub(crate) fn find(file: &Hdf, tree: &Tree) -> Result<Self> {
+    /// Where something that tells those of a dataset is damaged, they are made up.
+    pub(crate) fn find(file: &Hdf, tree: &Tree) -> Self {
         let mut dims = Self::default();
         for (number, group) in tree.groups.iter().enumerate() {
-            let only = group.datasets.iter().map(|dataset| dims.scale(number, dataset)).collect();
+            let only = group.datasets.iter().map(|dataset| dims.scale(file, number, dataset)).collect();
             dims.only.push(only);
             dims.of.push(Vec::new());
         }
-        dims.of_groups(file, tree, 0)?;
+        dims.of_groups(file, tree, 0);
         dims.grow(tree);
-        Ok(dims)
+        dims
     }
 
     /// Whether a dataset is a dimension.
-    pub(crate) fn is_scale(dataset: &Dataset) -> bool {
-        find(dataset, "CLASS").is_some_and(|class| text(class) == b"DIMENSION_SCALE")
+    pub(crate) fn is_scale(file: &Hdf, dataset: &Dataset) -> bool {
+        find(dataset, "CLASS").is_some_and(|class| text(file, class) == b"DIMENSION_SCALE")
     }
 
     /// Takes the dimension that a dataset is, if it is one; whether it is nothing else.
-    fn scale(&mut self, group: usize, dataset: &Dataset) -> bool {
+    fn scale(&mut self, file: &Hdf, group: usize, dataset: &Dataset) -> bool {
         let first = dataset.space.dims.as_deref().and_then(<[u64]>::first);
-        let Some(&len) = first.filter(|_| Self::is_scale(dataset)) else { return false };
+        let Some(&len) = first.filter(|_| Self::is_scale(file, dataset)) else { return false };
         let assigned = find(dataset, "_Netcdf4Dimid").and_then(|attribute| integers(attribute).first().copied());
         let unlimited = dataset.space.most[0] == UNDEFINED;
         self.add(Dim { group, name: dataset.name.clone(), len, unlimited, id: -1 }, assigned);
         self.by_address.insert(dataset.address, self.list.len() - 1);
-        find(dataset, "NAME").is_some_and(|name| text(name).starts_with(NO_VARIABLE))
+        find(dataset, "NAME").is_some_and(|name| text(file, name).starts_with(NO_VARIABLE))
     }
 
     fn add(&mut self, dim: Dim, assigned: Option<i64>) {
@@ -107,15 +119,17 @@ impl Dims {
 
     /// Finds the dimensions of the datasets of a group, those of the groups in it first: so are those numbered that
     /// are made up.
-    fn of_groups(&mut self, file: &Hdf, tree: &Tree, group: usize) -> Result<()> {
+    fn of_groups(&mut self, file: &Hdf, tree: &Tree, group: usize) {
         for &inner in &tree.groups[group].groups {
-            self.of_groups(file, tree, inner)?;
+            self.of_groups(file, tree, inner);
         }
         for dataset in &tree.groups[group].datasets {
-            let found = self.of_dataset(file, tree, group, dataset).map_err(|error| error.at(&dataset.name))?;
+            let found = self.of_dataset(file, tree, group, dataset).unwrap_or_else(|error| {
+                self.faults.push(Fault::damaged(tree.path(group, &dataset.name), format_args!("{error:#}")));
+                self.complete(group, dataset, vec![None; dataset.space.dims.as_ref().map_or(0, Vec::len)])
+            });
             self.of[group].push(found);
         }
-        Ok(())
     }
 
     fn of_dataset(&mut self, file: &Hdf, tree: &Tree, group: usize, dataset: &Dataset) -> Result<Vec<usize>> {
@@ -144,13 +158,19 @@ impl Dims {
         if let (Some(own), Some(first)) = (own, found.first_mut()) {
             first.get_or_insert(own);
         }
+        Ok(self.complete(group, dataset, found))
+    }
+
+    /// The dimensions of a dataset, those that were not found made up.
+    fn complete(&mut self, group: usize, dataset: &Dataset, mut found: Vec<Option<usize>>) -> Vec<usize> {
+        let lens = dataset.space.dims.as_deref().unwrap_or_default();
         for axis in 0..lens.len() {
             if found[axis].is_none() {
                 let unlimited = dataset.space.most[axis] == UNDEFINED;
                 found[axis] = Some(self.made_up(group, lens[axis], unlimited, &found));
             }
         }
-        Ok(found.into_iter().flatten().collect())
+        found.into_iter().flatten().collect()
     }
 
     fn is_seen(&self, tree: &Tree, from: usize, group: usize) -> bool {

@@ -24,7 +24,9 @@ pub(crate) mod kind {
     pub(crate) const SHARED_TABLE: u16 = 15;
     pub(crate) const CONTINUATION: u16 = 16;
     pub(crate) const SYMBOLS: u16 = 17;
+    pub(crate) const DRIVER: u16 = 20;
     pub(crate) const ATTRIBUTE_INFO: u16 = 21;
+    pub(crate) const CACHE_IMAGE: u16 = 24;
 }
 
 /// One message, where it stands in the bytes of its header.

@@ -125,12 +125,12 @@ fn a_header_goes_on_at_a_place_once() {
 fn number(size: u32) -> Datatype {
     let big_endian = cfg!(target_endian = "little");
     let class = Class::Integer { signed: true, big_endian, precision: 8 * size as u16, offset: 0 };
-    Datatype { size, class, named: None }
+    Datatype { size, class, named: None, complex: false }
 }
 
 fn array(base: Datatype, count: u32) -> Datatype {
     let class = Class::Array { shape: vec![count], base: Box::new(base.clone()) };
-    Datatype { size: base.size * count, class, named: None }
+    Datatype { size: base.size * count, class, named: None, complex: false }
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn numbers_of_arrays_in_compounds_in_arrays_are_turned() {
     let member = |name: &str, offset, ty| Member { name: name.to_owned(), offset, ty };
     // A byte that is padding, a pair of pairs, a number.
     let members = vec![member("a", 1, array(array(number(2), 2), 2)), member("b", 9, number(4))];
-    let compound = Datatype { size: 14, class: Class::Compound(members), named: None };
+    let compound = Datatype { size: 14, class: Class::Compound(members), named: None, complex: false };
     let mut bytes: Vec<u8> = (0..56).collect();
     values::to_native(&array(compound, 2), &mut bytes);
     let expected: Vec<u8> =

@@ -1,7 +1,9 @@
-//! [`Partial`]: integers of which some bits count, or of a size that no machine has. netCDF shows them as the next larger
-//! type that has so many bits. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
+//! [`Partial`]: numbers of fewer bits than those of netCDF's types: half floats, and integers of which some bits count, or of a
+//! size that no machine has. They are shown as the next larger type: half floats as singles, as in Zarr. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
 
+use ::half::{bf16, f16};
 use dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
+use model::convert::Half;
 use model::{ErrorKind, NcType, Result, Slab, Values, convert};
 
 use super::cursor::bad;
@@ -17,20 +19,31 @@ pub(super) struct Bits {
     signed: bool,
     precision: u32,
     offset: u32,
+    /// They are a half float.
+    half: Option<Half>,
 }
 
 impl Bits {
     /// Those of a type whose elements are no numbers of this machine; `None` if they are, or are none that netCDF can show.
     pub(super) fn of(ty: &Datatype) -> Option<Self> {
-        let Class::Integer { signed, big_endian, precision, offset } = ty.class else { return None };
+        let (signed, big_endian, precision, offset) = match ty.class {
+            Class::Integer { signed, big_endian, precision, offset } => (signed, big_endian, precision, offset),
+            Class::Float { big_endian, half: half @ Some(_), .. } => {
+                return Some(Self { size: 2, big_endian, signed: false, precision: 16, offset: 0, half });
+            }
+            _ => return None,
+        };
         let (precision, offset) = (u32::from(precision), u32::from(offset));
         let fits = ty.size <= 16 && (1..=64).contains(&precision) && precision + offset <= 8 * ty.size;
-        let bits = Self { size: ty.size as usize, big_endian, signed, precision, offset };
+        let bits = Self { size: ty.size as usize, big_endian, signed, precision, offset, half: None };
         (fits && !ty.is_whole()).then_some(bits)
     }
 
-    /// The type that netCDF-C shows.
+    /// The type that is shown: that of netCDF-C for integers.
     pub(super) fn nc_type(self) -> NcType {
+        if self.half.is_some() {
+            return NcType::Float;
+        }
         match (self.precision, self.signed) {
             (0..=8, true) => NcType::Byte,
             (0..=8, false) => NcType::UByte,
@@ -58,6 +71,15 @@ impl Bits {
     /// The numbers of some elements.
     pub(super) fn values(self, bytes: &[u8]) -> Values {
         let numbers = bytes.chunks_exact(self.size).map(|element| self.number(element));
+        match self.half {
+            Some(Half::Binary16) => {
+                return Values::Float(numbers.map(|bits| f16::from_bits(bits as u16).to_f32()).collect());
+            }
+            Some(Half::BFloat16) => {
+                return Values::Float(numbers.map(|bits| bf16::from_bits(bits as u16).to_f32()).collect());
+            }
+            None => {}
+        }
         match self.nc_type() {
             NcType::Byte => Values::Byte(numbers.map(|number| number as i8).collect()),
             NcType::UByte => Values::UByte(numbers.map(|number| number as u8).collect()),

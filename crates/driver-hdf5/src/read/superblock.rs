@@ -6,6 +6,7 @@ use model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;
+use super::header::{Header, kind};
 use super::shared::SharedTable;
 use super::store::Store;
 
@@ -43,12 +44,13 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
         return Err(bad(format!("superblock: addresses of {offsets} bytes, lengths of {lengths}")));
     }
     (file.offsets, file.lengths) = (offsets, lengths);
+    let mut driver = UNDEFINED;
     let (stored_base, extension, end, root) = if old {
         at.skip(if version == 0 { 9 } else { 13 })?;
         let stored_base = at.address(offsets)?;
         let _free = at.address(offsets)?;
         let end = at.address(offsets)?;
-        let _driver = at.address(offsets)?;
+        driver = at.address(offsets)?;
         let _name = at.address(offsets)?;
         (stored_base, UNDEFINED, end, at.address(offsets)?)
     } else {
@@ -64,8 +66,10 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
     if end == UNDEFINED || root == UNDEFINED {
         return Err(bad("superblock: no end, or no root group"));
     }
+    let cut = end.saturating_sub(stored_base) > file.len.saturating_sub(base);
+    check_driver(&file, (driver, extension), cut)?;
     // The end is one of the file; the base is where it was when it was written.
-    if end.saturating_sub(stored_base) > file.len.saturating_sub(base) {
+    if cut {
         let what = format!("the file has {} bytes, its superblock says {end}", file.len);
         return Err(ErrorKind::Trunc.context(what));
     }
@@ -73,4 +77,38 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
         file.shared = SharedTable::read(&file, extension)?;
     }
     Ok((file, Superblock { version }))
+}
+
+/// Whether the file is a whole one: HDF5 has drivers that put parts of a file into several.
+///
+/// # Errors
+/// `NC_ESTORAGE` for a part, and for a file whose metadata lie in an image of HDF5's cache.
+fn check_driver(file: &Hdf, (block, extension): (u64, u64), cut: bool) -> Result<()> {
+    let refuse = |what: &str| Err(ErrorKind::Storage.context(what));
+    let named = |id: &[u8]| match id {
+        b"NCSAmult" => refuse(
+            "it is a part of a file written with HDF5's multi or split driver; files of several parts are not read",
+        ),
+        b"NCSAfami" if cut => {
+            refuse("it is a part of a file written with HDF5's family driver; files of several parts are not read")
+        }
+        _ => Ok(()),
+    };
+    if block != UNDEFINED
+        && let Ok(head) = file.read(block, 16)
+        && head[0] == 0
+    {
+        named(&head[8..16])?;
+    }
+    if extension != UNDEFINED
+        && let Ok(header) = Header::read(file, extension)
+    {
+        if let Some(message) = header.find(kind::DRIVER) {
+            named(message.bytes.get(1..9).unwrap_or_default())?;
+        }
+        if header.find(kind::CACHE_IMAGE).is_some() {
+            return refuse("its metadata lie in an image of HDF5's metadata cache, which is not read");
+        }
+    }
+    Ok(())
 }

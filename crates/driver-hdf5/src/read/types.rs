@@ -153,7 +153,7 @@ impl Types {
         })
     }
 
-    /// As [`Types::nc_type`], where elements need not have the size of the type: integers of which some bits count.
+    /// As [`Types::nc_type`], where elements need not have the size of the type: integers of which some bits count, half floats.
     ///
     /// # Errors
     /// As [`Types::nc_type`].
@@ -197,8 +197,11 @@ impl Types {
             }
             _ => {}
         }
-        self.unnamed[class] += 1;
-        let name = format!("_Anonymous{word}{}", self.unnamed[class]);
+        self.unnamed[class] += u32::from(!ty.complex);
+        let name = match ty.complex {
+            true => format!("_Complex{}_t", ty.size * 8),
+            false => format!("_Anonymous{word}{}", self.unnamed[class]),
+        };
         self.known.push(Known { ty: ty.clone(), group: GroupId::ROOT, name, id: None, open: false });
         Ok(NcType::User(self.id(self.known.len() - 1, model)?))
     }

@@ -7,10 +7,11 @@ use super::attributes::Attribute;
 use super::build::HIDDEN;
 use super::cursor::UNDEFINED;
 use super::dims::Dims;
+use super::file::Hdf;
 use super::walk::{Dataset, Tree};
 
 /// The first of it, if there is something.
-pub(crate) fn of(tree: &Tree, dims: &Dims) -> Option<String> {
+pub(crate) fn of(file: &Hdf, tree: &Tree, dims: &Dims) -> Option<String> {
     for (number, group) in tree.groups.iter().enumerate() {
         for attribute in &group.attributes {
             // Of the root alone they are netCDF's.
@@ -20,7 +21,7 @@ pub(crate) fn of(tree: &Tree, dims: &Dims) -> Option<String> {
             }
         }
         for (place, dataset) in group.datasets.iter().enumerate() {
-            if let Some(what) = of_dataset(dataset, dims.of(number, place).is_none()) {
+            if let Some(what) = of_dataset(file, dataset, dims.of(number, place).is_none()) {
                 return Some(format!("{what} of dataset {:?}", dataset.name));
             }
         }
@@ -41,8 +42,8 @@ fn attribute_of(attribute: &Attribute, hidden: bool) -> Option<String> {
 }
 
 /// `only`: it is a dimension and no variable.
-fn of_dataset(dataset: &Dataset, only: bool) -> Option<String> {
-    let is_scale = Dims::is_scale(dataset);
+fn of_dataset(file: &Hdf, dataset: &Dataset, only: bool) -> Option<String> {
+    let is_scale = Dims::is_scale(file, dataset);
     for attribute in &dataset.attributes {
         let own = match &*attribute.name {
             "CLASS" | "NAME" | "REFERENCE_LIST" => is_scale,

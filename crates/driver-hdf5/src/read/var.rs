@@ -53,7 +53,7 @@ struct Array<'a> {
 pub(super) fn byte_order(ty: &Datatype) -> Option<bool> {
     match &ty.class {
         Class::Integer { big_endian, .. } if ty.is_whole() => Some(*big_endian),
-        Class::Float { big_endian, .. } => Some(*big_endian),
+        Class::Float { big_endian, half: None, .. } => Some(*big_endian),
         Class::Text if ty.size == 1 => Some(false),
         _ => None,
     }

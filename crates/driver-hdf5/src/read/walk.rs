@@ -120,19 +120,43 @@ struct Walker<'f> {
 impl Walker<'_> {
     fn group(&mut self, name: String, parent: Option<usize>, header: &Header) -> Result<()> {
         let number = self.tree.groups.len();
-        let attributes = attributes::of(self.file, header)?;
+        let (attributes, problem) = attributes::of(self.file, header);
         let group = Group { name, parent, attributes, datasets: Vec::new(), types: Vec::new(), groups: Vec::new() };
         self.tree.groups.push(group);
         if let Some(parent) = parent {
             self.tree.groups[parent].groups.push(number);
         }
+        let path = || match parent {
+            Some(parent) => self.tree.path(parent, &self.tree.groups[number].name),
+            None => "/".to_owned(),
+        };
+        let mut faults: Vec<Fault> =
+            problem.map(|error| Fault::damaged(path(), format_args!("{error:#}"))).into_iter().collect();
+        let links = match links::of(self.file, header) {
+            // Without its links nothing of a file is there.
+            Err(error) if parent.is_none() => return Err(error),
+            Err(error) => {
+                faults.push(Fault::damaged(path(), format_args!("{error:#}")));
+                Vec::new()
+            }
+            Ok(links) => links,
+        };
+        self.tree.faults.append(&mut faults);
         self.above.push(header.address);
-        let mut groups = Vec::new();
-        for link in links::of(self.file, header)? {
+        let (mut groups, mut names) = (Vec::new(), HashSet::new());
+        for link in links {
             let name = link.name.clone();
             self.budget.spend("objects")?;
-            let below = self.link(number, link, header.address).map_err(|error| error.at(&name))?;
-            groups.extend(below.map(|header| (name, header)));
+            // What is no UTF-8 may be the same when it is shown.
+            if !names.insert(name.clone()) {
+                self.left_out(number, &link, "another object is shown by this name");
+                continue;
+            }
+            match self.link(number, &link, header.address) {
+                Ok(below) => groups.extend(below.map(|header| (name, header))),
+                // One that is damaged is no reason to read none of the others.
+                Err(error) => self.left_out(number, &link, &format!("{error:#}")),
+            }
         }
         for (name, header) in groups {
             self.group(name.clone(), Some(number), &header).map_err(|error| error.at(name))?;
@@ -154,7 +178,7 @@ impl Walker<'_> {
     }
 
     /// Takes what a link leads to; a group is answered, for later.
-    fn link(&mut self, group: usize, link: Link, here: u64) -> Result<Option<Header>> {
+    fn link(&mut self, group: usize, link: &Link, here: u64) -> Result<Option<Header>> {
         let address = match &link.goal {
             Goal::Object(address) => Some(*address),
             Goal::Path(path) => match paths::follow(self.file, path, here, &mut self.budget)? {
@@ -162,12 +186,12 @@ impl Walker<'_> {
                 Reached::Nothing | Reached::Elsewhere => None,
             },
             Goal::Elsewhere => {
-                self.left_out(group, &link, "its link leads to another file");
+                self.left_out(group, link, "its link leads to another file");
                 return Ok(None);
             }
         };
         let Some(address) = address else {
-            self.left_out(group, &link, "its link leads nowhere");
+            self.left_out(group, link, "its link leads nowhere");
             return Ok(None);
         };
         let header = Header::read(self.file, address)?;
@@ -189,40 +213,44 @@ impl Walker<'_> {
         if let Some(space) = header.find(kind::DATASPACE) {
             let mut space = Space::parse(self.file, &shared::resolve(self.file, kind::DATASPACE, space)?)?;
             if space.dims.is_none() {
-                self.left_out(group, &link, "it is a dataset without a shape");
+                self.left_out(group, link, "it is a dataset without a shape");
                 return Ok(None);
             }
             let stored = stored(self.file, &header)
                 .and_then(|stored| sources::extend(self.file, &stored.layout, &mut space, &self.nest).map(|()| stored));
-            let attributes = attributes::of(self.file, &header)?;
-            let dataset = Dataset { name: link.name, address, attributes, space, stored };
+            let (attributes, problem) = attributes::of(self.file, &header);
+            // A damaged attribute is not an absent one.
+            let stored = problem.map_or(stored, Err);
+            let dataset = Dataset { name: link.name.clone(), address, attributes, space, stored };
             self.tree.groups[group].datasets.push(dataset);
         } else if let Some(message) = header.find(kind::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
             if header.find(kind::ATTRIBUTE).is_some() || header.find(kind::ATTRIBUTE_INFO).is_some() {
-                self.note_attributes(&header, &link);
+                self.note_attributes(&header, link);
+            }
+            if ty.complex {
+                self.unshown(format!("that the type {:?} is one of HDF5's own for complex numbers", link.name));
             }
             match ty.class {
                 Class::Compound(_) | Class::Enum { .. } | Class::List(_) | Class::Opaque => {
-                    self.tree.groups[group].types.push((link.name, ty));
+                    self.tree.groups[group].types.push((link.name.clone(), ty));
                 }
-                _ => self.left_out(group, &link, &format!("it is a name for the type {}", ty.name())),
+                _ => self.left_out(group, link, &format!("it is a name for the type {}", ty.name())),
             }
         } else {
-            self.left_out(group, &link, "it is an object of an unknown kind");
+            self.left_out(group, link, "it is an object of an unknown kind");
         }
         Ok(None)
     }
 
     /// Types of netCDF have no attributes: who reads needs none of them, whatever they are.
     fn note_attributes(&mut self, header: &Header, link: &Link) {
-        match attributes::of(self.file, header) {
-            Ok(found) => {
-                if let Some(attribute) = found.first() {
-                    self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
-                }
-            }
-            Err(error) => self.unshown(format!("attributes of type {:?} that cannot be read: {error:#}", link.name)),
+        let (found, problem) = attributes::of(self.file, header);
+        if let Some(attribute) = found.first() {
+            self.unshown(format!("attribute {:?} of type {:?}", attribute.name, link.name));
+        }
+        if let Some(error) = problem {
+            self.unshown(format!("attributes of type {:?} that cannot be read: {error:#}", link.name));
         }
     }
 }
