@@ -1,7 +1,7 @@
 //! netCDF-4 files that netCDF-C wrote: the CDL text of each, byte for byte, from a path and from memory.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cdl::{Options, Part};
 use nczarr::{File, OpenOptions};
@@ -130,4 +130,53 @@ fn strings_without_a_fill_value_are_written() {
     assert_eq!(file.variable("s").unwrap().get_strings(..).unwrap().as_slice(), ["", "two", ""]);
     let printed = dump(&file, &Options { name: "x".to_owned(), ..Options::default() }).unwrap();
     assert!(printed.contains("s = NIL, \"two\", NIL ;"), "{printed}");
+}
+
+fn report(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/reports").join(name)
+}
+
+/// What is beyond the own length of a variable is the default fill value, also after somebody wrote to the file.
+#[test]
+fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("x.nc");
+    std::fs::copy(report("copy-nofill-records-garbage/in.nc"), &path).unwrap();
+    let path = path.display().to_string();
+    let default = [2.0, 2.0, 2.0, 9.969_21e36, 9.969_21e36, 9.969_21e36];
+    let read = |file: &nczarr::File| file.variable("B").unwrap().get_values::<f32, _>(..).unwrap();
+    assert_eq!(read(&nczarr::open(&path).unwrap()), default);
+    let file = nczarr::OpenOptions::new().writable(true).open(&path).unwrap();
+    assert_eq!(read(&file), default);
+    file.root().put_attribute("added", 1_i32).unwrap();
+    file.variable("t").unwrap().put(&[3_i32], 2..3).unwrap();
+    file.close().unwrap();
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(read(&file)[..6], default);
+    assert_eq!(file.variable("t").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2, 3]);
+}
+
+/// HDF5 1.10 reads no absent chunk of strings beside others.
+#[test]
+fn chunks_of_strings_are_stored_if_some_are() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("x.nc").display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=nc4")).unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    let s = file.add_string_variable("s", &["t"]).unwrap();
+    s.set_chunking(&[2]).unwrap();
+    s.put_strings(&["one"], 0..1).unwrap();
+    let none = file.add_string_variable("none", &["t"]).unwrap();
+    none.set_chunking(&[2]).unwrap();
+    file.add_variable::<i32>("long", &["t"]).unwrap().put(&[1_i32; 7], 0..7).unwrap();
+    file.close().unwrap();
+    let file = nczarr::open(&path).unwrap();
+    assert_eq!(file.variable("s").unwrap().get_strings(..).unwrap().as_slice(), ["one", "", "", "", "", "", ""]);
+    assert_eq!(file.variable("none").unwrap().get_strings(..).unwrap().as_slice(), [""; 7]);
+    let absent = |name: &str, at: u64| {
+        let data = file.dataset().data(file.variable(name).unwrap().id()).unwrap();
+        data.is_absent(&nczarr::model::Slab::new(&[at], &[1])).unwrap()
+    };
+    assert_eq!([0, 2, 4, 6].map(|at| absent("s", at)), [false; 4]);
+    assert_eq!([0, 2, 4, 6].map(|at| absent("none", at)), [true; 4]);
 }

@@ -119,3 +119,40 @@ fn variables_without_elements_are_copied() {
         assert_eq!(out(&["cat", &to, "events", "--format", "json"]), "{\"shape\":[0],\"values\":[]}\n", "{kind}");
     }
 }
+
+/// A type's default fill value is a value like others where unwritten elements read as something else.
+#[test]
+fn the_default_of_a_type_stays_a_value_in_classic_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("u.zarr");
+    std::fs::create_dir(&from).unwrap();
+    std::fs::write(from.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#).unwrap();
+    let array = |name: &str, ty: &str, bytes: &[u8]| {
+        let codecs = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
+        let document = format!(
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "{ty}", "fill_value": 0,
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [2]}}}}, "codecs": {codecs},
+            "chunk_key_encoding": {{"name": "default"}}, "dimension_names": ["x"], "attributes": {{}}}}"#
+        );
+        std::fs::create_dir_all(from.join(name).join("c")).unwrap();
+        std::fs::write(from.join(name).join("zarr.json"), document).unwrap();
+        std::fs::write(from.join(name).join("c/0"), bytes).unwrap();
+    };
+    array("short", "uint16", &[1, 0, 255, 255]);
+    array("int", "uint32", &[1, 0, 0, 0, 255, 255, 255, 255]);
+    array("long", "int64", &[[1, 0, 0, 0, 0, 0, 0, 0], (-9223372036854775806_i64).to_le_bytes()].concat());
+    array("ulong", "uint64", &[[1, 0, 0, 0, 0, 0, 0, 0], 18446744073709551614_u64.to_le_bytes()].concat());
+    let (from, to) = (text(&from), folder.path().join("out.nc"));
+    let output = run(["copy", from, text(&to), "-k", "classic"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    for (var, expected) in [("short", "1 65535\n"), ("int", "1.0 4294967295.0\n")] {
+        assert_eq!(out(&["cat", text(&to), var, "--format", "text"]), expected);
+    }
+    // No classic type has them.
+    let header = out(&["dump", "-h", text(&to)]);
+    for var in ["/long", "/ulong"] {
+        assert!(told.contains(&format!("{var} (")) && !header.contains(&format!(" {}(", &var[1..])), "{told} {header}");
+    }
+    assert!(!run(["copy", "--strict", from, text(&folder.path().join("strict.nc")), "-k", "classic"]).status.success());
+}

@@ -95,8 +95,9 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
             let own = own.iter().map(|&dim| ids[dim]).collect();
             builder.var(id, own, dataset);
         }
-        let (atts, problem) = builder.atts(&group.name, group.attributes);
-        builder.faults.extend(problem.map(|error| Fault::damaged(&group.name, format_args!("{error:#}"))));
+        let path = builder.model.group_path(id)?;
+        let (atts, problem) = builder.atts(&path, group.attributes);
+        builder.faults.extend(problem.map(|error| Fault::damaged(&path, format_args!("{error:#}"))));
         builder.model.group_mut(id)?.atts = atts;
     }
     let Builder { model, stored, faults, converted, .. } = builder;
@@ -119,7 +120,8 @@ impl Builder<'_> {
     fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) {
         let Dataset { name, attributes, space, stored, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
-        let (atts, problem) = self.atts(&name, attributes);
+        let path = self.model.fqn(group, &name).unwrap_or_else(|_| name.clone());
+        let (atts, problem) = self.atts(&path, attributes);
         let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
         let stored = stored.and_then(|stored| {
             let described = self.describe(&mut var, &stored, &space);
@@ -136,7 +138,6 @@ impl Builder<'_> {
                 None
             }
         };
-        let path = self.model.fqn(group, &var.name).unwrap_or_else(|_| var.name.clone());
         match self.model.add_var(var) {
             Ok(_) => self.stored.push(stored),
             Err(error) => self.faults.push(Fault::left_out(path, format_args!("{error:#}"))),
