@@ -49,6 +49,7 @@ pub fn dump(file: &File, options: &Options) -> Result<String> {
         format: info.format.name().to_owned(),
         classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),
         hdf4: info.formatx == FormatX::Hdf4,
+        plain_text: info.formatx == FormatX::NcZarr && info.flavour != "nczarr",
         properties: info.properties,
         superblock: info.superblock,
         foreign: info.foreign,

@@ -1,6 +1,6 @@
 //! Attributes of variables and groups.
 
-use model::{Att, GroupId, NcType, Result, TypeClass, Values, VarId};
+use model::{Att, FILL_VALUE, GroupId, NcType, Result, TypeClass, Values, VarId};
 
 use crate::header::Printer;
 use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};
@@ -32,7 +32,9 @@ impl Printer<'_> {
         for (name, values) in atts {
             let mut line = Vec::new();
             // An attribute without values is shown as empty text, whatever its type.
-            if !values.is_empty() && matches!(values.nc_type(), NcType::String | NcType::User(_)) {
+            let is_fill = self.options.fill_types && !owner.is_empty() && name == FILL_VALUE;
+            let is_typed = is_fill || matches!(values.nc_type(), NcType::String | NcType::User(_));
+            if !values.is_empty() && is_typed {
                 self.push_type(&mut line, group, values.nc_type())?;
                 line.push(b' ');
             }

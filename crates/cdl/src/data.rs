@@ -228,7 +228,12 @@ impl Rows {
         };
         match (&self.format, number) {
             (Some(format), Some(number)) => format.push(&mut self.piece, number),
-            _ => push_value(&mut self.piece, values, at, printer.digits),
+            _ => match values {
+                Values::String(v) if v[at].is_nil() && printer.facts.plain_text => {
+                    self.piece.extend_from_slice(b"\"\"");
+                }
+                _ => push_value(&mut self.piece, values, at, printer.digits),
+            },
         }
     }
 

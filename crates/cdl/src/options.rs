@@ -53,6 +53,8 @@ pub struct Options {
     pub special: bool,
     /// Whether these tell deflate, shuffle and fletcher32 as filters like any other.
     pub as_filters: bool,
+    /// Whether the type of `_FillValue` attributes is printed before them.
+    pub fill_types: bool,
     /// Numbers of time variables are printed as dates, with this between date and time: a blank, or `T`.
     pub times: Option<char>,
     /// Comments that tell indices.
@@ -72,6 +74,9 @@ pub struct Facts {
     pub classic: bool,
     /// Whether it is an HDF4 file: these have no `_IsNetcdf4`.
     pub hdf4: bool,
+    /// Whether empty text of a fixed size is text, as in plain Zarr, and prints as `""`. Elsewhere it stands for no string at
+    /// all, and prints as `NIL`.
+    pub plain_text: bool,
     /// The value of `_NCProperties`, if there is one.
     pub properties: Option<String>,
     /// The value of `_SuperblockVersion`, if there is one.

@@ -73,9 +73,10 @@ fn fill_bytes(values: &Values, ty: NcType, item: usize) -> Result<Vec<u8>> {
     if values.nc_type() != ty && convert::check(values.nc_type(), ty).is_err() {
         return Err(wrong());
     }
-    let bytes = match values.nc_type() == ty {
-        true => values.to_native_bytes(),
-        false => convert::convert_values(values, ty)?.0.to_native_bytes(),
+    let bytes = match values {
+        Values::User(user, bytes) if NcType::User(*user) == ty => Some(bytes.clone()),
+        values if values.nc_type() == ty => values.to_native_bytes(),
+        values => convert::convert_values(values, ty)?.0.to_native_bytes(),
     };
     bytes.filter(|bytes| bytes.len() == item).ok_or_else(wrong)
 }

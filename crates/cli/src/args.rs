@@ -117,6 +117,9 @@ pub struct Dump {
     /// Nothing but the kind of file: classic, 64-bit offset, cdf5, netCDF-4, netCDF-4 classic model
     #[arg(short = 'k')]
     pub kind: bool,
+    /// Print the extended kind only, with the mode flags of netCDF-C: `HDF5 mode=00001000`
+    #[arg(short = 'K', conflicts_with = "kind")]
+    pub extended_kind: bool,
     /// Data of these groups only, without those inside them: names or paths; the header stays whole
     #[arg(short = 'g', value_name = "GROUP,…")]
     pub groups: Option<String>,
@@ -136,10 +139,10 @@ pub struct Dump {
     #[arg(short = 'l', value_name = "BYTES", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub line: Option<u32>,
     /// The header as NcML
-    #[arg(short = 'x', conflicts_with_all = ["json", "kind"])]
+    #[arg(short = 'x', conflicts_with_all = ["json", "kind", "extended_kind"])]
     pub xml: bool,
     /// Everything as one JSON document; with -t or -i, times are dates
-    #[arg(long, conflicts_with = "kind")]
+    #[arg(long, conflicts_with_all = ["kind", "extended_kind"])]
     pub json: bool,
     /// In special attributes, filters as one _Filter (they always are where there is more than deflate, shuffle and fletcher32)
     #[arg(short = 'F')]
@@ -150,14 +153,25 @@ pub struct Dump {
     /// As --trace=N
     #[arg(short = 'L', value_name = "N")]
     pub log: Option<i32>,
-    /// With p: without _NCProperties
-    #[arg(short = 'X', value_name = "p", value_parser = ["p"])]
-    pub without: Option<String>,
+    /// p: leave out _NCProperties; F: print the type of _FillValue attributes
+    #[arg(short = 'X', value_name = "p|F", value_enum, ignore_case = true)]
+    pub extras: Vec<Extra>,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     pub help: Option<bool>,
     /// Path or URL
     pub url: String,
+}
+
+/// Small changes to what `dump` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Extra {
+    /// Leave out _NCProperties
+    #[value(name = "p")]
+    NoProperties,
+    /// Print the type of _FillValue attributes
+    #[value(name = "F")]
+    FillTypes,
 }
 
 /// How indices are counted.
@@ -207,9 +221,18 @@ pub struct Generate {
     /// Leave what the text gives no data for unwritten, as _NoFill does
     #[arg(short = 'x')]
     pub nofill: bool,
-    /// For the sake of old command lines: sizes and levels that nothing here depends on
-    #[arg(short = 'L', visible_short_aliases = ['B', 'D'], value_name = "N")]
+    /// Make the definitions only, and leave the data section unread
+    #[arg(short = 'H')]
+    pub header: bool,
+    /// As -b; without -o, the name of the dataset ends with `.cdf`
+    #[arg(short = 'n')]
+    pub cdf: bool,
+    /// Accepted for old command lines: sizes, levels and names on which nothing here depends
+    #[arg(short = 'L', visible_short_aliases = ['B', 'D', 'M', 'W'], value_name = "N")]
     pub ignored: Vec<String>,
+    /// Accepted for old command lines: debugging, and files that are built in memory
+    #[arg(short = 'd', visible_short_alias = 'P', action = ArgAction::Count)]
+    pub ignored_switches: u8,
     /// The name of the dataset in place of the one in the text
     #[arg(short = 'N', value_name = "NAME")]
     pub name: Option<String>,
@@ -321,6 +344,9 @@ pub struct Copy {
     /// Fail if the target cannot keep everything; nothing of the copy stays then, but, with --resume, what was there before
     #[arg(long)]
     pub strict: bool,
+    /// Leave out variables and chunks that cannot be read, and name each, instead of failing
+    #[arg(long, conflicts_with = "resume")]
+    pub skip_unreadable: bool,
     /// In a plain Zarr store, leave out the attribute that keeps what netCDF knows and Zarr has no word for
     #[arg(long)]
     pub plain: bool,

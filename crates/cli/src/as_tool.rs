@@ -46,7 +46,7 @@ fn makes_nothing(arguments: &[OsString]) -> bool {
     !arguments.iter().filter_map(|argument| argument.to_str()).take_while(|argument| *argument != "--").any(
         |argument| {
             argument.strip_prefix('-').is_some_and(|flags| {
-                flags.starts_with(['b', 'o', 'l', 'k', 'v', '3', '4', '5', '6', '7']) || flags == "-clobber"
+                flags.starts_with(['b', 'n', 'o', 'l', 'k', 'v', '3', '4', '5', '6', '7']) || flags == "-clobber"
             })
         },
     )

@@ -46,7 +46,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
     // Only what was made here is taken away again.
     let options = CreateOptions::new().truncate_strings(args.truncate).clobber(clobber);
     let file = options.create(place.url()).map_err(&at)?;
-    match make(file, &cdl, args.nofill, mistake, &at) {
+    match make(file, &cdl, (args.nofill, args.header), mistake, &at) {
         Ok(()) => place.put(|_| Ok(())).map_err(at),
         Err(failure) => {
             place.discard();
@@ -86,7 +86,7 @@ impl Named {
         let stem = if args.as_ncgen && input != "-" { stem() } else { None };
         let by_hand = stem.is_some() || args.name.is_some();
         let name = stem.or_else(|| args.name.clone()).unwrap_or_else(|| cdl.name().to_owned());
-        let url = format!("{name}.nc");
+        let url = format!("{name}.{}", if args.cdf { "cdf" } else { "nc" });
         if name.contains('/') || url_infer::parse(&url).is_ok_and(|target| target.path != url) {
             let what = format!("the name {name:?} is none of a file; -o says where the dataset is to be");
             return Err(Failure::Failed { place: input.to_owned(), error: ErrorKind::BadName.context(what) });
@@ -119,11 +119,12 @@ fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure
 fn make(
     file: File,
     cdl: &Cdl<'_>,
-    nofill: bool,
+    (nofill, header): (bool, bool),
     mistake: impl Fn(Mistake) -> Failure,
     at: impl Fn(model::Error) -> Failure,
 ) -> Result<(), Failure> {
-    let built = cdl.build(&mut Made { file: &file, nofill }).map_err(mistake);
+    let mut made = Made { file: &file, nofill };
+    let built = if header { cdl.build_header(&mut made) } else { cdl.build(&mut made) }.map_err(mistake);
     let closed = file.close().map_err(at);
     built.and(closed)
 }

@@ -94,7 +94,11 @@ fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>)
         store.zeros_until(whole);
     }
     if missing > 3 {
-        faults.push(Fault::damaged("/", format_args!("the file is {missing} bytes shorter than its header says")));
+        let text = format!("the file is {missing} bytes shorter than its header says");
+        faults.push(match in_last_record {
+            true => Fault::unusual("/", format_args!("{text}; they read as zeros")),
+            false => Fault::inconsistent("/", text),
+        });
     }
     if writable {
         if missing > 3 && !in_last_record {

@@ -4,13 +4,15 @@ use dispatch::{MissingChunks, Options, ZarrFormat};
 use model::{Error, ErrorKind, Result};
 use url_infer::Target;
 
-/// What joins the indices of chunk keys of new variables: the fragment's `dimension_separator`, else a dot, in V3 a slash.
-pub(crate) fn separator(target: &Target, format: ZarrFormat) -> Result<char> {
-    match target.get("dimension_separator") {
-        None => Ok(if format == ZarrFormat::V3 { '/' } else { '.' }),
-        Some(".") => Ok('.'),
-        Some("/") => Ok('/'),
-        Some(other) => Err(wrong(target, "dimension_separator", other, "'.' or '/'")),
+/// The character between the indices of chunk keys of new variables: the fragment's `dimension_separator`, else that of
+/// the rc files for V2 (`default`), else a dot, in V3 a slash.
+pub(crate) fn separator(target: &Target, format: ZarrFormat, default: Option<char>) -> Result<char> {
+    match (target.get("dimension_separator"), default) {
+        (None, Some(default)) if format == ZarrFormat::V2 => Ok(default),
+        (None, _) => Ok(if format == ZarrFormat::V3 { '/' } else { '.' }),
+        (Some("."), _) => Ok('.'),
+        (Some("/"), _) => Ok('/'),
+        (Some(other), _) => Err(wrong(target, "dimension_separator", other, "'.' or '/'")),
     }
 }
 

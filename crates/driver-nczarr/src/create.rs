@@ -10,6 +10,7 @@ use crate::about::{About, Origin};
 use crate::asked;
 use crate::commit::Committed;
 use crate::dataset::{GroupState, State, ZarrDataset};
+use crate::environment::Defaults;
 use crate::flavour::Flavour;
 use crate::v3;
 
@@ -25,8 +26,14 @@ pub(crate) fn new_properties() -> String {
 /// sense; what the map says.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
-    let format = if target.has_mode("v3") { ZarrFormat::V3 } else { ZarrFormat::V2 };
-    let (separator, options) = (asked::separator(target, format)?, asked::options(target, request.options)?);
+    let defaults = Defaults::load(&|name| std::env::var(name).ok()).map_err(|error| error.at(target))?;
+    let format = match (target.has_mode("v3"), target.has_mode("v2")) {
+        (true, _) => ZarrFormat::V3,
+        (_, true) => ZarrFormat::V2,
+        _ => defaults.format.unwrap_or(ZarrFormat::V2),
+    };
+    let separator = asked::separator(target, format, defaults.separator)?;
+    let options = asked::options(target, request.options)?;
     let mounted = request.registry.create_map(request)?;
     let map = Arc::clone(&mounted.map);
     if !map.caps().write {
@@ -35,6 +42,8 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.map.is_some() {
         make_room(&*map, request.clobber).map_err(|error| error.at(target))?;
     }
+    let consolidate = target.has_mode("consolidated")
+        || (defaults.consolidated && format == ZarrFormat::V2 && !target.has_mode("noconsolidated"));
     let flavour = if target.has_mode("zarr") { Flavour::Zarr } else { Flavour::NcZarr };
     let named_dims = !target.has_mode("noxarray");
     let asked = request.options.annotate || target.has_mode("annotate");
@@ -71,7 +80,7 @@ pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
             moved: Some(0),
             ..State::default()
         }),
-        committed: Mutex::new(Committed { consolidate: target.has_mode("consolidated"), ..Committed::default() }),
+        committed: Mutex::new(Committed { consolidate, ..Committed::default() }),
         closing: Arc::default(),
         undo,
     }))

@@ -26,6 +26,7 @@ mod decide;
 mod displaced;
 mod driver;
 mod dtype;
+mod environment;
 mod far;
 mod fetch;
 mod fill;

@@ -175,7 +175,7 @@ impl<'a> Opening<'a> {
             root_array,
             created: false,
             classic_model: false,
-            separator: asked::separator(request.target, format)?,
+            separator: asked::separator(request.target, format, None)?,
             about,
             state: RwLock::new(state),
             committed: Mutex::new(Committed {

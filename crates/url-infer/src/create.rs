@@ -16,6 +16,8 @@ pub struct CreatePlan {
     pub driver: &'static str,
     /// The map's name, or a scheme of its; `None` for a driver that uses none.
     pub map: Option<String>,
+    /// The driver that takes the place of `driver` in a build without that one.
+    pub fallback: Option<&'static str>,
     /// Why, for people.
     pub reason: String,
 }
@@ -55,10 +57,21 @@ const MAPS: &[(&str, &str)] = &[
 ];
 
 /// Endings that name a driver, with the map's name.
-const ENDINGS: &[(&str, &str, Option<&str>)] =
-    &[("zarr", "nczarr", Some("file")), ("zip", "nczarr", Some("zip")), ("nc", "classic", None), ("cdl", "cdl", None)];
+const ENDINGS: &[(&str, &str, Option<&str>)] = &[
+    ("zarr", "nczarr", Some("file")),
+    ("zip", "nczarr", Some("zip")),
+    ("nc", NETCDF4, None),
+    ("nc4", NETCDF4, None),
+    ("cdf", CLASSIC, None),
+    ("cdl", "cdl", None),
+];
 
-const KNOWN: &str = ".zarr, / or no ending (a directory), .zip (an archive), .nc (a classic file), .cdl (text)";
+/// The driver of netCDF-4 files, which hold all that netCDF knows.
+const NETCDF4: &str = "hdf5";
+/// The driver of netCDF files in a build without [`NETCDF4`].
+const CLASSIC: &str = "classic";
+
+const KNOWN: &str = ".zarr, / or no ending (a directory), .zip (an archive), .nc or .nc4 (a netCDF-4 file), .cdf (a classic file), .cdl (text)";
 
 fn find<'t>(target: &'t Target, table: &[(&str, &'static str)]) -> Option<(&'t str, &'static str)> {
     target
@@ -78,15 +91,17 @@ pub fn infer_create(target: &Target) -> Result<CreatePlan> {
     let map_word = find(target, MAPS);
     if let Some((mode, driver)) = find(target, DRIVERS) {
         let map = (driver == "nczarr").then(|| map_of(target, map_word));
-        return Ok(CreatePlan { driver, map, reason: format!("mode {mode}") });
+        return Ok(CreatePlan { driver, map, fallback: None, reason: format!("mode {mode}") });
     }
     match (map_word, &target.scheme) {
         // `file` is where files of any format lie, so it leaves the format to the ending.
         (Some((mode, map)), _) if mode != "file" => {
-            Ok(CreatePlan { driver: "nczarr", map: Some(map.to_owned()), reason: format!("mode {mode}") })
+            let (map, reason) = (Some(map.to_owned()), format!("mode {mode}"));
+            Ok(CreatePlan { driver: "nczarr", map, fallback: None, reason })
         }
         (_, Scheme::Other(name)) => {
-            Ok(CreatePlan { driver: "nczarr", map: Some(name.clone()), reason: format!("scheme {name}:") })
+            let (map, reason) = (Some(name.clone()), format!("scheme {name}:"));
+            Ok(CreatePlan { driver: "nczarr", map, fallback: None, reason })
         }
         (file, Scheme::Path | Scheme::File) => by_ending(target, file.is_some()),
         _ => Err(ErrorKind::Inval
@@ -110,7 +125,10 @@ fn map_of(target: &Target, word: Option<(&str, &'static str)>) -> String {
 
 fn by_ending(target: &Target, in_directory: bool) -> Result<CreatePlan> {
     let ending = ending(&target.path);
-    let plan = |driver, map: Option<&str>, reason| CreatePlan { driver, map: map.map(str::to_owned), reason };
+    let plan = |driver, map: Option<&str>, reason| {
+        let fallback = (driver == NETCDF4).then_some(CLASSIC);
+        CreatePlan { driver, map: map.map(str::to_owned), fallback, reason }
+    };
     let Some(ending) = ending else {
         return Ok(plan("nczarr", Some("file"), "the path has no ending".to_owned()));
     };

@@ -13,12 +13,27 @@ use super::{Target, data, types, values};
 /// An error, and the bytes before the place it is about.
 pub(super) type At<T> = Result<T, (usize, Error)>;
 
-/// Makes everything.
+/// Makes everything: definitions, then data.
 pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At<()> {
+    let mut told = data::Told::new();
+    for (group, def) in header(text, root, target, &mut told)? {
+        for &at in &def.data {
+            data::section(text, at, group, &mut told, target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the definitions; answers each group with what is said of it.
+pub(super) fn header<'d>(
+    text: &[u8],
+    root: &'d GroupDef,
+    target: &mut dyn Target,
+    told: &mut data::Told,
+) -> At<Vec<(GroupId, &'d GroupDef)>> {
     let mut made = Vec::new();
     let mut layouts = Vec::new();
-    let mut told = data::Told::new();
-    let mut builder = Builder { text, target, layouts: &mut layouts, told: &mut told };
+    let mut builder = Builder { text, target, layouts: &mut layouts, told };
     builder.group(root, GroupId::ROOT, &mut made)?;
     for &(group, def) in &made {
         builder.vars(def, group)?;
@@ -27,12 +42,7 @@ pub(super) fn build(text: &[u8], root: &GroupDef, target: &mut dyn Target) -> At
         target.lay_out(var, &layout).map_err(|error| (at, error))?;
     }
     target.defined().map_err(|error| (root.at, error))?;
-    for (group, def) in made {
-        for &at in &def.data {
-            data::section(text, at, group, &mut told, target)?;
-        }
-    }
-    Ok(())
+    Ok(made)
 }
 
 struct Builder<'b, 't> {

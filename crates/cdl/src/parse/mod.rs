@@ -136,4 +136,13 @@ impl<'t> Cdl<'t> {
     pub fn build(&self, target: &mut dyn Target) -> Result<(), Mistake> {
         build::build(self.text, &self.root, target).map_err(|(at, error)| Mistake::new(self.text, at, error))
     }
+
+    /// Makes the definitions only. The data section is not read.
+    ///
+    /// # Errors
+    /// As [`Cdl::build`].
+    pub fn build_header(&self, target: &mut dyn Target) -> Result<(), Mistake> {
+        let made = build::header(self.text, &self.root, target, &mut data::Told::new());
+        made.map(drop).map_err(|(at, error)| Mistake::new(self.text, at, error))
+    }
 }

@@ -2,32 +2,22 @@
 //! and what `-c` means without lengths.
 
 use model::{Chunking, Model, Result};
-use nczarr::dispatch::Format;
 
+use super::kept;
 use super::kind::Kind;
 use crate::args::{Copy, split_list};
 use crate::find;
 
-/// The kind of the source; the classic model of netCDF-4 where chunks or filters are asked for, which other classic kinds lack.
+/// The kind of the source; the classic model of netCDF-4 where chunks or filters are asked for, which other classic kinds
+/// lack.
 ///
 /// # Errors
 /// Why the source cannot be opened.
 pub fn kind(args: &Copy) -> Result<Kind> {
     let file = nczarr::open(&args.source)?;
-    let format = file.info().format;
+    let info = file.info();
     file.close()?;
-    let lays_out = args.deflate.is_some_and(|level| level > 0)
-        || args.shuffle
-        || !args.chunks.is_empty()
-        || args.filter.iter().any(|filter| filter != "none");
-    Ok(match format {
-        Format::NetCdf4 => Kind::NetCdf4,
-        Format::NetCdf4Classic => Kind::NetCdf4Classic,
-        _ if lays_out => Kind::NetCdf4Classic,
-        Format::Classic => Kind::Classic,
-        Format::Offset64 => Kind::Offset64,
-        Format::Cdf5 => Kind::Cdf5,
-    })
+    Ok(kept::netcdf_kind(args, &info))
 }
 
 /// The chunks that are asked for, with lengths where that tool needs none: `dim/` is as long as the dimension, `var:` one chunk for

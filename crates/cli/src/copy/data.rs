@@ -13,7 +13,7 @@ use super::select::Selection;
 use super::sparse::{Elements, Sparse};
 use super::stage::{self, Stage};
 use crate::source::DatasetSource;
-use crate::stored::Stored;
+use crate::stored::{Part, Stored};
 
 /// About so many bytes are in a block, if nothing else was asked for.
 pub const BUDGET: u64 = 64 << 20;
@@ -35,7 +35,7 @@ pub fn all(
     let mut variables = 0;
     for (id, _) in model.vars() {
         if let Some(new) = copied.vars[id.index()].as_ref().filter(|_| select.has_data(&model, id)) {
-            let moved = var(from, to, (&model, copied), (id, variables), new, moving)?;
+            let moved = var(from, to, (&model, copied), (id, variables), new, (select, moving))?;
             variables += 1;
             if moved {
                 moving.reached(to, Reached { variables, ..Reached::default() })?;
@@ -61,13 +61,14 @@ fn var(
     (model, copied): (&Model, &Copied),
     (id, variables): (VarId, u64),
     new: &NewVar,
-    moving: &Moving<'_>,
+    (select, moving): (&Selection, &Moving<'_>),
 ) -> Result<bool, Broken> {
     let shape = model.shape(id)?;
     if shape.contains(&0) {
         return Ok(false);
     }
     let ty = model.var(id)?.xtype;
+    let path = model.var_path(id)?;
     let source = DatasetSource::new(from);
     let fixed = model.is_fixed(ty)?;
     let item = if fixed { source.item_size(ty)? as u64 } else { STRING };
@@ -99,7 +100,7 @@ fn var(
         None => Portions::whole(&shape, &moves.block),
     };
     let stage = match &moving.stage {
-        _ if stored.is_some() => None,
+        _ if stored.is_some() || select.skips => None,
         Some(folder) if stage::is_worth(model, id, &moves)? => {
             Stage::make(folder, from, (model, id), &moves.block, moving.budget)?
         }
@@ -151,7 +152,20 @@ fn var(
                 moving.reached(to, Reached { variables, block: moves.block.clone(), blocks })?;
             }
             moving.part(&count, item)?;
-            parts.into_iter().try_for_each(|(start, count)| move_part(start, count))?;
+            for (start, count) in parts {
+                match move_part(start.clone(), count.clone()) {
+                    Err(Broken::Source(_)) if select.skips => {
+                        // Whole chunks of the source are all right or not.
+                        for (start, count) in chunks_within(data.chunk_shape(), &start, &count) {
+                            match move_part(start.clone(), count.clone()) {
+                                Err(Broken::Source(why)) => moving.skip(&path, (&start, &count), &why),
+                                moved => moved?,
+                            }
+                        }
+                    }
+                    moved => moved?,
+                }
+            }
         }
         Ok(())
     };
@@ -170,6 +184,28 @@ fn var(
 fn is_read_swapped(to: &dyn Dataset, id: VarId) -> Result<bool> {
     let is_big = to.model().snapshot().var(id)?.endian == Endian::Big;
     Ok(is_big && to.info().formatx == FormatX::NcZarr && to.info().flavour == "nczarr")
+}
+
+/// A box cut where chunks of a grid meet.
+fn chunks_within(chunk: Option<Vec<u64>>, start: &[u64], count: &[u64]) -> Vec<Part> {
+    let Some(chunk) = chunk.filter(|chunk| chunk.len() == start.len() && !chunk.contains(&0)) else {
+        return vec![(start.to_vec(), count.to_vec())];
+    };
+    let mut parts = vec![(Vec::new(), Vec::new())];
+    for ((&start, &count), &chunk) in start.iter().zip(count).zip(&chunk) {
+        let mut cuts = Vec::new();
+        let mut at = start;
+        while at < start + count {
+            let end = (at / chunk + 1).saturating_mul(chunk).min(start + count);
+            cuts.push((at, end - at));
+            at = end;
+        }
+        let longer = |(starts, counts): &(Vec<u64>, Vec<u64>), (at, len): (u64, u64)| {
+            ([&starts[..], &[at]].concat(), [&counts[..], &[len]].concat())
+        };
+        parts = parts.iter().flat_map(|part| cuts.iter().map(|&cut| longer(part, cut))).collect();
+    }
+    parts
 }
 
 /// Values are looked at before the form of a variable is chosen.

@@ -21,6 +21,8 @@ use super::select::Selection;
 use super::spec::Layout;
 use super::strings::{self, Text};
 
+/// Variables that are left out.
+const UNREADABLE: &str = "variables that cannot be read";
 const NO_DIMS: &str = "dimensions that the target cannot hold";
 const NO_TYPES: &str = "types that the target cannot hold";
 const FLAT: &str = "groups, whose objects have the names of their groups and _ before their own";
@@ -143,11 +145,14 @@ pub fn all(from: &dyn Dataset, to: &dyn Dataset, wanted: &Wanted<'_>) -> Result<
         work.group_atts(id, &group.atts)?;
     }
     if to.info().formatx == FormatX::NcZarr {
-        for ((ty, field), len) in strings::field_lengths(from, &source).map_err(Broken::Source)? {
+        for ((ty, field), len) in strings::field_lengths(from, &source, select).map_err(Broken::Source)? {
             work.field_length(ty, &field, len)?;
         }
     }
     for (id, var) in source.vars() {
+        if let Some(why) = select.unreadable.get(&id) {
+            work.left_out(UNREADABLE, work.path(var.group, &var.name), why);
+        }
         let new = if select.has_var(id, var) { work.var(id, var)? } else { None };
         work.copied.vars.push(new);
     }

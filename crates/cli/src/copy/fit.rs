@@ -104,8 +104,11 @@ pub fn exactly(values: &Values, to: NcType) -> Option<Values> {
     (!out_of_range && !out_of_range_back && back == *values).then_some(new)
 }
 
-/// Whether all bytes of a number are zero.
+/// Whether all bytes of a number are zero, or strings are empty.
 pub fn is_zero(value: &Values) -> bool {
+    if let Values::String(strings) = value {
+        return strings.iter().all(|string| string.as_bytes().is_empty());
+    }
     value.nc_type().is_numeric() && value.to_native_bytes().is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
 }
 

@@ -31,9 +31,22 @@ pub enum Kind {
 const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Classic, &["classic", "nc3", "1", "cdf1", "netcdf-3"]),
     (Kind::Offset64, &["64bitoffset", "64-bit offset", "64-bit-offset", "nc6", "2", "cdf2"]),
-    (Kind::Cdf5, &["cdf5", "64-bit data", "64-bit-data", "nc5", "5", "64bitdata"]),
-    (Kind::NetCdf4, &["nc4", "netcdf-4", "3", "hdf5", "netcdf4", "enhanced", "enhanced-nc3"]),
-    (Kind::NetCdf4Classic, &["nc4-classic", "netcdf-4 classic model", "netcdf-4-classic", "nc7", "4"]),
+    (Kind::Cdf5, &["cdf5", "cdf-5", "64-bit data", "64-bit-data", "nc5", "5", "64bitdata"]),
+    (Kind::NetCdf4, &["nc4", "netcdf-4", "3", "hdf5", "netcdf4", "enhanced"]),
+    (
+        Kind::NetCdf4Classic,
+        &[
+            "nc4-classic",
+            "netcdf-4 classic model",
+            "netcdf-4-classic",
+            "netcdf-4_classic",
+            "netcdf4_classic",
+            "hdf5-nc3",
+            "enhanced-nc3",
+            "nc7",
+            "4",
+        ],
+    ),
     (Kind::NcZarr, &["nczarr", "noxarray"]),
     (Kind::Zarr, &["zarr", "xarray"]),
 ];
@@ -108,7 +121,8 @@ impl Kind {
         named.map(|(kind, _)| *kind)
     }
 
-    fn mode(self) -> &'static str {
+    /// The mode that a URL says for this kind.
+    pub fn mode(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, names)| names[0])
     }
 }

@@ -263,8 +263,8 @@ impl Compared<'_> {
             self.lost.add("dimensions of variables", &path);
         }
         let filled = |var: &Var| var.fill != VarFill::NoFill;
-        // Without fill values elements that were never written read as zeros.
-        let zeros = |var: &Var| !filled(var) || matches!(&var.fill, VarFill::Value(value) if fit::is_zero(value));
+        // Without fill values elements that were never written read as zeros, and strings as empty ones.
+        let zeros = |var: &Var| var.fill_value().is_none_or(|value| fit::is_zero(&value));
         if filled(var) != filled(there) && !(zeros(var) && zeros(there)) {
             self.lost.add("whether variables are filled", &path);
         }

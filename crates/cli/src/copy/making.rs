@@ -147,10 +147,13 @@ impl Making<'_> {
     pub(super) fn losses(&self, copied: &Copied) -> Result<Vec<String>> {
         let copy = self.draft.open()?;
         let faults = self.source.faults()?;
-        let lost = losses::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
-        let mut lost = lost;
+        let mut lost = losses::between((&self.source.model(), &faults), &copy.model(), copied, self.select);
         lost.extend(losses::json(self.source, &copy, copied)?);
         copy.close()?;
+        let skipped = self.moving.skipped();
+        if !skipped.is_empty() {
+            lost.push(format!("elements that cannot be read: {}", skipped.join(", ")));
+        }
         Ok(lost)
     }
 }

@@ -12,6 +12,7 @@ mod draft;
 mod exact;
 mod fingerprint;
 mod fit;
+mod kept;
 pub mod kind;
 mod losses;
 mod making;
@@ -32,10 +33,8 @@ mod threads;
 mod tiles;
 mod var;
 
-use std::path::PathBuf;
-
 use model::{Error, Result};
-use nczarr::{CreateOptions, File, OpenOptions};
+use nczarr::{CreateOptions, OpenOptions};
 
 use crate::args::Copy;
 use crate::failure::{self, Failure, at};
@@ -101,7 +100,11 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         }
         false => kind::Kind::asked(args.kind, flags, &args.target),
     };
-    let target_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
+    let asked_url = kind.map_or_else(|| Ok(args.target.clone()), |kind| kind.url(&args.target))?;
+    let target_url = match kind {
+        Some(_) => asked_url.clone(),
+        None => kept::url(args).map_err(at(&args.source))?,
+    };
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     // What the source is now: what changes from here on is seen by who goes on.
     let registry = nczarr::registry().map_err(&at_target)?;
@@ -120,26 +123,27 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let chunks =
         if args.as_nccopy { as_nccopy::chunks(args, &model).map_err(&at_source)? } else { args.chunks.clone() };
     let layout = Layout::of(&Copy { chunks, ..args.clone() }, &model, source.registry())?;
-    let select = Selection::of(args, &model).map_err(&at_source)?;
+    let mut select = Selection::of(args, &model).map_err(&at_source)?;
+    // Before anything is read or made: a copy never replaces its source.
+    let further = source.dataset().further_files();
+    overlap::check(&args.source, &target_url, &further).map_err(&at_source)?;
+    select.find_unreadable(source.dataset().as_ref(), &model).map_err(&at_source)?;
     let jobs = threads::within(args, &source, &layout, &select).map_err(&at_source)?;
     let source = match jobs == args.jobs {
         true => source,
         false => OpenOptions::new().threads(jobs.unwrap_or(0)).open(&args.source).map_err(&at_source)?,
     };
-    // Before anything is made or replaced: what cannot be read cannot be copied, and a copy never replaces its source.
-    let further = source.dataset().further_files();
-    check(&args.source, &target_url, &source, &further).map_err(&at_source)?;
     if args.resume && !can_resume {
         return Err(Failure::Usage(format!("--resume: {}: {ONE_FILE}", failure::place(&args.target))));
     }
     if let Some(content) = &mut content {
         content.further(&further);
     }
-    let texts = strings::texts(source.dataset().as_ref(), &model).map_err(&at_source)?;
+    let texts = strings::texts(source.dataset().as_ref(), &model, &mut select).map_err(&at_source)?;
     let terms = Terms {
         content,
         header: if can_resume { fingerprint::header(&source).map_err(&at_source)? } else { String::new() },
-        flags: draft::flags(args, &target_url),
+        flags: draft::flags(args, &asked_url),
         layout: String::new(),
     };
     let late = if can_resume { STOPPED_LATE } else { STOPPED_AT_ALL };
@@ -238,14 +242,6 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
             Err(making.failure(broken, args, kept))
         }
     }
-}
-
-fn check(source: &str, target: &str, file: &File, further: &[PathBuf]) -> Result<()> {
-    overlap::check(source, target, further)?;
-    for (id, _) in file.model().vars() {
-        file.dataset().data(id)?;
-    }
-    Ok(())
 }
 
 fn tell(target: &str, lost: &[String]) {

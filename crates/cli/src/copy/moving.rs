@@ -48,6 +48,7 @@ pub struct Moving<'d> {
     /// When it is to be written down again; `None`: never.
     due: Cell<Option<Instant>>,
     reached: RefCell<Reached>,
+    skipped: RefCell<Vec<String>>,
 }
 
 impl<'d> Moving<'d> {
@@ -80,6 +81,7 @@ impl<'d> Moving<'d> {
             every,
             due: Cell::new(now.checked_add(every)),
             reached: RefCell::default(),
+            skipped: RefCell::default(),
         }
     }
 
@@ -107,6 +109,17 @@ impl<'d> Moving<'d> {
         }
         self.done.set(self.done.get().saturating_add(bytes(count, item)));
         Ok(())
+    }
+
+    /// A part of a variable cannot be read and is left out.
+    pub fn skip(&self, path: &str, (start, count): (&[u64], &[u64]), why: &model::Error) {
+        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        self.skipped.borrow_mut().push(format!("{path} ({} from {}: {why})", list(count), list(start)));
+    }
+
+    /// The parts that were left out.
+    pub fn skipped(&self) -> Vec<String> {
+        self.skipped.borrow().clone()
     }
 
     /// So far everything is there. From time to time that is written down.
@@ -143,6 +156,7 @@ impl<'d> Moving<'d> {
     /// All begins anew.
     pub fn again(&self) {
         self.reached.take();
+        self.skipped.take();
         self.done.set(0);
         self.before.set(0);
     }

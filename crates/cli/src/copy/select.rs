@@ -1,8 +1,9 @@
-//! What of the source is copied: `-v`, `-V`, `-g`, `-G` and `-u`.
+//! The part of the source that is copied: `-v`, `-V`, `-g`, `-G`, `-u` and `--skip-unreadable`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use model::{GroupId, Model, Result, Var, VarId};
+use model::{Error, GroupId, Model, Result, Var, VarId};
+use nczarr::dispatch::Dataset;
 
 use crate::args::Copy;
 use crate::find;
@@ -12,6 +13,10 @@ use crate::find;
 pub struct Selection {
     /// Whether unlimited dimensions become fixed.
     pub fixed: bool,
+    /// Whether what cannot be read is left out.
+    pub skips: bool,
+    /// Variables that are left out because they cannot be read, and the reasons.
+    pub unreadable: BTreeMap<VarId, Error>,
     vars: Option<HashSet<VarId>>,
     data_of: Option<HashSet<VarId>>,
     data_in: Option<HashSet<GroupId>>,
@@ -35,6 +40,8 @@ impl Selection {
         };
         let mut selection = Self {
             fixed: args.fixed,
+            skips: args.skip_unreadable,
+            unreadable: BTreeMap::new(),
             vars: vars("-V", &args.only_vars)?,
             data_of: vars("-v", &args.data_of)?,
             data_in: groups("-g", &args.data_in)?,
@@ -51,6 +58,31 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Finds the selected variables that cannot be read. Variables that are not selected are not looked at.
+    ///
+    /// A variable of which only the definition is wanted is left out where its type is unknown.
+    ///
+    /// # Errors
+    /// The reason why a variable cannot be read whose values are wanted, unless such variables are to be left out.
+    pub fn find_unreadable(&mut self, source: &dyn Dataset, model: &Model) -> Result<()> {
+        for (id, var) in model.vars() {
+            if !self.asks_for(id, var) {
+                continue;
+            }
+            let outcome = match (self.has_data(model, id), &var.problem) {
+                (true, _) => source.data(id).map(drop),
+                (false, Some(problem)) => Err(problem.clone()),
+                (false, None) => Ok(()),
+            };
+            match outcome {
+                Err(error) if self.has_data(model, id) && !self.skips => return Err(error),
+                Err(error) => drop(self.unreadable.insert(id, error)),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a group is defined.
     pub fn has_group(&self, id: GroupId) -> bool {
         self.groups.is_none() || self.around.contains(&id)
@@ -58,6 +90,11 @@ impl Selection {
 
     /// Whether a variable is defined.
     pub fn has_var(&self, id: VarId, var: &Var) -> bool {
+        self.asks_for(id, var) && !self.unreadable.contains_key(&id)
+    }
+
+    /// Whether the flags ask for a variable.
+    pub fn asks_for(&self, id: VarId, var: &Var) -> bool {
         self.vars.as_ref().is_none_or(|vars| vars.contains(&id))
             && self.groups.as_ref().is_none_or(|groups| groups.contains(&var.group))
     }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cdl::Blocks;
-use model::{ErrorKind, Field, Item, Model, NcString, NcType, Part, Result, Slab, TypeClass, TypeId, Values, VarId};
+use model::{Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
 use nczarr::dispatch::Dataset;
 
 use super::data::{BUDGET, STRING};
+use super::select::Selection;
 use crate::source::DatasetSource;
+use crate::stored::{Part, Stored};
 
 /// What is known of the strings of a variable, its fill value among them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,10 +37,14 @@ impl Text {
 ///
 /// # Errors
 /// What reading says.
-pub fn field_lengths(from: &dyn Dataset, model: &Model) -> Result<BTreeMap<(TypeId, String), usize>> {
+pub fn field_lengths(
+    from: &dyn Dataset,
+    model: &Model,
+    select: &Selection,
+) -> Result<BTreeMap<(TypeId, String), usize>> {
     let source = DatasetSource::new(from);
     let mut longest = BTreeMap::new();
-    for (id, var) in model.vars().filter(|(_, var)| var.problem.is_none()) {
+    for (id, var) in model.vars().filter(|(id, _)| select.has_data(model, *id)) {
         let NcType::User(ty) = var.xtype else { continue };
         let TypeClass::Compound { fields, .. } = &model.user_type(ty)?.class else { continue };
         let strings: Vec<usize> = (0..fields.len()).filter(|&at| fields[at].ty == NcType::String).collect();
@@ -86,7 +92,7 @@ pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
         let mut found = false;
         for element in source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil()) {
             model.parts(var.xtype, element.as_bytes(), &mut |part| {
-                found |= matches!(part, Part::String(text) if text.contains(&0));
+                found |= matches!(part, model::Part::String(text) if text.contains(&0));
                 Ok(())
             })?;
         }
@@ -114,28 +120,43 @@ fn has_strings(model: &Model, ty: NcType) -> Result<bool> {
     Ok(false)
 }
 
-/// What is known of each string variable.
+/// Looks at the strings of each selected string variable. Where that fails, and such variables are to be left out, it is
+/// marked as unreadable.
 ///
 /// # Errors
 /// What reading says.
-pub fn texts(from: &dyn Dataset, model: &Model) -> Result<HashMap<VarId, Text>> {
-    let source = DatasetSource::new(from);
+pub fn texts(from: &dyn Dataset, model: &Model, select: &mut Selection) -> Result<HashMap<VarId, Text>> {
     let mut texts = HashMap::new();
     for (id, var) in model.vars().filter(|(_, var)| var.xtype == NcType::String) {
-        let shape = model.shape(id)?;
-        let mut text = match &var.fill_value() {
-            Some(Values::String(fill)) => Text::default().and(fill),
-            _ => Text::default(),
-        };
-        if !shape.contains(&0) {
-            let chunks = from.data(id)?.chunk_shape();
-            for (start, count) in Blocks::new(&shape, chunks.as_deref(), BUDGET / STRING) {
-                text = text.and(&source.strings(id, &Slab::new(&start, &count))?);
-            }
+        if !select.has_var(id, var) {
+            continue;
         }
-        if texts.insert(id, text).is_some() {
-            return Err(ErrorKind::Internal.context("a variable is listed twice"));
+        match text_of(from, model, id, select.has_data(model, id)) {
+            Ok(text) => drop(texts.insert(id, text)),
+            Err(error) if select.skips => drop(select.unreadable.insert(id, error)),
+            Err(error) => return Err(error),
         }
     }
     Ok(texts)
+}
+
+/// The strings of one variable: the fill value, and all elements if they are copied.
+fn text_of(from: &dyn Dataset, model: &Model, id: VarId, has_data: bool) -> Result<Text> {
+    let (source, shape) = (DatasetSource::new(from), model.shape(id)?);
+    let mut text = match &model.var(id)?.fill_value() {
+        Some(Values::String(fill)) => Text::default().and(fill),
+        _ => Text::default(),
+    };
+    if !has_data || shape.contains(&0) {
+        return Ok(text);
+    }
+    let data = from.data(id)?;
+    let parts: Box<dyn Iterator<Item = Part>> = match Stored::if_sparse(&*data, &shape)? {
+        Some(stored) => Box::new(stored.boxes().collect::<Vec<_>>().into_iter()),
+        None => Box::new(Blocks::new(&shape, data.chunk_shape().as_deref(), BUDGET / STRING)),
+    };
+    for (start, count) in parts {
+        text = text.and(&source.strings(id, &Slab::new(&start, &count))?);
+    }
+    Ok(text)
 }

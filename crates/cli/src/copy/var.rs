@@ -7,7 +7,7 @@ use model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab, Values,
     Var, VarFill, VarId,
 };
-use nczarr::dispatch::{Format, FormatX, NcDispatch as _};
+use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 
 use super::Broken;
 use super::data::BUDGET;
@@ -17,6 +17,7 @@ use super::fit::{self, Change};
 use super::names::Space;
 use super::strings::{self, Text};
 use crate::source::DatasetSource;
+use crate::stored::Stored;
 
 /// The attribute that says how long the strings of a variable may be, where they are stored with a fixed length.
 pub const MAX_LEN: &str = "_nczarr_maxstrlen";
@@ -152,7 +153,7 @@ impl Work<'_> {
         if new.form == Form::Same {
             self.string_length(id, var, new.id)?;
         }
-        self.fill(var, &new)?;
+        self.fill(id, var, &new)?;
         Ok(Some(new))
     }
 
@@ -175,7 +176,10 @@ impl Work<'_> {
             return Ok(Err(ErrorKind::BadTypId.context("its type is not there")));
         };
         let admits = |xtype| self.to.admit(&Edit::DefVar { group, name, xtype, dims: &dims });
-        let cut = self.is_cut(id, var).map_err(Broken::Source)?;
+        let cut = match self.is_cut(id, var) {
+            Err(error) if self.wanted.select.skips => return Ok(Err(error)),
+            cut => cut.map_err(Broken::Source)?,
+        };
         let why = match unless_refused(admits(xtype))? {
             Ok(()) if cut => ErrorKind::Char.context("some of its strings have NUL inside, where they would end there"),
             Ok(()) => return Ok(Ok((Form::Same, xtype, dims))),
@@ -184,7 +188,14 @@ impl Work<'_> {
         };
         for &to in fit::wider(var.xtype) {
             let change = Change::new(var, to);
-            if admits(to).is_ok() && self.fits(id, &change).map_err(Broken::Source)? {
+            if admits(to).is_err() {
+                continue;
+            }
+            let fits = match self.fits(id, &change) {
+                Err(error) if self.wanted.select.skips => return Ok(Err(error)),
+                fits => fits.map_err(Broken::Source)?,
+            };
+            if fits {
                 return Ok(Ok((Form::Numbers(change), to, dims)));
             }
         }
@@ -210,7 +221,9 @@ impl Work<'_> {
     fn is_cut(&self, id: VarId, var: &Var) -> Result<bool> {
         match (self.to.info().formatx, var.xtype) {
             (FormatX::Hdf5, NcType::String) => Ok(self.wanted.texts.get(&id).is_some_and(|text| text.has_nul)),
-            (FormatX::Hdf5, NcType::User(_)) => strings::has_nul(self.from, &self.source, id),
+            (FormatX::Hdf5, NcType::User(_)) if self.wanted.select.has_data(&self.source, id) => {
+                strings::has_nul(self.from, &self.source, id)
+            }
             _ => Ok(false),
         }
     }
@@ -218,7 +231,7 @@ impl Work<'_> {
     /// Whether all elements of a variable can be changed.
     fn fits(&self, id: VarId, change: &Change) -> Result<bool> {
         let shape = self.source.shape(id)?;
-        if change.is_safe() || shape.contains(&0) {
+        if change.is_safe() || shape.contains(&0) || !self.wanted.select.has_data(&self.source, id) {
             return Ok(true);
         }
         let source = DatasetSource::new(self.from);
@@ -276,15 +289,21 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn fill(&self, var: &Var, new: &NewVar) -> Result<()> {
+    fn fill(&self, id: VarId, var: &Var, new: &NewVar) -> Result<()> {
         match (&var.fill, &new.form) {
             (VarFill::NoFill, _) => self.to.def_var_fill(new.id, true, None),
             (_, Form::Text { .. }) => Ok(()),
             // Its default, rounded to six digits by who wrote it; the target has the exact one.
             (VarFill::Value(value), _) if *value == Values::Double(vec![ROUNDED_DEFAULT]) => Ok(()),
-            // In Zarr V2 many readers take the fill value of an array for one that is missing. Without one it reads as zeros.
+            // In Zarr V2 many readers take the fill value of an array for one that is missing. Without one it reads as zeros,
+            // but every chunk must be written. An array of Zarr V2, and one that is mostly absent, keep theirs.
             (VarFill::Value(value), Form::Same)
-                if !var.atts.contains_key(FILL_VALUE) && self.is_zarr_v2() && fit::is_zero(value) =>
+                if !var.atts.contains_key(FILL_VALUE)
+                    && is_zarr_v2(self.to)
+                    && !is_zarr_v2(self.from)
+                    && value.nc_type().is_numeric()
+                    && fit::is_zero(value)
+                    && !self.is_sparse(id)? =>
             {
                 self.to.def_var_fill(new.id, true, None)
             }
@@ -298,9 +317,12 @@ impl Work<'_> {
         }
     }
 
-    fn is_zarr_v2(&self) -> bool {
-        let info = self.to.info();
-        info.formatx == FormatX::NcZarr && info.version == "2"
+    /// Whether most chunks of a variable are absent.
+    fn is_sparse(&self, id: VarId) -> Result<bool> {
+        if !self.wanted.select.has_data(&self.source, id) {
+            return Ok(false);
+        }
+        Ok(Stored::if_sparse(&*self.from.data(id)?, &self.source.shape(id)?)?.is_some())
     }
 
     fn layout(&mut self, id: VarId, var: &Var, made: &NewVar) -> Result<()> {
@@ -310,7 +332,11 @@ impl Work<'_> {
             let shape = self.source.shape(id)?;
             let stored = match &var.chunking {
                 Chunking::Chunked(chunks) => Some(chunks.clone()),
-                Chunking::Default => self.from.data(id)?.chunk_shape(),
+                // A variable of which only the definition is copied may have data that cannot be opened.
+                Chunking::Default => match self.from.data(id) {
+                    Err(error) if self.wanted.select.has_data(&self.source, id) => return Err(error),
+                    data => data.ok().and_then(|data| data.chunk_shape()),
+                },
                 Chunking::Contiguous | Chunking::Compact => None,
             }
             .filter(|chunks| chunks.len() == shape.len());
@@ -467,6 +493,12 @@ impl Work<'_> {
 /// The JSON of an attribute.
 fn of<'j>(json: &'j [(String, String)], name: &str) -> Option<&'j str> {
     json.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+}
+
+/// Whether a dataset is stored as Zarr V2, by NCZarr or not.
+fn is_zarr_v2(dataset: &dyn Dataset) -> bool {
+    let info = dataset.info();
+    info.formatx == FormatX::NcZarr && info.version == "2"
 }
 
 /// Whether a format has not the type that was asked for: none of its kind, or the classic model of netCDF-4.

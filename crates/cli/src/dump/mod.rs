@@ -5,7 +5,7 @@ mod json;
 use cdl::{Facts, Indices, Notes, Options, Part};
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
 
-use crate::args::{Dump, Language};
+use crate::args::{Dump, Extra, Language};
 use crate::failure::{Failure, at};
 use crate::find;
 use crate::output::Output;
@@ -18,9 +18,11 @@ use crate::source::DatasetSource;
 pub fn run(args: &Dump) -> Result<(), Failure> {
     let at = at(&args.url);
     let file = nczarr::open(&args.url).map_err(&at)?;
-    if args.kind {
+    if args.kind || args.extended_kind {
+        let info = file.info();
+        let kind = if args.kind { info.format.name().to_owned() } else { extended_kind(&info) };
         let mut out = Output::standard();
-        return out.put(format!("{}\n", file.info().format.name())).and_then(|()| out.finish()).map_err(at);
+        return out.put(format!("{kind}\n")).and_then(|()| out.finish()).map_err(at);
     }
     let model = file.model();
     let options = Options {
@@ -53,11 +55,12 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
         double_digits: args.precision.and_then(|digits| digits.1),
         special: args.special,
         as_filters: args.filters,
+        fill_types: args.extras.contains(&Extra::FillTypes),
     };
     let mut source = DatasetSource::new(file.dataset().as_ref());
     let mut out = Output::standard();
     let mut facts = facts(file.info());
-    facts.properties = facts.properties.filter(|_| args.without.is_none());
+    facts.properties = facts.properties.filter(|_| !args.extras.contains(&Extra::NoProperties));
     let printed = match (args.xml, args.json) {
         (true, _) => cdl::ncml(&model, &options, &args.url, out.writer()),
         (_, true) => json::print(&model, &options, &mut source, &mut out),
@@ -66,6 +69,20 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
     // What was printed stands, also if something could not be.
     let finished = out.finish();
     printed.and(finished).map_err(at)
+}
+
+/// The extended kind, and the mode flags that it stands for in netCDF-C.
+fn extended_kind(info: &DatasetInfo) -> String {
+    let (name, mode) = match (info.formatx, info.format) {
+        (FormatX::Nc3, Format::Offset64) => ("64-bit offset", 0x0200),
+        (FormatX::Nc3, Format::Cdf5) => ("64-bit data", 0x0020),
+        (FormatX::Nc3, _) => ("classic", 0),
+        (FormatX::Hdf5, _) => ("HDF5", 0x1000),
+        (FormatX::Hdf4, _) => ("HDF4", 0x1000),
+        (FormatX::NcZarr, _) => ("NCZARR", 0x1000),
+        _ => ("user-defined format", 0x1000),
+    };
+    format!("{name} mode={mode:08x}")
 }
 
 /// The name of a dataset in its CDL.
@@ -79,6 +96,7 @@ pub fn facts(info: DatasetInfo) -> Facts {
         format: info.format.name().to_owned(),
         classic: matches!(info.format, Format::Classic | Format::Offset64 | Format::Cdf5),
         hdf4: info.formatx == FormatX::Hdf4,
+        plain_text: info.formatx == FormatX::NcZarr && info.flavour != "nczarr",
         properties: info.properties,
         superblock: info.superblock,
         foreign: info.foreign,

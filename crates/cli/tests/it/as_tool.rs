@@ -245,3 +245,85 @@ fn nccopy_takes_chunks_without_lengths() {
         assert!(!told.status.success() && !tools.at("x.nc").exists(), "{flags}");
     }
 }
+
+const SMALL: &str = "netcdf a { dimensions: t = UNLIMITED; variables: int v(t); v:_FillValue = 7; data: v = 1, 2; }";
+
+/// The extended kind with its mode flags, as ncdump 4.9.0 prints them.
+#[test]
+fn ncdump_prints_the_extended_kind() {
+    let tools = Tools::new();
+    tools.write("a.cdl", SMALL);
+    for (kind, expected) in [
+        ("1", "classic mode=00000000"),
+        ("2", "64-bit offset mode=00000200"),
+        ("3", "HDF5 mode=00001000"),
+        ("4", "HDF5 mode=00001000"),
+        ("5", "64-bit data mode=00000020"),
+    ] {
+        tools.out("ncgen", &["-k", kind, "-o", "a.nc", "a.cdl"]);
+        assert_eq!(tools.out("ncdump", &["-K", "a.nc"]), format!("{expected}\n"), "{kind}");
+    }
+}
+
+#[test]
+fn ncdump_prints_the_type_of_fill_values_if_asked() {
+    let tools = Tools::new();
+    tools.write("a.cdl", SMALL);
+    tools.out("ncgen", &["-k", "nc4", "-o", "a.nc", "a.cdl"]);
+    assert!(tools.out("ncdump", &["-h", "a.nc"]).contains("\t\tv:_FillValue = 7 ;"));
+    let typed = tools.out("ncdump", &["-Xp", "-XF", "-s", "a.nc"]);
+    assert!(typed.contains("\t\tint v:_FillValue = 7 ;") && !typed.contains("_NCProperties"), "{typed}");
+    // Text with types makes the same dataset.
+    tools.write("typed.cdl", &typed);
+    tools.out("ncgen", &["-o", "b.nc", "typed.cdl"]);
+    assert_eq!(tools.out("ncdump", &["-n", "a", "b.nc"]), tools.out("ncdump", &["a.nc"]));
+}
+
+#[test]
+fn ncgen_makes_the_header_only_if_asked() {
+    let tools = Tools::new();
+    tools.write("a.cdl", SMALL);
+    tools.out("ncgen", &["-H", "-o", "a.nc", "a.cdl"]);
+    assert!(tools.out("ncdump", &["a.nc"]).contains("t = UNLIMITED ; // (0 currently)"));
+    // -n is an older -b; the others change nothing.
+    tools.out("ncgen", &["-n", "-P", "-d", "-M", "main", "a.cdl"]);
+    assert_eq!(tools.kind("a.cdf"), "classic");
+    assert!(tools.out("ncdump", &["a.cdf"]).contains(" v = 1, 2 ;"));
+}
+
+#[test]
+fn kinds_have_all_the_names_of_ncgen() {
+    let tools = Tools::new();
+    tools.write("a.cdl", SMALL);
+    for (names, expected) in [
+        (&["netCDF-4_classic", "netCDF4_classic", "hdf5-nc3", "enhanced-nc3"][..], "netCDF-4 classic model"),
+        (&["cdf-5", "64-bit-data"], "cdf5"),
+        (&["enhanced", "hdf5", "netCDF4"], "netCDF-4"),
+    ] {
+        for name in names {
+            tools.out("ncgen", &["-k", name, "-o", "a.nc", "a.cdl"]);
+            assert_eq!(tools.kind("a.nc"), expected, "{name}");
+        }
+    }
+}
+
+/// What a new Zarr dataset is like may stand in the environment and in rc files.
+#[test]
+fn the_environment_says_what_new_datasets_are_like() {
+    let tools = Tools::new();
+    tools.write("a.cdl", SMALL);
+    tools.write(".ncrc", "ZARR.DIMENSION_SEPARATOR=/\n");
+    let make = |target: &str, variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
+        command.args(["gen", "-o", target, "a.cdl"]).current_dir(tools.here.path()).env_remove("NCTRACING");
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    make("two.zarr", &[("NCZARR_CONSOLIDATED", "true")]);
+    assert!(tools.at("two.zarr/.zmetadata").is_file());
+    assert!(fs::read_to_string(tools.at("two.zarr/v/.zarray")).unwrap().contains("\"dimension_separator\": \"/\""));
+    make("three.zarr", &[("NCZARRFORMAT", "3"), ("NCRCENV_IGNORE", "1")]);
+    assert!(tools.at("three.zarr/zarr.json").is_file());
+    make("again.zarr#mode=v2,noconsolidated", &[("NCZARRFORMAT", "3"), ("NCZARR_CONSOLIDATED", "1")]);
+    assert!(tools.at("again.zarr/.zgroup").is_file() && !tools.at("again.zarr/.zmetadata").exists());
+}

@@ -20,8 +20,9 @@ fn folder() -> tempfile::TempDir {
     for name in ["data/a.nc", "data/b.nc", "data/log"] {
         fs::write(at(name), "").unwrap();
     }
-    for target in ["ocean.zarr", "ocean.nc", "ocean.zip"] {
-        assert_eq!(ncz(folder.path(), &["gen", "-o", target, "ok.cdl"]), (0, String::new()), "{target}");
+    for (target, flags) in [("ocean.zarr", &[][..]), ("ocean.nc", &["-3"]), ("ocean.zip", &[])] {
+        let args = [&["gen", "-o", target], flags, &["ok.cdl"]].concat();
+        assert_eq!(ncz(folder.path(), &args), (0, String::new()), "{target}");
     }
     let whole = fs::read(at("ocean.nc")).unwrap();
     fs::write(at("cut.nc"), &whole[..20]).unwrap();

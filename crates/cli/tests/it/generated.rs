@@ -218,7 +218,7 @@ fn the_kind_is_what_is_asked_for_else_what_the_text_says() {
         (&["-5"], "", "cdf5"),
         (&["-k", "nc5"], ":_Format = \"classic\" ;", "cdf5"),
         (&[], ":_Format = \"64-bit offset\" ;", "64-bit offset"),
-        (&[], "", "classic"),
+        (&[], "", "netCDF-4"),
     ] {
         fs::write(&cdl, format!("netcdf a {{\n{att}\n}}\n")).unwrap();
         let args = [&["gen", "--clobber", "-o", text(&target)], args, &[text(&cdl)]].concat();

@@ -7,6 +7,8 @@ mod bench_op;
 mod buckets;
 mod chain;
 mod circle;
+#[cfg(target_os = "linux")]
+mod complete;
 mod copy;
 mod copy_place;
 mod corpus;

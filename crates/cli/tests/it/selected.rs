@@ -235,3 +235,87 @@ fn strings_in_compounds_have_the_room_they_need() {
         assert!(found.contains(expected) && found.contains("longer than ten bytes"), "{found}");
     }
 }
+
+/// A file in which one variable is of a type that netCDF lacks, beside variables that it has.
+fn with_a_reference(folder: &Path) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/reports/reference.h5");
+    let to = folder.join("in.h5");
+    fs::copy(from, &to).unwrap();
+    to
+}
+
+#[test]
+fn only_what_is_selected_must_be_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = with_a_reference(folder.path());
+    let target = folder.path().join("out.nc");
+    for flags in [["-V", "/All_Data/rad"], ["-G", "/All_Data"]] {
+        out(&["copy", flags[0], flags[1], text(&source), text(&target)]);
+        let dump = out(&["dump", text(&target)]);
+        assert!(dump.contains("8, 9, 10, 11") && !dump.contains("agg"), "{dump}");
+        out(&["rm", text(&target)]);
+    }
+    // Its definition alone cannot be kept either, which is reported.
+    for flags in [["-v", "/All_Data/rad"], ["-g", "/All_Data"]] {
+        let output = run(["copy", flags[0], flags[1], text(&source), text(&target)]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && told.contains("variables that cannot be read: /Data_Products/agg"),
+            "{told}"
+        );
+        assert!(out(&["dump", text(&target)]).contains("8, 9, 10, 11"));
+        out(&["rm", text(&target)]);
+    }
+    let (_, told) = failure(&["copy", "--strict", "-v", "/All_Data/rad", text(&source), text(&target)]);
+    assert!(told.contains("agg"), "{told}");
+}
+
+#[test]
+fn unreadable_variables_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = with_a_reference(folder.path());
+    for target in ["out.nc", "out.zarr"] {
+        let target = folder.path().join(target);
+        let (code, told) = failure(&["copy", text(&source), text(&target)]);
+        assert!(code == 1 && told.contains("agg") && !target.exists(), "{told}");
+        let output = run(["copy", "--skip-unreadable", text(&source), text(&target)]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && told.contains("cannot be read: /Data_Products/agg ("), "{told}");
+        assert!(out(&["dump", text(&target)]).contains("8, 9, 10, 11"));
+    }
+    let target = folder.path().join("strict.nc");
+    let (_, told) = failure(&["copy", "--skip-unreadable", "--strict", text(&source), text(&target)]);
+    assert!(told.contains("agg") && !target.exists(), "{told}");
+}
+
+/// A damaged chunk costs its elements only, and each is named.
+#[test]
+fn unreadable_chunks_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, source) = (folder.path().join("a.cdl"), folder.path().join("a.zarr"));
+    let of_it = "netcdf a { dimensions: x = 6; variables: int v(x); v:_ChunkSizes = 2; v:_DeflateLevel = 1; \
+                 string s(x); s:_ChunkSizes = 2; data: v = 1, 2, 3, 4, 5, 6; s = \"a\", \"b\"; }";
+    fs::write(&cdl, of_it).unwrap();
+    for damaged in ["v/1", "s/0"] {
+        out(&["gen", "--clobber", "-o", text(&source), text(&cdl)]);
+        fs::write(source.join(damaged), "junk").unwrap();
+        for target in ["out.zarr", "out.nc"] {
+            let target = folder.path().join(target);
+            let (code, _) = failure(&["copy", text(&source), text(&target)]);
+            assert!(code == 1 && !target.exists());
+            let output = run(["copy", "--skip-unreadable", text(&source), text(&target)]);
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success(), "{told}");
+            let dump = out(&["dump", text(&target)]);
+            match damaged {
+                "v/1" => {
+                    assert!(told.contains("elements that cannot be read: /v (2 from 2: "), "{told}");
+                    assert!(dump.contains("v = 1, 2, _, _, 5, 6 ;"), "{dump}");
+                }
+                // Text is looked at before the target is defined.
+                _ => assert!(told.contains("cannot be read: /s (") && !dump.contains("string s"), "{told}\n{dump}"),
+            }
+            out(&["rm", text(&target)]);
+        }
+    }
+}

@@ -372,7 +372,11 @@ impl Registry {
             return Ok((driver, format!("mode={mode}")));
         }
         let plan = url_infer::infer_create(target)?;
-        let driver = self.driver(plan.driver).map_err(|error| error.at(format_args!("{target}: {}", plan.reason)))?;
+        let driver = match (self.driver(plan.driver), plan.fallback.map(|name| self.driver(name))) {
+            (Err(_), Some(Ok(fallback))) => Ok(fallback),
+            (driver, _) => driver,
+        };
+        let driver = driver.map_err(|error| error.at(format_args!("{target}: {}", plan.reason)))?;
         Ok((driver, plan.reason))
     }
 

@@ -32,7 +32,12 @@ impl Terms {
 /// The flags that change what a copy is, as they may be typed; `target`: its URL, with the kind that was asked for.
 pub fn flags(args: &Copy, target: &str) -> String {
     let mut flags = Vec::new();
-    let short = [("-s", args.shuffle), ("-u", args.fixed), ("--plain", args.plain)];
+    let short = [
+        ("-s", args.shuffle),
+        ("-u", args.fixed),
+        ("--plain", args.plain),
+        ("--skip-unreadable", args.skip_unreadable),
+    ];
     flags.extend(short.iter().filter(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned()));
     for (flag, values) in [("-c", &args.chunks), ("--shards", &args.shards), ("-F", &args.filter)] {
         flags.extend(values.iter().map(|value| format!("{flag} {value}")));

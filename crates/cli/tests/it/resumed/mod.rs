@@ -54,7 +54,7 @@ fn source(folder: &Path) -> String {
     source_of(folder, 120)
 }
 
-/// The same with so many rows, of which 120 have something in them.
+/// The same with `rows` rows. Two variables have values in all of them, the others in 120 at most.
 fn source_of(folder: &Path, rows: u64) -> String {
     let path = folder.join("source.zarr");
     let file = nczarr::create(text(&path)).unwrap();
@@ -66,7 +66,7 @@ fn source_of(folder: &Path, rows: u64) -> String {
     let mut values = |len: u64| (0..len).map(|_| random.below(1 << 30) as i32).collect::<Vec<_>>();
     let plain = file.add_variable::<i32>("plain", &["y", "x"]).unwrap();
     plain.set_chunking(&[5, 5]).unwrap();
-    plain.put(&values(1200), (0..120, ..)).unwrap();
+    plain.put(&values(rows * 10), (0..rows, ..)).unwrap();
     let packed = file.add_variable::<i32>("packed", &["t", "x"]).unwrap();
     packed.set_chunking(&[4, 10]).unwrap();
     packed.set_filter("deflate", &[4]).unwrap();

@@ -8,7 +8,7 @@ use crate::copy_place::files;
 use crate::{failure, out, text};
 
 /// Rows of a source that is copied into one file: of such a copy is told less, and still more than the pipe holds.
-const LONG: u64 = 600;
+const LONG: u64 = 2400;
 
 #[test]
 fn an_interrupted_copy_says_how_to_go_on() {
