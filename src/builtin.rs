@@ -95,6 +95,8 @@ static KNOWN: &[Known] = &[
     Known::new(PluginKind::Filter, "packbits", "numeric"),
     Known::new(PluginKind::Filter, "astype", "numeric"),
     Known::new(PluginKind::Filter, "categorize", "numeric"),
+    Known::new(PluginKind::Filter, "cast_value", "numeric"),
+    Known::new(PluginKind::Filter, "scale_offset", "numeric"),
     Known::new(PluginKind::Element, "categorize", "numeric"),
     Known { hdf5_id: Some(5), ..Known::new(PluginKind::Filter, "nbit", "hdf5") },
     Known { hdf5_id: Some(6), ..Known::new(PluginKind::Filter, "scaleoffset", "hdf5") },

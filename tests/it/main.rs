@@ -2,6 +2,7 @@
 
 mod access;
 mod archived;
+mod casts;
 mod choosing;
 mod classic;
 mod codec_chains;

@@ -214,8 +214,13 @@ fn unsigned(mut codec: Json) -> Json {
 pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
     let described =
         spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &dispatch::Limits::default()).ok());
-    if let Some(codec) = described.filter(|codec| crate::meta::codec_id(codec).is_ok()) {
-        return var::filter(&codec, registry);
+    if let Some(codec) = described.as_ref().filter(|codec| crate::meta::codec_id(codec).is_ok()) {
+        return var::filter(codec, registry);
+    }
+    // As V3 describes what V2 has not.
+    let named = described.as_ref().and_then(|codec| codec.as_object()?.get("name")?.as_str());
+    if let (Some(name), Some(codec), ZarrFormat::V3) = (named, &described, format) {
+        return registry.filter(name)?.parse_json(&codec.to_serde(), ZarrFormat::V3);
     }
     let class = match spec.hdf5_id {
         Some(id) => registry.filter_by_id(id)?,

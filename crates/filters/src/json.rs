@@ -39,6 +39,13 @@ impl<'a> Members<'a> {
         self.map?.get(member).filter(|value| !value.is_null())
     }
 
+    /// A member that is none of these.
+    #[cfg(feature = "numeric")]
+    pub fn others(&self, known: &[&str]) -> Option<(&'a str, &'a Json)> {
+        let other = |(name, _): &(&String, &Json)| *name != "id" && !known.contains(&name.as_str());
+        self.map?.iter().find(other).map(|(name, value)| (name.as_str(), value))
+    }
+
     /// An integer: `5`, `5.0` or `"5"`.
     pub fn int(&self, member: &str) -> Result<Option<i64>> {
         let Some(value) = self.get(member) else { return Ok(None) };

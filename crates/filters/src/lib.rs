@@ -107,7 +107,8 @@ pub use lz4::Lz4Class;
 pub use lzma::LzmaClass;
 #[cfg(feature = "numeric")]
 pub use numeric::{
-    AstypeClass, BitroundClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass, PackbitsClass, QuantizeClass,
+    AstypeClass, BitroundClass, CastValueClass, CategorizeClass, DeltaClass, FixedScaleOffsetClass, PackbitsClass,
+    QuantizeClass, ScaleAndOffsetClass,
 };
 pub use object::{Json2Class, Msgpack2Class, PickleClass};
 #[cfg(feature = "shuffle")]
@@ -162,6 +163,10 @@ pub static BUILTIN: &[&dyn FilterClass] = &[
     &AstypeClass,
     #[cfg(feature = "numeric")]
     &CategorizeClass,
+    #[cfg(feature = "numeric")]
+    &CastValueClass,
+    #[cfg(feature = "numeric")]
+    &ScaleAndOffsetClass,
     #[cfg(feature = "hdf5")]
     &NbitClass,
     #[cfg(feature = "hdf5")]

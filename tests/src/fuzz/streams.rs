@@ -13,7 +13,8 @@ use super::rng::Rng;
 use super::{Case, Entry, Outcome, Target, judged, mutate};
 
 /// Filters that may give back something else than what they were given.
-const LOSSY: &[&str] = &["fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize"];
+const LOSSY: &[&str] =
+    &["fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize", "cast_value", "scale_offset"];
 
 /// Bytes behind an output that must stay as they are.
 const GUARD: usize = 64;
@@ -74,6 +75,12 @@ fn descriptions(name: &str) -> Vec<Json> {
             }
         }
         "categorize" => all.push(json!({"id": name, "labels": ["ab", "é"], "dtype": "<U3", "astype": "|u1"})),
+        "cast_value" => {
+            for (ty, range) in [("uint8", "clamp"), ("int16", "wrap"), ("float32", "error"), ("uint64", "wrap")] {
+                all.push(json!({"id": name, "data_type": ty, "out_of_range": range}));
+            }
+        }
+        "scale_offset" => all.extend([2, 10].map(|scale| json!({"id": name, "scale": scale, "offset": 1}))),
         _ => all.extend(["start", "end"].map(|place| json!({"id": name, "location": place}))),
     }
     all

@@ -62,3 +62,29 @@ fn strings_of_any_length_get_no_attribute_of_a_width() {
 }
 
 const LITTLE: &str = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+
+#[test]
+fn codecs_that_cast_are_kept_in_version_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    put(&store, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let casts = r#"{"name": "scale_offset", "configuration": {"offset": -0.5, "scale": 10}},
+        {"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "nearest-even", "out_of_range": "clamp"}},
+        {"name": "bytes", "configuration": {"endian": "little"}}"#;
+    let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [4], "fill_value": 0.0, "data_type": "float64",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [CASTS]}"#;
+    put(&store, "v/zarr.json", array.replace("CASTS", casts));
+    put(&store, "v/c/0", [0, 5, 10, 255]);
+    let (document, said) = copied(&store, "zarr,v3");
+    let codecs: Value = serde_json::from_str(&format!("[{casts}]")).unwrap();
+    assert_eq!((&document["codecs"], said.as_str()), (&codecs, ""));
+    let target = store.with_extension("copy");
+    assert!(out(&["dump", text(&target)]).contains("v = -0.5, 0, 0.5, 25 ;"));
+    for mode in ["zarr", "nczarr"] {
+        let (document, said) = copied(&store, mode);
+        assert!(!document.to_string().contains("cast"), "{document}");
+        assert!(said.contains("cast_value") && said.contains("scale_offset"), "{said}");
+        assert!(out(&["dump", text(&target)]).contains("v = -0.5, 0, 0.5, 25 ;"), "{mode}");
+    }
+}

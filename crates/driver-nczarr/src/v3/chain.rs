@@ -19,7 +19,9 @@ use crate::native;
 use crate::types as user_types;
 
 /// Codecs that take an array and make one.
-const ELEMENTWISE: [&str; 7] = [
+const ELEMENTWISE: [&str; 9] = [
+    "cast_value",
+    "scale_offset",
     "bitround",
     "numcodecs.bitround",
     "numcodecs.astype",
@@ -237,7 +239,11 @@ impl Codecs<'_> {
         };
         match found {
             Ok(filter) => {
-                let v2 = filter.to_json(ZarrFormat::V2);
+                // Of a codec that V2 has not, by V3's.
+                let v2 = match filter.to_json(ZarrFormat::V2) {
+                    Serde::Null => filter.to_json(ZarrFormat::V3),
+                    described => described,
+                };
                 chain.specs.push(FilterSpec {
                     hdf5_id: filter.info().hdf5_id,
                     name: filter.info().name.to_owned(),
@@ -458,7 +464,7 @@ fn may_be_skipped(codec: &Value<'_>) -> bool {
 fn in_order(codec: &Value<'_>, big: bool) -> Serde {
     let mut codec = codec.to_serde();
     if let Some(Serde::Object(configuration)) = codec.get_mut("configuration") {
-        for member in ["dtype", "astype", "encode_dtype", "decode_dtype"] {
+        for member in ["dtype", "astype", "encode_dtype", "decode_dtype", "data_type"] {
             if let Some(Serde::String(name)) = configuration.get_mut(member) {
                 *name = numpy(name, big);
             }

@@ -12,21 +12,26 @@
 
 mod astype;
 mod bitround;
+mod cast;
+mod cast_value;
 mod categorize;
 mod delta;
 mod fixedscaleoffset;
 mod number;
 mod packbits;
 mod quantize;
+mod scale_offset;
 mod types;
 
 pub use astype::AstypeClass;
 pub use bitround::BitroundClass;
+pub use cast_value::CastValueClass;
 pub use categorize::CategorizeClass;
 pub use delta::DeltaClass;
 pub use fixedscaleoffset::FixedScaleOffsetClass;
 pub use packbits::PackbitsClass;
 pub use quantize::QuantizeClass;
+pub use scale_offset::ScaleAndOffsetClass;
 
 #[cfg(test)]
 mod testing;

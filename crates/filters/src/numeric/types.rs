@@ -149,7 +149,7 @@ pub(super) fn named(description: &Members<'_>, member: &str, allowed: Allowed) -
 }
 
 /// A type as one parameter.
-fn word(dtype: &Dtype) -> u32 {
+pub(super) fn word(dtype: &Dtype) -> u32 {
     let ItemType { kind, size, big_endian } = dtype.item;
     let letter = match kind {
         ItemKind::Bool => b'b',
@@ -165,7 +165,8 @@ fn word(dtype: &Dtype) -> u32 {
     u32::from(letter) << 24 | u32::from(order) << 16 | size as u32
 }
 
-fn of_word(found: u32) -> Option<Dtype> {
+/// The type that one parameter is.
+pub(super) fn of_word(found: u32) -> Option<Dtype> {
     let [letter, order, ..] = found.to_be_bytes();
     let dtype = Dtype::parse(&format!("{}{}{}", char::from(order), char::from(letter), found & 0xffff))?;
     (word(&dtype) == found).then_some(dtype)

@@ -1,0 +1,283 @@
+//! How a value becomes one of another type: [`Rules`].
+
+use dispatch::ItemKind;
+use half::f16;
+
+use super::number::{Form, Wide};
+
+/// Which neighbour an inexact value becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rounding {
+    NearestEven,
+    TowardsZero,
+    TowardsPositive,
+    TowardsNegative,
+    NearestAway,
+}
+
+impl Rounding {
+    /// All, with their words; the first is the default.
+    pub(super) const ALL: &[(Self, &str)] = &[
+        (Self::NearestEven, "nearest-even"),
+        (Self::TowardsZero, "towards-zero"),
+        (Self::TowardsPositive, "towards-positive"),
+        (Self::TowardsNegative, "towards-negative"),
+        (Self::NearestAway, "nearest-away"),
+    ];
+
+    /// To a whole number.
+    fn whole(self, value: f64) -> f64 {
+        match self {
+            Self::NearestEven => value.round_ties_even(),
+            Self::TowardsZero => value.trunc(),
+            Self::TowardsPositive => value.ceil(),
+            Self::TowardsNegative => value.floor(),
+            Self::NearestAway => value.round(),
+        }
+    }
+}
+
+/// What a value beyond the type becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutOfRange {
+    Error,
+    Clamp,
+    Wrap,
+}
+
+impl OutOfRange {
+    /// All, with their words; the first is the default.
+    pub(super) const ALL: &[(Self, &str)] = &[(Self::Error, "error"), (Self::Clamp, "clamp"), (Self::Wrap, "wrap")];
+}
+
+/// The rules of one direction.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    pub(super) rounding: Rounding,
+    pub(super) range: OutOfRange,
+    /// Values that become others, whatever the rules say.
+    pub(super) pairs: Vec<(f64, f64)>,
+}
+
+impl Rules {
+    pub(super) fn new(rounding: Rounding, range: OutOfRange, pairs: Vec<(f64, f64)>) -> Self {
+        Self { rounding, range, pairs }
+    }
+
+    /// The value as one of the type `to`; `None` if the rules refuse it.
+    pub(super) fn cast(&self, value: Wide, to: &Form) -> Option<Wide> {
+        let is_it = |from: f64| match value {
+            Wide::Int(value) => from.fract() == 0.0 && from.abs() < 1e20 && from as i128 == value,
+            Wide::Float(value) => from == value || from.is_nan() && value.is_nan(),
+        };
+        if let Some((_, mapped)) = self.pairs.iter().find(|(from, _)| is_it(*from)) {
+            // What it is mapped to is a value of the type.
+            return match to.is_float() {
+                true => to.cast(Wide::Float(*mapped)),
+                false => to.keep(Wide::Float(*mapped)).filter(|kept| kept.float() == *mapped),
+            };
+        }
+        if to.is_float() { self.float(value, to) } else { self.integer(value, to) }
+    }
+
+    fn integer(&self, value: Wide, to: &Form) -> Option<Wide> {
+        let bits = 8 * to.item.size as u32;
+        let (least, most) = match to.item.kind {
+            ItemKind::UInt => (0, (1i128 << bits) - 1),
+            _ => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        };
+        let whole = match value {
+            Wide::Int(value) => value,
+            Wide::Float(value) if value.is_nan() => return None,
+            Wide::Float(value) => {
+                let whole = self.rounding.whole(value);
+                match whole.abs() < 1e30 {
+                    true => whole as i128,
+                    // Infinity too is beyond every range, and has no remainder.
+                    false if self.range == OutOfRange::Clamp => {
+                        return Some(Wide::Int(if whole < 0.0 { least } else { most }));
+                    }
+                    false if whole.is_infinite() => return None,
+                    // Remainders of floats are exact.
+                    false => (whole % (1i128 << bits) as f64) as i128,
+                }
+            }
+        };
+        let is_beyond = whole < least || whole > most;
+        let is_huge = matches!(value, Wide::Float(value) if value.abs() >= 1e30);
+        match self.range {
+            _ if !is_beyond && !is_huge => Some(Wide::Int(whole)),
+            OutOfRange::Error => None,
+            OutOfRange::Clamp => Some(Wide::Int(whole.clamp(least, most))),
+            OutOfRange::Wrap => Some(Wide::Int((whole - least).rem_euclid(1i128 << bits) + least)),
+        }
+    }
+
+    fn float(&self, value: Wide, to: &Form) -> Option<Wide> {
+        let size = to.item.size;
+        // Through a float of 64 bits an integer would be rounded twice.
+        let near = match (value, size) {
+            (Wide::Int(value), 4) => f64::from(value as f32),
+            (value, _) => to.cast(Wide::Float(value.float()))?.float(),
+        };
+        let beyond = |of: f64| match value {
+            Wide::Int(value) => of.is_finite().then(|| (of as i128).cmp(&value)),
+            Wide::Float(value) => of.partial_cmp(&value),
+        };
+        let is_finite = !matches!(value, Wide::Float(value) if !value.is_finite());
+        if near.is_infinite() && is_finite {
+            return (self.range == OutOfRange::Clamp).then_some(Wide::Float(near));
+        }
+        let (above, below) = match beyond(near) {
+            Some(std::cmp::Ordering::Greater) => (near, step(near, size, false)),
+            Some(std::cmp::Ordering::Less) => (step(near, size, true), near),
+            _ => return Some(Wide::Float(near)),
+        };
+        let is_negative = near < 0.0 || near == 0.0 && value.float() < 0.0;
+        let rounded = match self.rounding {
+            Rounding::NearestEven => near,
+            Rounding::TowardsPositive => above,
+            Rounding::TowardsNegative => below,
+            Rounding::TowardsZero if is_negative => above,
+            Rounding::TowardsZero => below,
+            Rounding::NearestAway => {
+                // Both neighbours are as far where the value is in the middle; integers of 64 bits included.
+                let (away, other) = if is_negative { (below, above) } else { (above, below) };
+                let is_tie = match value {
+                    Wide::Int(value) => above as i128 - value == value - below as i128,
+                    Wide::Float(value) => above - value == value - below,
+                };
+                if is_tie || near == away { away } else { other }
+            }
+        };
+        (rounded.is_finite() || self.range == OutOfRange::Clamp).then_some(Wide::Float(rounded))
+    }
+}
+
+/// The next value of a float of so many bytes.
+fn step(value: f64, size: usize, up: bool) -> f64 {
+    match (size, up) {
+        (2, _) => {
+            let bits = f16::from_f64(value).to_bits();
+            let (sign, magnitude) = (bits & 0x8000, bits & 0x7fff);
+            let is_away = (sign == 0) == up;
+            let bits = match (magnitude, is_away) {
+                (0, _) => {
+                    if up {
+                        1
+                    } else {
+                        0x8001
+                    }
+                }
+                (_, true) => bits + 1,
+                (_, false) => bits - 1,
+            };
+            f16::from_bits(bits).to_f64()
+        }
+        (4, true) => (value as f32).next_up().into(),
+        (4, false) => (value as f32).next_down().into(),
+        (_, true) => value.next_up(),
+        (_, false) => value.next_down(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dispatch::ItemType;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn form(kind: ItemKind, size: usize) -> Form {
+        Form::new(ItemType { kind, size, big_endian: false }).unwrap()
+    }
+
+    fn cast(value: Wide, kind: ItemKind, size: usize, rounding: Rounding, range: OutOfRange) -> Option<Wide> {
+        Rules::new(rounding, range, Vec::new()).cast(value, &form(kind, size))
+    }
+
+    /// What cast-value-rs makes of them.
+    #[test]
+    fn values_of_another_implementation() {
+        use {OutOfRange as Range, Rounding as By};
+        let float = Wide::Float;
+        for (value, kind, size, by, range, expected) in [
+            (float(0.1), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(f64::from(0.099999994f32)))),
+            (float(0.1), ItemKind::Float, 4, By::TowardsPositive, Range::Error, Some(float(f64::from(0.1f32)))),
+            (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Error, None),
+            (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
+            (float(1e300), ItemKind::Float, 4, By::NearestEven, Range::Wrap, None),
+            (Wide::Int(70_000), ItemKind::Float, 2, By::NearestEven, Range::Clamp, Some(float(f64::INFINITY))),
+            (Wide::Int(16_777_217), ItemKind::Float, 4, By::TowardsZero, Range::Error, Some(float(16_777_216.0))),
+            (float(-1e30), ItemKind::UInt, 2, By::NearestEven, Range::Wrap, Some(Wide::Int(0))),
+            (float(300.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(44))),
+            (float(-1.5), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(254))),
+            (float(255.4), ItemKind::UInt, 1, By::NearestEven, Range::Error, Some(Wide::Int(255))),
+            (float(255.5), ItemKind::UInt, 1, By::NearestEven, Range::Error, None),
+            (Wide::Int(-129), ItemKind::Int, 1, By::NearestEven, Range::Wrap, Some(Wide::Int(127))),
+            (float(f64::NAN), ItemKind::UInt, 1, By::NearestEven, Range::Clamp, None),
+            (float(f64::INFINITY), ItemKind::UInt, 1, By::NearestEven, Range::Wrap, None),
+            // By the words of the specification.
+            (float(f64::NEG_INFINITY), ItemKind::Int, 1, By::NearestEven, Range::Clamp, Some(Wide::Int(-128))),
+        ] {
+            assert_eq!(cast(value, kind, size, by, range), expected, "{value} {kind:?}{size} {by:?} {range:?}");
+        }
+    }
+
+    /// The whole number that a rounding means, found among all near ones by its definition.
+    fn whole(quarters: i64, rounding: Rounding) -> i64 {
+        let near: Vec<i64> = (quarters / 4 - 2..=quarters / 4 + 2).collect();
+        let distance = |n: &i64| (4 * n - quarters).abs();
+        let best = near.iter().map(distance).min().unwrap();
+        let nearest: Vec<i64> = near.iter().copied().filter(|n| distance(n) == best).collect();
+        match rounding {
+            Rounding::NearestEven => nearest.iter().copied().find(|n| nearest.len() == 1 || n % 2 == 0).unwrap(),
+            Rounding::NearestAway => nearest.into_iter().max_by_key(|n| n.abs()).unwrap(),
+            Rounding::TowardsPositive => near.into_iter().filter(|n| 4 * n >= quarters).min().unwrap(),
+            Rounding::TowardsNegative => near.into_iter().filter(|n| 4 * n <= quarters).max().unwrap(),
+            Rounding::TowardsZero => near
+                .into_iter()
+                .filter(|n| (4 * n).abs() <= quarters.abs())
+                .max_by_key(|n| n * quarters.signum())
+                .unwrap(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_what_the_definitions_say(
+            quarters in -2000i64..2000, by in prop::sample::select(Rounding::ALL), range in prop::sample::select(OutOfRange::ALL),
+            signed: bool,
+        ) {
+            let (least, most) = if signed { (-128, 127) } else { (0, 255) };
+            let whole = whole(quarters, by.0);
+            let expected = match range.0 {
+                _ if (least..=most).contains(&whole) => Some(whole),
+                OutOfRange::Error => None,
+                OutOfRange::Clamp => Some(if whole < least { least } else { most }),
+                // One lap after another.
+                OutOfRange::Wrap => (-20..20).map(|laps| whole + 256 * laps).find(|n| (least..=most).contains(n)),
+            };
+            let kind = if signed { ItemKind::Int } else { ItemKind::UInt };
+            let found = cast(Wide::Float(quarters as f64 / 4.0), kind, 1, by.0, range.0);
+            prop_assert_eq!(found, expected.map(|n| Wide::Int(n.into())));
+        }
+
+        #[test]
+        fn floats_are_neighbours_on_the_right_side(bits: u64, by in prop::sample::select(Rounding::ALL)) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite() && value.abs() < 1e38);
+            let Some(Wide::Float(found)) = cast(Wide::Float(value), ItemKind::Float, 4, by.0, OutOfRange::Error) else {
+                return Err(TestCaseError::fail("refused"));
+            };
+            prop_assert_eq!(f64::from(found as f32), found);
+            let (low, high) = (f64::from((found as f32).next_down()), f64::from((found as f32).next_up()));
+            match by.0 {
+                Rounding::TowardsPositive => prop_assert!(found >= value && low < value),
+                Rounding::TowardsNegative => prop_assert!(found <= value && high > value),
+                Rounding::TowardsZero => prop_assert!(found.abs() <= value.abs()),
+                _ => prop_assert!((found - value).abs() <= (low - value).abs().min((high - value).abs())),
+            }
+        }
+    }
+}
