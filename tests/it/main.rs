@@ -5,6 +5,7 @@ mod archived;
 mod casts;
 mod choosing;
 mod classic;
+mod closed;
 mod codec_chains;
 mod compounds;
 mod consolidated;

@@ -29,8 +29,16 @@ pub(super) struct Locks {
     probed: OnceLock<bool>,
     refused: AtomicBool,
     exclusive: bool,
-    /// The lock file in which it is said that temporary files are made here.
-    announced: OnceLock<Option<Arc<OwnedFd>>>,
+    announced: Announced,
+}
+
+/// Whether it is said that temporary files are made here.
+#[derive(Debug, Default)]
+struct Announced {
+    /// It was, or cannot be.
+    done: AtomicBool,
+    /// The lock file in which it is said.
+    file: Mutex<Option<Arc<OwnedFd>>>,
 }
 
 /// Holds one key; dropping it lets go.
@@ -59,7 +67,7 @@ impl Locks {
             probed: OnceLock::new(),
             refused: AtomicBool::new(false),
             exclusive,
-            announced: OnceLock::new(),
+            announced: Announced::default(),
         }
     }
 
@@ -94,11 +102,15 @@ impl Locks {
     /// Says, once, that temporary files are made from here on. Calls `sweep` first if all who did so before were stopped.
     /// What fails here fails nobody's write.
     pub(super) fn announce(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) {
-        if self.exclusive || self.announced.get().is_some() || self.refused.load(Ordering::Relaxed) {
+        if self.exclusive || self.announced.done.load(Ordering::Acquire) || self.refused.load(Ordering::Relaxed) {
             return;
         }
         // Whoever else comes here waits until it is swept.
-        self.announced.get_or_init(|| {
+        let mut announced = self.announced.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.announced.done.load(Ordering::Acquire) {
+            return;
+        }
+        let say = || {
             let file = self.file(root).ok()?;
             let alone = set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok();
             if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
@@ -109,12 +121,22 @@ impl Locks {
             let shared =
                 leftovers::mark(file.as_fd(), true).and_then(|()| set(file.as_fd(), MAKING, libc::F_RDLCK, true));
             shared.is_ok().then_some(file)
-        });
+        };
+        *announced = say();
+        self.announced.done.store(true, Ordering::Release);
     }
 
-    /// Takes that back, when none will be made any more.
+    /// Lets go of the lock file; the next write opens it again.
+    pub(super) fn release(&self) {
+        self.renounce();
+        *self.file.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Takes back that temporary files are made, when none will be made for now.
     pub(super) fn renounce(&self) {
-        let Some(Some(file)) = self.announced.get() else { return };
+        let mut announced = self.announced.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.announced.done.store(false, Ordering::Release);
+        let Some(file) = announced.take() else { return };
         // If somebody else is at it, the mark is theirs now.
         if set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok() {
             let _ = leftovers::mark(file.as_fd(), false);

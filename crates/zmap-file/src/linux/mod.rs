@@ -298,6 +298,13 @@ impl ZMap for FileMap {
         self.sync_dirs()
     }
 
+    /// Descriptors and locks go; what knows the directory stays, so that a later request finds it.
+    fn close(&self) -> Result<()> {
+        let synced = self.sync();
+        self.locks.release();
+        synced
+    }
+
     fn read_batch(&self, job: &dyn ReadJob) {
         self.serve_reads(job);
     }
