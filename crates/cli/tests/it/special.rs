@@ -1,4 +1,4 @@
-//! Paths that are no plain files and directories: pipes, sockets, devices, links. And what killed copies leave behind.
+//! Paths that are no plain files and directories: pipes, sockets, devices, links.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -109,44 +109,4 @@ fn of_a_link_to_a_dataset_only_the_link_goes() {
     symlink(&other, &link).unwrap();
     assert_eq!(failure(&["rm", text(&link)]).0, 1);
     assert!(link.symlink_metadata().is_ok() && other.join("a.jpg").exists());
-}
-
-#[test]
-fn the_next_copy_clears_what_a_killed_one_left_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    let source = dataset(folder.path());
-    let target = folder.path().join("target.zarr");
-    let hidden = || {
-        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
-        names.retain(|name| name.starts_with('.'));
-        names.sort();
-        names
-    };
-    for args in [
-        vec!["copy", text(&source), text(&target)],
-        vec!["copy", "--clobber", text(&source), text(&target)],
-        vec!["gen", "--clobber", "-o", text(&target)],
-    ] {
-        fs::create_dir(folder.path().join(".ncz-Ab12Cd.copy")).unwrap();
-        let kept = [".ncz-other.copy", ".ncz-.copy", ".ncz-a-b.copy"];
-        for name in kept {
-            fs::create_dir(folder.path().join(name)).unwrap();
-        }
-        fs::write(folder.path().join(".ncz-other.copy/another.zarr"), "somebody's").unwrap();
-        let mut command = ncz();
-        command.args(&args);
-        if args[0] == "gen" {
-            let text = folder.path().join("x.cdl");
-            fs::write(&text, "netcdf x { dimensions: n = 1; }").unwrap();
-            command.arg(text);
-        }
-        assert!(command.status().unwrap().success());
-        let mut left = kept.to_vec();
-        left.sort_unstable();
-        assert_eq!(hidden(), left, "{args:?}: only what is somebody's, or has another name, stays");
-        for name in kept {
-            fs::remove_dir_all(folder.path().join(name)).unwrap();
-        }
-    }
 }

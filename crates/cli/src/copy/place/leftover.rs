@@ -1,11 +1,12 @@
 //! Directories that copies to the same target left beside it because they were killed, or stopped so that another one goes on.
 //!
 //! Who works in one holds a lock on it, which ends with the process; the lock is there before anything is in the directory.
-//! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell. An empty one is of
-//! nobody's copy any more, whatever its target was called: it goes, too.
+//! One in which the only copy of something may be (`REPLACED`) is never removed, nor any where locks cannot tell. Its name begins with
+//! a mark of the target's: so an empty one, whose copy was killed before or after there was anything in it, is known, too.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -21,10 +22,20 @@ pub fn hold(folder: &Path) -> Option<File> {
     Some(folder)
 }
 
+/// The mark of what a copy is called, in the name of the directory in which it is made.
+pub fn mark(name: &OsStr) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_encoded_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
 /// Removes the directories in `parent` in which a copy called `name` was made and which nobody holds; `all`: also those that can be gone
 /// on with. What cannot be removed stays: it is in nobody's way.
 pub fn clear(parent: &Path, name: &OsStr, all: bool) {
-    for path in all_in(parent) {
+    let start = format!("{PREFIX}{}", mark(name));
+    let is_marked =
+        |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(|made| made.starts_with(&start));
+    for path in all_in(parent).filter(is_marked) {
         if let Some(_held) = hold(&path) {
             // Only one that is empty is removed so. Who has just made it and did not hold it yet makes another one.
             let _ = fs::remove_dir(&path);

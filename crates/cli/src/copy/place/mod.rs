@@ -179,7 +179,8 @@ impl Place {
             return Err(ErrorKind::Access.context(what));
         }
         let (mut folder, held) = loop {
-            let folder = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
+            let start = format!("{PREFIX}{}", leftover::mark(name));
+            let folder = tempfile::Builder::new().prefix(&start).suffix(SUFFIX).tempdir_in(parent).map_err(io)?;
             let held = leftover::hold(folder.path());
             // Before it was held, another copy may have taken it for a leftover.
             if folder.path().is_dir() {

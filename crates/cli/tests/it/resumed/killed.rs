@@ -82,3 +82,33 @@ fn other_memory_and_other_threads_go_on_too() {
         fs::remove_dir_all(&target).unwrap();
     }
 }
+
+/// A copy may be killed before anything is in its directory, and when it has taken out everything.
+#[test]
+fn the_next_copy_clears_the_directory_that_a_killed_one_left_empty() {
+    let folder = folder();
+    let source = source(folder.path());
+    let target = folder.path().join("copy.zarr");
+    for again in [&["copy"][..], &["copy", "--resume"], &["copy", "--clobber"], &["copy", "--clobber"]] {
+        // The last one is killed while something is at the target.
+        let more: &[&str] = if target.exists() { &["--clobber"] } else { &[] };
+        let mut copy = Copy::start(&args(more, &source, text(&target)));
+        assert_eq!(copy.records(5), 5);
+        copy.kill();
+        let left = leftovers(folder.path());
+        let [left] = &left[..] else { panic!("{left:?}") };
+        for entry in fs::read_dir(left).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+        }
+        // One of a copy to another place, which is nobody's here.
+        let other = folder.path().join(".ncz-0123456789abcdefaBcDeF.copy");
+        fs::create_dir(&other).unwrap();
+        out(&[again, &[&source, text(&target)]].concat());
+        assert_eq!(leftovers(folder.path()), [other.clone()], "{again:?}");
+        fs::remove_dir(&other).unwrap();
+        if again[1..] == ["--resume"] || again.len() == 1 {
+            fs::remove_dir_all(&target).unwrap();
+        }
+    }
+}
