@@ -59,12 +59,33 @@ fn parts_of_a_file_are_refused_by_the_name_of_their_driver() {
 }
 
 #[test]
-fn an_object_behind_an_external_link_is_copied_or_reported() {
+fn datasets_behind_external_links_are_read_and_all_else_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let from = input("external-link-silently-left-out/in.h5");
-    let to = folder.path().join("out.nc");
-    let output = run(["copy", "--strict", "-k", "nc4", &from, text(&to)]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    let is_there = || out(&["cat", text(&to), "far", "--format", "text"]) == "0.0 1.0 2.0 3.0\n";
-    assert!(!output.status.success() && told.contains("/far") || is_there(), "{told}");
+    let to = folder.path().join("small.nc");
+    let small = input("external-link-silently-left-out/in.h5");
+    out(&["copy", "--strict", "-k", "nc4", &small, text(&to)]);
+    assert_eq!(out(&["cat", text(&to), "far", "--format", "text"]), "0.0 1.0 2.0 3.0\n");
+
+    let from = input("external-links/in.h5");
+    let printed = out(&["dump", &from]);
+    for line in [
+        "far:units = \"metres\" ;",
+        "string far:names = \"a\", \"b c\" ;",
+        " far = 0, 1, 2, 3 ;",
+        " here = 0, 1, 2 ;",
+        " pairs = {1, 2.5} ;",
+        " soft = 0, 1, 2, 3 ;",
+        " through = 0, 1, 2, 3 ;",
+        " words = \"one\", \"two\" ;",
+    ] {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+    let validated = run(["validate", &from]);
+    let validated = String::from_utf8([validated.stdout, validated.stderr].concat()).unwrap();
+    let copied = run(["copy", "--strict", "-k", "nc4", &from, text(&folder.path().join("out.nc"))]);
+    assert!(!copied.status.success());
+    let copied = String::from_utf8(copied.stderr).unwrap();
+    for path in ["/group", "/missing", "/nothing", "/outside"] {
+        assert!(validated.contains(path) && copied.contains(path), "{path}: {validated}\n{copied}");
+    }
 }

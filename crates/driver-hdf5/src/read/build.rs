@@ -96,7 +96,7 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
             builder.var(id, own, dataset);
         }
         let path = builder.model.group_path(id)?;
-        let (atts, problem) = builder.atts(&path, group.attributes);
+        let (atts, problem) = builder.atts(&path, group.attributes, None);
         builder.faults.extend(problem.map(|error| Fault::damaged(&path, format_args!("{error:#}"))));
         builder.model.group_mut(id)?.atts = atts;
     }
@@ -118,10 +118,10 @@ struct Builder<'f> {
 impl Builder<'_> {
     /// Adds a variable. What is damaged of it is a problem of its own.
     fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) {
-        let Dataset { name, attributes, space, stored, .. } = dataset;
+        let Dataset { name, attributes, space, stored, other, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let path = self.model.fqn(group, &name).unwrap_or_else(|_| name.clone());
-        let (atts, problem) = self.atts(&path, attributes);
+        let (atts, problem) = self.atts(&path, attributes, other.as_deref());
         let mut var = Var { name, group, dims, atts, xtype: NcType::Byte, ..Var::default() };
         let stored = stored.and_then(|stored| {
             let described = self.describe(&mut var, &stored, &space);
@@ -201,7 +201,9 @@ impl Builder<'_> {
             return Ok(VarFill::NoFill);
         }
         let value = match stored.value() {
-            Some(bytes) => Decoder::new(self.file).values(&stored.ty, xtype, bytes)?,
+            Some(bytes) => {
+                Decoder::new(stored.other.as_deref().unwrap_or(self.file)).values(&stored.ty, xtype, bytes)?
+            }
             // HDF5's default is zeros: a value like others for numbers, and that of no value for all else.
             None => match xtype.size().and_then(|size| Values::from_native_bytes(xtype, &vec![0; size])) {
                 Some(zero) => zero,
@@ -216,13 +218,13 @@ impl Builder<'_> {
 
     /// The attributes that are shown, and what is wrong with the first that is damaged: it is not absent. One of a type that
     /// netCDF has not is left out, and told.
-    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>) -> (Att, Option<Error>) {
+    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>, other: Option<&Hdf>) -> (Att, Option<Error>) {
         let (mut atts, mut problem) = (Att::default(), None);
         for attribute in attributes {
             if HIDDEN.contains(&&*attribute.name) {
                 continue;
             }
-            match self.values(&attribute) {
+            match self.values(&attribute, other) {
                 Ok(values) => {
                     if let Ok(ty) = &attribute.ty
                         && Bits::of(ty).is_some()
@@ -246,7 +248,7 @@ impl Builder<'_> {
         (atts, problem)
     }
 
-    fn values(&mut self, attribute: &Attribute) -> Result<Values> {
+    fn values(&mut self, attribute: &Attribute, other: Option<&Hdf>) -> Result<Values> {
         let Attribute { ty, space, bytes, .. } = attribute;
         let ty = ty.as_ref().map_err(Clone::clone)?;
         if matches!(ty.class, Class::Text) {
@@ -261,7 +263,7 @@ impl Builder<'_> {
         if bytes.is_empty() {
             return Ok(types::nothing(nc_type));
         }
-        Decoder::new(self.file).values(ty, nc_type, bytes)
+        Decoder::new(other.unwrap_or(self.file)).values(ty, nc_type, bytes)
     }
 }
 

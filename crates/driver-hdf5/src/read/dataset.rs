@@ -57,7 +57,7 @@ impl Dataset for HdfDataset {
         let stored = self.stored.get(id.index()).and_then(Option::as_ref);
         let (stored, space) = stored.ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))?;
         let making = Making {
-            file: Arc::clone(&self.file),
+            file: stored.other.clone().unwrap_or_else(|| Arc::clone(&self.file)),
             options: self.options.clone(),
             registry: Arc::clone(&self.registry),
             nest: Nest::default(),
@@ -72,7 +72,20 @@ impl Dataset for HdfDataset {
     }
 
     fn further_files(&self) -> Vec<PathBuf> {
-        sources::files(&self.file, self.stored.iter().flatten().map(|(stored, _)| &stored.layout))
+        let (others, own): (Vec<_>, Vec<_>) =
+            self.stored.iter().flatten().map(|(stored, _)| stored).partition(|stored| stored.other.is_some());
+        let mut files = sources::files(&self.file, own.iter().map(|stored| &stored.layout));
+        for stored in others {
+            if let Some(other) = &stored.other
+                && let Store::File(_, path) = &*other.store
+            {
+                files.push(path.clone());
+                files.extend(sources::files(other, [&stored.layout].into_iter()));
+            }
+        }
+        files.sort_unstable();
+        files.dedup();
+        files
     }
 
     fn close(&self) -> Result<()> {

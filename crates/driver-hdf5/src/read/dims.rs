@@ -101,6 +101,9 @@ impl Dims {
 
     /// Takes the dimension that a dataset is, if it is one; whether it is nothing else.
     fn scale(&mut self, file: &Hdf, group: usize, dataset: &Dataset) -> bool {
+        if dataset.other.is_some() {
+            return false;
+        }
         let first = dataset.space.dims.as_deref().and_then(<[u64]>::first);
         let Some(&len) = first.filter(|_| Self::is_scale(file, dataset)) else { return false };
         let assigned = find(dataset, "_Netcdf4Dimid").and_then(|attribute| integers(attribute).first().copied());
@@ -135,6 +138,9 @@ impl Dims {
     fn of_dataset(&mut self, file: &Hdf, tree: &Tree, group: usize, dataset: &Dataset) -> Result<Vec<usize>> {
         let lens = dataset.space.dims.as_deref().unwrap_or_default();
         let mut found: Vec<Option<usize>> = vec![None; lens.len()];
+        if dataset.other.is_some() {
+            return Ok(self.complete(group, dataset, found));
+        }
         let own = self.by_address.get(&dataset.address).copied();
         if let (Some(own), 1) = (own, lens.len()) {
             return Ok(vec![own]);

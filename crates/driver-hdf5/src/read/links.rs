@@ -16,7 +16,9 @@ pub(crate) enum Goal {
     Object(u64),
     /// To what a path of this file means.
     Path(String),
-    /// To another file.
+    /// To what a path means in another file.
+    External { file: String, path: String },
+    /// To something that only who made the link can find.
     Elsewhere,
 }
 
@@ -28,6 +30,9 @@ pub(crate) struct Link {
     /// When it was made, if that is noted.
     order: Option<u64>,
 }
+
+/// The kind of external links.
+const EXTERNAL: u8 = 64;
 
 /// Whether an object is a group.
 pub(crate) fn is_group(header: &Header) -> bool {
@@ -137,6 +142,17 @@ fn link(file: &Hdf, bytes: &[u8]) -> Result<Link> {
         1 => {
             let len = at.u16()?;
             Goal::Path(String::from_utf8_lossy(at.bytes(len.into())?).into_owned())
+        }
+        EXTERNAL => {
+            let len = at.u16()?;
+            let value = at.bytes(len.into())?;
+            // A version and flags, the name of the file, the path in it.
+            let mut texts = value.get(1..).unwrap_or_default().split(|&byte| byte == 0);
+            let mut text = || texts.next().map(|text| String::from_utf8_lossy(text).into_owned());
+            match (text(), text()) {
+                (Some(file), Some(path)) => Goal::External { file, path },
+                _ => return Err(bad("an external link without a file and a path")),
+            }
         }
         _ => Goal::Elsewhere,
     };

@@ -13,12 +13,17 @@ use super::links::{self, Goal};
 pub(crate) type Goals = HashMap<String, Goal>;
 
 /// What a path means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// The object at an address.
     Object(u64),
     Nothing,
-    /// Something in another file.
+    /// What a path means in another file.
+    External {
+        file: String,
+        path: String,
+    },
+    /// Something that only who made the link can find.
     Elsewhere,
 }
 
@@ -38,16 +43,27 @@ fn step(file: &Hdf, path: &str, here: u64, depth: usize, budget: &mut Budget) ->
         return Ok(Reached::Nothing);
     }
     let mut at = if path.starts_with('/') { file.root } else { here };
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+    let mut parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    while let Some(part) = parts.next() {
         budget.spend("links")?;
         let next = match goals(file, at)?.get(part) {
             Some(Goal::Object(address)) => Reached::Object(*address),
             Some(Goal::Path(path)) => step(file, path, at, depth + 1, budget)?,
+            Some(Goal::External { file, path }) => Reached::External { file: file.clone(), path: path.clone() },
             Some(Goal::Elsewhere) => Reached::Elsewhere,
             None => Reached::Nothing,
         };
-        let Reached::Object(next) = next else { return Ok(next) };
-        at = next;
+        at = match next {
+            Reached::Object(next) => next,
+            Reached::External { file, mut path } => {
+                for part in parts {
+                    path.push('/');
+                    path.push_str(part);
+                }
+                return Ok(Reached::External { file, path });
+            }
+            next => return Ok(next),
+        };
     }
     Ok(Reached::Object(at))
 }

@@ -1,6 +1,7 @@
 //! [`walk`]: all groups, datasets and named types of a file, in netCDF's order; nothing is made of them yet.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use dispatch::Fault;
 use model::Result;
@@ -37,6 +38,8 @@ pub(crate) struct Dataset {
     pub(crate) address: u64,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) space: Space,
+    /// The file that it is in, if an external link leads there.
+    pub(crate) other: Option<Arc<Hdf>>,
     /// What elements, layout and filters are, or why that cannot be told.
     pub(crate) stored: Result<Stored>,
 }
@@ -48,6 +51,8 @@ pub(crate) struct Stored {
     pub(crate) layout: Layout,
     pub(crate) filters: Vec<FilterMessage>,
     pub(crate) fill: Fill,
+    /// The file that it is in, if an external link leads there.
+    pub(crate) other: Option<Arc<Hdf>>,
 }
 
 impl Stored {
@@ -96,6 +101,7 @@ pub(crate) fn walk(file: &Hdf) -> Result<Tree> {
         above: Vec::new(),
         met: HashSet::new(),
         nest: Nest::default(),
+        others: HashMap::new(),
         tree: &mut tree,
     };
     let header = Header::read(file, file.root)?;
@@ -114,6 +120,8 @@ struct Walker<'f> {
     /// All objects that a link led to, by address.
     met: HashSet<u64>,
     nest: Nest,
+    /// Files that external links lead to, by name.
+    others: HashMap<String, Arc<Hdf>>,
     tree: &'f mut Tree,
 }
 
@@ -183,10 +191,12 @@ impl Walker<'_> {
             Goal::Object(address) => Some(*address),
             Goal::Path(path) => match paths::follow(self.file, path, here, &mut self.budget)? {
                 Reached::Object(address) => Some(address),
+                Reached::External { file, path } => return self.external(group, link, &file, &path).map(|()| None),
                 Reached::Nothing | Reached::Elsewhere => None,
             },
+            Goal::External { file, path } => return self.external(group, link, file, path).map(|()| None),
             Goal::Elsewhere => {
-                self.left_out(group, link, "its link leads to another file");
+                self.left_out(group, link, "its link is of a kind that only who made it can follow");
                 return Ok(None);
             }
         };
@@ -221,7 +231,7 @@ impl Walker<'_> {
             let (attributes, problem) = attributes::of(self.file, &header);
             // A damaged attribute is not an absent one.
             let stored = problem.map_or(stored, Err);
-            let dataset = Dataset { name: link.name.clone(), address, attributes, space, stored };
+            let dataset = Dataset { name: link.name.clone(), address, attributes, space, other: None, stored };
             self.tree.groups[group].datasets.push(dataset);
         } else if let Some(message) = header.find(kind::DATATYPE) {
             let ty = Datatype { named: Some(address), ..Datatype::of(self.file, message)? };
@@ -241,6 +251,55 @@ impl Walker<'_> {
             self.left_out(group, link, "it is an object of an unknown kind");
         }
         Ok(None)
+    }
+
+    /// Takes a dataset of another file. It is a variable without its scales, which only its own file has.
+    fn external(&mut self, group: usize, link: &Link, file: &str, path: &str) -> Result<()> {
+        self.unshown(format!("that link {:?} leads to another file", link.name));
+        let other = match self.others.get(file) {
+            Some(other) => Arc::clone(other),
+            None => {
+                let Some(other) = sources::file(self.file, file)? else {
+                    self.left_out(
+                        group,
+                        link,
+                        &format!("its link leads to another file, {file:?}, which is not there"),
+                    );
+                    return Ok(());
+                };
+                Arc::clone(self.others.entry(file.to_owned()).or_insert(Arc::new(other)))
+            }
+        };
+        let Reached::Object(address) = paths::follow(&other, path, other.root, &mut self.budget)? else {
+            let why = format!("its link leads to another file, {file:?}, which has no {path:?} of its own");
+            self.left_out(group, link, &why);
+            return Ok(());
+        };
+        let header = Header::read(&other, address)?;
+        let Some(space) = header.find(kind::DATASPACE).filter(|_| !links::is_group(&header)) else {
+            let why = format!("its link leads to {path:?} of another file, {file:?}; only datasets are followed there");
+            self.left_out(group, link, &why);
+            return Ok(());
+        };
+        let mut space = Space::parse(&other, &shared::resolve(&other, kind::DATASPACE, space)?)?;
+        if space.dims.is_none() {
+            self.left_out(group, link, "it is a dataset without a shape");
+            return Ok(());
+        }
+        let stored = stored(&other, &header)
+            .and_then(|stored| sources::extend(&other, &stored.layout, &mut space, &self.nest).map(|()| stored));
+        let (mut attributes, problem) = attributes::of(&other, &header);
+        // Named types are those of that file.
+        let unnamed = |ty: Datatype| Datatype { named: None, ..ty };
+        for attribute in &mut attributes {
+            attribute.ty = attribute.ty.clone().map(unnamed);
+        }
+        let stored = problem.map_or(stored, Err);
+        let other = Some(other);
+        let stored = stored.map(|stored| Stored { ty: unnamed(stored.ty), other: other.clone(), ..stored });
+        let dataset = Dataset { name: link.name.clone(), address, attributes, space, other, stored };
+        self.tree.groups[group].datasets.push(dataset);
+        Ok(())
     }
 
     /// Types of netCDF have no attributes: who reads needs none of them, whatever they are.
@@ -269,5 +328,5 @@ pub(crate) fn stored(file: &Hdf, header: &Header) -> Result<Stored> {
         layout = Layout::External(external::list(file, files.bytes)?);
     }
     let filters = header.find(kind::PIPELINE).map_or(Ok(Vec::new()), |found| messages::pipeline(file, found))?;
-    Ok(Stored { ty, layout, filters, fill: messages::fill(file, header)? })
+    Ok(Stored { ty, layout, filters, fill: messages::fill(file, header)?, other: None })
 }

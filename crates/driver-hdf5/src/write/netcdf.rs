@@ -375,8 +375,9 @@ impl Maker<'_> {
         let model = self.metadata.model;
         let is_fixed = model.is_fixed(var.xtype)?;
         // HDF5 makes no datasets of variable length that are never filled.
-        if var.fill == VarFill::NoFill && is_fixed {
-            return Ok(vec![3, taken | if whole { FILL_NEVER } else { FILL_WHEN_ALLOCATED }]);
+        if var.fill == VarFill::NoFill {
+            let when = if whole && is_fixed { FILL_NEVER } else { FILL_WHEN_ALLOCATED };
+            return Ok(vec![3, taken | when]);
         }
         let value = fill_bytes(model, var, big, item, &mut self.image)?;
         // Zeros are what there is without a value. HDF5 up to 1.10 reads no chunk that is not there if its elements are

@@ -129,7 +129,7 @@ fn fill_in(
             Ok(None) => var.fill = VarFill::NoFill,
             // Those of a user-defined type are zeros. Others are read as what every reader sees.
             Ok(Some(value)) if extra.no_fill && (user::is_typed(attrs) || is_zero(&value)) => {
-                stored.absent = Some(value).filter(|_| !user::is_typed(attrs));
+                stored.absent = Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
             }
             Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,

@@ -65,7 +65,7 @@ impl Nest {
 ///
 /// # Errors
 /// `NC_ESTORAGE` for a file elsewhere, or beside none; what the system says, and the file if it is damaged.
-pub(super) fn file(from: &Hdf, name: &str) -> Result<Option<Hdf>> {
+pub(crate) fn file(from: &Hdf, name: &str) -> Result<Option<Hdf>> {
     let Store::File(_, own) = &*from.store else {
         return Err(ErrorKind::Storage.context(format!(
             "its data are in another file, {name:?}; such are read only beside a local file that is opened by its path"
@@ -114,7 +114,7 @@ fn object<T>(file: &Hdf, name: &str, found: impl FnOnce(&Header) -> Result<T>) -
     let address = match paths::follow(file, name, file.root, &mut Budget::new(file, 8)).map_err(at)? {
         Reached::Object(address) => address,
         Reached::Nothing => return Ok(None),
-        Reached::Elsewhere => {
+        Reached::External { .. } | Reached::Elsewhere => {
             return Err(at(ErrorKind::Storage.context("a link leads to another file, where no data are read")));
         }
     };

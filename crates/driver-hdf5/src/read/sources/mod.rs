@@ -29,5 +29,5 @@ mod selection;
 pub(crate) use assembled::Assembled;
 pub(crate) use extend::extend;
 pub(crate) use files::files;
-pub(crate) use find::Nest;
+pub(crate) use find::{Nest, file};
 pub(crate) use mapping::Mapping;
