@@ -364,12 +364,23 @@ fn same(source: &Values, copy: &Values) -> bool {
 
 /// Whether a stored type, by its name in Zarr V2 or V3, tells more than the type that elements of it are read as: that they
 /// are dates, durations, truth values, half floats, or characters of a fixed number.
+/// Of a record it is one of its fields that does.
 pub(super) fn says_more(stored: &str) -> bool {
+    if stored.starts_with('[') {
+        return serde_json::from_str(stored).is_ok_and(|record| field_says_more(&record));
+    }
     let kind = stored.trim_start_matches(['<', '>', '|', '=']);
     ["M8", "m8", "U", "numpy.datetime64", "numpy.timedelta64", "fixed_length_utf32"]
         .iter()
         .any(|begin| kind.starts_with(begin))
         || ["b1", "bool", "f2", "float16", "bfloat16"].contains(&kind)
+}
+
+/// Whether a field of a record says more, at any depth. A field is a list of a name, a type, and perhaps a shape.
+fn field_says_more(record: &serde_json::Value) -> bool {
+    let fields = record.as_array().map(Vec::as_slice).unwrap_or_default();
+    let types = fields.iter().filter_map(|field| field.as_array()?.get(1));
+    types.into_iter().any(|ty| ty.as_str().map_or_else(|| field_says_more(ty), says_more))
 }
 
 fn name(model: &Model, ty: NcType) -> String {
@@ -402,6 +413,9 @@ mod tests {
             ("|S6", false),
             ("<f4", false),
             ("|V4", false),
+            (r#"[["id","<i4"],["name","|S4"],["in",[["a","<i2"]]]]"#, false),
+            (r#"[["id","<i4"],["in",[["when","<M8[s]"]],[2]]]"#, true),
+            (r#"[["M8","<i4"],["b1","|u1"]]"#, false),
         ] {
             assert_eq!(says_more(stored), more, "{stored}");
         }

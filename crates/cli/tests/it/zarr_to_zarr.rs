@@ -88,3 +88,31 @@ fn codecs_that_cast_are_kept_in_version_3() {
         assert!(out(&["dump", text(&target)]).contains("v = -0.5, 0, 0.5, 25 ;"), "{mode}");
     }
 }
+
+#[test]
+fn records_with_types_of_their_own_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    put(&store, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [1],
+        "fill_value": {"when": 0, "n": 0, "t": false},
+        "data_type": {"name": "struct", "configuration": {"fields": [
+            {"name": "when", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}},
+            {"name": "n", "data_type": "int32"}, {"name": "t", "data_type": "bool"}]}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [LITTLE]}"#;
+    put(&store, "v/zarr.json", array.replace("LITTLE", LITTLE));
+    put(&store, "v/c/0", [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]);
+    for (target, mode) in [("a.v2", "zarr"), ("a.ncz", "nczarr"), ("a.v3", "zarr,v3"), ("a.nc4", "")] {
+        let path = folder.path().join(target);
+        let url = match mode {
+            "" => text(&path).to_owned(),
+            mode => format!("file://{}#mode={mode}", path.display()),
+        };
+        let kind: &[&str] = if mode.is_empty() { &["-k", "netCDF-4"] } else { &[] };
+        let output = run([&["copy"], kind, &[text(&store), &url]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{target}: {said}");
+        assert!(said.contains("stored type") && said.contains("M8[s]") && said.contains("/v"), "{target}: {said}");
+    }
+}
