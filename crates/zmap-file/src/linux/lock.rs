@@ -110,20 +110,21 @@ impl Locks {
         if self.announced.done.load(Ordering::Acquire) {
             return;
         }
-        let say = || {
-            let file = self.file(root).ok()?;
-            let alone = set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok();
-            if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
-                // It stays marked for the next.
-                let _ = set(file.as_fd(), MAKING, libc::F_UNLCK, false);
-                return None;
-            }
-            let shared =
-                leftovers::mark(file.as_fd(), true).and_then(|()| set(file.as_fd(), MAKING, libc::F_RDLCK, true));
-            shared.is_ok().then_some(file)
-        };
-        *announced = say();
+        *announced = self.say(root, sweep);
         self.announced.done.store(true, Ordering::Release);
+    }
+
+    /// As [`Locks::announce`]: the lock file in which it is said now.
+    fn say(&self, root: BorrowedFd<'_>, sweep: &dyn Fn() -> Result<(), Errno>) -> Option<Arc<OwnedFd>> {
+        let file = self.file(root).ok()?;
+        let alone = set(file.as_fd(), MAKING, libc::F_WRLCK, false).is_ok();
+        if alone && leftovers::is_marked(file.as_fd()).unwrap_or(false) && sweep().is_err() {
+            // It stays marked for the next.
+            let _ = set(file.as_fd(), MAKING, libc::F_UNLCK, false);
+            return None;
+        }
+        let shared = leftovers::mark(file.as_fd(), true).and_then(|()| set(file.as_fd(), MAKING, libc::F_RDLCK, true));
+        shared.is_ok().then_some(file)
     }
 
     /// Lets go of the lock file; the next write opens it again.
