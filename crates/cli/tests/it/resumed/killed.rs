@@ -105,7 +105,7 @@ fn the_next_copy_clears_the_directory_that_a_killed_one_left_empty() {
         let other = folder.path().join(".ncz-0123456789abcdefaBcDeF.copy");
         fs::create_dir(&other).unwrap();
         out(&[again, &[&source, text(&target)]].concat());
-        assert_eq!(leftovers(folder.path()), [other.clone()], "{again:?}");
+        assert_eq!(leftovers(folder.path()), std::slice::from_ref(&other), "{again:?}");
         fs::remove_dir(&other).unwrap();
         if again[1..] == ["--resume"] || again.len() == 1 {
             fs::remove_dir_all(&target).unwrap();
