@@ -209,7 +209,7 @@ fn copy_data(
 fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ocean.nc").display().to_string();
-    let file = nczarr::create(&path).unwrap();
+    let file = nczarr::create(&format!("{path}#mode=classic")).unwrap();
     assert_eq!(file.info().format, Format::Classic);
     file.add_unlimited_dimension("time").unwrap();
     file.add_dimension("x", 3).unwrap();

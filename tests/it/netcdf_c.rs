@@ -88,7 +88,7 @@ fn fixes(reference: &Path, right: &Path, name: &str, options: &Options) -> Resul
         fixes.extend(changed.map(|(wrong, right)| (wrong.trim_start().to_owned(), right.trim_start().to_owned())));
     }
     let known = right::FIRST_TYPE.iter().chain(right::BARE_TEXT).chain(right::STRING_LIST);
-    let known = known.chain(right::LOST_SCALAR).chain(right::UNWRITTEN_SCALAR);
+    let known = known.chain(right::LOST_SCALAR).chain(right::UNWRITTEN_SCALAR).chain(right::EMPTY_TEXT);
     fixes.extend(known.filter(|fix| fix.dataset == name).map(|fix| {
         let exact = fix.exact.filter(|_| options.double_digits.is_some());
         let right = exact.or(fix.special.filter(|_| options.special)).unwrap_or(fix.right);

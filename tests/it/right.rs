@@ -89,6 +89,17 @@ pub const STRING_LIST: &[Right] = &[
     right("atts_2", r#":s_vec = "[\"a\",\"\",\"bcd\",\"e f\"]" ;"#, r#"string :s_vec = "a", "", "bcd", "e f" ;"#),
 ];
 
+/// Empty text of a fixed size in plain Zarr: netCDF-C takes it for a null pointer. It is text, as other readers of Zarr say.
+pub const EMPTY_TEXT: &[Right] = &[
+    right(
+        "strings_2",
+        "five = \"ab\", NIL, \"exact\", \"toolo\", \"\u{e9}\u{65e5}\" ;",
+        "five = \"ab\", \"\", \"exact\", \"toolo\", \"\u{e9}\u{65e5}\" ;",
+    ),
+    right("missing_2", "NIL, NIL, _, _, _, _, _,", "\"\", \"\", _, _, _, _, _,"),
+    right("missing_2", "_, _, _, _, NIL, \"o\", \"o\" ;", "_, _, _, _, \"\", \"o\", \"o\" ;"),
+];
+
 /// A scalar in a dataset without `_ARRAY_DIMENSIONS`: netCDF-C loses it.
 pub const LOST_SCALAR: &[Right] = &[
     Right { special: Some(SPECIAL_CRS), ..right("mode_04_nc-noxarray", "variables:", CRS) },
