@@ -179,6 +179,10 @@ impl ZMap for Hold {
         self.search(prefix)
     }
 
+    fn unnamable(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.inner.unnamable(prefix)
+    }
+
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         match self.is_held(key) {
             true => {
