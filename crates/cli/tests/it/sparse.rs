@@ -16,12 +16,15 @@ enum Zarr {
     V3,
 }
 
+/// The name of a chunk by its indices.
+type ChunkName = fn([u64; 2]) -> String;
+
 /// A store with one array `v` of singles, in which these chunks hold one number each.
 fn store(folder: &Path, zarr: Zarr, shape: [u64; 2], chunk: [u64; 2], stored: &[([u64; 2], f32)]) -> PathBuf {
     let root = folder.join("in.zarr");
     let array = root.join("v");
     fs::create_dir_all(&array).unwrap();
-    let (documents, chunk_name): (&[(&str, String)], fn([u64; 2]) -> String) = match zarr {
+    let (documents, chunk_name): (&[(&str, String)], ChunkName) = match zarr {
         Zarr::V2 => (
             &[
                 (".zgroup", r#"{"zarr_format":2}"#.to_owned()),
