@@ -20,6 +20,8 @@ pub struct Text {
     pub has_nul: bool,
     /// Whether the last byte of one is NUL.
     pub ends_with_nul: bool,
+    /// Whether one is not UTF-8.
+    pub has_other_bytes: bool,
 }
 
 impl Text {
@@ -28,6 +30,7 @@ impl Text {
         Self {
             longest: bytes().map(<[u8]>::len).max().unwrap_or(0).max(self.longest),
             has_nul: self.has_nul || bytes().any(|bytes| bytes.contains(&0)),
+            has_other_bytes: self.has_other_bytes || bytes().any(|bytes| std::str::from_utf8(bytes).is_err()),
             ends_with_nul: self.ends_with_nul || bytes().any(|bytes| bytes.last() == Some(&0)),
         }
     }

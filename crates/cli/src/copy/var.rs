@@ -456,14 +456,16 @@ impl Work<'_> {
 
     /// Says how long the strings of a variable are, where the target would otherwise take them for shorter.
     fn string_length(&self, id: VarId, var: &Var, new: VarId) -> Result<()> {
-        let Some(&Text { longest, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
+        let Some(&Text { longest, has_other_bytes, .. }) = self.wanted.texts.get(&id) else { return Ok(()) };
         let to = self.to.info();
         if to.formatx == FormatX::Hdf5 {
             return Ok(());
         }
-        // Zarr V3 stores strings of any length. In NCZarr an attribute that is copied still says otherwise.
+        // Zarr V3 stores strings of any length, in UTF-8. NCZarr stores text of a fixed size too: where an attribute that is
+        // copied says so, and where there are other bytes than those of UTF-8.
         let is_said = var.atts.contains_key(MAX_LEN) || self.source.root().atts.contains_key(DEFAULT_MAX_LEN);
-        if to.formatx == FormatX::NcZarr && to.version == "3" && !(to.flavour == "nczarr" && is_said) {
+        let is_fixed = to.flavour == "nczarr" && (is_said || has_other_bytes);
+        if to.formatx == FormatX::NcZarr && to.version == "3" && !is_fixed {
             return Ok(());
         }
         let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
