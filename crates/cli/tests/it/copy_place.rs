@@ -190,7 +190,7 @@ fn what_killed_copies_left_is_cleared_away() {
         (".ncz-aB3def.copy", vec!["target.nc"], false, false),
         (".ncz-held00.copy", vec!["target.nc"], true, true),
         (".ncz-other0.copy", vec!["other.nc"], false, true),
-        (".ncz-nothin.copy", vec![], false, false),
+        (".ncz-nothin.copy", vec![], false, true),
         // All there is of what was at the place.
         (".ncz-moved0.copy", vec!["target.nc", "replaced"], false, true),
         (".ncz-not our.copy", vec!["target.nc"], false, true),
