@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Defined, Edit, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
+use model::{Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
 
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
@@ -97,6 +97,15 @@ pub struct Spacing {
     pub r_align: u64,
 }
 
+/// How the elements of a variable are stored, where this says more than their netCDF type: units, text, byte order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredType {
+    /// The type as the member `data_type` of Zarr V3 has it, in JSON.
+    pub data_type: String,
+    /// The byte order of its numbers.
+    pub endian: Endian,
+}
+
 /// One open dataset: what a storage format must be able to do.
 pub trait Dataset: Send + Sync + fmt::Debug {
     /// What it is.
@@ -153,6 +162,32 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// `NC_ENOTATT` if there is no such attribute.
     fn keep_json(&self, _group: GroupId, _var: Option<VarId>, _name: &str, _json: &str) -> Result<()> {
         Ok(())
+    }
+
+    /// How the elements of a variable are stored, in formats that another dataset can follow ([`Dataset::def_var_stored`]).
+    ///
+    /// The storage is read, as for [`Dataset::attributes_json`].
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn stored_type(&self, _var: VarId) -> Result<Option<StoredType>> {
+        Ok(None)
+    }
+
+    /// As [`Dataset::apply`] of [`Edit::DefVar`], for a variable whose elements are stored as `stored` says.
+    /// `None`: the format does not store elements of this netCDF type so, and defined nothing.
+    ///
+    /// # Errors
+    /// As [`Dataset::apply`].
+    fn def_var_stored(
+        &self,
+        _group: GroupId,
+        _name: &str,
+        _xtype: NcType,
+        _dims: &[DimId],
+        _stored: &StoredType,
+    ) -> Result<Option<VarId>> {
+        Ok(None)
     }
 
     /// Local files besides that of its path in which data of it lie, as far as they have names that are read.

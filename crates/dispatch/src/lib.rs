@@ -56,7 +56,7 @@ pub use batch::{
 };
 pub use buffer::{Buffer, Plain};
 pub use choose::{Explanation, Look};
-pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, VarData};
+pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, StoredType, VarData};
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, Only,
     OpenRequest,

@@ -3,12 +3,12 @@
 //! What only the storage knows is asked first; then the edit is looked at and made in one step, under the lock of what is
 //! known beside the model. If another edit came between, the storage is asked again.
 
-use std::sync::RwLockWriteGuard;
+use std::sync::{Arc, RwLockWriteGuard};
 
 use dispatch::{Key, ZarrFormat};
 use model::{
-    DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId, Values,
-    VarId, name,
+    Defined, DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId,
+    Values, VarId, name,
 };
 
 use crate::attrs::{self, DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -22,6 +22,7 @@ use crate::user;
 use crate::v3;
 use crate::v3::document::ZARR_JSON;
 use crate::v3::node_name;
+use crate::v3::stored_type::Given;
 use crate::var::Stored;
 
 /// What is left for documents and chunks behind the key of a variable or group.
@@ -53,6 +54,8 @@ struct Look<'a> {
     model: &'a Model,
     state: &'a mut State,
     asked: &'a Asked,
+    /// The stored type that was handed over with the definition of a variable.
+    given: Option<&'a Given>,
 }
 
 impl ZarrDataset {
@@ -92,7 +95,25 @@ impl ZarrDataset {
     /// Whether this format can hold the edit, which is to be made of this model.
     pub(crate) fn check(&self, edit: &Edit<'_>, model: &Model, state: &mut State, asked: &Asked) -> Result<()> {
         state.extend(model)?;
-        Look { dataset: self, model, state, asked }.check(edit)
+        Look { dataset: self, model, state, asked, given: None }.check(edit)
+    }
+
+    /// Defines a variable, whose elements are stored as the type says that was handed over.
+    pub(crate) fn define_given(&self, edit: &Edit<'_>, given: Given) -> Result<VarId> {
+        let (mut state, asked) = self.begin(edit)?;
+        let check = |model: &Model| {
+            state.extend(model)?;
+            Look { dataset: self, model, state: &mut state, asked: &asked, given: Some(&given) }.check(edit)
+        };
+        let made = self.model.define_if(check, |model, ()| model.apply(edit))?;
+        let Defined::Var(id) = made else {
+            return Err(ErrorKind::Internal.context(format!("{made:?} in place of a variable")));
+        };
+        state.extend(&self.model.snapshot())?;
+        if let Some(here) = state.vars.get_mut(id.index()) {
+            Arc::make_mut(&mut here.stored).given = Some(given);
+        }
+        Ok(id)
     }
 
     /// Whether the edit may depend on what only the storage knows: most do not, by what they are.
@@ -265,7 +286,7 @@ impl Look<'_> {
                     let var = model::Var { xtype, ..model::Var::default() };
                     user::new_form(self.model, &var, ty, self.dataset.format, &self.dataset.registry)
                         .map_err(|error| error.at(name))?;
-                } else if let NcType::User(ty) = xtype {
+                } else if let (NcType::User(ty), None) = (xtype, self.given) {
                     let stored = types::stored(self.model, ty, Endian::Native)?;
                     if self.dataset.format == ZarrFormat::V3 && matches!(stored.kind, Kind::Record) {
                         v3::types::write(&stored, None).map_err(|error| error.at(name))?;
@@ -483,7 +504,17 @@ impl Look<'_> {
         if value.nc_type() != var.xtype {
             return Ok(());
         }
+        if let Some(given) = self.given(id)
+            && let Some(data) = given.of(self.model, var.xtype, var.endian)
+        {
+            return given.fill(Some(value), &data).map(drop).map_err(|error| error.at(FILL_VALUE));
+        }
         self.dataset.planning().fill(&filled, &dtype).map(drop)
+    }
+
+    /// The stored type that was handed over for a variable.
+    fn given(&self, id: VarId) -> Option<&Given> {
+        self.state.vars.get(id.index())?.stored.given.as_ref()
     }
 
     fn stored_width(&self, id: VarId) -> Option<usize> {
@@ -508,7 +539,7 @@ impl Look<'_> {
         if self.dataset.format != ZarrFormat::V3 {
             return Ok(());
         }
-        match self.dataset.planning().check_filters_v3(self.model, id, filters) {
+        match self.dataset.planning().check_filters_v3(self.model, id, filters, self.given(id)) {
             Err(error) if error.kind() == ErrorKind::Filter => Err(error),
             // What else is wrong is said when it is laid out.
             _ => Ok(()),

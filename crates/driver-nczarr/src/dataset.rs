@@ -8,10 +8,10 @@ use std::{fmt, mem};
 
 use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
 use dispatch::{
-    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Fault, Key, Options, Registry, VarData, ZMap, ZarrFormat,
-    drop_apart,
+    Audit, CacheConfig, Closing, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
+    ZarrFormat, drop_apart,
 };
-use model::{Defined, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
+use model::{Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
 
 use crate::about::About;
 use crate::commit::Committed;
@@ -498,6 +498,23 @@ impl Dataset for ZarrDataset {
     fn keep_json(&self, group: GroupId, var: Option<VarId>, name: &str, json: &str) -> Result<()> {
         self.check_open()?;
         self.tell_json(group, var, name, json)
+    }
+
+    fn stored_type(&self, var: VarId) -> Result<Option<StoredType>> {
+        self.check_open()?;
+        self.type_as_stored(var)
+    }
+
+    fn def_var_stored(
+        &self,
+        group: GroupId,
+        name: &str,
+        xtype: NcType,
+        dims: &[DimId],
+        stored: &StoredType,
+    ) -> Result<Option<VarId>> {
+        self.check_open()?;
+        self.define_as_stored((group, name), xtype, dims, stored)
     }
 
     fn registry(&self) -> Option<&Arc<Registry>> {

@@ -53,8 +53,19 @@ fn tells(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
 }
 
 impl ZarrDataset {
-    /// What [`dispatch::Dataset::attributes_json`] answers.
+    /// The answer of [`dispatch::Dataset::attributes_json`].
     pub(crate) fn stored_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
+        let Some(found) = self.stored_document(group, var)? else { return Ok(None) };
+        let attributes = match self.format {
+            ZarrFormat::V3 => document::attributes(&found).ok().flatten(),
+            ZarrFormat::V2 => found.as_object(),
+        };
+        let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
+        Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
+    }
+
+    /// The document of a group or variable that holds its attributes, as it is stored now; `None` if it cannot be read.
+    pub(crate) fn stored_document(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Json>> {
         let key = {
             let state = self.read_state();
             match var {
@@ -62,18 +73,11 @@ impl ZarrDataset {
                 None => state.group(group)?.key.clone(),
             }
         };
-        let is_v3 = self.format == ZarrFormat::V3;
-        let document = key.join(if is_v3 { ZARR_JSON } else { ZATTRS })?;
+        let document = key.join(if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZATTRS })?;
         let limits = &self.options.limits;
         // What is wrong with a document was said when the dataset was opened.
         let found = fetch::read_here(&*self.map, std::slice::from_ref(&document), limits).pop();
-        let Some(Ok(Some(found))) = found else { return Ok(None) };
-        let attributes = match is_v3 {
-            true => document::attributes(&found).ok().flatten(),
-            false => found.as_object(),
-        };
-        let text = |(name, value): (&str, &Value<'_>)| (name.to_owned(), json::text(value));
-        Ok(attributes.map(|attributes| attributes.iter().map(text).collect()))
+        Ok(found.and_then(Result::ok).flatten())
     }
 
     /// What [`dispatch::Dataset::keep_json`] does.

@@ -41,7 +41,7 @@ pub(crate) fn define(model: &mut Model, id: VarId, dtype: &DType, list: Option<N
 }
 
 /// The netCDF type of a stored one; `name`: what a record is called.
-fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<NcType> {
+pub(crate) fn user_type(model: &mut Model, group: GroupId, name: &str, dtype: &DType) -> Result<NcType> {
     let root = GroupId::ROOT;
     match dtype.kind {
         Kind::Complex(part) => {

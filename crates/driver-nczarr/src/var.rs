@@ -22,6 +22,7 @@ use crate::meta::{self, ArrayMeta, codec_id};
 use crate::older::{Defects, Generation};
 use crate::types;
 use crate::user;
+use crate::v3::stored_type::Given;
 
 /// The size of a string to netCDF-C: that of a pointer.
 pub(crate) const STRING_ITEM: usize = 8;
@@ -106,6 +107,8 @@ pub(crate) struct Stored {
     pub(crate) absent: Option<Values>,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,
+    /// The type that was handed over when it was defined.
+    pub(crate) given: Option<Given>,
 }
 
 /// The variable of the array at `key`, from its documents.

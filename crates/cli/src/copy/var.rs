@@ -129,12 +129,9 @@ impl Work<'_> {
     pub fn var(&mut self, id: VarId, var: &Var) -> Result<Option<NewVar>, Broken> {
         let path = self.path(var.group, &var.name);
         let (group, name) = self.name(Space::Vars, var.group, &var.name)?;
-        let made = match self.form(id, var, (group, &name))? {
-            Ok((form, xtype, dims)) => match unless_refused(self.to.def_var(group, &name, xtype, &dims))? {
-                Ok(id) => Ok(NewVar { id, form }),
-                Err(why) => Err(why),
-            },
-            Err(why) => Err(why),
+        let made = match self.as_stored(id, var, (group, &name))? {
+            Some(id) => Ok(NewVar { id, form: Form::Same }),
+            None => self.defined(id, var, (group, &name))?,
         };
         let new = match made {
             Ok(new) => new,
@@ -155,6 +152,34 @@ impl Work<'_> {
         }
         self.fill(id, var, &new)?;
         Ok(Some(new))
+    }
+
+    /// A variable whose elements are stored as they are in the source, if source and target have such types.
+    fn as_stored(&self, id: VarId, var: &Var, (group, name): (GroupId, &str)) -> Result<Option<VarId>> {
+        if self.wanted.without.contains(&id) {
+            return Ok(None);
+        }
+        let dims = var.dims.iter().map(|dim| self.copied.dims[dim.index()]).collect::<Option<Vec<_>>>();
+        let (Some(dims), Some(xtype)) = (dims, self.copied.ty(var.xtype)) else { return Ok(None) };
+        let Some(stored) = self.from.stored_type(id)? else { return Ok(None) };
+        // Why it is refused is said when it is defined in another form.
+        let made = unless_refused(self.to.def_var_stored(group, name, xtype, &dims, &stored))?;
+        Ok(made.ok().flatten())
+    }
+
+    /// A variable in a form that the target can hold, or why there is none.
+    fn defined(
+        &mut self,
+        id: VarId,
+        var: &Var,
+        (group, name): (GroupId, &str),
+    ) -> Result<Result<NewVar, Error>, Broken> {
+        let (form, xtype, dims) = match self.form(id, var, (group, name))? {
+            Ok(form) => form,
+            Err(why) => return Ok(Err(why)),
+        };
+        let made = unless_refused(self.to.def_var(group, name, xtype, &dims))?;
+        Ok(made.map(|id| NewVar { id, form }))
     }
 
     /// The form, type and dimensions that a variable can have, or why it can have none.

@@ -103,7 +103,7 @@ fn records_with_types_of_their_own_are_reported() {
         "chunk_key_encoding": {"name": "default"}, "codecs": [LITTLE]}"#;
     put(&store, "v/zarr.json", array.replace("LITTLE", LITTLE));
     put(&store, "v/c/0", [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]);
-    for (target, mode) in [("a.v2", "zarr"), ("a.ncz", "nczarr"), ("a.v3", "zarr,v3"), ("a.nc4", "")] {
+    for (target, mode) in [("a.v2", "zarr"), ("a.ncz", "nczarr"), ("a.nc4", "")] {
         let path = folder.path().join(target);
         let url = match mode {
             "" => text(&path).to_owned(),
@@ -115,4 +115,95 @@ fn records_with_types_of_their_own_are_reported() {
         assert!(output.status.success(), "{target}: {said}");
         assert!(said.contains("stored type") && said.contains("M8[s]") && said.contains("/v"), "{target}: {said}");
     }
+}
+
+/// The case of records with fields of every kind, as zarr-python writes it.
+const STRUCT_FIELDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/reports/struct-fields.zarr");
+
+fn document(store: &Path, name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(store.join(name).join("zarr.json")).unwrap()).unwrap()
+}
+
+/// Copies a store to Zarr V3; nothing is said, and both are the same to readers.
+fn copied_to_v3(source: &Path, target: &Path) {
+    let _ = fs::remove_dir_all(target);
+    let output = run(["copy", text(source), &format!("file://{}#mode=zarr,v3", target.display())]);
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(out(&["diff", text(source), text(target)]), "");
+}
+
+#[test]
+fn records_keep_the_types_of_their_fields_in_version_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (Path::new(STRUCT_FIELDS), folder.path().join("copy.zarr"));
+    copied_to_v3(source, &target);
+    for name in ["rec", "recbig", "rectime"] {
+        let (from, to) = (document(source, name), document(&target, name));
+        for member in ["data_type", "codecs", "shape", "chunk_grid"] {
+            assert_eq!(to[member], from[member], "{name}: {member}");
+        }
+    }
+    let fill = &document(&target, "rectime")["fill_value"];
+    let expected = r#"{"when": 0, "dur": 0, "u": "", "c": [0.0, 0.0], "h": 0.0, "t": false}"#;
+    assert_eq!(*fill, serde_json::from_str::<Value>(expected).unwrap());
+}
+
+/// An array of two records, of which the second is absent.
+const RECORDS: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [2],
+    "fill_value": {"when": -7, "in": {"u": "ü", "h": "NaN"}, "t": true},
+    "data_type": {"name": "struct", "configuration": {"fields": [
+        {"name": "when", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "m", "scale_factor": 15}}},
+        {"name": "in", "data_type": {"name": "struct", "configuration": {"fields": [
+            {"name": "u", "data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}},
+            {"name": "h", "data_type": "float16"}]}}},
+        {"name": "t", "data_type": "bool"}]}},
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+    "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "codecs": [ORDER]}"#;
+
+#[test]
+fn records_keep_their_byte_order_and_fill_value_in_version_3() {
+    let stored = [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 97, 0, 1, 0xf6, 0, 0x3c, 0, 1];
+    let fill = [255, 255, 255, 255, 255, 255, 255, 249, 0, 0, 0, 0xfc, 0, 0, 0, 0, 0x7e, 0, 1];
+    let in_order = |mut record: [u8; 19], order: &str| {
+        if order == "little" {
+            [0..8, 8..12, 12..16, 16..18].into_iter().for_each(|number| record[number].reverse());
+        }
+        record
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for order in ["big", "little"] {
+        let (store, target) = (folder.path().join(order), folder.path().join(format!("{order}.copy")));
+        put(&store, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+        put(&store, "v/zarr.json", RECORDS.replace("ORDER", &LITTLE.replace("little", order)));
+        put(&store, "v/c/0", in_order(stored, order));
+        copied_to_v3(&store, &target);
+        let (from, to) = (document(&store, "v"), document(&target, "v"));
+        for member in ["data_type", "codecs", "fill_value", "chunk_grid"] {
+            assert_eq!(to[member], from[member], "{order}: {member}");
+        }
+        assert_eq!(fs::read(target.join("v/c/0")).unwrap(), in_order(stored, order), "{order}");
+        // A chunk that was absent holds the fill value.
+        assert_eq!(fs::read(target.join("v/c/1")).unwrap(), in_order(fill, order), "{order}");
+    }
+}
+
+#[test]
+fn records_of_the_older_name_keep_it_in_version_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, target) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    put(&store, "zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let array = r#"{"zarr_format": 3, "node_type": "array", "shape": [1], "fill_value": "YgAAAAE=",
+        "data_type": {"name": "structured", "configuration": {"fields": [
+            ["u", {"name": "fixed_length_utf32", "configuration": {"length_bytes": 4}}], ["t", "bool"]]}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "codecs": [LITTLE]}"#;
+    put(&store, "v/zarr.json", array.replace("LITTLE", LITTLE));
+    put(&store, "v/c/0", [97, 0, 0, 0, 1]);
+    copied_to_v3(&store, &target);
+    let (from, to) = (document(&store, "v"), document(&target, "v"));
+    for member in ["data_type", "codecs", "fill_value"] {
+        assert_eq!(to[member], from[member], "{member}");
+    }
+    assert_eq!(fs::read(target.join("v/c/0")).unwrap(), [97, 0, 0, 0, 1]);
 }

@@ -21,6 +21,7 @@ pub(crate) mod names;
 pub(crate) mod node_name;
 pub(crate) mod plan;
 pub(crate) mod render;
+pub(crate) mod stored_type;
 pub(crate) mod types;
 pub(crate) mod var;
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
 use super::render::is_told_by_array;
+use super::stored_type::Given;
 use super::types::{self, DataType, Variable};
 use super::{fill, filters, var};
 use crate::attrs::{DEFAULT_MAXSTRLEN, FILL_VALUE, MAXSTRLEN};
@@ -28,7 +29,7 @@ impl Planning<'_> {
     /// As [`Planning::plan`]; `NC_EFILTER` for filters that V3 cannot have, `NC_ENOTNC4` for types.
     pub(crate) fn plan_v3(&self, model: &Model, id: VarId, stored: &mut Stored) -> Result<()> {
         let var = model.var(id)?;
-        let data = self.data_type(model, id)?;
+        let data = self.data_type(model, id, stored.given.as_ref())?;
         let dtype = &data.dtype;
         let mut chunks = self.chunks(model, id, dtype)?;
         let shards = shards(var, &mut chunks);
@@ -71,13 +72,16 @@ impl Planning<'_> {
             None => value,
         };
         stored.absent = value.clone().filter(|_| var.fill == VarFill::NoFill && user.is_none());
-        let fill = match &value {
-            Some(value) => fill::write(value, &data),
-            None => fill::zero(&data),
+        let given = stored.given.as_ref().filter(|given| given.of(model, var.xtype, var.endian).is_some());
+        let fill = match (&value, given) {
+            (value, Some(given)) => given.fill(value.as_ref(), &data),
+            (Some(value), None) => fill::write(value, &data),
+            (None, None) => fill::zero(&data),
         };
-        let text = match dtype.kind {
-            Kind::Text(width) => types::raw_text(width),
-            _ => types::write(dtype, data.variable)?,
+        let text = match (dtype.kind, given) {
+            (Kind::Text(width), _) => types::raw_text(width),
+            (_, Some(given)) => given.data_type.clone(),
+            (_, None) => types::write(dtype, data.variable)?,
         };
         stored.filters = filters;
         (stored.element, stored.pieces) = match user {
@@ -105,8 +109,14 @@ impl Planning<'_> {
     ///
     /// # Errors
     /// `NC_EFILTER` if not; what else [`Planning::plan_v3`] says.
-    pub(crate) fn check_filters_v3(&self, model: &Model, id: VarId, specs: &[FilterSpec]) -> Result<()> {
-        let data = self.data_type(model, id)?;
+    pub(crate) fn check_filters_v3(
+        &self,
+        model: &Model,
+        id: VarId,
+        specs: &[FilterSpec],
+        given: Option<&Given>,
+    ) -> Result<()> {
+        let data = self.data_type(model, id, given)?;
         let chunks = self.chunks(model, id, &data.dtype)?;
         let asked =
             specs.iter().map(|spec| plan::instance(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
@@ -128,8 +138,12 @@ impl Planning<'_> {
     }
 
     /// The type a new variable is stored as: strings of a length that is set are bytes, all others text of any length.
-    fn data_type(&self, model: &Model, id: VarId) -> Result<DataType> {
+    /// `given`: the type that was handed over with its definition.
+    fn data_type(&self, model: &Model, id: VarId, given: Option<&Given>) -> Result<DataType> {
         let var = model.var(id)?;
+        if let Some(data) = given.and_then(|given| given.of(model, var.xtype, var.endian)) {
+            return Ok(data);
+        }
         let root = model.group(GroupId::ROOT).ok().and_then(|root| root.atts.get(DEFAULT_MAXSTRLEN));
         let width = var.atts.get(MAXSTRLEN).and_then(plan::maxstrlen).or_else(|| root.and_then(plan::maxstrlen));
         let (dtype, variable) = match (var.xtype, width) {
