@@ -35,6 +35,7 @@ mod one;
 mod panics;
 mod pipelines;
 mod processes;
+mod rectilinear;
 mod refused;
 mod right;
 mod round_trip;

@@ -591,6 +591,7 @@ impl Look<'_> {
             here.cache = Some(dispatch::VarData::cache(&**array));
         }
         here.array = None;
+        here.rectilinear = None;
         here.chunks = None;
         here.replan = true;
         Ok(())

@@ -22,6 +22,7 @@ use crate::layout::Chunks;
 use crate::moves::{self, Child};
 use crate::nil::Nil;
 use crate::plan::Planning;
+use crate::rectilinear::Rectilinear;
 use crate::told::Told;
 use crate::tree::slashed;
 use crate::v3::node_name;
@@ -81,7 +82,7 @@ impl Drop for ZarrDataset {
         }
         for var in &mut state.vars {
             // These hold the storage, which goes now.
-            (var.array, var.chunks) = (None, None);
+            (var.array, var.rectilinear, var.chunks) = (None, None, None);
         }
         let committed = mem::take(self.committed.get_mut().unwrap_or_else(PoisonError::into_inner));
         drop_apart((state, committed, mem::take(&mut self.model)));
@@ -145,12 +146,26 @@ pub(crate) struct VarState {
     pub(crate) planned: bool,
     pub(crate) chunks: Option<Arc<Chunks>>,
     pub(crate) array: Option<Arc<Gate>>,
+    /// In the place of `array` where chunks differ in shape.
+    pub(crate) rectilinear: Option<Arc<Rectilinear>>,
     /// What was set on an array that was given up since.
     pub(crate) cache: Option<CacheConfig>,
     pub(crate) told: Told,
 }
 
+/// The data of a variable.
+enum Made {
+    Gate(Arc<Gate>),
+    Rectilinear(Arc<Rectilinear>),
+}
+
 impl VarState {
+    /// Its data, if they were asked for before.
+    fn made(&self) -> Option<Made> {
+        let rectilinear = || self.rectilinear.clone().map(Made::Rectilinear);
+        self.array.clone().map(Made::Gate).or_else(rectilinear)
+    }
+
     /// A variable that was read from where `key` says.
     pub(crate) fn loaded(key: Key, stored: Arc<Stored>) -> Self {
         Self { on_disk: true, replan: false, ..Self::new(key, stored) }
@@ -168,6 +183,7 @@ impl VarState {
             planned: false,
             chunks: None,
             array: None,
+            rectilinear: None,
             cache: None,
             told: Told::default(),
         }
@@ -336,9 +352,9 @@ impl ZarrDataset {
         }
     }
 
-    /// The engine's array of a variable, made at the first call.
-    fn array(&self, id: VarId) -> Result<Arc<Gate>> {
-        if let Some(array) = self.read_state().vars.get(id.index()).and_then(|var| var.array.clone()) {
+    /// The data of a variable: the engine's array, or what reads a rectilinear one. Made at the first call.
+    fn array(&self, id: VarId) -> Result<Made> {
+        if let Some(array) = self.read_state().vars.get(id.index()).and_then(VarState::made) {
             return Ok(array);
         }
         loop {
@@ -360,8 +376,8 @@ impl ZarrDataset {
                 continue;
             }
             let Some(var) = state.vars.get_mut(id.index()) else { return Err(crate::admit::no_var(id)) };
-            if let Some(array) = &var.array {
-                return Ok(Arc::clone(array));
+            if let Some(array) = var.made() {
+                return Ok(array);
             }
             if var.replan {
                 self.planning().plan(&model, id, Arc::make_mut(&mut var.stored))?;
@@ -371,7 +387,7 @@ impl ZarrDataset {
         }
     }
 
-    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Arc<Gate>> {
+    fn make_array(&self, model: &Model, id: VarId, state: &mut VarState) -> Result<Made> {
         let var = model.var(id)?;
         let Some(meta) = &state.stored.meta else {
             return Err(ErrorKind::Internal.context("no layout"));
@@ -391,7 +407,7 @@ impl ZarrDataset {
         });
         let place = (state.key.clone(), meta.separator, meta.prefix);
         let chunks = Arc::new(Chunks::new(Arc::clone(&self.map), place, self.writable));
-        let array = ChunkedArray::new(ArraySpec {
+        let spec = ArraySpec {
             name: model.var_path(id)?,
             dims: dims.collect::<Result<_>>()?,
             // A scalar of NCZarr is stored with one dimension of length 1.
@@ -408,14 +424,21 @@ impl ZarrDataset {
             store: Arc::clone(&chunks) as Arc<_>,
             options: self.options.clone(),
             writable: self.writable,
-        })?;
+        };
+        if let Some(axes) = &meta.axes {
+            let array = Arc::new(Rectilinear::new(spec, Arc::clone(axes), Arc::clone(&chunks))?);
+            state.chunks = Some(chunks);
+            state.rectilinear = Some(Arc::clone(&array));
+            return Ok(Made::Rectilinear(array));
+        }
+        let array = ChunkedArray::new(spec)?;
         if let Some(cache) = state.cache {
             array.tune(cache)?;
         }
         let gate = Arc::new(Gate::new(array, Arc::clone(&chunks), Arc::clone(&self.closing)));
         state.chunks = Some(chunks);
         state.array = Some(Arc::clone(&gate));
-        Ok(gate)
+        Ok(Made::Gate(gate))
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
@@ -450,6 +473,7 @@ impl ZarrDataset {
         // Taken before the data are: others may append meanwhile.
         let reached = self.model.with(Lengths::of);
         let arrays: Vec<_> = self.read_state().vars.iter().map(|var| var.array.clone()).collect();
+        self.read_state().vars.iter().filter_map(|var| var.rectilinear.as_ref()).for_each(|array| array.forget());
         let model = self.model.snapshot();
         let (mut outcome, mut failed) = (Ok(()), Vec::new());
         for (at, array) in arrays.into_iter().enumerate() {
@@ -527,7 +551,10 @@ impl Dataset for ZarrDataset {
 
     fn data(&self, id: VarId) -> Result<Arc<dyn VarData>> {
         self.check_open()?;
-        let array = self.array(id)?;
+        let array = match self.array(id)? {
+            Made::Gate(array) => array,
+            Made::Rectilinear(array) => return Ok(array),
+        };
         if !self.writable {
             return Ok(array);
         }

@@ -51,6 +51,7 @@ mod opening;
 mod parallel;
 mod plan;
 mod record;
+mod rectilinear;
 mod render;
 mod store;
 mod told;

@@ -5,11 +5,14 @@
 //!
 //! Source: Zarr storage specification version 2, with the leniencies the formats notes list.
 
+use std::sync::Arc;
+
 use chunkio::Order;
 use model::{Error, ErrorKind, Result};
 
 use crate::dtype::DType;
 use crate::json::{Json, Members, Object, Value};
+use crate::v3::grid::Axis;
 
 /// What a `.zarray` document says.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +20,8 @@ pub(crate) struct ArrayMeta {
     pub(crate) shape: Vec<u64>,
     /// Same rank as `shape`, every entry at least 1.
     pub(crate) chunks: Vec<u64>,
+    /// The edges along each dimension where chunks, or the outermost shards, differ in shape: `chunks` has the longest then.
+    pub(crate) axes: Option<Arc<[Axis]>>,
     /// The shape of the outermost shards that chunks lie in, if they do: each a multiple of the chunk's.
     pub(crate) shards: Option<Vec<u64>>,
     pub(crate) dtype: DType,
@@ -110,6 +115,7 @@ impl ArrayMeta {
         let mut meta = Self {
             shape,
             chunks,
+            axes: None,
             shards: None,
             dtype,
             fill: Json::Null,

@@ -73,6 +73,7 @@ impl Planning<'_> {
         stored.meta = Some(ArrayMeta {
             shape: self.shape(model, id)?,
             chunks,
+            axes: None,
             shards: None,
             fill: match &user {
                 Some((ty, form)) => user_fill(model, var, *ty, form).map_err(at)?,

@@ -25,6 +25,7 @@ mod nil;
 mod odd_names;
 mod once;
 mod outputs;
+mod rectilinear;
 mod resumed;
 mod selected;
 mod snapshots;

@@ -9,6 +9,7 @@ use crate::dataset::ZarrDataset;
 use crate::layout::ChunkNaming;
 use crate::tree::{ZARRAY, ZGROUP};
 use crate::v3::document::ZARR_JSON;
+use crate::v3::grid::Axis;
 
 /// The nodes of a dataset, by their keys.
 pub(super) struct Nodes {
@@ -30,11 +31,16 @@ impl Nodes {
         let model = dataset.model.snapshot();
         let state = dataset.read_state();
         let mut arrays = BTreeMap::new();
-        for ((id, _), var) in model.vars().zip(&state.vars) {
+        for ((id, shown), var) in model.vars().zip(&state.vars) {
             let chunks = match &var.stored.meta {
                 Some(meta) => Some(Chunks {
                     naming: ChunkNaming { separator: meta.separator, prefix: meta.prefix, rank: meta.chunks.len() },
-                    grid: grid(&model.shape(id)?, meta.shards.as_ref().unwrap_or(&meta.chunks)),
+                    grid: match &meta.axes {
+                        // The grid may be what could not be understood.
+                        _ if shown.problem.is_some() => vec![u64::MAX; meta.chunks.len()],
+                        Some(axes) => axes.iter().map(Axis::count).collect(),
+                        None => grid(&model.shape(id)?, meta.shards.as_ref().unwrap_or(&meta.chunks)),
+                    },
                 }),
                 None => None,
             };

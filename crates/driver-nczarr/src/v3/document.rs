@@ -9,6 +9,7 @@ use dispatch::Registry;
 use model::{Error, ErrorKind, Result};
 
 use super::chain::{self, Chain};
+use super::grid::{self, Grid};
 use super::types::{DataType, extension, short};
 use crate::json::{Members, Object, Value};
 use crate::meta::{ArrayMeta, Described, bad, sizes};
@@ -136,8 +137,10 @@ pub(crate) fn read<'d, 't>(
     let none = Members::new();
     let mut problem = None;
     let shape = sizes(raw, "shape", rank_limit)?;
-    let mut chunks =
-        grid(raw, rank_limit, &mut problem)?.unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
+    let (mut chunks, axes) = match grid::read(raw, &shape, rank_limit, &mut problem)? {
+        Some(Grid { chunks, axes }) => (chunks, axes),
+        None => (shape.iter().map(|&len| len.max(1)).collect(), None),
+    };
     if chunks.len() != shape.len() {
         return Err(ErrorKind::NcZarr.context(format!(
             "member \"chunk_grid\" has {} dimensions, \"shape\" has {}",
@@ -157,6 +160,12 @@ pub(crate) fn read<'d, 't>(
     let (mut data, chain) = chain::read(data_type, codecs, &chunks, registry)?;
     let fill = raw.get("fill_value").unwrap_or(&Value::Null);
     data.look_at_fill(fill);
+    if let (Some(axes), Some(shards)) = (&axes, &chain.shards)
+        && let Some(dim) = axes.iter().zip(&shards.chunk_shape).position(|(axis, size)| !axis.is_multiple_of(*size))
+    {
+        let text = format!("along dimension {dim}, an edge is no multiple of the chunks in the shards");
+        note(&mut problem, ErrorKind::NcZarr.context(text).at("member \"chunk_grid\""));
+    }
     let (prefix, separator) = keys(raw, &none)?;
     let names = names(raw, shape.len())?;
     match raw.get("storage_transformers") {
@@ -170,6 +179,7 @@ pub(crate) fn read<'d, 't>(
     let mut meta = ArrayMeta {
         shape,
         chunks,
+        axes,
         shards: None,
         dtype: data.dtype.clone(),
         fill: Value::Null,
@@ -188,20 +198,8 @@ pub(crate) fn read<'d, 't>(
     Ok(Document { meta, data, chain, fill, names, problem })
 }
 
-fn note(problem: &mut Option<Error>, error: Error) {
+pub(super) fn note(problem: &mut Option<Error>, error: Error) {
     problem.get_or_insert(error);
-}
-
-/// The chunk shape of a regular grid; `None`, and a problem, for other grids.
-fn grid(raw: &Members<'_>, rank_limit: usize, problem: &mut Option<Error>) -> Result<Option<Vec<u64>>> {
-    let none = Members::new();
-    let found = raw.get("chunk_grid").ok_or_else(|| bad("chunk_grid", "a grid", None))?;
-    let (name, configuration) = extension(found, &none).map_err(|error| error.at("member \"chunk_grid\""))?;
-    if name != "regular" {
-        note(problem, ErrorKind::NcZarr.context(format!("member \"chunk_grid\": {name:?} is no grid that is known")));
-        return Ok(None);
-    }
-    sizes(configuration, "chunk_shape", rank_limit).map(Some).map_err(|error| error.at("member \"chunk_grid\""))
 }
 
 /// How chunks are called: whether behind `c`, and what stands between their indices.

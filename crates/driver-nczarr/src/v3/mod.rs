@@ -16,6 +16,7 @@ pub(crate) mod consolidated;
 pub(crate) mod document;
 pub(crate) mod fill;
 pub(crate) mod filters;
+pub(crate) mod grid;
 pub(crate) mod keys;
 pub(crate) mod names;
 pub(crate) mod node_name;

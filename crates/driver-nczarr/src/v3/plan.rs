@@ -92,6 +92,7 @@ impl Planning<'_> {
         stored.meta = Some(ArrayMeta {
             shape: model.shape(id)?,
             chunks,
+            axes: None,
             shards,
             fill: fill.map_err(|error| error.at(FILL_VALUE))?,
             dtype: data.dtype,

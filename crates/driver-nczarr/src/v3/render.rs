@@ -160,9 +160,10 @@ impl ZarrDataset {
     ) -> Result<()> {
         let var = model.var(id)?;
         let shape = match var.problem {
-            None => model.shape(id)?,
+            // A rectilinear grid has edges for the stored length only.
+            None if meta.axes.is_none() => model.shape(id)?,
             // What could not be understood is not replaced.
-            Some(_) => meta.shape.clone(),
+            _ => meta.shape.clone(),
         };
         let is_named = (self.flavour == Flavour::NcZarr || self.named_dims) && var.problem.is_none();
         let names = match is_named {
