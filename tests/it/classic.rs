@@ -234,7 +234,7 @@ fn through_the_facade_define_mode_is_entered_and_left_by_itself() {
     assert_eq!(file.variable("t").unwrap().get_value::<f32, _>((0, 2)).unwrap(), 3.0);
     assert_eq!(file.close_to_bytes().unwrap(), bytes);
     nczarr::delete(&path).unwrap();
-    let file = nczarr::CreateOptions::new().create_in_memory(&path, true).unwrap();
+    let file = nczarr::CreateOptions::new().create_in_memory(&format!("{path}#mode=classic"), true).unwrap();
     file.add_dimension("x", 2).unwrap();
     file.add_variable::<u8>("v", &["x"]).unwrap_err();
     file.add_variable::<i8>("v", &["x"]).unwrap().put(&[1i8, 2], ..).unwrap();
