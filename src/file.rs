@@ -80,7 +80,7 @@ impl File {
     /// All faults of the dataset: those that opening met, and those that a search of the storage shows.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     pub fn faults(&self) -> Result<Vec<Fault>> {
         let mut faults = self.info().faults;
         faults.extend(self.opened().dataset()?.search_faults()?);

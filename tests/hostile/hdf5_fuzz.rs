@@ -276,7 +276,7 @@ fn damaged_netcdf4_files_are_errors_or_differ_in_what_was_damaged() {
             let outcome = see(&damaged).and_then(|seen| match seen {
                 Ok(found) => {
                     read += 1;
-                    // What is missing gives made-up dimensions other numbers.
+                    // A missing object gives made-up dimensions other numbers.
                     let rule = if found.faults > sound.faults { nearly } else { rule };
                     rule(&found, &sound, most)
                 }

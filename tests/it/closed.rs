@@ -1,4 +1,4 @@
-//! What is closed is let go of, while handles to it live on: others may write it, or take it away.
+//! A closed dataset holds nothing, while handles to it live on: others may write it, or delete it.
 
 use std::path::Path;
 

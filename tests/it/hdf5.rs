@@ -136,7 +136,7 @@ fn report(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/reports").join(name)
 }
 
-/// What is beyond the own length of a variable is the default fill value, also after somebody wrote to the file.
+/// Elements beyond the own length of a variable are the default fill value, also after a write to the file.
 #[test]
 fn a_variable_that_is_shorter_than_its_dimension_stays_what_it_is() {
     let place = tempfile::tempdir().unwrap();

@@ -66,7 +66,7 @@ fn one_damaged_byte_affects_one_object() {
             expected.difference(&found).filter(|path| !told(path.trim_end_matches(" dim"))).collect();
         assert!(lost.is_empty(), "byte {at}: {lost:?} without {faults:?} and {problems:?}");
         hurt += usize::from(!faults.is_empty() || !problems.is_empty());
-        // What has nothing to do with it is as it was.
+        // Everything else is unchanged.
         let gone = expected.difference(&found).filter(|path| !path.contains(':')).count();
         assert!(gone < expected.len() / 2, "byte {at}: {gone} objects are gone");
     }

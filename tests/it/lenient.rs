@@ -33,7 +33,7 @@ fn v3(store: &Path, data_type: &str, fill: &str, more: &str) -> File {
 #[test]
 fn fill_values_of_another_json_type_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    // What zarr-python 3.4 reads of them.
+    // The values that zarr-python 3.4 reads.
     for (at, (v2_type, v3_type, fill, expected)) in [
         ("<i4", "int32", "\"-9999\"", -9999.0),
         ("<i4", "int32", "\" 7\"", 7.0),

@@ -28,7 +28,7 @@ fn silence() {
     });
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug, PartialEq)]
 enum Came {
     Done,
@@ -108,7 +108,7 @@ const STEPS: &[Step] = &[
     }),
 ];
 
-/// What a dataset is made of.
+/// The parts of a dataset.
 struct Kind {
     mode: &'static str,
     chunked: bool,
@@ -128,7 +128,7 @@ const fn kind(mode: &'static str) -> Kind {
     Kind { mode, chunked: true, shards: false, filter: None }
 }
 
-/// Takes the steps and closes the dataset, twice if the first time panics. What was told, and how many panics there were.
+/// Takes the steps and closes the dataset, twice if the first time panics. Answers the outcomes and the number of panics.
 ///
 /// `retry`: a step that panicked is taken again. Otherwise the next one follows, and what it put need not be there.
 fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'static str, Came)>, usize) {
@@ -168,7 +168,7 @@ fn live(create: impl Fn() -> Result<File>, kind: &Kind, retry: bool) -> (Vec<(&'
     (told, panics)
 }
 
-/// What is missing although every step that put it, and the last close, went well.
+/// The elements that are missing although every step that put them, and the last close, succeeded.
 fn lost(file: &File, told: &[(&str, Came)]) -> std::result::Result<(), String> {
     let done = |name: &str| told.iter().any(|(step, came)| *step == name && *came == Came::Done);
     let all = ["put parts", "put more", "put whole"].iter().all(|name| done(name));

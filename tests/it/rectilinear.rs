@@ -133,7 +133,7 @@ fn an_array_of_zarr_python_is_read() {
     assert!(bytes.iter().zip(0..).all(|(found, right)| *found == right));
 }
 
-/// An array of which each chunk is the only one of an array that was written here.
+/// An array whose chunks were each written here as an array of one chunk.
 fn assembled(folder: &Path, edges: [&[u64]; 2], define: impl Fn(&File, [u64; 2], [u64; 2])) -> String {
     let store = folder.join("store");
     for (row, y, height) in spans(edges[0]) {
@@ -225,7 +225,7 @@ fn a_grid_that_makes_no_sense_is_the_problem_of_its_variable() {
         let text = error.to_string();
         assert!(text.contains("v/zarr.json") && text.contains("chunk_grid"), "{text}");
     }
-    // So many chunks cost nothing; one that is too large is refused when it is read.
+    // A large number of chunks costs nothing; a chunk that is too large is refused when it is read.
     for (chunk_shapes, readable) in [(json!([[[1, huge / 2]], 4]), true), (json!([huge, huge]), false)] {
         place(folder.path(), &document(&[4, 4], &chunk_shapes));
         let file = nczarr::open(folder.path().to_str().unwrap()).unwrap();

@@ -89,7 +89,7 @@ pub(crate) struct Landing<'a, F: Form> {
     keeper: &'a Keeper<F>,
     pub(crate) index: ChunkIndex,
     arrived: bool,
-    /// What storage holds now, if that is more than what departed.
+    /// The elements in storage now, if those are more than the ones that were sent.
     merged: Option<F::Data>,
 }
 
@@ -426,7 +426,7 @@ impl<F: Form> Keeper<F> {
         } else {
             self.merge(index, &snapshot).map(Some)
         };
-        // Who changes the elements next need not copy them.
+        // A later change of the elements needs no copy then.
         drop(snapshot);
         landing.arrive(result.map_err(|error| self.blame(error, index))?);
         Ok(())

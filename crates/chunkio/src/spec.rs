@@ -182,7 +182,7 @@ pub trait ChunkStore: Send + Sync + fmt::Debug {
     /// `false`: the store does not know them without asking for each chunk; then `each` was not called.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> model::Result<bool> {
         Ok(false)
     }

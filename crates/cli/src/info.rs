@@ -40,7 +40,7 @@ pub fn facts(info: &DatasetInfo) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What a dataset says of itself, with all faults.
+/// The facts about a dataset, with all faults.
 fn info(file: &File) -> Result<DatasetInfo> {
     Ok(DatasetInfo { faults: file.faults()?, ..file.info() })
 }

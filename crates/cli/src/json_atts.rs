@@ -7,7 +7,7 @@ use nczarr::File;
 /// how it is read.
 ///
 /// # Errors
-/// What the storage says.
+/// Those of the storage.
 pub fn plain(file: &File, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
     match file.info().flavour.as_str() {
         "nczarr" => Ok(None),

@@ -60,7 +60,7 @@ impl<'a> DatasetSource<'a> {
     /// The shape of the stored chunks, if there are any.
     ///
     /// # Errors
-    /// What stands against reading the variable.
+    /// The reason why the variable cannot be read.
     pub fn chunks(&self, var: VarId) -> Result<Option<Vec<u64>>> {
         Ok(self.dataset.data(var)?.chunk_shape())
     }

@@ -26,7 +26,7 @@ impl Stored {
     /// The stored chunks. `None`: the storage does not list them.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     pub fn of(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |_| true, |_, _| true)
     }
@@ -34,7 +34,7 @@ impl Stored {
     /// The stored chunks, if there are many chunks and most are absent.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     pub fn if_sparse(data: &dyn VarData, shape: &[u64]) -> Result<Option<Self>> {
         Self::among(data, shape, |chunks| chunks >= FEW, |stored, chunks| stored < chunks / 2)
     }

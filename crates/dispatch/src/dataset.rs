@@ -119,7 +119,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Opening does not search: most callers never ask.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn search_faults(&self) -> Result<Vec<Fault>> {
         Ok(Vec::new())
     }
@@ -140,7 +140,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// It reads metadata and lists keys, and no data. Formats that are one file have nothing to compare.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn audit(&self) -> Result<Audit> {
         Ok(Audit::default())
     }
@@ -150,7 +150,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// The storage is read: who opens a dataset keeps none of it.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn attributes_json(&self, _group: GroupId, _var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
         Ok(None)
     }
@@ -169,7 +169,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// The storage is read, as for [`Dataset::attributes_json`].
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn stored_type(&self, _var: VarId) -> Result<Option<StoredType>> {
         Ok(None)
     }
@@ -198,7 +198,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Ends define mode, flushes and releases everything. Idempotent.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn close(&self) -> Result<()>;
 
     /// Whether this format can hold the edit, and what must happen in storage before the model changes.
@@ -234,7 +234,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// unless the data are stored first.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn commit(&self) -> Result<()> {
         Ok(())
     }
@@ -265,7 +265,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Ends define mode ([`ModelCell::end`]) and writes everything out: data first, then metadata, once.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -273,7 +273,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// Closes without the changes of a define mode that has not ended; a dataset that was never committed is deleted.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn abort(&self) -> Result<()> {
         self.model().roll_back();
         self.close()
@@ -334,7 +334,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// `false` if that is not known.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn is_absent(&self, _slab: &Slab<'_>) -> Result<bool> {
         Ok(false)
     }
@@ -345,7 +345,7 @@ pub trait VarData: Send + Sync + fmt::Debug {
     /// of [`VarData::chunk_shape`], also where several of them lie in one shard.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         Ok(None)
     }

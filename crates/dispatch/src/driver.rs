@@ -283,7 +283,7 @@ pub trait MapFactory: Send + Sync + 'static {
 
     /// Whether these are the last bytes of a file that this map opens: all of it, or the last 66,000 bytes.
     ///
-    /// Asked only where the first bytes are nobody's: formats that are read from their end may stand behind other bytes.
+    /// Asked only where no driver knows the first bytes: formats that are read from their end may stand behind other bytes.
     fn ends(&self, _tail: &[u8]) -> bool {
         false
     }

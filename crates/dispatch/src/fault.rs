@@ -29,7 +29,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// The storage holds an object that the model does not show.
     LeftOut,
-    /// The model shows an object of which a part cannot be read.
+    /// The model shows an object, and a part of it cannot be read.
     Damaged,
     /// Two parts of the dataset contradict each other; the model shows both.
     Inconsistent,

@@ -17,7 +17,7 @@ pub struct Closing {
     closed: AtomicBool,
     /// It was closed by somebody who could not wait for those who wrote.
     hasty: AtomicBool,
-    /// What closing has to do was begun, and a panic came between.
+    /// Closing began, and a panic interrupted it.
     broken: AtomicBool,
 }
 

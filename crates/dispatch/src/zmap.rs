@@ -298,7 +298,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// The storage holds objects there that no method reaches. A map whose storage knows keys only has none.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn unnamable(&self, _prefix: &Key) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -322,7 +322,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// Makes everything written so far durable, as far as the open options ask for it.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
@@ -334,7 +334,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// cache, connections that several maps share.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn close(&self) -> Result<()> {
         self.sync()
     }
@@ -354,7 +354,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// All keys of objects at or below `prefix`, sorted bytewise.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
         batch::walk(self, prefix)
     }
@@ -366,7 +366,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// is not named.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     fn list_once(&self, _prefix: &Key) -> Result<Option<Vec<Key>>> {
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! JSON that attributes are to be stored as: [`Told`].
 //!
 //! A copy hands over what its source has stored. One model value has several forms in JSON: `7` and `[7]`, `true` and
-//! `1`, a text that looks like a list and the list. Which one it was is told here, beside the model.
+//! `1`, a text that looks like a list and the list. This module keeps which one it was, beside the model.
 
 use dispatch::ZarrFormat;
 use model::{ErrorKind, GroupId, Result, Values, VarId};
@@ -75,7 +75,7 @@ impl ZarrDataset {
         };
         let document = key.join(if self.format == ZarrFormat::V3 { ZARR_JSON } else { ZATTRS })?;
         let limits = &self.options.limits;
-        // What is wrong with a document was said when the dataset was opened.
+        // Opening has reported damaged documents already.
         let found = fetch::read_here(&*self.map, std::slice::from_ref(&document), limits).pop();
         Ok(found.and_then(Result::ok).flatten())
     }

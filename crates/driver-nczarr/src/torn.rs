@@ -22,7 +22,7 @@ pub(crate) fn settle(tree: &mut RawTree, reading: &Reading<'_>) {
         let (Some(parent), Some(broken)) = (group.parent, group.broken) else { continue };
         let built = v3::var::build(&group.key, Err(broken.why), reading);
         tree.groups[parent].arrays.push(RawArray { key: group.key, name: group.name, built });
-        // Who comes after it has another place now.
+        // The ones behind it have other places now.
         for other in tree.groups.iter_mut().skip(at) {
             other.parent = other.parent.map(|parent| if parent > at { parent - 1 } else { parent });
         }

@@ -49,13 +49,13 @@ pub(crate) struct RawGroup {
     pub(crate) broken: Option<Broken>,
 }
 
-/// What is wrong with the documents of a group.
+/// The damage to the documents of a group.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub(crate) why: Error,
     /// The document does not even tell whether it is of a group.
     pub(crate) may_be_array: bool,
-    /// What is below it must not be looked at.
+    /// Nodes below it are not looked at.
     pub(crate) closed: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct RawArray {
 pub(crate) struct RawTree {
     pub(crate) groups: Vec<RawGroup>,
     pub(crate) notes: Vec<String>,
-    /// What is there, and neither group nor array of a name that is possible.
+    /// An object that is neither a group nor an array with a possible name.
     pub(crate) faults: Vec<Fault>,
     /// Folders that were searched in vain.
     pub(crate) hollow: Vec<Key>,
@@ -186,9 +186,9 @@ fn by_lists(
                     places.push((group, place));
                 }
             }
-            // What is below it is understood only with its list.
+            // Nodes below it are understood only with its list.
             None if reading.generation != Generation::Today => {}
-            // Its list is lost. What is stored is there.
+            // Its list is lost, and the stored nodes are there.
             None => by_search(source, tree, group..group + 1, reading)?,
         }
     }

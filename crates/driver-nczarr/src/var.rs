@@ -103,7 +103,7 @@ pub(crate) struct Stored {
     pub(crate) typed: Vec<user::Typed>,
     /// Whether its document tells another name than that by which it is stored.
     pub(crate) told_name: bool,
-    /// What absent chunks of a no-fill array read as, where its document says so: other readers see it there.
+    /// The value of absent chunks of a no-fill array, if its document has one. Other readers see it there.
     pub(crate) absent: Option<Values>,
     /// A fill value presented as an attribute although none is stored.
     pub(crate) implied_fill: Option<Values>,

@@ -466,7 +466,7 @@ impl Model {
 }
 
 /// Puts an entry under another name in its old place. `to` is not in the table, or is `from`.
-/// What unwritten elements read as where only the attribute `_FillValue` may say so.
+/// The value of unwritten elements where only the attribute `_FillValue` may give it.
 fn told_by_attribute(atts: &Att) -> VarFill {
     match atts.get(FILL_VALUE) {
         Some(value) => VarFill::Value(value.clone()),

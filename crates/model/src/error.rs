@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What every fallible function of the project returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, one kind per `NC_E…` constant of `netcdf.h`; and those of our own, whose names begin with `NCZ_E`.
+/// The kinds of errors: one for each `NC_E…` constant of `netcdf.h`, and our own, whose names begin with `NCZ_E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]

@@ -497,7 +497,7 @@ impl Drop for ZipMap {
     }
 }
 
-/// What of a name that no key can have stands right below `prefix`, as text to show.
+/// The names right below `prefix` that no key can have, as text to show.
 fn unnamable_below(name: &[u8], prefix: &Key) -> Option<String> {
     let segments: Vec<&[u8]> = name.split(|byte| *byte == b'/').collect();
     let is_legal = |segment: &[u8]| str::from_utf8(segment).is_ok_and(Key::is_segment);

@@ -14,7 +14,7 @@ use super::{PLACE, folder};
 const WIDTH: u64 = 6;
 const ROUNDS: u64 = 6;
 
-/// What a part of the URL says of the format, by the ending of the name.
+/// The part of the URL that names the format, by the ending of the name.
 fn url(path: &str) -> String {
     let modes = [
         (".nc3", "cdf5"),
@@ -37,7 +37,7 @@ fn append(path: &str) -> Result<File> {
     OpenOptions::new().writable(true).threads(1).durability(Durability::Fsync).open(&url(path))
 }
 
-/// What the child does until it is killed.
+/// The work of the child until it is killed.
 fn work(path: &str) -> Result<()> {
     let file = nczarr::create(&url(path))?;
     file.add_unlimited_dimension("t")?;

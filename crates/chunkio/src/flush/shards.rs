@@ -68,7 +68,7 @@ impl<F: Form> Keeper<F> {
         let result = self.store_shard(shards, shard, &key, &list, threads);
         let arrived = result.is_ok();
         for Changed { snapshot, merged, landing, .. } in list.edits {
-            // Who changes the elements next need not copy them.
+            // A later change of the elements needs no copy then.
             drop(snapshot);
             if arrived {
                 landing.arrive(merged.into_inner().unwrap_or_else(PoisonError::into_inner));

@@ -36,7 +36,7 @@ pub fn run(args: &Cat) -> Result<(), Failure> {
     let path = model.var_path(id).map_err(&at)?;
     let job = Job { model: &model, source: DatasetSource::new(file.dataset().as_ref()), id, ty, part: &part };
     let head = job.head(format).map_err(|error| at(error.at(&path)))?;
-    // What cannot be read is told before anything is written.
+    // An error of reading comes before anything is written.
     let data = file.dataset().data(id).map_err(&at)?;
     if !part.slab().is_empty() {
         data.look(&part.slab()).map_err(|error| at(error.at(&path)))?;

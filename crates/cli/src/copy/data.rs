@@ -90,7 +90,7 @@ fn var(
         chunks
     });
     let moves = Moves::of(&shape, target.clone(), chunks.1, item, moving.budget);
-    // What is absent on both sides reads the same, so only what is stored is moved.
+    // Chunks that are absent on both sides read the same, so only stored ones are moved.
     let stored = match (&sparse, &target) {
         (Some(_), Some(chunk)) => Stored::if_sparse(&*data, &shape).map_err(Broken::Source)?.map(|s| s.in_grid(chunk)),
         _ => None,

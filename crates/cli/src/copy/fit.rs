@@ -27,7 +27,7 @@ pub struct Change {
     pub to: NcType,
     /// The fill value and what it becomes.
     fill: Option<(Values, Values)>,
-    /// What readers of the new type take for a missing value.
+    /// The value that readers of the new type take for a missing one.
     missing: Option<Values>,
 }
 

@@ -62,7 +62,7 @@ pub fn between(source: (&Model, &[Fault]), copy: &Model, copied: &Copied, select
 /// The attributes of a plain Zarr source whose JSON is another in the copy, as one line: other readers see it.
 ///
 /// # Errors
-/// What the storage says.
+/// Those of the storage.
 pub fn json(source: &File, copy: &File, copied: &Copied) -> Result<Option<String>> {
     let (here, there) = (source.model(), copy.model());
     let mut lost = Losses::default();

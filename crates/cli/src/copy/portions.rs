@@ -23,7 +23,7 @@ impl Portions {
         Self::Whole { shape: shape.to_vec(), block: block.to_vec() }
     }
 
-    /// What is stored of a variable.
+    /// The stored parts of a variable.
     pub fn stored(shape: &[u64], block: &[u64], stored: &Stored) -> Self {
         let mut blocks: BTreeMap<u64, (Part, Vec<Part>)> = BTreeMap::new();
         for (start, count) in stored.boxes() {

@@ -60,7 +60,7 @@ impl Selection {
 
     /// Finds the selected variables that cannot be read. Variables that are not selected are not looked at.
     ///
-    /// A variable of which only the definition is wanted is left out where its type is unknown.
+    /// A variable is left out if only its definition is wanted and its type is unknown.
     ///
     /// # Errors
     /// The reason why a variable cannot be read whose values are wanted, unless such variables are to be left out.

@@ -90,7 +90,7 @@ impl Stage {
                 return Err(Broken::Stopped);
             }
             let slab = Slab::new(&start, &count);
-            // What is absent is read as well: that may be an error, and may be something else than the fill value.
+            // Absent elements are read as well: that may be an error, or give something else than the fill value.
             let bytes = source.bytes(id, &slab).map_err(Broken::Source)?;
             if data.is_absent(&slab).map_err(Broken::Source)?
                 && bytes.chunks_exact(blank.len().max(1)).all(|element| element == blank)

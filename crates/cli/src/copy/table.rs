@@ -66,7 +66,7 @@ const NOT_IN_V3: &str = "Zarr V3 has no fields with a shape";
 const STORED: &str = "stored type ";
 /// What is said of the layout, which a text does not show.
 const LAYOUT: [&str; 2] = ["filters that the target cannot hold", "shards that the target cannot hold"];
-/// What is said of the spelling of attributes in JSON, of which a text shows the values only.
+/// The report about the JSON of attributes; a text shows their values only.
 const JSON: &str = "JSON of attributes";
 
 /// The pieces of a text: kind and path, as in `dim /g/x`, and what it says.

@@ -357,7 +357,7 @@ impl Work<'_> {
             let shape = self.source.shape(id)?;
             let stored = match &var.chunking {
                 Chunking::Chunked(chunks) => Some(chunks.clone()),
-                // A variable of which only the definition is copied may have data that cannot be opened.
+                // If only the definition is copied, the data may be such that they cannot be opened.
                 Chunking::Default => match self.from.data(id) {
                     Err(error) if self.wanted.select.has_data(&self.source, id) => return Err(error),
                     data => data.ok().and_then(|data| data.chunk_shape()),

@@ -307,7 +307,7 @@ fn kinds_have_all_the_names_of_ncgen() {
     }
 }
 
-/// What a new Zarr dataset is like may stand in the environment and in rc files.
+/// The environment and rc files set the defaults of new Zarr datasets.
 #[test]
 fn the_environment_says_what_new_datasets_are_like() {
     let tools = Tools::new();

@@ -1,7 +1,7 @@
 //! Nothing of a source disappears: each object is in the copy, or the report of the copy names it.
 //!
 //! Stores are made file by file, so that they hold what no writer here would make: names with control characters or
-//! bytes that are no UTF-8, documents that are cut short, types and codecs that nobody knows, damaged chunks.
+//! bytes that are no UTF-8, documents that are cut short, unknown types and codecs, damaged chunks.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,15 +19,15 @@ enum State {
     Whole,
     /// Its document ends too early.
     Torn,
-    /// An array of a type that nobody knows.
+    /// An array of an unknown type.
     UnknownType,
-    /// An array with a codec that nobody knows.
+    /// An array with an unknown codec.
     UnknownCodec,
     /// An array whose chunk cannot be decoded.
     DamagedChunk,
 }
 
-/// What a name consists of beside the number that makes it unique.
+/// The part of a name behind the number that makes it unique.
 #[derive(Debug, Clone, Copy)]
 enum Name {
     Plain,

@@ -1,4 +1,4 @@
-//! Who reads an array block by block fetches each chunk once, however the blocks lie.
+//! A command that reads an array block by block fetches each chunk once, wherever the blocks lie.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Arrays of which hardly anything is stored: `copy`, `diff` and `validate` look at stored chunks only.
+//! Arrays that are hardly stored: `copy`, `diff` and `validate` look at stored chunks only.
 //!
 //! The arrays have a million chunks of a million elements. A command that visits the absent ones never ends.
 
@@ -93,7 +93,7 @@ fn only_stored_chunks_are_looked_at() {
             let far = ["cat", &target, "/v", "--start", "999999,999998", "--count", "1,2", "--format", "text"];
             assert_eq!(out(&far).split_whitespace().collect::<Vec<_>>(), ["2.5", "2.5"], "{target}");
         }
-        // What differs is found where only one side has a chunk.
+        // Differences are found where only one side has a chunk.
         let (other, first) = (folder.join("other"), [([0, 5], 1.5), ([3, 3], 7.0)]);
         let other = store(&other, zarr, [MANY, MANY], [1000, 1000], &first);
         let output = run(["diff", text(&source), text(&other)]);

@@ -149,7 +149,7 @@ fn records_keep_the_types_of_their_fields_in_version_3() {
     assert_eq!(*fill, serde_json::from_str::<Value>(expected).unwrap());
 }
 
-/// An array of two records, of which the second is absent.
+/// An array of two records; the second is absent.
 const RECORDS: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [2],
     "fill_value": {"when": -7, "in": {"u": "ü", "h": "NaN"}, "t": true},
     "data_type": {"name": "struct", "configuration": {"fields": [

@@ -279,7 +279,7 @@ impl Registry {
 /// Bytes of a file elsewhere that are read at once to recognise it.
 const FIRST: u64 = 16 << 10;
 
-/// So many bytes are the end of a file ([`MapFactory::ends`]).
+/// The length of the end of a file, in bytes ([`MapFactory::ends`]).
 pub(super) const TAIL: usize = 66_000;
 
 /// A file, of which a few bytes are looked at.

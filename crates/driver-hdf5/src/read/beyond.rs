@@ -19,11 +19,11 @@ pub(super) struct Beyond {
     pub(super) value: Values,
 }
 
-/// What to do with the elements of a slab, one stretch after another.
+/// The treatment of the elements of a slab, one stretch after another.
 enum Step {
-    /// So many of those that are stored come next.
+    /// This many stored elements come next.
     Stored(usize),
-    /// So many are beyond.
+    /// This many elements lie beyond the stored ones.
     Beyond(usize),
 }
 
@@ -61,7 +61,7 @@ impl Beyond {
         if !part.is_empty() {
             let len = byte_len(part.len(), value.len())?;
             let read = |out: &mut OutBuf<'_>| match self.inner.get(&part, MemMut::Fixed { ty, out }) {
-                // It is told after the whole transfer.
+                // The error comes after the whole transfer.
                 Err(error) if error.kind() == ErrorKind::Range => {
                     beyond = true;
                     Ok(())
@@ -121,7 +121,7 @@ impl VarData for Beyond {
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        // What is beyond is not the fill value that the variable has.
+        // Elements beyond read as another value than the variable's fill value.
         Ok(self.inside(slab) == slab.count && self.inner.is_absent(slab)?)
     }
 

@@ -116,7 +116,7 @@ struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    /// Adds a variable. What is damaged of it is a problem of its own.
+    /// Adds a variable. Damage to it is its own problem.
     fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) {
         let Dataset { name, attributes, space, stored, other, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();

@@ -41,7 +41,7 @@ pub(crate) struct Dims {
     of: Vec<Vec<Vec<usize>>>,
     /// Of each dataset of each group: whether it is a dimension and nothing else.
     only: Vec<Vec<bool>>,
-    /// Datasets of which something that tells their dimensions is damaged.
+    /// Datasets whose dimensions are unknown because of damage.
     pub(crate) faults: Vec<Fault>,
 }
 

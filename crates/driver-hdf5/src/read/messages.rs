@@ -196,7 +196,7 @@ pub(crate) fn pipeline(file: &Hdf, message: Found<'_>) -> Result<Vec<FilterMessa
     Ok(filters)
 }
 
-/// What unwritten elements read as.
+/// The value of unwritten elements.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Fill {
     /// The value that somebody set: the bytes of an element. `None`: zeros.
@@ -243,5 +243,5 @@ pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Fill> {
     Ok(Fill::default())
 }
 
-/// The time at which HDF5 fills where nobody chose one.
+/// The time at which HDF5 fills by default.
 const IF_SET: u8 = 2;

@@ -18,7 +18,7 @@ pub(crate) enum Reached {
     /// The object at an address.
     Object(u64),
     Nothing,
-    /// What a path means in another file.
+    /// The meaning of a path in another file.
     External {
         file: String,
         path: String,

@@ -155,7 +155,7 @@ impl Walker<'_> {
         for link in links {
             let name = link.name.clone();
             self.budget.spend("objects")?;
-            // What is no UTF-8 may be the same when it is shown.
+            // Names that are not UTF-8 may look the same when they are shown.
             if !names.insert(name.clone()) {
                 self.left_out(number, &link, "another object is shown by this name");
                 continue;

@@ -121,7 +121,7 @@ impl NewFile {
             self.cut(committed)?;
         }
         if let Some(unfinished) = &mut committed.unfinished {
-            // Without its place the file is one that nobody finds: the next call tries again.
+            // Without its place the file cannot be found, so the next call tries again.
             let kept = unfinished.keep()?;
             committed.unfinished = None;
             if self.is_durable() {

@@ -36,7 +36,7 @@ impl ZarrDataset {
     /// Compares all objects of the store with the dataset.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Those of the storage.
     pub(crate) fn audit_objects(&self) -> Result<Audit> {
         if !self.map.caps().list {
             return Ok(Audit::default());

@@ -37,7 +37,7 @@ impl Rounding {
     }
 }
 
-/// What a value beyond the type becomes.
+/// The result for a value beyond the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfRange {
     Error,
@@ -71,7 +71,7 @@ impl Rules {
             Wide::Float(value) => from == value || from.is_nan() && value.is_nan(),
         };
         if let Some((_, mapped)) = self.pairs.iter().find(|(from, _)| is_it(*from)) {
-            // What it is mapped to is a value of the type.
+            // The target of the mapping is a value of the type.
             return match to.is_float() {
                 true => to.cast(Wide::Float(*mapped)),
                 false => to.keep(Wide::Float(*mapped)).filter(|kept| kept.float() == *mapped),
@@ -196,7 +196,7 @@ mod tests {
         Rules::new(rounding, range, Vec::new()).cast(value, &form(kind, size))
     }
 
-    /// What cast-value-rs makes of them.
+    /// The results of cast-value-rs.
     #[test]
     fn values_of_another_implementation() {
         use {OutOfRange as Range, Rounding as By};

@@ -148,7 +148,7 @@ impl Slow {
         self.end(op, key, fault).map(|()| outcome)
     }
 
-    /// What comes of a request after it happened.
+    /// The outcome of a request after it happened.
     ///
     /// # Panics
     /// If that is the fault.

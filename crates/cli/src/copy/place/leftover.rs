@@ -37,7 +37,7 @@ pub fn clear(parent: &Path, name: &OsStr, all: bool) {
         |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(|made| made.starts_with(&start));
     for path in all_in(parent).filter(is_marked) {
         if let Some(_held) = hold(&path) {
-            // Only one that is empty is removed so. Who has just made it and did not hold it yet makes another one.
+            // Only an empty directory is removed so. Its maker makes another one if it did not hold this one yet.
             let _ = fs::remove_dir(&path);
         }
     }

@@ -101,7 +101,7 @@ fn the_next_copy_clears_the_directory_that_a_killed_one_left_empty() {
             let path = entry.unwrap().path();
             if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
         }
-        // One of a copy to another place, which is nobody's here.
+        // It belongs to a copy to another place.
         let other = folder.path().join(".ncz-0123456789abcdefaBcDeF.copy");
         fs::create_dir(&other).unwrap();
         out(&[again, &[&source, text(&target)]].concat());
