@@ -62,6 +62,9 @@ const NOT_EVEN_ZARR: [&str; 3] = ["neither vlens nor enums", "its type is not th
 /// What Zarr V3 has no type for: a variable of it is left out, and told.
 const NOT_IN_V3: &str = "Zarr V3 has no fields with a shape";
 
+/// Datasets with attributes that are bare words, as NaN: a copy stores text in their place, and reports it.
+const BARE_WORDS: &str = "/group/attributes.zarr";
+
 /// How it begins what is said of a stored type, which a text does not show either.
 const STORED: &str = "stored type ";
 /// What is said of the layout, which a text does not show.
@@ -509,6 +512,7 @@ fn nothing_stops_a_copy_and_everything_that_differs_is_named() {
                             NOT_EVEN_ZARR.iter().any(|why| told.contains(why))
                                 || LAYOUT.iter().any(|what| told.starts_with(what))
                                 || told.starts_with(STORED)
+                                || (told.starts_with(JSON) && name.ends_with(BARE_WORDS))
                         };
                         let lost = told.iter().filter(|told| !known(told));
                         if !told.iter().any(|told| told.contains(NOT_IN_V3)) {
