@@ -98,6 +98,7 @@ pub const EMPTY_TEXT: &[Right] = &[
     ),
     right("missing_2", "NIL, NIL, _, _, _, _, _,", "\"\", \"\", _, _, _, _, _,"),
     right("missing_2", "_, _, _, _, NIL, \"o\", \"o\" ;", "_, _, _, _, \"\", \"o\", \"o\" ;"),
+    right("missing_2", "_, _, _, _, NIL, \"Nkg\", \"P\" ;", "_, _, _, _, \"\", \"Nkg\", \"P\" ;"),
 ];
 
 /// A scalar in a dataset without `_ARRAY_DIMENSIONS`: netCDF-C loses it.

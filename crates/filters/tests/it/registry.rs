@@ -24,7 +24,17 @@ fn the_table_names_what_the_features_say() {
     add(cfg!(feature = "crc32c"), "crc32c", None);
     add(cfg!(feature = "adler32"), "adler32", None);
     add(cfg!(feature = "jenkins-lookup3"), "jenkins_lookup3", None);
-    for name in ["delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "categorize"] {
+    for name in [
+        "delta",
+        "fixedscaleoffset",
+        "quantize",
+        "bitround",
+        "packbits",
+        "astype",
+        "categorize",
+        "cast_value",
+        "scale_offset",
+    ] {
         add(cfg!(feature = "numeric"), name, None);
     }
     for (name, id) in [("nbit", 5), ("scaleoffset", 6), ("lzf", 32000)] {
@@ -55,6 +65,8 @@ fn a_filter_has_the_names_of_its_class() {
         // What some of them cannot do without.
         let codec = match class.info().name {
             "categorize" => serde_json::json!({"labels": [], "dtype": "<U1"}),
+            "cast_value" => serde_json::json!({"data_type": "int8"}),
+            "scale_offset" => serde_json::json!({"offset": 0, "scale": 1}),
             _ => serde_json::json!({"offset": 0, "scale": 1, "mask": 4, "pixels-per-block": 8}),
         };
         let filter = match class.info().name {
