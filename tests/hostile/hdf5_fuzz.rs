@@ -12,7 +12,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nczarr::dispatch::Fault;
 use nczarr::model::{GroupId, Slab, Values, VarId};
 use nczarr::{ErrorKind, File, MemMut, NcString, NcType, OutBuf, Result};
 
