@@ -330,7 +330,7 @@ pub trait ZMap: Send + Sync + fmt::Debug {
     /// Flushes, then releases what the map holds: files, locks, memory and connections. Idempotent.
     ///
     /// Handles to the map may live on: nothing waits for the last of them to go. A request that comes later takes up again
-    /// what it needs, or fails with `NC_EBADID`. What is kept on purpose stays: objects in the memory of the process, a
+    /// what it needs, or fails with `NC_EBADID`. Some things stay on purpose: objects in the memory of the process, a
     /// cache, connections that several maps share.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub(crate) struct About {
     pub(crate) properties: Option<String>,
     /// What else was odd.
     pub(crate) notes: Vec<String>,
-    /// What the documents tell of and the model does not show.
+    /// Objects that the documents name and the model does not show.
     pub(crate) faults: Vec<Fault>,
     /// Folders that were searched, and hold no node with a name.
     pub(crate) hollow: Vec<Key>,

@@ -220,7 +220,7 @@ fn json(
     let Some(left) = json_atts::plain(files[0], places[0].0, places[0].1)? else { return Ok(()) };
     let Some(right) = json_atts::plain(files[1], places[1].0, places[1].1)? else { return Ok(()) };
     for (name, one) in left.iter().filter(|(name, _)| name != FILL_VALUE) {
-        // Others are told where values are compared, and those that are not shown are the format's.
+        // Other faults appear where values are compared, or belong to the format.
         let same = atts[0].get(name).is_some_and(|values| atts[1].get(name) == Some(values));
         if let Some((_, other)) = right.iter().find(|(known, _)| known == name && same)
             && !json_atts::same(one, other)

@@ -1,6 +1,6 @@
 //! [`Beyond`]: a variable that is shorter than its unlimited dimension, and has no fill value of its own.
 //!
-//! Each HDF5 dataset has a shape of its own. What is beyond it was never written: netCDF-C reads the default fill value
+//! Each HDF5 dataset has a shape of its own. Elements beyond it were never written: netCDF-C reads the default fill value
 //! there, whatever the dataset's fill value or the rest of its last chunk is.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`Partial`]: numbers of fewer bits than those of netCDF's types: half floats, and integers of which some bits count, or of a
+//! [`Partial`]: numbers of fewer bits than those of netCDF's types: half floats, and integers with unused bits, or of a
 //! size that no machine has. They are shown as the next larger type: half floats as singles, as in Zarr. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
 
 use ::half::{bf16, f16};

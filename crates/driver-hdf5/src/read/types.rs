@@ -153,7 +153,7 @@ impl Types {
         })
     }
 
-    /// As [`Types::nc_type`], where elements need not have the size of the type: integers of which some bits count, half floats.
+    /// As [`Types::nc_type`], where elements need not have the size of the type: integers with unused bits, half floats.
     ///
     /// # Errors
     /// As [`Types::nc_type`].

@@ -85,7 +85,7 @@ impl Variable {
     /// A variable whose data are there. `used`: gets where that is.
     ///
     /// # Errors
-    /// What the engine says; what the system says.
+    /// Those of the engine and of the system.
     pub(super) fn taken(
         shared: &Arc<Shared>,
         model: &Arc<Model>,
@@ -308,7 +308,7 @@ impl Variable {
     /// Stores what is read beyond the shape that a variable had of its own, where it is as long as its dimensions now.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Those of the engine.
     pub(super) fn extend(&self, shape: &[u64], own: &[u64], value: &Values) -> Result<()> {
         let bytes = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(value.nc_type().name()))?;
         for dim in 0..shape.len() {

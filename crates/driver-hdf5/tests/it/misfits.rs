@@ -143,7 +143,7 @@ fn dimensions_that_lead_nowhere_are_damage() {
         assert_eq!(header[place..place + 4], [1, 0, 0, 0]);
         header[place + 4..place + 12].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     });
-    // A reader is told, and who writes would lose them.
+    // A reader gets a fault, and a writer would lose them.
     let read = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
     let faults = read.info().faults;
     assert!(faults.len() == 1 && faults[0].path == "/v", "{faults:?}");
