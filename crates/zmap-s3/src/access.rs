@@ -6,15 +6,17 @@
 //! Source: netCDF-C's order for region and profile; Amazon's names of variables and members.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dispatch::Rc;
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
-use crate::place::{Host, Place, percent_decoded};
+use crate::place::{Host, Place};
 use crate::profiles::Profiles;
-use crate::secret::{Credentials, Secret};
+use crate::secret::Credentials;
+use crate::who::{Sources, switch};
 
 /// The environment, by the names of its variables.
 pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
@@ -22,8 +24,11 @@ pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
 /// How long and how often it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For one operation with all its tries; large objects get a second more for each 128 KiB. Default 2 minutes.
+    /// For one operation with all its requests, tries and pauses. Default 2 minutes.
     pub deadline: Duration,
+    /// Whether bytes extend the deadline: by a second for each 128 KiB that came or that are sent. Default yes; no where
+    /// rc files set the deadline.
+    pub stretch: bool,
     /// A connection, an answer, or the next piece of one that takes longer counts as failed. Default 20 seconds.
     pub stall: Duration,
     /// Tries of one request. Default 8.
@@ -36,6 +41,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(120),
+            stretch: true,
             stall: Duration::from_secs(20),
             tries: 8,
             pause: Duration::from_millis(50),
@@ -52,9 +58,17 @@ pub struct Access {
     /// `None`: Amazon's own for the region.
     pub(crate) endpoint: Option<String>,
     pub(crate) credentials: Credentials,
+    /// The files that profiles are read from: `config` and `credentials`.
+    pub(crate) profile_files: [Option<PathBuf>; 2],
+    /// Certificates to trust in place of the system's.
+    pub(crate) ca_bundle: Option<PathBuf>,
     /// The URL, for messages.
     pub(crate) shown: String,
     pub(crate) connect: Option<Duration>,
+    /// The bucket is a part of the host's name, not of the path, at an endpoint that is not Amazon's.
+    pub virtual_host: bool,
+    /// Who asks pays for requests and for what is sent.
+    pub requester_pays: bool,
     /// How long and how often it is tried.
     pub patience: Patience,
     /// Requests in flight at once. Default 256.
@@ -91,19 +105,18 @@ impl Access {
         let said = |key: &str| rc.get(key, &at).map(str::to_owned).filter(|value| !value.is_empty());
         let fragment = |key: &str| target.get(key).map(str::to_owned).filter(|value| !value.is_empty());
 
-        let asked = fragment("aws.profile").or_else(|| said("AWS.PROFILE"));
-        if let Some(name) = asked.as_deref().filter(|name| *name != "no" && !profiles.has(name)) {
-            return Err(ErrorKind::Auth.context(format!("{target}: there is no profile {name:?}")));
+        let named = fragment("aws.profile").or_else(|| said("AWS.PROFILE")).or_else(|| variables("AWS_PROFILE"));
+        let must_be = |name: &&str| !matches!(*name, "no" | "default") && !profiles.has(name);
+        if let Some(name) = named.as_deref().filter(must_be) {
+            return Err(profiles.missing(name).at(target));
         }
-        let of_environment = || variables("AWS_PROFILE").filter(|name| profiles.has(name));
-        let named = asked.or_else(of_environment);
         let profile = named.clone().unwrap_or_else(|| "default".to_owned());
 
         let of_fragment = fragment("endpoint");
         let configured = of_fragment
             .clone()
             .or_else(|| said("AWS.ENDPOINT"))
-            .or_else(|| profiles.get(&profile, "endpoint_url").map(str::to_owned))
+            .or(profiles.endpoint(&profile).map_err(|error| error.at(target))?.map(str::to_owned))
             .or_else(|| variables("AWS_ENDPOINT_URL_S3"))
             .or_else(|| variables("AWS_ENDPOINT_URL"));
         let configured = configured.map(|text| endpoint(target, &text)).transpose()?;
@@ -126,13 +139,36 @@ impl Access {
         if !region.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
             return Err(ErrorKind::Url.context(format!("{target}: {region:?} is not the name of a region")));
         }
-        let credentials = match user_info(target)? {
-            Some(keys) => keys,
-            None => credentials(target, named.as_deref(), &profiles, &said, &variables)?,
+        let sources =
+            Sources { target, named: named.as_deref(), profiles: &profiles, said: &said, variables: &variables };
+        let credentials = sources.credentials()?;
+        let payer = fragment("aws.request_payer").or_else(|| said("AWS.REQUEST_PAYER"));
+        let requester_pays = match payer.or_else(|| variables("AWS_REQUEST_PAYER")).as_deref() {
+            None => false,
+            Some("requester") => true,
+            Some(_) => {
+                return Err(ErrorKind::Url.context(format!("{target}: the request payer can only be \"requester\"")));
+            }
         };
+        let style = fragment("aws.addressing_style").or_else(|| said("AWS.ADDRESSING_STYLE"));
+        let style = style.or_else(|| profiles.get(&profile, "s3.addressing_style").map(str::to_owned));
+        let virtual_host = match style.as_deref() {
+            None => switch(target, "AWS_VIRTUAL_HOSTING", variables("AWS_VIRTUAL_HOSTING").as_deref())? == Some(true),
+            Some("auto" | "path") => false,
+            Some("virtual") => true,
+            Some(_) => {
+                let what = "the addressing style is none of \"path\", \"virtual\" and \"auto\"";
+                return Err(ErrorKind::Url.context(format!("{target}: {what}")));
+            }
+        };
+        let ca_bundle = said("HTTP.SSL.CAINFO")
+            .or_else(|| profiles.get(&profile, "ca_bundle").map(str::to_owned))
+            .or_else(|| variables("AWS_CA_BUNDLE"))
+            .map(PathBuf::from);
         let mut patience = Patience::default();
         if let Some(seconds) = seconds(&said, "HTTP.TIMEOUT")? {
             patience.deadline = seconds;
+            patience.stretch = false;
             patience.stall = patience.stall.min(seconds);
         }
         Ok(Self {
@@ -141,6 +177,10 @@ impl Access {
             region,
             endpoint,
             credentials,
+            profile_files: profiles.files().clone(),
+            ca_bundle,
+            virtual_host,
+            requester_pays,
             shown: url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
             connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
             patience,
@@ -158,6 +198,7 @@ impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let who = match &self.credentials {
             Credentials::Anonymous => "anonymous",
+            Credentials::Unsigned => "unsigned",
             Credentials::Keys { .. } => "keys (not shown)",
             Credentials::Profile(_) => "profile",
             Credentials::WebIdentity => "web identity",
@@ -169,66 +210,12 @@ impl fmt::Debug for Access {
             .field("region", &self.region)
             .field("endpoint", &self.endpoint)
             .field("credentials", &who)
+            .field("virtual_host", &self.virtual_host)
+            .field("requester_pays", &self.requester_pays)
             .field("patience", &self.patience)
             .field("in_flight", &self.in_flight)
             .finish_non_exhaustive()
     }
-}
-
-/// Who signs, where the URL does not say it.
-fn credentials(
-    target: &Target,
-    named: Option<&str>,
-    profiles: &Profiles,
-    said: &dyn Fn(&str) -> Option<String>,
-    variables: &Variables<'_>,
-) -> Result<Credentials> {
-    let pair = |id: Option<String>, secret: Option<String>, token: Option<String>, what: &str| match (id, secret) {
-        (Some(id), Some(secret)) => Ok(Some(Credentials::Keys {
-            id: Secret::new(id),
-            secret: Secret::new(secret),
-            token: token.map(Secret::new),
-        })),
-        (None, None) => Ok(None),
-        _ => Err(ErrorKind::Auth.context(format!("{target}: only one of key id and secret key in {what}"))),
-    };
-    match named {
-        Some("no") => return Ok(Credentials::Anonymous),
-        Some(name) => {
-            if let Some(found) = profiles.credentials(name).map_err(|error| error.at(target))? {
-                return Ok(found);
-            }
-        }
-        None => {}
-    }
-    let (id, secret) = (said("AWS.ACCESS_KEY_ID"), said("AWS.SECRET_ACCESS_KEY"));
-    if let Some(found) = pair(id, secret, said("AWS.SESSION_TOKEN"), "the rc files")? {
-        return Ok(found);
-    }
-    let (id, secret) = (variables("AWS_ACCESS_KEY_ID"), variables("AWS_SECRET_ACCESS_KEY"));
-    if let Some(found) = pair(id, secret, variables("AWS_SESSION_TOKEN"), "the environment")? {
-        return Ok(found);
-    }
-    if let Some(found) = profiles.credentials("default").map_err(|error| error.at(target))? {
-        return Ok(found);
-    }
-    if variables("AWS_WEB_IDENTITY_TOKEN_FILE").is_some() && variables("AWS_ROLE_ARN").is_some() {
-        return Ok(Credentials::WebIdentity);
-    }
-    let container = ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"];
-    if container.iter().any(|name| variables(name).is_some()) {
-        return Ok(Credentials::Container);
-    }
-    Ok(Credentials::Anonymous)
-}
-
-/// Keys that stand in the URL: `id:secret@`.
-fn user_info(target: &Target) -> Result<Option<Credentials>> {
-    let Some(text) = &target.user_info else { return Ok(None) };
-    let bad = || ErrorKind::Url.context(format!("{target}: before the host stands no pair of key id and secret key"));
-    let (id, secret) = text.split_once(':').ok_or_else(bad)?;
-    let decoded = |text: &str| percent_decoded(text).filter(|text| !text.is_empty()).map(Secret::new).ok_or_else(bad);
-    Ok(Some(Credentials::Keys { id: decoded(id)?, secret: decoded(secret)?, token: None }))
 }
 
 /// An endpoint that was configured: scheme and host, perhaps with a path. A host alone is reached by https.
@@ -273,6 +260,7 @@ fn seconds(said: &dyn Fn(&str) -> Option<String>, key: &str) -> Result<Option<Du
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     fn access(url: &str, variables: &[(&str, &str)]) -> Result<Access> {
         let target = url_infer::parse(url).unwrap();
@@ -315,10 +303,20 @@ mod tests {
             ("s3://b/k", with(&[("AWS_REGION", "r-e")]), "r-default", None, keys("d", "ds", None)),
             ("s3://b/k#aws.profile=bare", with(&[("AWS_REGION", "r-e")]), "r-e", None, keys("d", "ds", None)),
             ("s3://b/k#aws.profile=bare", with(&[("AWS_DEFAULT_REGION", "r-f")]), "r-f", None, keys("d", "ds", None)),
-            ("s3://b/k#aws.profile=no", with(&env), "us-east-1", None, Credentials::Anonymous),
+            ("s3://b/k#aws.profile=no", with(&env), "us-east-1", None, Credentials::Unsigned),
+            ("s3://b/k", with(&[("AWS_NO_SIGN_REQUEST", "YES")]), "r-default", None, Credentials::Unsigned),
+            ("s3://b/k#aws.no_sign_request=true", with(&env), "r-default", None, Credentials::Unsigned),
+            (
+                "s3://b/k#aws.no_sign_request=false",
+                with(&[("AWS_NO_SIGN_REQUEST", "1")]),
+                "r-default",
+                None,
+                keys("d", "ds", None),
+            ),
+            ("s3://u:s@b/k", with(&[("AWS_NO_SIGN_REQUEST", "1")]), "r-default", None, keys("u", "s", None)),
             ("s3://b/k#aws.profile=p", with(&env), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
             ("s3://b/k", with(&[("AWS_PROFILE", "p")]), "r-p", http("p.example:1"), keys("p", "ps", Some("pt"))),
-            ("s3://b/k", with(&[("AWS_PROFILE", "absent")]), "r-default", None, keys("d", "ds", None)),
+            ("s3://b/k", with(&[("AWS_PROFILE", "default")]), "r-default", None, keys("d", "ds", None)),
             (
                 "s3://b/k#aws.region=r-u&endpoint=http://u.example",
                 with(&[]),
@@ -374,15 +372,55 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Auth, "{error}");
             assert!(!error.to_string().contains("hush"), "{error}");
         }
+        let files = [("AWS_CONFIG_FILE", "/none/config"), ("AWS_SHARED_CREDENTIALS_FILE", "/none/credentials")];
+        for (url, more) in [("s3://b/k", Some(("AWS_PROFILE", "absent"))), ("s3://b/k#aws.profile=absent", None)] {
+            let error = access(url, &files.into_iter().chain(more).collect::<Vec<_>>()).unwrap_err().to_string();
+            for part in ["\"absent\"", "/none/config", "/none/credentials"] {
+                assert!(error.contains(part), "{error}");
+            }
+        }
         for url in [
             "s3://hush@b/k",
             "s3://b/k#endpoint=ftp://hush",
             "s3://b/k#endpoint=http://hush@h",
             "s3://b/k#endpoint=http://",
             "s3://b/k#aws.region=hu/sh",
+            "s3://b/k#aws.no_sign_request=hush",
+            "s3://b/k#aws.request_payer=hush",
+            "s3://b/k#aws.addressing_style=hush",
         ] {
             let error = access(url, &[]).unwrap_err();
             assert!(error.kind() == ErrorKind::Url && !error.to_string().contains("hush"), "{error}");
+        }
+    }
+
+    #[test]
+    fn who_pays_and_how_a_bucket_is_addressed() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("config");
+        std::fs::write(&config, "[default]\ns3 =\n  addressing_style = virtual\nca_bundle=/by/profile.pem\n").unwrap();
+        let rc = folder.path().join("rc");
+        std::fs::write(&rc, "AWS.REQUEST_PAYER=requester\nAWS.ADDRESSING_STYLE=path\nHTTP.SSL.CAINFO=/by/rc.pem\n")
+            .unwrap();
+        let (config, rc) = (config.to_str().unwrap(), rc.to_str().unwrap());
+        let bundle = ("AWS_CA_BUNDLE", "/by/variable.pem");
+        for (url, variables, pays, virtual_host, trusted) in [
+            ("s3://b/k", vec![], false, false, None),
+            ("s3://b/k", vec![bundle, ("AWS_VIRTUAL_HOSTING", "TRUE")], false, true, Some("/by/variable.pem")),
+            ("s3://b/k", vec![("AWS_REQUEST_PAYER", "requester")], true, false, None),
+            ("s3://b/k", vec![bundle, ("AWS_CONFIG_FILE", config)], false, true, Some("/by/profile.pem")),
+            ("s3://b/k", vec![("NCRCENV_RC", rc), ("AWS_CONFIG_FILE", config)], true, false, Some("/by/rc.pem")),
+            ("s3://b/k#aws.request_payer=requester&aws.addressing_style=virtual", vec![], true, true, None),
+        ] {
+            let target = url_infer::parse(url).unwrap();
+            let lookup = |name: &str| {
+                let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+                let ignores = name == "NCRCENV_IGNORE" && !variables.iter().any(|(key, _)| *key == "NCRCENV_RC");
+                found.or_else(|| ignores.then(|| "1".to_owned()))
+            };
+            let found = Access::with_variables(&target, &lookup).unwrap();
+            let found = (found.requester_pays, found.virtual_host, found.ca_bundle);
+            assert_eq!(found, (pays, virtual_host, trusted.map(PathBuf::from)), "{url} {variables:?}");
         }
     }
 

@@ -12,6 +12,7 @@ use crate::chunks::Chunks;
 use crate::failure::{Failure, Said, chain};
 use crate::head::{Framing, Head};
 use crate::line::Line;
+use crate::payer::REQUESTER_PAYS;
 use crate::remote::Remote;
 use crate::route::Route;
 
@@ -58,8 +59,13 @@ impl Remote {
                 headers.insert(name, HeaderValue::from_str(value).map_err(|_| bad("its ETag"))?);
             }
         }
-        if let Some(keyring) = &self.keyring {
-            let keys = keyring.provide_credentials().await.map_err(|error| Failure::unsent(chain(&error)))?;
+        if self.access.requester_pays {
+            let (name, value) = REQUESTER_PAYS;
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(signer) = &self.signer {
+            let keys = signer.provider.provide_credentials().await;
+            let keys = keys.map_err(|error| Failure::no_keys(chain(&error)))?;
             route.sign(&mut request, &url, keys)?;
         }
         let (head, line) = self.wire.get(request.uri(), &bytes_of(&request)).await.map_err(Failure::unsent)?;

@@ -186,13 +186,14 @@ async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Ca
     let limit = plan.limit;
     let what = || remote.what("read", object);
     let failed = |(failure, tries): (Failure, u32)| failure.into_error(&what(), tries);
+    let mut deadline = remote.deadline(0);
     for _ in 0..remote.access.patience.tries.max(1) {
         let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
         for want in &plan.wants {
             // One piece is taken by who decodes it.
             let got = match plan.wants.len() {
-                1 if may_hold => remote.get_held(object, *want, limit).await,
-                _ => remote.get(object, *want, limit).await,
+                1 if may_hold => remote.get_held(object, *want, limit, &mut deadline).await,
+                _ => remote.get(object, *want, limit, &mut deadline).await,
             };
             match got.map_err(failed)? {
                 Ok(piece) => found.push(piece),
@@ -206,7 +207,7 @@ async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Ca
         }
         // A range beyond the end brings no version: then the whole does, if it is wanted.
         if plan.versioned && found.iter().all(|found| found.etag.is_empty()) {
-            match remote.get(object, Want::All, u64::MAX).await.map_err(failed)? {
+            match remote.get(object, Want::All, u64::MAX, &mut deadline).await.map_err(failed)? {
                 Ok(whole) => found.iter_mut().for_each(|found| found.etag = Arc::clone(&whole.etag)),
                 Err(_) => continue,
             }
@@ -389,7 +390,8 @@ fn send(remote: &Arc<Remote>, events: &Arc<Events>, place: usize, key: &Key, byt
     let remote = Arc::clone(remote);
     let handle = remote.handle.clone();
     spawn(&handle, events, async move {
-        let stored = remote.put(&object, bytes, &only).await;
+        let deadline = remote.deadline(bytes.len() as u64);
+        let stored = remote.put(&object, bytes, &only, deadline).await;
         let failed = |(failure, tries): (Failure, u32)| failure.into_error(&remote.what("write", &object), tries);
         Event::Stored(place, stored.map_err(failed))
     });
@@ -428,7 +430,7 @@ fn each<T: Send + 'static, W: Future<Output = Result<(), Error>> + Send + 'stati
 pub(crate) fn delete(remote: &Arc<Remote>, keys: &[Key]) -> Result<()> {
     let objects: Vec<String> = keys.iter().map(|key| remote.object(key)).collect();
     each(remote, objects, |remote, object| async move {
-        let done = remote.delete(&object).await;
+        let done = remote.delete(&object, remote.deadline(0)).await;
         done.map_err(|(failure, tries)| failure.into_error(&remote.what("delete", &object), tries))
     })
 }

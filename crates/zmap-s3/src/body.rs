@@ -11,6 +11,7 @@ use bytes::Bytes;
 use tokio::time::timeout;
 
 use crate::ask::Answer;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::line::{Gathered, Line};
 use crate::remote::Remote;
@@ -37,25 +38,37 @@ pub(crate) enum Body {
 const AHEAD: usize = 16 << 20;
 
 impl Remote {
-    /// All bytes of a body, `length` of them.
-    pub(crate) async fn body(&self, answer: Answer, length: u64, way: Way) -> Result<Body, Failure> {
+    /// All bytes of a body, `length` of them, before the deadline.
+    pub(crate) async fn body(
+        &self,
+        answer: Answer,
+        length: u64,
+        way: Way,
+        deadline: &mut Deadline,
+    ) -> Result<Body, Failure> {
         let Answer { head, mut line, .. } = answer;
         let stall = self.access.patience.stall;
         let wire = head.stays().then(|| self.wire.clone());
         if way == Way::Held && HELD.contains(&length) {
-            match line.gather(length as usize, stall).await {
+            match line.gather(length as usize, stall, deadline).await {
                 Gathered::All => return Ok(Body::Held(Held { line, length, spare: Arc::clone(&self.spare), wire })),
                 Gathered::Some => {}
                 Gathered::Stalled(there) => return Err(stalled(there, length, stall)),
+                Gathered::Late(there) => return Err(late(there, length, deadline)),
             }
         }
         let mut all = All::new(length, (way != Way::Own).then_some(&self.spare))?;
         while (all.len() as u64) < length {
             let sum = all.len();
-            match timeout(stall, line.read(all.rest(length)?)).await {
+            let left = deadline.left();
+            match timeout(stall.min(left), line.read(all.rest(length)?)).await {
+                Err(_) if left <= stall => return Err(late(sum, length, deadline)),
                 Err(_) => return Err(stalled(sum, length, stall)),
                 Ok(Ok(0)) => return Err(Failure::damaged(format!("{sum} of {length} bytes came"))),
-                Ok(Ok(some)) => all.came(some),
+                Ok(Ok(some)) => {
+                    all.came(some);
+                    deadline.moves(some as u64);
+                }
                 Ok(Err(error)) => {
                     return Err(Failure::damaged(format!("{sum} of {length} bytes came, then: {error}")));
                 }
@@ -68,6 +81,10 @@ impl Remote {
 
 fn stalled(sum: usize, length: u64, stall: Duration) -> Failure {
     Failure::stalled(format!("{sum} of {length} bytes came, then none for {} s", stall.as_secs_f32()))
+}
+
+fn late(sum: usize, length: u64, deadline: &Deadline) -> Failure {
+    Failure::stalled(format!("not done within {} s: {sum} of {length} bytes came", deadline.seconds()))
 }
 
 /// A connection whose body was read is for the next, unless there is more in it that nobody asked for.

@@ -5,10 +5,13 @@
 
 use std::fmt;
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use model::{Error, ErrorKind};
 
+/// The code of a failure to come by keys.
+const NO_KEYS: &str = "NoKeys";
 /// So much of what a server says is repeated.
 const TEXT: usize = 300;
 
@@ -27,6 +30,8 @@ pub(crate) struct Failure {
     pub(crate) unsure: bool,
     /// How long the object is, where a range beyond its end was refused.
     pub(crate) total: Option<u64>,
+    /// What is to be added, for people; perhaps empty.
+    pub(crate) note: &'static str,
 }
 
 /// What a server says that is not what was asked for.
@@ -43,28 +48,49 @@ pub(crate) struct Said<'h> {
 impl Failure {
     /// An answer that is not what was asked for, as if it had been damaged on its way.
     pub(crate) fn damaged(text: impl Into<String>) -> Self {
-        Self { status: 200, code: String::new(), text: text.into(), transient: true, unsure: true, total: None }
+        Self {
+            status: 200,
+            code: String::new(),
+            text: text.into(),
+            transient: true,
+            unsure: true,
+            total: None,
+            note: "",
+        }
     }
 
     /// Something no other try mends.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self { status: 200, code: String::new(), text: text.into(), transient: false, unsure: false, total: None }
+        Self {
+            status: 200,
+            code: String::new(),
+            text: text.into(),
+            transient: false,
+            unsure: false,
+            total: None,
+            note: "",
+        }
     }
 
     /// No answer, or no more of it, in time.
     pub(crate) fn stalled(text: impl Into<String>) -> Self {
-        Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None }
+        Self { status: 0, code: String::new(), text: text.into(), transient: true, unsure: true, total: None, note: "" }
     }
 
     /// The way there broke, or who signs could not be asked.
     pub(crate) fn unsent(text: String) -> Self {
-        Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None }
+        Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None, note: "" }
+    }
+
+    /// Who signs has no keys. The SDK tried what may help; and its first failure tells most.
+    pub(crate) fn no_keys(text: String) -> Self {
+        Self { code: NO_KEYS.to_owned(), transient: false, unsure: false, ..Self::unsent(text) }
     }
 
     /// An answer that broke off before its end, or could not be read. Whether it would have told an absence is open.
     pub(crate) fn unreadable(status: u16, text: String) -> Self {
         let transient = matches!(status, 200..=299 | 404 | 408 | 429 | 500..=599);
-        Self { status, code: String::new(), text, transient, unsure: true, total: None }
+        Self { status, code: String::new(), text, transient, unsure: true, total: None, note: "" }
     }
 
     /// What a server says.
@@ -80,7 +106,7 @@ impl Failure {
         let transient =
             matches!(status, 200..=299 | 408 | 429 | 500 | 502 | 503 | 504) || later.contains(&code.as_str());
         let total = range.and_then(|range| range.rsplit_once("*/")?.1.trim().parse().ok());
-        Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total }
+        Self { status, code, text, transient, unsure: !(300..500).contains(&status) || status == 408, total, note: "" }
     }
 
     /// What the SDK says.
@@ -105,11 +131,20 @@ impl Failure {
                 transient: false,
                 unsure: false,
                 total: None,
+                note: "",
             },
+            SdkError::DispatchFailure(_) if has_credentials_error(&error) => Self::no_keys(chain(&error)),
             SdkError::DispatchFailure(dispatch) => {
-                // Credentials that cannot be had are told here too.
                 let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
-                Self { status: 0, code: String::new(), text: chain(&error), transient, unsure: true, total: None }
+                Self {
+                    status: 0,
+                    code: String::new(),
+                    text: chain(&error),
+                    transient,
+                    unsure: true,
+                    total: None,
+                    note: "",
+                }
             }
             _ => Self::unsent(chain(&error)),
         }
@@ -123,7 +158,7 @@ impl Failure {
     /// The project's error, for `what` (an operation and where).
     pub(crate) fn into_error(self, what: &str, tries: u32) -> Error {
         let kind = match (self.status, self.code.as_str()) {
-            (401 | 403, _) | (_, "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
+            (401 | 403, _) | (_, NO_KEYS | "ExpiredToken" | "InvalidAccessKeyId" | "InvalidToken" | "AccessDenied") => {
                 ErrorKind::Auth
             }
             _ => ErrorKind::S3,
@@ -137,11 +172,24 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text: String = self.text.chars().filter(|c| !c.is_control()).take(TEXT).collect();
         match (self.status, self.code.is_empty()) {
-            (0 | 200, true) => f.write_str(&text),
-            (status, true) => write!(f, "status {status} {text}"),
-            (status, false) => write!(f, "status {status} {}: {text}", self.code),
+            (0, _) | (200, true) => f.write_str(&text)?,
+            (status, true) => write!(f, "status {status} {text}")?,
+            (status, false) => write!(f, "status {status} {}: {text}", self.code)?,
         }
+        if self.note.is_empty() { Ok(()) } else { write!(f, "; {}", self.note) }
     }
+}
+
+/// Whether an error says, or one that caused it, that credentials cannot be had.
+fn has_credentials_error(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<CredentialsError>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// The text of an error and of what caused it.

@@ -8,10 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG};
 
+use tokio::time::timeout;
+
+use crate::ask::Answer;
 use crate::body::{Body, Held, Way};
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::head::Framing;
-use crate::remote::{Remote, patiently};
+use crate::remote::Remote;
 
 /// What of an object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +38,14 @@ pub(crate) struct Found {
     pub(crate) etag: Arc<str>,
     /// Bytes of the whole object.
     pub(crate) total: u64,
+}
+
+/// An answer whose head fits.
+enum Begun {
+    /// A body follows.
+    Body { answer: Answer, length: u64, etag: Arc<str>, total: u64 },
+    /// The object of so many bytes ends before the range.
+    Nothing(u64),
 }
 
 /// So much is read of an object, and it is an error if there is more.
@@ -64,8 +76,9 @@ impl Remote {
         object: &str,
         want: Want,
         limit: Limit,
+        deadline: &mut Deadline,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.patiently_get(object, want, limit, None, Way::Lent).await
+        self.patiently_get(object, (want, limit, None), Way::Lent, deadline).await
     }
 
     /// As [`Remote::get`], of an object whose bytes may be left for another thread to take: [`Found::held`].
@@ -74,8 +87,9 @@ impl Remote {
         object: &str,
         want: Want,
         limit: Limit,
+        deadline: &mut Deadline,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.patiently_get(object, want, limit, None, Way::Held).await
+        self.patiently_get(object, (want, limit, None), Way::Held, deadline).await
     }
 
     /// As [`Remote::get`], of the state of the object that has this ETag, into memory that is not asked back.
@@ -85,37 +99,48 @@ impl Remote {
         want: Want,
         limit: Limit,
         state: Option<&str>,
+        deadline: &mut Deadline,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        self.patiently_get(object, want, limit, state, Way::Own).await
+        self.patiently_get(object, (want, limit, state), Way::Own, deadline).await
     }
 
     async fn patiently_get(
         &self,
         object: &str,
-        want: Want,
-        limit: Limit,
-        state: Option<&str>,
+        asked: (Want, Limit, Option<&str>),
         way: Way,
+        deadline: &mut Deadline,
     ) -> Result<Result<Found, Missed>, (Failure, u32)> {
-        let size = match want {
-            Want::Span(_, len) | Want::Last(len) => len.min(limit),
-            Want::All | Want::From(_) => limit.min(4 << 30),
-        };
-        patiently!(self, size, |_| match self.get_once(object, want, limit, state, way).await {
-            Ok(found) => Ok(Ok(found)),
-            Err(Missed::Failed(failure)) => Err(failure),
-            Err(missed) => Ok(Err(missed)),
-        })
+        let mut tries = self.tries();
+        loop {
+            // The time of a body depends on the bytes that come, so bodies keep the deadline themselves.
+            let outcome = match timeout(deadline.left(), self.begin_get(object, asked)).await {
+                Ok(Ok(Begun::Body { answer, length, etag, total })) => {
+                    let body = self.body(answer, length, way, deadline).await;
+                    Ok(body.map(|body| match body {
+                        Body::Here(bytes) => Ok(Found { bytes, held: None, etag, total }),
+                        Body::Held(held) => Ok(Found { bytes: Bytes::new(), held: Some(held), etag, total }),
+                    }))
+                }
+                Ok(Ok(Begun::Nothing(total))) => {
+                    Ok(Ok(Ok(Found { bytes: Bytes::new(), held: None, etag: "".into(), total })))
+                }
+                Ok(Err(Missed::Failed(failure))) => Ok(Err(failure)),
+                Ok(Err(missed)) => Ok(Ok(Err(missed))),
+                Err(late) => Err(late),
+            };
+            if let Some(done) = tries.settle(outcome, deadline).await? {
+                return Ok(done);
+            }
+        }
     }
 
-    async fn get_once(
+    /// Asks once, and judges the head of the answer.
+    async fn begin_get(
         &self,
         object: &str,
-        want: Want,
-        limit: Limit,
-        state: Option<&str>,
-        way: Way,
-    ) -> Result<Found, Missed> {
+        (want, limit, state): (Want, Limit, Option<&str>),
+    ) -> Result<Begun, Missed> {
         let range = match want {
             Want::All => None,
             Want::From(from) => Some(format!("bytes={from}-")),
@@ -145,7 +170,7 @@ impl Remote {
                 if state.is_some() {
                     return Err(Missed::Changed);
                 }
-                return Ok(Found { bytes: Bytes::new(), held: None, etag: "".into(), total });
+                return Ok(Begun::Nothing(total));
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -180,11 +205,7 @@ impl Remote {
         if answer.framing != Framing::Length(length) {
             return Err(Failure::damaged("the answer ends elsewhere than it says").into());
         }
-        let (bytes, held) = match self.body(answer, length, way).await? {
-            Body::Here(bytes) => (bytes, None),
-            Body::Held(held) => (Bytes::new(), Some(held)),
-        };
-        Ok(Found { bytes, held, etag, total })
+        Ok(Begun::Body { answer, length, etag, total })
     }
 
     /// The length of an object, of which no range could be had.

@@ -3,32 +3,57 @@
 //! Roles, programs and services hand out keys for a time. One of these is asked no more than once for all requests of a map.
 
 use std::fmt;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, ProvideCredentials, SharedCredentialsProvider, future};
 use aws_sdk_s3::config::Credentials;
 use tokio::sync::Mutex;
+
+use crate::failure::chain;
+use crate::secret::Secret;
 
 /// Keys that end sooner are not used any more.
 const MARGIN: Duration = Duration::from_secs(60);
 /// Keys that do not say when they end are asked for again after so long.
 const USUAL: Duration = Duration::from_secs(600);
 
+/// Makes who hands out keys.
+type Make = dyn Fn() -> SharedCredentialsProvider + Send + Sync;
+
 /// Keys, and who hands them out.
 pub(crate) struct Keyring {
-    provider: SharedCredentialsProvider,
+    /// Whose keys they are, for messages.
+    what: String,
+    /// The SDK's providers repeat no failure to be made: after one, another is made.
+    make: Box<Make>,
+    known: Mutex<Known>,
+    /// Keys that were handed out last, for [`Keyring::scrub`].
+    secrets: std::sync::Mutex<Vec<Secret>>,
+}
+
+#[derive(Default)]
+struct Known {
+    provider: Option<SharedCredentialsProvider>,
     /// What was handed out, and when.
-    known: Mutex<Option<(Credentials, Instant)>>,
+    keys: Option<(Credentials, Instant)>,
 }
 
 impl Keyring {
-    pub(crate) fn new(provider: SharedCredentialsProvider) -> Self {
-        Self { provider, known: Mutex::const_new(None) }
+    pub(crate) fn new(what: String, make: impl Fn() -> SharedCredentialsProvider + Send + Sync + 'static) -> Self {
+        Self { what, make: Box::new(make), known: Mutex::default(), secrets: std::sync::Mutex::default() }
+    }
+
+    /// `text` without the keys that were handed out last.
+    pub(crate) fn scrub(&self, text: String) -> String {
+        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.iter().fold(text, |text, secret| secret.scrub(text))
     }
 
     async fn keys(&self) -> provider::Result {
         let mut known = self.known.lock().await;
-        if let Some((keys, since)) = &*known
+        if let Some((keys, since)) = &known.keys
             && match keys.expiry() {
                 Some(end) => end.duration_since(SystemTime::now()).is_ok_and(|left| left > MARGIN),
                 None => since.elapsed() < USUAL,
@@ -36,9 +61,20 @@ impl Keyring {
         {
             return Ok(keys.clone());
         }
-        let keys = self.provider.provide_credentials().await?;
-        *known = Some((keys.clone(), Instant::now()));
-        Ok(keys)
+        let provider = known.provider.get_or_insert_with(|| (self.make)()).clone();
+        match provider.provide_credentials().await {
+            Ok(keys) => {
+                let secrets = [Some(keys.access_key_id()), Some(keys.secret_access_key()), keys.session_token()];
+                *self.secrets.lock().unwrap_or_else(PoisonError::into_inner) =
+                    secrets.into_iter().flatten().map(Secret::new).collect();
+                known.keys = Some((keys.clone(), Instant::now()));
+                Ok(keys)
+            }
+            Err(error) => {
+                *known = Known::default();
+                Err(CredentialsError::provider_error(format!("no keys from {}: {}", self.what, chain(&error))))
+            }
+        }
     }
 }
 
@@ -89,14 +125,16 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (seconds, asked) in [(0, 1), (3600, 1), (MARGIN.as_secs() / 2, 3)] {
             let count = Arc::new(AtomicU64::new(0));
-            let service = Service { seconds, asked: Arc::clone(&count) };
-            let keyring = Keyring::new(SharedCredentialsProvider::new(service));
+            let asking = Arc::clone(&count);
+            let keyring = Keyring::new("a test".to_owned(), move || {
+                SharedCredentialsProvider::new(Service { seconds, asked: Arc::clone(&asking) })
+            });
             for _ in 0..3 {
                 let keys = runtime.block_on(keyring.provide_credentials()).unwrap();
                 assert_eq!(keys.access_key_id(), format!("id{}", count.load(Ordering::Relaxed) - 1));
             }
             assert_eq!(count.load(Ordering::Relaxed), asked, "{seconds} s");
-            assert!(!format!("{keyring:?}").contains("HUSH"));
+            assert!(!format!("{keyring:?}{}", keyring.scrub("the HUSH of it".to_owned())).contains("HUSH"));
         }
     }
 }

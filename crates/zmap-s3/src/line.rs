@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, Interest,
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::deadline::Deadline;
 use crate::head::{Head, LONGEST};
 use crate::low;
 
@@ -54,6 +55,8 @@ pub(crate) enum Gathered {
     Some,
     /// Nothing came for long; so many bytes are there.
     Stalled(usize),
+    /// The deadline has passed; so many bytes are there.
+    Late(usize),
 }
 
 impl Line {
@@ -136,17 +139,18 @@ impl Line {
         len
     }
 
-    /// Waits until the next `bytes` are in the system, all of them, as long as some come in every `stall`.
-    pub(crate) async fn gather(&mut self, bytes: usize, stall: Duration) -> Gathered {
+    /// Waits until the next `bytes` are in the system, all of them, as long as some come in every `stall`, and until the
+    /// deadline.
+    pub(crate) async fn gather(&mut self, bytes: usize, stall: Duration, deadline: &Deadline) -> Gathered {
         let rest = bytes.saturating_sub(self.ahead.len());
-        let gathered = self.wait_for(rest, stall).await;
+        let gathered = self.wait_for(rest, stall, deadline).await;
         if !matches!(gathered, Gathered::All) {
             self.wake_always();
         }
         gathered
     }
 
-    async fn wait_for(&mut self, rest: usize, stall: Duration) -> Gathered {
+    async fn wait_for(&mut self, rest: usize, stall: Duration, deadline: &Deadline) -> Gathered {
         let Some(mut seen) = self.plain().and_then(low::there) else { return Gathered::Some };
         if seen < rest {
             self.is_low = true;
@@ -167,12 +171,14 @@ impl Line {
                     Err(io::ErrorKind::WouldBlock.into())
                 }
             };
-            match timeout(stall / 4, stream.async_io(Interest::READABLE, &mut look)).await {
+            let wait = (stall / 4).min(deadline.left_with(seen as u64));
+            match timeout(wait, stream.async_io(Interest::READABLE, &mut look)).await {
                 Ok(Ok(true)) => return Gathered::All,
                 Ok(_) => return Gathered::Some,
                 // What comes little by little wakes nobody.
                 Err(_) => match there() {
                     now if now >= rest => return Gathered::All,
+                    now if deadline.left_with(now as u64).is_zero() => return Gathered::Late(now),
                     now if now > seen => (seen, since) = (now, Instant::now()),
                     now if since.elapsed() >= stall => return Gathered::Stalled(now),
                     _ => {}

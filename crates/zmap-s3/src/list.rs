@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use dispatch::Key;
 
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::remote::{Remote, patiently};
 
@@ -31,27 +32,33 @@ pub(crate) enum How {
 
 impl Remote {
     /// What lies below `prefix` (which ends in `/` or is empty), without it, sorted.
-    pub(crate) async fn list(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, (Failure, u32)> {
-        patiently!(self, 0, |_| self.every_page(prefix, how).await)
+    pub(crate) async fn list(
+        &self,
+        prefix: &str,
+        how: How,
+        deadline: Deadline,
+    ) -> Result<BTreeSet<String>, (Failure, u32)> {
+        patiently!(self, deadline, |_| self.every_page(prefix, how, deadline).await)
     }
 
     /// All keys below `prefix`, if they stand on one page.
     pub(crate) async fn list_once(&self, prefix: &str) -> Result<Option<BTreeSet<String>>, (Failure, u32)> {
-        patiently!(self, 0, |_| self.first_page(prefix).await)
+        let deadline = self.deadline(0);
+        patiently!(self, deadline, |_| self.first_page(prefix, deadline).await)
     }
 
-    async fn first_page(&self, prefix: &str) -> Result<Option<BTreeSet<String>>, Failure> {
+    async fn first_page(&self, prefix: &str, deadline: Deadline) -> Result<Option<BTreeSet<String>>, Failure> {
         let mut names = BTreeSet::new();
-        let page = self.page(prefix, How::Deep, None).await?;
+        let page = self.page(prefix, How::Deep, None, deadline).await?;
         take(prefix, &page, How::Deep, &mut names)?;
         Ok((!page.is_truncated().unwrap_or(false)).then_some(names))
     }
 
-    async fn every_page(&self, prefix: &str, how: How) -> Result<BTreeSet<String>, Failure> {
+    async fn every_page(&self, prefix: &str, how: How, deadline: Deadline) -> Result<BTreeSet<String>, Failure> {
         let mut names = BTreeSet::new();
         let (mut token, mut tokens, mut idle) = (None::<String>, HashSet::new(), 0);
         loop {
-            let page = self.page(prefix, how, token.take()).await?;
+            let page = self.page(prefix, how, token.take(), deadline).await?;
             let before = names.len();
             take(prefix, &page, how, &mut names)?;
             if names.len() > MOST {
@@ -74,8 +81,14 @@ impl Remote {
     }
 
     /// One page, with tries of its own: a long listing does not begin again for one that failed.
-    async fn page(&self, prefix: &str, how: How, token: Option<String>) -> Result<ListObjectsV2Output, Failure> {
-        let page = patiently!(self, 0, |_| {
+    async fn page(
+        &self,
+        prefix: &str,
+        how: How,
+        token: Option<String>,
+        deadline: Deadline,
+    ) -> Result<ListObjectsV2Output, Failure> {
+        let page = patiently!(self, deadline, |_| {
             let request = self
                 .client
                 .list_objects_v2()

@@ -17,6 +17,7 @@ use model::{Error, ErrorKind, Result};
 
 use crate::access::Access;
 use crate::batch;
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::get::{Found, Missed, Want};
 use crate::list::{How, OWN};
@@ -79,7 +80,7 @@ impl S3Map {
     /// # Errors
     /// What the server says.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.below(&Key::root(), How::Any)?.is_empty())
+        Ok(self.below(&Key::root(), How::Any, self.deadline())?.is_empty())
     }
 
     fn wait<T: Send + 'static>(
@@ -92,14 +93,18 @@ impl S3Map {
         done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
     }
 
-    fn get(&self, key: &Key, want: Want, limit: u64) -> Result<Option<Found>> {
+    fn deadline(&self) -> Deadline {
+        self.remote.deadline(0)
+    }
+
+    fn get(&self, key: &Key, want: Want, limit: u64, mut deadline: Deadline) -> Result<Option<Found>> {
         if key.is_root() {
             return Ok(None);
         }
         self.check_key(key)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        match self.wait("read", &object, async move { remote.get(&name, want, limit).await })? {
+        match self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await })? {
             Ok(found) => Ok(Some(found)),
             Err(Missed::Absent) => Ok(None),
             Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
@@ -108,11 +113,11 @@ impl S3Map {
         }
     }
 
-    fn put(&self, key: &Key, value: Bytes, only: Only) -> Result<Put> {
+    fn put(&self, key: &Key, value: Bytes, only: Only, deadline: Deadline) -> Result<Put> {
         self.check_put(key, value.len() as u64)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        self.wait("write", &object, async move { remote.put(&name, value, &only).await })
+        self.wait("write", &object, async move { remote.put(&name, value, &only, deadline).await })
     }
 
     /// Whether an object of this size may be written here.
@@ -149,15 +154,15 @@ impl S3Map {
         if object.is_empty() { object } else { format!("{object}/") }
     }
 
-    fn below(&self, prefix: &Key, how: How) -> Result<BTreeSet<String>> {
+    fn below(&self, prefix: &Key, how: How, deadline: Deadline) -> Result<BTreeSet<String>> {
         let start = self.start(prefix);
         let (remote, name) = (Arc::clone(&self.remote), start.clone());
-        self.wait("list", &start, async move { remote.list(&name, how).await })
+        self.wait("list", &start, async move { remote.list(&name, how, deadline).await })
     }
 
     /// What a conditional write means here.
-    pub(crate) fn only(&self, key: &Key, expect: Expect<'_>) -> Result<Only> {
-        self.want_conditions(key)?;
+    pub(crate) fn only(&self, key: &Key, expect: Expect<'_>, deadline: Deadline) -> Result<Only> {
+        self.want_conditions(key, deadline)?;
         match expect {
             Expect::Absent => Ok(Only::Absent),
             Expect::Is(version) => match version.get::<Mark>() {
@@ -178,14 +183,14 @@ impl S3Map {
     }
 
     /// Finds out, once, whether the server heeds conditions: some leave them aside.
-    fn want_conditions(&self, key: &Key) -> Result<()> {
+    fn want_conditions(&self, key: &Key, deadline: Deadline) -> Result<()> {
         if !self.writable {
             return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
         }
         if self.heeds.load(Ordering::Acquire) == UNKNOWN {
             let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
             if self.heeds.load(Ordering::Acquire) == UNKNOWN {
-                let heeds = if self.probe()? { HEEDS } else { HEEDS_NOT };
+                let heeds = if self.probe(deadline)? { HEEDS } else { HEEDS_NOT };
                 self.heeds.store(heeds, Ordering::Release);
             }
         }
@@ -199,18 +204,44 @@ impl S3Map {
         )))
     }
 
-    fn probe(&self) -> Result<bool> {
+    /// Reads an object, as far as the limit, and its version.
+    fn read_until(&self, key: &Key, limit: usize, out: &mut Vec<u8>, deadline: Deadline) -> Result<Option<Version>> {
+        out.clear();
+        self.want_conditions(key, deadline)?;
+        let limit = limit as u64;
+        // What is longer is read as far as was asked for; both parts of that are rare.
+        let found = match self.get(key, Want::All, limit, deadline) {
+            Err(error) if error.kind() == ErrorKind::Io => {
+                self.get(key, Want::Span(0, limit.max(1)), limit.max(1), deadline)?
+            }
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        out.extend_from_slice(ByteRange::first(limit).cut(&found.bytes));
+        Ok(Some(self.version(key, &found.etag)))
+    }
+
+    fn write_until(&self, key: &Key, value: &[u8], expect: Expect<'_>, deadline: Deadline) -> Result<Written> {
+        self.check_put(key, value.len() as u64)?;
+        let only = self.only(key, expect, deadline)?;
+        Ok(match self.put(key, Bytes::copy_from_slice(value), only, deadline)? {
+            Put::Done(etag) => Written::Done(Some(self.version(key, &etag))),
+            Put::Lost => Written::Lost,
+        })
+    }
+
+    fn probe(&self, deadline: Deadline) -> Result<bool> {
         let key = Key::new(&format!("{OWN}{:016x}", random()))?;
-        let first = self.put(&key, Bytes::from_static(b"1"), Only::Absent)?;
-        let second = self.put(&key, Bytes::from_static(b"2"), Only::Absent)?;
-        self.remove(&key)?;
+        let first = self.put(&key, Bytes::from_static(b"1"), Only::Absent, deadline)?;
+        let second = self.put(&key, Bytes::from_static(b"2"), Only::Absent, deadline)?;
+        self.remove(&key, deadline)?;
         Ok(matches!(first, Put::Done(_)) && second == Put::Lost)
     }
 
-    fn remove(&self, key: &Key) -> Result<()> {
+    fn remove(&self, key: &Key, deadline: Deadline) -> Result<()> {
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        self.wait("delete", &object, async move { remote.delete(&name).await })
+        self.wait("delete", &object, async move { remote.delete(&name, deadline).await })
     }
 
     /// Removes everything, `last` at the end.
@@ -261,7 +292,7 @@ impl ZMap for S3Map {
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        Ok(self.get(key, Want::Span(0, 1), 1)?.map(|found| found.total))
+        Ok(self.get(key, Want::Span(0, 1), 1, self.deadline())?.map(|found| found.total))
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
@@ -272,7 +303,8 @@ impl ZMap for S3Map {
             ByteRange { offset, len: None } => Want::From(offset),
             ByteRange { offset, len: Some(len) } => Want::Span(offset, len.max(1)),
         };
-        let Some(found) = self.get(key, want, range.len.map_or(u64::MAX, |len| len.max(1)))? else { return Ok(false) };
+        let limit = range.len.map_or(u64::MAX, |len| len.max(1));
+        let Some(found) = self.get(key, want, limit, self.deadline())? else { return Ok(false) };
         if !nothing {
             out.extend_from_slice(&found.bytes);
         }
@@ -282,7 +314,8 @@ impl ZMap for S3Map {
     fn read_into(&self, key: &Key, offset: u64, out: &mut OutBuf<'_>) -> Result<bool> {
         out.clear();
         let room = out.capacity() as u64;
-        let Some(found) = self.get(key, Want::Span(offset, room.max(1)), room.max(1))? else { return Ok(false) };
+        let want = Want::Span(offset, room.max(1));
+        let Some(found) = self.get(key, want, room.max(1), self.deadline())? else { return Ok(false) };
         if room > 0 {
             out.put(&found.bytes)?;
         }
@@ -290,28 +323,18 @@ impl ZMap for S3Map {
     }
 
     fn read_versioned(&self, key: &Key, limit: usize, out: &mut Vec<u8>) -> Result<Option<Version>> {
-        out.clear();
-        self.want_conditions(key)?;
-        let limit = limit as u64;
-        // What is longer is read as far as was asked for; both parts of that are rare.
-        let whole = self.get(key, Want::All, limit);
-        let found = match whole {
-            Err(error) if error.kind() == ErrorKind::Io => self.get(key, Want::Span(0, limit.max(1)), limit.max(1))?,
-            found => found?,
-        };
-        let Some(found) = found else { return Ok(None) };
-        out.extend_from_slice(ByteRange::first(limit).cut(&found.bytes));
-        Ok(Some(self.version(key, &found.etag)))
+        self.read_until(key, limit, out, self.deadline())
     }
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
-        Ok(self.below(prefix, How::Flat)?.into_iter().collect())
+        Ok(self.below(prefix, How::Flat, self.deadline())?.into_iter().collect())
     }
 
     fn list(&self, prefix: &Key) -> Result<Vec<Key>> {
-        let names = self.below(prefix, How::Deep)?;
+        let deadline = self.deadline();
+        let names = self.below(prefix, How::Deep, deadline)?;
         let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
-        if !prefix.is_root() && self.exists(prefix)? {
+        if !prefix.is_root() && self.get(prefix, Want::Span(0, 1), 1, deadline)?.is_some() {
             keys.insert(0, prefix.clone());
         }
         Ok(keys)
@@ -330,23 +353,19 @@ impl ZMap for S3Map {
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         self.check_put(key, value.len() as u64)?;
-        self.put(key, Bytes::copy_from_slice(value), Only::Always).map(drop)
+        let deadline = self.remote.deadline(value.len() as u64);
+        self.put(key, Bytes::copy_from_slice(value), Only::Always, deadline).map(drop)
     }
 
     fn write_if(&self, key: &Key, value: &[u8], expect: Expect<'_>) -> Result<Written> {
-        self.check_put(key, value.len() as u64)?;
-        let only = self.only(key, expect)?;
-        Ok(match self.put(key, Bytes::copy_from_slice(value), only)? {
-            Put::Done(etag) => Written::Done(Some(self.version(key, &etag))),
-            Put::Lost => Written::Lost,
-        })
+        self.write_until(key, value, expect, self.remote.deadline(value.len() as u64))
     }
 
     fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        let mut turn = None;
+        let (mut turn, mut deadline) = (None, self.deadline());
         for lost in 0..TRIES {
-            let version = self.read_versioned(key, limit.saturating_add(1), &mut old)?;
+            let version = self.read_until(key, limit.saturating_add(1), &mut old, deadline)?;
             if old.len() > limit {
                 let what = self.remote.what("update", &self.remote.object(key));
                 return Err(too_long(&what, old.len() as u64, limit as u64));
@@ -354,7 +373,8 @@ impl ZMap for S3Map {
             new.clear();
             change(version.is_some().then_some(&old[..]), &mut new)?;
             let expect = version.as_ref().map_or(Expect::Absent, Expect::Is);
-            if let Written::Done(_) = self.write_if(key, &new, expect)? {
+            deadline.moves(new.len() as u64);
+            if let Written::Done(_) = self.write_until(key, &new, expect, deadline)? {
                 return Ok(());
             }
             if turn.is_none() {
@@ -373,10 +393,11 @@ impl ZMap for S3Map {
             return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
         }
         // S3 does not tell whether there was one.
-        if !self.exists(key)? {
+        let deadline = self.deadline();
+        if self.get(key, Want::Span(0, 1), 1, deadline)?.is_none() {
             return Ok(false);
         }
-        self.remove(key)?;
+        self.remove(key, deadline)?;
         Ok(true)
     }
 
@@ -395,7 +416,7 @@ impl ZMap for S3Map {
 
 /// What a ticket expects, as this map means it.
 pub(crate) fn only_of(map: &S3Map, key: &Key, expect: Option<&ExpectOwned>) -> Result<Only> {
-    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_expect()))
+    expect.map_or(Ok(Only::Always), |expect| map.only(key, expect.as_expect(), map.deadline()))
 }
 
 #[cfg(test)]

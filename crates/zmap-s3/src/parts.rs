@@ -9,10 +9,11 @@ use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
 use bytes::Bytes;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::list::OWN;
 use crate::put::{Only, Put, stored};
@@ -41,28 +42,29 @@ impl Remote {
         object: &str,
         value: Bytes,
         only: &Only,
+        deadline: Deadline,
     ) -> Result<Put, (Failure, u32)> {
-        if !matches!(only, Only::Always) && !self.parts_heed().await? {
+        if !matches!(only, Only::Always) && !self.parts_heed(deadline).await? {
             let what = "the server leaves conditions aside where an object is sent in parts, so what others write could \
                         be lost; if nobody else writes, open the dataset as exclusive";
             return Err((Failure::refused(what), 1));
         }
         let size = value.len() as u64;
         let part = self.access.part.max(1).max(size.div_ceil(PARTS));
-        let upload = self.begin_upload(object).await?;
+        let upload = self.begin_upload(object, deadline).await?;
         let done = async {
-            let parts = self.send_parts(object, &upload, &value, part).await?;
-            self.end_upload(object, &upload, &value, parts, only).await
+            let parts = self.send_parts(object, &upload, &value, part, deadline).await?;
+            self.end_upload(object, &upload, &value, parts, (only, deadline)).await
         };
         let done = done.await;
         if !matches!(done, Ok(Put::Done(_))) {
-            self.take_back(object, &upload).await;
+            self.take_back(object, &upload, deadline).await;
         }
         done
     }
 
-    async fn begin_upload(&self, object: &str) -> Result<String, (Failure, u32)> {
-        patiently!(self, 0, |_| {
+    async fn begin_upload(&self, object: &str, deadline: Deadline) -> Result<String, (Failure, u32)> {
+        patiently!(self, deadline, |_| {
             let request = self.client.create_multipart_upload().bucket(&self.access.bucket).key(object);
             let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
             let id = answer.upload_id().filter(|id| !id.is_empty()).map(str::to_owned);
@@ -77,6 +79,7 @@ impl Remote {
         upload: &str,
         value: &Bytes,
         part: u64,
+        deadline: Deadline,
     ) -> Result<Vec<CompletedPart>, (Failure, u32)> {
         let step = usize::try_from(part.max(1)).unwrap_or(usize::MAX);
         let count = value.len().div_ceil(step);
@@ -87,8 +90,9 @@ impl Remote {
                 let start = next * step;
                 let bytes = value.slice(start..value.len().min(start.saturating_add(step)));
                 let (remote, object, upload, index) = (Arc::clone(self), object.to_owned(), upload.to_owned(), next);
-                let sent =
-                    async move { remote.send_part(&object, &upload, index, bytes).await.map(|part| (index, part)) };
+                let sent = async move {
+                    remote.send_part(&object, &upload, index, bytes, deadline).await.map(|part| (index, part))
+                };
                 under.spawn(sent.with_subscriber(Dispatch::none()));
                 next += 1;
             }
@@ -112,9 +116,10 @@ impl Remote {
         upload: &str,
         index: usize,
         bytes: Bytes,
+        deadline: Deadline,
     ) -> Result<CompletedPart, (Failure, u32)> {
         let (number, size) = (index as i32 + 1, bytes.len() as u64);
-        let etag = patiently!(self, size, |_| {
+        let etag = patiently!(self, deadline, |_| {
             let request = self
                 .client
                 .upload_part()
@@ -135,11 +140,11 @@ impl Remote {
         upload: &str,
         value: &Bytes,
         parts: Vec<CompletedPart>,
-        only: &Only,
+        (only, deadline): (&Only, Deadline),
     ) -> Result<Put, (Failure, u32)> {
         let all = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
         let size = value.len() as u64;
-        patiently!(self, size, |unsure| {
+        patiently!(self, deadline, |unsure| {
             let request = self
                 .client
                 .complete_multipart_upload()
@@ -153,17 +158,25 @@ impl Remote {
             match answer {
                 Ok(answer) => stored(answer.e_tag()).map(Put::Done),
                 // An upload that is gone after a lost answer was ended by it.
-                Err(failure) if unsure && failure.code == "NoSuchUpload" => match self.is_ours(object, value).await? {
-                    Put::Lost => Err(failure),
-                    done => Ok(done),
-                },
-                Err(failure) => self.settle(object, value, only, failure, unsure).await,
+                Err(failure) if unsure && failure.code == "NoSuchUpload" => {
+                    match self.is_ours(object, value, deadline).await? {
+                        Put::Lost => Err(failure),
+                        done => Ok(done),
+                    }
+                }
+                Err(failure) => self.settle(object, value, only, failure, unsure.then_some(deadline)).await,
             }
         })
     }
 
-    /// Takes an upload back: what is left of it costs money. That it could not be hides no failure.
-    async fn take_back(&self, object: &str, upload: &str) {
+    /// Takes an upload back: what is left of it costs money. That it could not be hides no failure. Once the deadline has
+    /// passed there is as much time for it as for a connection.
+    async fn take_back(&self, object: &str, upload: &str, deadline: Deadline) {
+        let time = deadline.left().max(self.access.connect.unwrap_or(self.access.patience.stall));
+        drop(timeout(time, self.abort(object, upload)).await);
+    }
+
+    async fn abort(&self, object: &str, upload: &str) {
         for tries in 1..=TAKING_BACK {
             let request =
                 self.client.abort_multipart_upload().bucket(&self.access.bucket).key(object).upload_id(upload);
@@ -175,7 +188,7 @@ impl Remote {
     }
 
     /// Whether the server heeds conditions where an upload is ended; found out once.
-    async fn parts_heed(self: &Arc<Self>) -> Result<bool, (Failure, u32)> {
+    async fn parts_heed(self: &Arc<Self>, deadline: Deadline) -> Result<bool, (Failure, u32)> {
         let heed = self.parts_heed.get_or_try_init(|| async {
             let name = format!("{OWN}{:016x}", random());
             let object = match self.access.key.is_empty() {
@@ -183,19 +196,19 @@ impl Remote {
                 false => format!("{}/{name}", self.access.key),
             };
             let (first, second) = (Bytes::from_static(b"1"), Bytes::from_static(b"2"));
-            patiently!(self, 1, |_| {
+            patiently!(self, deadline, |_| {
                 let body = ByteStream::from(first.clone());
                 let request = self.client.put_object().bucket(&self.access.bucket).key(&object).body(body);
                 self.answer(1, async { request.send().await.map_err(Failure::of) }).await.map(drop)
             })?;
-            let upload = self.begin_upload(&object).await?;
+            let upload = self.begin_upload(&object, deadline).await?;
             let ended = async {
-                let parts = self.send_parts(&object, &upload, &second, 1).await?;
-                self.end_upload(&object, &upload, &second, parts, &Only::Absent).await
+                let parts = self.send_parts(&object, &upload, &second, 1, deadline).await?;
+                self.end_upload(&object, &upload, &second, parts, (&Only::Absent, deadline)).await
             };
             let ended = ended.await;
-            self.take_back(&object, &upload).await;
-            self.delete(&object).await?;
+            self.take_back(&object, &upload, deadline).await;
+            self.delete(&object, deadline).await?;
             Ok(ended? == Put::Lost)
         });
         heed.await.copied()

@@ -1,7 +1,8 @@
 //! [`Profiles`]: the profiles of Amazon's configuration files.
 //!
 //! `AWS_CONFIG_FILE` or `~/.aws/config`, then `AWS_SHARED_CREDENTIALS_FILE` or `~/.aws/credentials`; what stands later
-//! counts. Only what is plainly written there is known here; roles, programs and single sign-on are the SDK's.
+//! counts. Only what is plainly written there is known here; roles, programs and single sign-on are the SDK's. A member of
+//! a nested section, `endpoint_url` indented below `s3 =`, is called `s3.endpoint_url` here.
 //!
 //! Source: Amazon's description of the shared configuration files.
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use model::{ErrorKind, Result};
+use model::{Error, ErrorKind, Result};
 
 use crate::access::Variables;
 use crate::secret::{Credentials, Secret};
@@ -21,9 +22,18 @@ const MOST: u64 = 4 << 20;
 const INDIRECT: &[&str] =
     &["role_arn", "credential_process", "sso_session", "sso_start_url", "web_identity_token_file", "credential_source"];
 
+/// Members by the names of their sections.
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
 /// All profiles by name. Values may be secrets: nothing prints them.
 #[derive(Default, Clone)]
-pub(crate) struct Profiles(BTreeMap<String, BTreeMap<String, String>>);
+pub(crate) struct Profiles {
+    profiles: Sections,
+    /// The sections `[services …]` that profiles refer to.
+    services: Sections,
+    /// The files that were looked for: `config`, then `credentials`.
+    files: [Option<PathBuf>; 2],
+}
 
 impl Profiles {
     /// Reads the files. Files that are not there are none.
@@ -33,12 +43,13 @@ impl Profiles {
     pub(crate) fn load(variables: &Variables<'_>) -> Result<Self> {
         let mut profiles = Self::default();
         let home = variables("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        for (variable, name, prefixed) in
-            [("AWS_CONFIG_FILE", "config", true), ("AWS_SHARED_CREDENTIALS_FILE", "credentials", false)]
+        for (place, variable, name) in
+            [(0, "AWS_CONFIG_FILE", "config"), (1, "AWS_SHARED_CREDENTIALS_FILE", "credentials")]
         {
             let named = variables(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
             if let Some(path) = named.or_else(|| Some(home.as_ref()?.join(".aws").join(name))) {
-                profiles.add(&read(&path)?, prefixed);
+                profiles.add(&read(&path)?, place == 0);
+                profiles.files[place] = Some(path);
             }
         }
         Ok(profiles)
@@ -46,44 +57,78 @@ impl Profiles {
 
     /// Adds the sections of a file. `prefixed`: names stand behind `profile`, but for `default`.
     fn add(&mut self, text: &str, prefixed: bool) {
-        let mut current: Option<String> = None;
+        let mut current: Option<(&mut Sections, String)> = None;
+        // The member without a value below which others may stand.
+        let mut above: Option<String> = None;
         for line in text.lines() {
             // Lines that begin with a blank belong to the member before.
-            if line.starts_with([' ', '\t']) {
-                continue;
-            }
-            let line = line.trim_end();
-            if line.starts_with(['#', ';']) {
+            let is_nested = line.starts_with([' ', '\t']);
+            let line = line.trim();
+            if line.is_empty() || line.starts_with(['#', ';']) || is_nested && above.is_none() {
                 continue;
             }
             if let Some((section, _)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
                 let section = section.trim();
-                let name = match section.split_once([' ', '\t']) {
-                    Some(("profile", name)) => Some(name.trim().trim_matches(['"', '\''])),
-                    None if !prefixed || section == "default" => Some(section),
+                let unquoted = |name: &str| name.trim().trim_matches(['"', '\'']).to_owned();
+                above = None;
+                current = match section.split_once([' ', '\t']) {
+                    Some(("profile", name)) => Some((&mut self.profiles, unquoted(name))),
+                    Some(("services", name)) if prefixed => Some((&mut self.services, unquoted(name))),
+                    None if !prefixed || section == "default" => Some((&mut self.profiles, section.to_owned())),
                     _ => None,
                 };
-                current = name.map(str::to_owned);
-                if let Some(name) = &current {
-                    self.0.entry(name.clone()).or_default();
+                if let Some((sections, name)) = &mut current {
+                    sections.entry(name.clone()).or_default();
                 }
-            } else if let (Some(name), Some((key, value))) = (&current, line.split_once('=')) {
+            } else if let (Some((sections, name)), Some((key, value))) = (&mut current, line.split_once('=')) {
                 let value = value.split([' ', '\t']).collect::<Vec<_>>();
                 // A comment begins behind a blank.
                 let end = value.iter().position(|word| word.starts_with(['#', ';'])).unwrap_or(value.len());
                 let value = value[..end].join(" ").trim().to_owned();
-                self.0.entry(name.clone()).or_default().insert(key.trim().to_ascii_lowercase(), value);
+                let mut key = key.trim().to_ascii_lowercase();
+                match &above {
+                    Some(above) if is_nested => key = format!("{above}.{key}"),
+                    _ => above = value.is_empty().then(|| key.clone()),
+                }
+                sections.entry(name.clone()).or_default().insert(key, value);
             }
         }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.profiles.contains_key(name)
+    }
+
+    /// The files that were looked for: `config` and `credentials`.
+    pub(crate) fn files(&self) -> &[Option<PathBuf>; 2] {
+        &self.files
+    }
+
+    /// The error for a profile that is not there.
+    pub(crate) fn missing(&self, name: &str) -> Error {
+        let files: Vec<String> = self.files.iter().flatten().map(|path| path.display().to_string()).collect();
+        let files = if files.is_empty() { "there is no home directory".to_owned() } else { files.join(" and ") };
+        ErrorKind::Auth.context(format!("there is no profile {name:?}; looked for in: {files}"))
+    }
+
+    /// The endpoint that a profile names for S3, or for all services.
+    ///
+    /// # Errors
+    /// `NC_ES3` if it refers to a section of services that is not there.
+    pub(crate) fn endpoint(&self, name: &str) -> Result<Option<&str>> {
+        let of_services = match self.get(name, "services") {
+            None => None,
+            Some(section) => {
+                let missing = || ErrorKind::S3.context(format!("profile {name:?}: there is no [services {section}]"));
+                self.services.get(section).ok_or_else(missing)?.get("s3.endpoint_url").filter(|url| !url.is_empty())
+            }
+        };
+        Ok(of_services.map(String::as_str).or_else(|| self.get(name, "endpoint_url")))
     }
 
     /// A member of a profile that is not empty.
     pub(crate) fn get(&self, name: &str, key: &str) -> Option<&str> {
-        self.0.get(name)?.get(key).map(String::as_str).filter(|value| !value.is_empty())
+        self.profiles.get(name)?.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// Who signs for a profile; `None` if it says nothing of it.
@@ -106,7 +151,7 @@ impl Profiles {
 
 impl fmt::Debug for Profiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.profiles.keys()).finish()
     }
 }
 
@@ -137,13 +182,21 @@ mod tests {
         profiles.add("[work]\naws_access_key_id = B\naws_secret_access_key = hush=1\naws_session_token=t\n", false);
         assert_eq!(profiles.get("default", "region"), Some("eu-1"));
         assert_eq!(profiles.get("work", "region"), Some("us-2"));
-        assert_eq!(profiles.get("work", "endpoint_url"), None);
+        assert_eq!((profiles.get("work", "endpoint_url"), profiles.get("work", "s3.endpoint_url")), (None, Some("x")));
         assert!(!profiles.has("other") && profiles.has("a b"));
         let keys =
             Credentials::Keys { id: Secret::new("B"), secret: Secret::new("hush=1"), token: Some(Secret::new("t")) };
         assert_eq!(profiles.credentials("work").unwrap(), Some(keys));
         assert_eq!(profiles.credentials("a b").unwrap(), Some(Credentials::Profile("a b".to_owned())));
         assert_eq!(profiles.credentials("default").unwrap(), None);
+        profiles.add(
+            "[profile a]\nservices = one\nendpoint_url = all\n[profile b]\nservices=two\nendpoint_url=all\n\
+             [profile c]\nservices = none\n[services one]\nsts =\n  endpoint_url = sts\ns3 = \n\n  # c\n  endpoint_url = own # c\n\
+             [services two]\ndynamodb=\n endpoint_url = other\nendpoint_url = no\n",
+            true,
+        );
+        assert_eq!([profiles.endpoint("a").unwrap(), profiles.endpoint("b").unwrap()], [Some("own"), Some("all")]);
+        assert!(profiles.endpoint("c").unwrap_err().to_string().contains("[services none]"));
         profiles.add("[half]\naws_secret_access_key = hush\n", false);
         let error = profiles.credentials("half").unwrap_err();
         assert!(error.kind() == ErrorKind::Auth && !error.to_string().contains("hush"), "{error}");

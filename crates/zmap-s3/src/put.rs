@@ -9,6 +9,7 @@ use std::sync::Arc;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
 
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::get::Want;
 use crate::remote::{Remote, patiently};
@@ -60,12 +61,18 @@ impl Only {
 
 impl Remote {
     /// Stores an object, patiently. The caller has seen that it is no longer than [`MOST`].
-    pub(crate) async fn put(self: &Arc<Self>, object: &str, value: Bytes, only: &Only) -> Result<Put, (Failure, u32)> {
+    pub(crate) async fn put(
+        self: &Arc<Self>,
+        object: &str,
+        value: Bytes,
+        only: &Only,
+        deadline: Deadline,
+    ) -> Result<Put, (Failure, u32)> {
         let size = value.len() as u64;
         if size > self.access.multipart_above {
-            return self.put_parts(object, value, only).await;
+            return self.put_parts(object, value, only, deadline).await;
         }
-        patiently!(self, size, |unsure| {
+        patiently!(self, deadline, |unsure| {
             let request = self
                 .client
                 .put_object()
@@ -77,31 +84,36 @@ impl Remote {
             let answer = self.answer(size, async { request.send().await.map_err(Failure::of) }).await;
             match answer {
                 Ok(answer) => stored(answer.e_tag()).map(Put::Done),
-                Err(failure) => self.settle(object, &value, only, failure, unsure).await,
+                Err(failure) => self.settle(object, &value, only, failure, unsure.then_some(deadline)).await,
             }
         })
     }
 
-    /// What a failed write comes to: done after all, lost, or the failure.
+    /// What a failed write comes to: done after all, lost, or the failure. `unsure`: a try before may have done its work;
+    /// until then it is to be found out.
     pub(crate) async fn settle(
         &self,
         object: &str,
         value: &Bytes,
         only: &Only,
         failure: Failure,
-        unsure: bool,
+        unsure: Option<Deadline>,
     ) -> Result<Put, Failure> {
         if only.lost(&failure) {
             // What came between may have been this write itself, whose answer was lost.
-            return if unsure { self.is_ours(object, value).await } else { Ok(Put::Lost) };
+            return match unsure {
+                Some(deadline) => self.is_ours(object, value, deadline).await,
+                None => Ok(Put::Lost),
+            };
         }
         let racing = failure.status == 409 && !matches!(only, Only::Always);
         Err(Failure { transient: failure.transient || racing, ..failure })
     }
 
     /// Whether the object holds these bytes: what became of a write whose answer was lost.
-    pub(crate) async fn is_ours(&self, object: &str, value: &Bytes) -> Result<Put, Failure> {
-        match self.get(object, Want::All, value.len() as u64).await.map_err(|(failure, _)| failure)? {
+    pub(crate) async fn is_ours(&self, object: &str, value: &Bytes, mut deadline: Deadline) -> Result<Put, Failure> {
+        let found = self.get(object, Want::All, value.len() as u64, &mut deadline).await;
+        match found.map_err(|(failure, _)| failure)? {
             Ok(found) => Ok(if found.bytes == *value { Put::Done(found.etag) } else { Put::Lost }),
             Err(crate::get::Missed::Failed(failure)) => Err(failure),
             Err(_) => Ok(Put::Lost),
@@ -111,7 +123,7 @@ impl Remote {
     /// Copies an object in the server.
     pub(crate) async fn copy(&self, from: &str, to: &str) -> Result<(), (Failure, u32)> {
         let source = escaped(&format!("{}/{from}", self.access.bucket));
-        patiently!(self, 0, |_| {
+        patiently!(self, self.deadline(0), |_| {
             let request = self.client.copy_object().bucket(&self.access.bucket).key(to).copy_source(&source);
             let answer = self.answer(0, async { request.send().await.map_err(Failure::of) }).await?;
             stored(answer.copy_object_result().and_then(|result| result.e_tag())).map(drop)
@@ -119,8 +131,8 @@ impl Remote {
     }
 
     /// Removes an object, whether it is there or not.
-    pub(crate) async fn delete(&self, object: &str) -> Result<(), (Failure, u32)> {
-        patiently!(self, 0, |_| {
+    pub(crate) async fn delete(&self, object: &str, deadline: Deadline) -> Result<(), (Failure, u32)> {
+        patiently!(self, deadline, |_| {
             let request = self.client.delete_object().bucket(&self.access.bucket).key(object);
             self.answer(0, async { request.send().await.map_err(Failure::of) }).await.map(drop)
         })

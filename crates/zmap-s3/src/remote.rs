@@ -7,41 +7,41 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_config::provider_config::ProviderConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{
-    BehaviorVersion, Builder, Credentials as Keys, Region, RequestChecksumCalculation, ResponseChecksumValidation,
-    SharedCredentialsProvider, StalledStreamProtectionConfig,
+    BehaviorVersion, Builder, Region, RequestChecksumCalculation, ResponseChecksumValidation,
+    StalledStreamProtectionConfig,
 };
 use dispatch::Key;
 use model::Result;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::access::Access;
+use crate::deadline::{Deadline, SLOW};
 use crate::failure::Failure;
-use crate::keyring::Keyring;
+use crate::payer::Payer;
+use crate::providers::Signer;
 use crate::route::Route;
 use crate::runtime;
 use crate::secret::Credentials;
 use crate::spare::Spare;
+use crate::trust::Trust;
 use crate::wire::{self, Wire};
 
 /// Pauses double this often at most.
 const DOUBLINGS: u32 = 7;
-/// Bytes that a slow network moves in a second: large objects get more time.
-const SLOW: u64 = 128 << 10;
 
 /// A bucket, a prefix in it, and who asks.
 pub(crate) struct Remote {
     pub(crate) client: Client,
     /// Who sends what [`Remote::ask`] asks, signed by whom (`None`: nobody), and where.
     pub(crate) wire: Wire,
-    pub(crate) keyring: Option<SharedCredentialsProvider>,
+    pub(crate) signer: Option<Signer>,
     pub(crate) route: OnceCell<Route>,
     /// Memory of bodies.
     pub(crate) spare: Arc<Spare>,
@@ -59,9 +59,11 @@ impl Remote {
     pub(crate) fn new(access: Access) -> Result<Arc<Self>> {
         let handle = runtime::handle(access.runtime.as_ref())?;
         // Who hands out credentials is asked by https.
-        let known = matches!(access.credentials, Credentials::Anonymous | Credentials::Keys { .. });
+        let known =
+            matches!(access.credentials, Credentials::Anonymous | Credentials::Unsigned | Credentials::Keys { .. });
         let plain = known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let http = runtime::http(access.runtime.as_ref(), !plain);
+        let trust = Trust::of(&access, !plain)?;
+        let http = runtime::http(access.runtime.as_ref(), &trust)?;
         let connect = access.connect.unwrap_or(access.patience.stall);
         let mut config = Builder::new()
             .behavior_version(BehaviorVersion::latest())
@@ -74,20 +76,20 @@ impl Remote {
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             .disable_s3_express_session_auth(true);
         if let Some(endpoint) = &access.endpoint {
-            config = config.endpoint_url(endpoint).force_path_style(true);
+            config = config.endpoint_url(endpoint).force_path_style(!access.virtual_host);
         }
-        let provider = ProviderConfig::without_region()
-            .with_http_client(http)
-            .with_region(Some(Region::new(access.region.clone())));
-        let keyring = keyring(&access.credentials, &provider);
-        config = match &keyring {
+        if access.requester_pays {
+            config = config.interceptor(Payer);
+        }
+        let signer = Signer::of(&access, http);
+        config = match &signer {
             None => config.allow_no_auth(),
-            Some(keyring) => config.credentials_provider(keyring.clone()),
+            Some(signer) => config.credentials_provider(signer.provider.clone()),
         };
         Ok(Arc::new(Self {
             client: Client::from_conf(config.build()),
-            wire: wire::wire(access.runtime.as_ref(), !plain, connect)?,
-            keyring,
+            wire: wire::wire(access.runtime.as_ref(), &trust, connect)?,
+            signer,
             route: OnceCell::new(),
             spare: Arc::default(),
             access,
@@ -111,10 +113,14 @@ impl Remote {
         format!("{verb} s3://{}/{object}{endpoint}", self.access.bucket)
     }
 
-    /// The tries of an operation that moves `size` bytes.
-    pub(crate) fn tries(&self, size: u64) -> Tries<'_> {
-        let time = self.access.patience.deadline + Duration::from_secs(size / SLOW);
-        Tries { remote: self, time, deadline: Instant::now() + time, tries: 0, unsure: false }
+    /// The deadline of an operation that begins now and sends so many bytes.
+    pub(crate) fn deadline(&self, sends: u64) -> Deadline {
+        Deadline::new(&self.access.patience, sends)
+    }
+
+    /// The tries of an operation.
+    pub(crate) fn tries(&self) -> Tries<'_> {
+        Tries { remote: self, tries: 0, unsure: false, last: None }
     }
 
     /// `future`, unless it takes longer than an answer may.
@@ -130,88 +136,70 @@ impl Remote {
         }
     }
 
-    fn scrubbed(&self, mut failure: Failure) -> Failure {
+    /// Without secrets, and with a word on requests that nobody signed.
+    fn explained(&self, mut failure: Failure) -> Failure {
         failure.text = self.access.credentials.scrub(failure.text);
+        if let Some(keyring) = self.signer.as_ref().and_then(|signer| signer.keyring.as_ref()) {
+            failure.text = keyring.scrub(failure.text);
+        }
+        failure.note = match (failure.status, &self.access.credentials) {
+            (401 | 403, Credentials::Anonymous) => "unsigned: no credentials were found",
+            (401 | 403, Credentials::Unsigned) => "unsigned, as was asked for",
+            _ => "",
+        };
         failure
     }
-}
-
-/// Who signs; `None`: nobody.
-fn keyring(credentials: &Credentials, config: &ProviderConfig) -> Option<SharedCredentialsProvider> {
-    let provider = match credentials {
-        Credentials::Anonymous => return None,
-        Credentials::Keys { id, secret, token } => {
-            let token = token.as_ref().map(|token| token.expose().to_owned());
-            return Some(SharedCredentialsProvider::new(Keys::new(
-                id.expose(),
-                secret.expose(),
-                token,
-                None,
-                "nczarr",
-            )));
-        }
-        Credentials::Profile(name) => SharedCredentialsProvider::new(
-            aws_config::profile::ProfileFileCredentialsProvider::builder().configure(config).profile_name(name).build(),
-        ),
-        Credentials::WebIdentity => SharedCredentialsProvider::new(
-            aws_config::web_identity_token::WebIdentityTokenCredentialsProvider::builder().configure(config).build(),
-        ),
-        Credentials::Container => {
-            SharedCredentialsProvider::new(aws_config::ecs::EcsCredentialsProvider::builder().configure(config).build())
-        }
-    };
-    Some(SharedCredentialsProvider::new(Keyring::new(provider)))
 }
 
 /// How far the tries of one operation have come.
 pub(crate) struct Tries<'r> {
     remote: &'r Remote,
-    time: Duration,
-    deadline: Instant,
     tries: u32,
     /// A try before may have done its work.
     pub(crate) unsure: bool,
+    /// The failure of the try before.
+    last: Option<Failure>,
 }
 
 impl Tries<'_> {
-    pub(crate) fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
     /// What came of a try: done, or after a pause it is to be tried again; or patience is at its end.
     pub(crate) async fn settle<T>(
         &mut self,
         outcome: Result<Result<T, Failure>, Elapsed>,
+        deadline: &Deadline,
     ) -> Result<Option<T>, (Failure, u32)> {
         self.tries += 1;
         let failure = match outcome {
             Ok(Ok(done)) => return Ok(Some(done)),
-            Ok(Err(failure)) => self.remote.scrubbed(failure),
+            Ok(Err(failure)) => self.remote.explained(failure),
             Err(_) => {
-                let text = format!("not done within {} s", self.time.as_secs_f32());
+                // The failure before says more than that the time is up.
+                let before = self.last.take().map_or_else(String::new, |last| format!("; the try before: {last}"));
+                let text = format!("not done within {} s{before}", deadline.seconds());
                 return Err((Failure::stalled(text), self.tries));
             }
         };
         self.unsure |= failure.unsure;
         let patience = self.remote.access.patience;
         let pause = pause(patience.pause, self.tries);
-        if !failure.transient || self.tries >= patience.tries || pause >= self.left() {
+        if !failure.transient || self.tries >= patience.tries || pause >= deadline.left() {
             return Err((failure, self.tries));
         }
+        self.last = Some(failure);
         sleep(pause).await;
         Ok(None)
     }
 }
 
-/// Tries an expression until it succeeds, fails for good, or patience is at its end: that of `$remote` for an operation
-/// that moves `$size` bytes. `$unsure`: whether a try before may have done its work.
+/// Tries an expression until it succeeds, fails for good, or `$deadline` or the patience of `$remote` is at its end.
+/// `$unsure`: whether a try before may have done its work.
 macro_rules! patiently {
-    ($remote:expr, $size:expr, |$unsure:pat_param| $once:expr) => {{
-        let mut tries = $remote.tries($size);
+    ($remote:expr, $deadline:expr, |$unsure:pat_param| $once:expr) => {{
+        let (mut tries, deadline): (_, crate::deadline::Deadline) = ($remote.tries(), $deadline);
         loop {
             let $unsure = tries.unsure;
-            let outcome = tokio::time::timeout(tries.left(), async { $once }).await;
-            match tries.settle(outcome).await {
+            let outcome = tokio::time::timeout(deadline.left(), async { $once }).await;
+            match tries.settle(outcome, &deadline).await {
                 Ok(Some(done)) => break Ok(done),
                 Ok(None) => {}
                 Err(failure) => break Err(failure),

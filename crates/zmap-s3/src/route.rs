@@ -38,7 +38,7 @@ impl Route {
             .bucket(&access.bucket)
             .region(&access.region)
             .set_endpoint(access.endpoint.clone())
-            .force_path_style(access.endpoint.is_some())
+            .force_path_style(access.endpoint.is_some() && !access.virtual_host)
             .disable_s3_express_session_auth(true)
             .build()
             .map_err(|error| bad(error.to_string()))?;
@@ -129,6 +129,13 @@ mod tests {
                 "http://h.example:9000/bucket/k#mode=s3",
                 "http://h.example:9000/bucket/k/a%20b",
                 "h.example:9000",
+                "s3",
+                "us-east-1",
+            ),
+            (
+                "http://h.example:9000/bucket/k#mode=s3&aws.addressing_style=virtual",
+                "http://bucket.h.example:9000/k/a%20b",
+                "bucket.h.example:9000",
                 "s3",
                 "us-east-1",
             ),

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
+use crate::trust::Trust;
 use aws_sdk_s3::config::SharedHttpClient;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -43,19 +44,30 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
     }
 }
 
-/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept. Where nothing is
-/// `encrypted`, the system's certificates are not read.
-pub(crate) fn http(of: Option<&Handle>, encrypted: bool) -> SharedHttpClient {
-    static OWN: [OnceLock<SharedHttpClient>; 2] = [OnceLock::new(), OnceLock::new()];
-    let new = || match encrypted {
-        true => Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https(),
-        false => Builder::new().build_http(),
+/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept.
+///
+/// # Errors
+/// `NC_ES3` if the SDK refuses the certificates.
+pub(crate) fn http(of: Option<&Handle>, trust: &Trust) -> Result<SharedHttpClient> {
+    static OWN: Mutex<Vec<(Trust, SharedHttpClient)>> = Mutex::new(Vec::new());
+    let new = || match trust {
+        Trust::Plain => Ok(Builder::new().build_http()),
+        _ => {
+            let builder = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring));
+            Ok(builder.tls_context(trust.context()?).build_https())
+        }
     };
-    match of {
+    if of.is_some() {
         // Connections end with the runtime they were made in.
-        Some(_) => new(),
-        None => OWN[usize::from(encrypted)].get_or_init(new).clone(),
+        return new();
     }
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, http)) = own.iter().find(|(known, _)| known == trust) {
+        return Ok(http.clone());
+    }
+    let http = new()?;
+    own.push((trust.clone(), http.clone()));
+    Ok(http)
 }
 
 /// Runs `work` and waits for it on this thread, which may be one of somebody's runtime.

@@ -35,8 +35,10 @@ impl fmt::Debug for Secret {
 /// Who signs requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
-    /// Nobody: requests are not signed.
+    /// Nobody, since no credentials were found: requests are not signed.
     Anonymous,
+    /// Nobody, since that is what was asked for.
+    Unsigned,
     /// Fixed keys.
     Keys { id: Secret, secret: Secret, token: Option<Secret> },
     /// A profile that says how keys are come by: a role, a program, single sign-on.

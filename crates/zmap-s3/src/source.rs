@@ -53,7 +53,8 @@ impl S3Source {
         let object: Arc<str> = access.key.as_str().into();
         let remote = Remote::new(access)?;
         let asking = (Arc::clone(&remote), Arc::clone(&object));
-        let found = runtime::wait(&remote.handle, async move { read(&asking.0, &asking.1, want, limit, None).await })??;
+        let asked = async move { read(&asking.0, &asking.1, want, limit, None).await };
+        let found = runtime::wait(&remote.handle, asked)??;
         let Some(Found { bytes, total, etag, .. }) = found else {
             return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", remote.what("read", &object))));
         };
@@ -108,7 +109,7 @@ impl S3Source {
 /// One request; `None`: there is no such object.
 async fn read(remote: &Remote, object: &str, want: Want, limit: u64, etag: Option<&str>) -> Result<Option<Found>> {
     let what = || remote.what("read", object);
-    let got = remote.get_of(object, want, limit, etag).await;
+    let got = remote.get_of(object, want, limit, etag, &mut remote.deadline(0)).await;
     match got.map_err(|(failure, tries)| failure.into_error(&what(), tries))? {
         Ok(found) => Ok(Some(found)),
         Err(Missed::Absent) => Ok(None),

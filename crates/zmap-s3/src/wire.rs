@@ -13,7 +13,7 @@ use hyper::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use model::{ErrorKind, Result};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tokio::runtime::Handle;
 use tower_service::Service as _;
 use tracing::Dispatch;
@@ -24,14 +24,15 @@ use crate::head::Head;
 use crate::line::Line;
 use crate::pace::Pace;
 use crate::runtime;
+use crate::trust::Trust;
 
 /// Connections that nobody uses are closed after so long: servers do so too, and not much later.
 const IDLE: Duration = Duration::from_secs(20);
 /// So many that nobody uses are kept for one place.
 const MOST: usize = 512;
 
-/// What makes connections different: whether they are encrypted, and how long making one may take.
-type Kind = (bool, Duration);
+/// What makes connections different: whom to trust, and how long making one may take.
+type Kind = (Trust, Duration);
 
 /// Connections that nobody uses, by where they lead, with when they were used last.
 #[derive(Default)]
@@ -52,33 +53,32 @@ struct Shared {
 #[derive(Clone)]
 pub(crate) struct Wire(Arc<Shared>);
 
-/// Connections of the process's own runtime, or of that of an embedder. Where nothing is `encrypted`, the system's
-/// certificates are not read.
+/// Connections of the process's own runtime, or of that of an embedder.
 ///
 /// # Errors
 /// `NC_ES3` if there is no encryption, or the system gives no threads.
-pub(crate) fn wire(of: Option<&Handle>, encrypted: bool, connect: Duration) -> Result<Wire> {
+pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration) -> Result<Wire> {
     static OWN: Mutex<Vec<(Kind, Wire)>> = Mutex::new(Vec::new());
     if of.is_some() {
         // Connections end with the runtime they were made in.
-        return Wire::new(of, encrypted, connect);
+        return Wire::new(of, trust, connect);
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, wire)) = own.iter().find(|(kind, _)| *kind == (encrypted, connect)) {
+    if let Some((_, wire)) = own.iter().find(|(kind, _)| kind.0 == *trust && kind.1 == connect) {
         return Ok(wire.clone());
     }
-    let wire = Wire::new(None, encrypted, connect)?;
-    own.push(((encrypted, connect), wire.clone()));
+    let wire = Wire::new(None, trust, connect)?;
+    own.push(((trust.clone(), connect), wire.clone()));
     Ok(wire)
 }
 
 impl Wire {
-    fn new(of: Option<&Handle>, encrypted: bool, connect: Duration) -> Result<Self> {
+    fn new(of: Option<&Handle>, trust: &Trust, connect: Duration) -> Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(connect));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(encrypted)?).https_or_http().enable_http1();
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(trust)?).https_or_http().enable_http1();
         let connector = https.wrap_connector(http);
         Ok(Self(Arc::new(Shared {
             connector,
@@ -162,14 +162,9 @@ async fn watch(wire: Weak<Shared>) {
     }
 }
 
-fn tls(encrypted: bool) -> Result<ClientConfig> {
-    let mut trusted = RootCertStore::empty();
-    if encrypted {
-        // Who is not vouched for by any of them is refused when the connection is made, and that is told.
-        trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    }
+fn tls(trust: &Trust) -> Result<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| ErrorKind::S3.context("encryption").caused_by(error))?;
-    Ok(builder.with_root_certificates(trusted).with_no_client_auth())
+    Ok(builder.with_root_certificates(trust.roots()).with_no_client_auth())
 }

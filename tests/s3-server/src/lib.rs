@@ -17,6 +17,7 @@ mod fault;
 mod list;
 mod log;
 mod message;
+mod mock;
 mod server;
 mod sign;
 mod store;
@@ -25,5 +26,6 @@ mod tests;
 
 pub use fault::{Fault, Rule};
 pub use log::{Counts, Entry, Op};
+pub use mock::{Asked, Mock, Proxy, Reply};
 pub use server::{Config, Server};
 pub use store::content;

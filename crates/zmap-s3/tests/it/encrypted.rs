@@ -82,9 +82,14 @@ fn read(at: &str) -> nczarr::Result<()> {
 
 /// Does something in a process that trusts the certificates of a file.
 fn in_a_process(what: &str, at: &str, trusted: &str) {
+    in_a_process_with(what, at, &[("SSL_CERT_FILE", trusted)]);
+}
+
+fn in_a_process_with(what: &str, at: &str, variables: &[(&str, &str)]) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "encrypted::what_is_written_comes_back", "--nocapture"]);
-    child.env_remove("SSL_CERT_DIR").envs([(AT, at), (WHAT, what), ("SSL_CERT_FILE", trusted)]);
+    child.env_remove("SSL_CERT_DIR").env_remove("AWS_CA_BUNDLE");
+    child.envs([(AT, at), (WHAT, what)]).envs(variables.iter().copied());
     let done = child.output().unwrap();
     assert!(done.status.success(), "{what}: {}", String::from_utf8_lossy(&done.stderr));
 }
@@ -115,6 +120,9 @@ fn what_is_written_comes_back() {
     assert!(server.keys("bucket").is_empty() && server.counts().total() == 0, "not even asked");
     in_a_process("write", &at, TRUSTED);
     in_a_process("read", &at, TRUSTED);
+    // Certificates of the variable count in place of the system's.
+    in_a_process_with("read", &at, &[("SSL_CERT_FILE", ANOTHER), ("AWS_CA_BUNDLE", TRUSTED)]);
+    in_a_process_with("not trust", &at, &[("SSL_CERT_FILE", TRUSTED), ("AWS_CA_BUNDLE", ANOTHER)]);
     // What ends early is asked for once more.
     for fault in [Fault::CutBody, Fault::ResetBody, Fault::Reset, Fault::Close] {
         server.clear_log();

@@ -3,9 +3,11 @@
 mod campaign;
 mod common;
 mod datasets;
+mod deadline;
 mod encrypted;
 mod endpoint;
 mod parts;
+mod payer;
 mod secrets;
 mod source;
 mod suite;

@@ -1,0 +1,29 @@
+//! [`Payer`]: says in every request of the SDK that who asks pays.
+
+use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
+use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_s3::error::BoxError;
+
+/// Name and value of the field that says so.
+pub(crate) const REQUESTER_PAYS: (&str, &str) = ("x-amz-request-payer", "requester");
+
+/// Adds the field before requests are signed.
+#[derive(Debug)]
+pub(crate) struct Payer;
+
+impl Intercept for Payer {
+    fn name(&self) -> &'static str {
+        "Payer"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let (name, value) = REQUESTER_PAYS;
+        context.request_mut().headers_mut().insert(name, value);
+        Ok(())
+    }
+}

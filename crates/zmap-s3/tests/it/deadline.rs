@@ -1,0 +1,204 @@
+//! The configured time bounds a whole operation: all its requests, tries and pauses, heads and bodies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use dispatch::{ByteRange, Expect, Found, Key, Part, Ranges, ReadJob, ReadTicket, Version, ZMap as _};
+use model::Result;
+use s3_server::{Config, Fault, Rule, Server, content};
+use zmap_s3::{Access, S3Map, S3Source};
+
+use crate::common::{KEYS, access_as, key};
+
+/// The time that the rc file sets.
+const TIME: Duration = Duration::from_secs(2);
+/// An operation that takes longer ignores it, however slow the machine.
+const LONGEST: Duration = Duration::from_secs(9);
+
+type Operation = (&'static str, fn(&Access) -> Result<()>);
+
+fn map(access: &Access) -> S3Map {
+    S3Map::open(access.clone(), true).unwrap()
+}
+
+fn read(access: &Access, range: ByteRange) -> Result<()> {
+    map(access).read(&key("k"), range, &mut Vec::new()).map(drop)
+}
+
+fn in_parts(access: &Access) -> S3Map {
+    let mut access = access.clone();
+    (access.multipart_above, access.part) = (1000, 400);
+    map(&access)
+}
+
+/// Operations of one request, unless a try fails.
+const SIMPLE: &[Operation] = &[
+    ("read", |access| read(access, ByteRange::ALL)),
+    ("read a range", |access| read(access, ByteRange::new(1, 5))),
+    ("read from a place on", |access| read(access, ByteRange { offset: 2, len: None })),
+    ("length", |access| map(access).len(&key("k")).map(drop)),
+    ("list", |access| map(access).list(&Key::root()).map(drop)),
+    ("search", |access| map(access).search(&Key::root()).map(drop)),
+    ("list once", |access| map(access).list_once(&Key::root()).map(drop)),
+    ("write", |access| map(access).write(&key("k"), &content(1, 100_000))),
+    ("open a source", |access| S3Source::open(access.clone(), Part::Head(100)).map(drop)),
+    ("read a batch", |access| {
+        let job = Job { next: AtomicUsize::new(0), failure: std::sync::Mutex::default() };
+        map(access).read_batch(&job);
+        job.failure.into_inner().unwrap().map_or(Ok(()), Err)
+    }),
+];
+
+/// Operations of several requests.
+const COMPOSED: &[Operation] = &[
+    ("delete", |access| map(access).delete(&key("k")).map(drop)),
+    ("write conditionally", |access| map(access).write_if(&key("k"), b"new", Expect::Absent).map(drop)),
+    ("read with a version", |access| map(access).read_versioned(&key("k"), 1000, &mut Vec::new()).map(drop)),
+    ("update", |access| {
+        map(access).update(&key("k"), 1 << 20, &mut |_, new| {
+            new.extend_from_slice(b"new");
+            Ok(())
+        })
+    }),
+    ("write in parts", |access| in_parts(access).write(&key("k"), &content(1, 1500))),
+    ("write in parts conditionally", |access| {
+        in_parts(access).write_if(&key("k"), &content(1, 1500), Expect::Absent).map(drop)
+    }),
+];
+
+struct Job {
+    next: AtomicUsize,
+    failure: std::sync::Mutex<Option<model::Error>>,
+}
+
+impl ReadJob for Job {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn next<'j>(&'j self, key: &mut Key) -> Option<ReadTicket<'j>> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let ranges = match index {
+            0 => Ranges::All,
+            1 => Ranges::Last(10),
+            2 => Ranges::One(ByteRange::new(3, 4)),
+            _ => return None,
+        };
+        key.set(&Key::new("k").unwrap());
+        Some(ReadTicket { index, ranges, hint: 1000, limit: usize::MAX, versioned: false, into: None })
+    }
+
+    fn done(&self, _: ReadTicket<'_>, found: Result<Option<(Found<'_>, Option<Version>)>>) {
+        if let Err(error) = found {
+            *self.failure.lock().unwrap() = Some(error);
+        }
+    }
+}
+
+/// A server with one object, and the way to the place named, with a short time.
+fn begin(config: Config, len: usize, rc: &str, place: &str) -> (Server, Access) {
+    let server = Server::start(config);
+    server.put("bucket", "set/k", content(1, len));
+    let variables = [KEYS, &[("NCRCENV_RC", rc)]].concat();
+    let access = access_as(&format!("{}/bucket/{place}#mode=s3", server.url()), &variables);
+    (server, access)
+}
+
+#[test]
+fn no_operation_outlives_the_configured_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let rc = folder.path().join("rc");
+    std::fs::write(&rc, format!("HTTP.TIMEOUT={}\n", TIME.as_secs())).unwrap();
+    let rc = rc.to_str().unwrap();
+    // A server that is silent from some request on, one that sends a head and no body, one that stops in the body, and one
+    // that drips. A short body waits in the system, a longer one is read as it comes.
+    let dripping = || Config::default().pause(TIME * 2 / 3);
+    let mut cases: Vec<(Operation, Fault, u64, usize, Config)> = Vec::new();
+    for &operation in SIMPLE {
+        cases.push((operation, Fault::Stall, 0, 50, Config::default()));
+        for len in [1, 3000, 100_000, 3_000_000] {
+            if !operation.0.starts_with("write") {
+                cases.push((operation, Fault::StallBody, 0, len, Config::default()));
+            }
+        }
+        if operation.0 == "read" {
+            cases.extend([3000, 100_000, 3_000_000].map(|len| (operation, Fault::Drip, 0, len, dripping())));
+        }
+    }
+    for &operation in COMPOSED {
+        cases.extend((0..4).map(|after| (operation, Fault::Stall, after, 50, Config::default())));
+    }
+    std::thread::scope(|scope| {
+        for (operation, fault, after, len, config) in cases {
+            scope.spawn(move || {
+                // A source is the object itself.
+                let place = if operation.0 == "open a source" { "set/k" } else { "set" };
+                let (server, access) = begin(config, len, rc, place);
+                server.fault(Rule::new(fault.clone()).after(after));
+                let since = Instant::now();
+                let done = operation.1(&access);
+                let took = since.elapsed();
+                let what = format!("{} {fault:?} after {after}, {len} bytes", operation.0);
+                assert!(took < LONGEST, "{what}: {took:?}, {done:?}");
+                // What has so few requests may be done before the fault.
+                assert!(done.is_err() || after > 0, "{what}: {done:?}");
+            });
+        }
+    });
+}
+
+/// Each request is answered in time, and all of them together are not.
+#[test]
+fn several_slow_requests_have_one_time_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let rc = folder.path().join("rc");
+    std::fs::write(&rc, format!("HTTP.TIMEOUT={}\n", TIME.as_secs())).unwrap();
+    let rc = rc.to_str().unwrap();
+    std::thread::scope(|scope| {
+        for operation in COMPOSED {
+            scope.spawn(move || {
+                let (_server, access) = begin(Config::default().latency(TIME * 3 / 4), 50, rc, "set");
+                let done = operation.1(&access);
+                let error = done.expect_err(operation.0).to_string();
+                assert!(error.contains("not done within 2 s") || error.contains("no answer within"), "{error}");
+            });
+        }
+    });
+}
+
+/// Without a configured time, one that is large may take longer than the deadline, as long as bytes come.
+#[test]
+fn bytes_that_come_extend_the_default_deadline() {
+    let server = Server::start(Config::default().pause(Duration::from_millis(100)));
+    let whole = content(1, 4_000_000);
+    server.put("bucket", "set/k", whole.clone());
+    server.fault(Rule::new(Fault::Drip));
+    let mut access = crate::common::access(&server, "set");
+    access.patience.deadline = Duration::from_millis(400);
+    let mut bytes = Vec::new();
+    assert!(map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap() && bytes == whole);
+    access.patience.stretch = false;
+    let error = map(&access).read(&key("k"), ByteRange::ALL, &mut bytes).unwrap_err().to_string();
+    assert!(error.contains("not done within 0.4 s") && error.contains("bytes came"), "{error}");
+}
+
+/// The last failure is told when the time is up.
+#[test]
+fn the_failure_before_the_end_is_told() {
+    let server = Server::start(Config::default());
+    server.fault(Rule::new(Fault::Status(503, "SlowDown")).times(1));
+    server.fault(Rule::new(Fault::Stall));
+    let mut access = crate::common::access(&server, "set");
+    access.patience.deadline = Duration::from_millis(500);
+    let map = Arc::new(map(&access));
+    for error in [map.read(&key("k"), ByteRange::ALL, &mut Vec::new()).unwrap_err(), {
+        server.no_faults();
+        server.fault(Rule::new(Fault::Status(503, "SlowDown")).times(1));
+        server.fault(Rule::new(Fault::Stall));
+        map.list(&Key::root()).unwrap_err()
+    }] {
+        let error = error.to_string();
+        assert!(error.contains("SlowDown") && error.contains("not done within 0.5 s"), "{error}");
+    }
+}
