@@ -6,14 +6,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// A read has failed after so long, repetitions included; a long one gets more by what [`Config::slowest`] says.
+    /// A read has failed after so long, repetitions and pauses included; [`Config::slowest`] extends it.
     pub deadline: Duration,
     /// A connection must be there after so long.
     pub connect: Duration,
     /// After so long without a byte an answer is given up, and asked for again.
     pub idle: Duration,
-    /// Bytes per second that a body must bring, counted from when its length is known.
-    pub slowest: u64,
+    /// Bytes that came extend the deadline: by a second for each so many. `None`, as where rc files set the deadline:
+    /// nothing extends it.
+    pub slowest: Option<u64>,
     /// How often something is asked for in all.
     pub tries: u32,
     /// The longest pause before the first repetition; it doubles with each, and a random part of it is waited.
@@ -37,7 +38,7 @@ impl Config {
         deadline: Duration::from_secs(60),
         connect: Duration::from_secs(10),
         idle: Duration::from_secs(15),
-        slowest: 64 << 10,
+        slowest: Some(64 << 10),
         tries: 6,
         pause: Duration::from_millis(100),
         redirects: 10,

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::client::{Client, is_link_local};
+use crate::clock::Clock;
 use crate::judge::{State, Verdict, Want, changed, check, judge};
 use crate::place::Place;
 use crate::{Config, Settings};
@@ -79,18 +80,18 @@ enum Miss {
 pub(crate) async fn fetch(asker: Asker, question: Question) -> Result<Option<Got>> {
     let config = &asker.config;
     let _turn = asker.turns.acquire().await;
-    let start = Instant::now();
+    let mut clock = Clock::start(config);
     let mut tries = 0;
     let at = |error: Error| error.at(&question.place);
     loop {
         tries += 1;
-        let (error, after) = match attempt(&asker, &question, start).await {
+        let (error, after) = match attempt(&asker, &question, &mut clock).await {
             Ok(got) => return Ok(got),
             Err(Miss::Failed(error)) => return Err(at(error)),
             Err(Miss::Again(error, after)) => (error, after),
         };
         let pause = after.unwrap_or_default().max(pause(config.pause, tries));
-        let is_late = start.elapsed().saturating_add(pause) >= config.deadline;
+        let is_late = pause >= clock.left();
         if tries >= config.tries || is_late {
             let why = if is_late { "the time is up" } else { "it is given up" };
             return Err(at(ErrorKind::Curl.context(format!("asked {tries} times, {why}")).caused_by(error)));
@@ -107,12 +108,12 @@ fn pause(first: Duration, tries: u32) -> Duration {
     most.mul_f64((lot >> 11) as f64 / (1u64 << 53) as f64)
 }
 
-async fn attempt(asker: &Asker, question: &Question, start: Instant) -> Result<Option<Got>, Miss> {
+async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Result<Option<Got>, Miss> {
     let config = &asker.config;
     let mut place = question.place.clone();
     for _ in 0..=config.redirects {
-        let left = config.deadline.saturating_sub(start.elapsed());
-        let answer = timeout(left.min(config.idle.saturating_add(config.connect)), head(asker, question, &place)).await;
+        let answer =
+            timeout(clock.left().min(config.idle.saturating_add(config.connect)), head(asker, question, &place)).await;
         let answer = match answer {
             Ok(answer) => answer?,
             Err(_) => return Err(Miss::Again(ErrorKind::Curl.context("the server does not answer"), None)),
@@ -125,7 +126,7 @@ async fn attempt(asker: &Asker, question: &Question, start: Instant) -> Result<O
                     return Err(Miss::Failed(too_long(question.limit)));
                 }
                 let ignored = question.want != Want::All && answer.status() == hyper::StatusCode::OK;
-                let (bytes, whole) = body(answer, config, start, (skip, take.min(most)), length).await?;
+                let (bytes, whole) = body(answer, config.idle, clock, (skip, take.min(most)), length).await?;
                 let found = bytes.len() as u64;
                 if found > question.limit {
                     return Err(Miss::Failed(too_long(question.limit)));
@@ -214,16 +215,12 @@ fn beside(host: &str) -> bool {
 /// read to its end.
 async fn body(
     answer: Response<Incoming>,
-    config: &Config,
-    start: Instant,
+    idle: Duration,
+    clock: &mut Clock,
     (mut skip, take): (u64, u64),
     length: Option<u64>,
 ) -> Result<(Vec<u8>, Option<u64>), Miss> {
     let again = |what: String| Miss::Again(ErrorKind::Curl.context(what), None);
-    // Large ones may take as long as the slowest server needs that is still waited for.
-    let wanted = skip.saturating_add(take).min(length.unwrap_or(u64::MAX));
-    let more = if wanted == u64::MAX { 0 } else { wanted / config.slowest.max(1) };
-    let until = config.deadline.saturating_add(Duration::from_secs(more));
     // Memory is taken as bytes come, beyond what may well be right.
     let expected = take.min(length.unwrap_or(0).saturating_sub(skip)).min(LIKELY);
     let mut bytes = Vec::new();
@@ -231,8 +228,7 @@ async fn body(
     room.ok_or_else(|| Miss::Failed(ErrorKind::NoMem.context(format!("no memory for {expected} bytes"))))?;
     let (mut body, mut seen) = (answer.into_body(), 0u64);
     loop {
-        let left = until.saturating_sub(start.elapsed());
-        let frame = match timeout(left.min(config.idle), body.frame()).await {
+        let frame = match timeout(clock.left().min(idle), body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(error))) => {
@@ -243,6 +239,7 @@ async fn body(
         };
         let Some(data) = frame.data_ref() else { continue };
         seen += data.len() as u64;
+        clock.came(data.len());
         let skipped = skip.min(data.len() as u64);
         skip -= skipped;
         let rest = &data[skipped as usize..];

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod clock;
 mod config;
 mod factory;
 mod fetch;

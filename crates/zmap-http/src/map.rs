@@ -7,6 +7,7 @@ use model::{ErrorKind, Result};
 use tokio::task::JoinSet;
 use url_infer::Target;
 
+use crate::clock::Clock;
 use crate::fetch::{Asker, Got, Question, fetch};
 use crate::judge::{Want, changed};
 use crate::place::Place;
@@ -87,6 +88,7 @@ impl HttpMap {
     /// between them.
     async fn get_parts(self, wanted: &Fetch, parts: &[ByteRange]) -> Fetched {
         let stretches = coalesce(parts, self.asker.config.gap);
+        let clock = Clock::start(&self.asker.config);
         for _ in 0..TRIES {
             let mut asked = JoinSet::new();
             for (number, stretch) in stretches.iter().enumerate() {
@@ -113,6 +115,9 @@ impl HttpMap {
             if absent == 0 && found.iter().all(|got| first.is_none_or(|first| first.is_same(&got.state))) {
                 let pieces: Vec<(u64, Vec<u8>)> = found.into_iter().map(|got| (got.offset, got.bytes)).collect();
                 return gather(&wanted.key, parts, &pieces).map(|bytes| Some((bytes, None)));
+            }
+            if clock.left().is_zero() {
+                break;
             }
         }
         Err(changed().at(self.root.below(wanted.key.as_str())))

@@ -107,6 +107,7 @@ impl Settings {
         let mut config = *config;
         if let Some(timeout) = self.timeout {
             config.deadline = timeout;
+            config.slowest = None;
             config.idle = config.idle.min(timeout);
             config.connect = config.connect.min(timeout);
         }

@@ -2,6 +2,7 @@
 
 mod campaign;
 mod datasets;
+mod deadline;
 mod map;
 mod secrets;
 mod settings;
