@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/ours" "$work/theirs" "$work/copies"
 
 # All of the workspace, as its tests: dependencies with other features would be built once more.
-cargo build --quiet --workspace --bin interop --bin ncz
+cargo build --quiet --workspace --bin interop --bin ncz --features nczarr-cli/http
 failed=0
 "$target/debug/interop" write "$work/ours"
 "$python" "$here/check.py" "$work/ours" || failed=1
@@ -36,6 +36,7 @@ sed '/raw/d; /^ r = /d' "$here/user_types.cdl" >"$work/plain_types.cdl"
 "$python" "$here/user_types.py" "$work/user_types.nc" "$work/strict.nc" "$work/plain_types.nc" || failed=1
 "$python" "$here/hdf5_filters.py" "$target/debug/ncz" "$work/filters" || failed=1
 "$python" "$here/unfilled.py" "$target/debug/ncz" "$work/unfilled" || failed=1
+"$python" "$here/far.py" "$target/debug/ncz" "$work/far" || failed=1
 "$python" -W ignore "$here/xarray_page.py" "$target/debug/ncz" "$work/page" 2>/dev/null || failed=1
 "$python" "$here/write.py" "$work/theirs"
 "$target/debug/interop" read "$work/theirs" || failed=1

@@ -228,6 +228,14 @@ pub trait Driver: Send + Sync + 'static {
     /// `NC_ENOTNC` or `NC_ENOTZARR` if it is not this format's; what else the format says.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>>;
 
+    /// As [`Driver::open`], of a file elsewhere that was opened to recognise it ([`Registry::open_source`]).
+    ///
+    /// # Errors
+    /// As [`Driver::open`].
+    fn open_from(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+        self.open(request)
+    }
+
     /// Creates a dataset.
     ///
     /// # Errors
@@ -293,6 +301,14 @@ pub trait MapFactory: Send + Sync + 'static {
     /// # Errors
     /// `NC_ENOTFOUND` if nothing is there.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>>;
+
+    /// As [`MapFactory::open`], of a map that is one file elsewhere, opened to recognise it ([`Registry::open_source`]).
+    ///
+    /// # Errors
+    /// As [`MapFactory::open`].
+    fn open_from(&self, request: &OpenRequest<'_>, _source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+        self.open(request)
+    }
 
     /// Makes a new, empty map.
     ///

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use dispatch::{
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+};
 use model::Result;
 
 use crate::{create, open};
@@ -31,6 +33,10 @@ impl Driver for ClassicDriver {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         open::open(request)
+    }
+
+    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+        open::open_from(request, source)
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
+use dispatch::{ByteSource, Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
@@ -37,12 +37,25 @@ const FIRST: u64 = 64 << 10;
 
 /// Opens a file that is not a local one, for reading.
 fn open_elsewhere(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
+    check_read_only(request)?;
+    open_from(request, request.registry.open_source(request, Part::Head(FIRST))?)
+}
+
+/// As [`open`], of a file elsewhere that was opened before.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    check_read_only(request)?;
+    open_store(request, Store::elsewhere(source), None)
+}
+
+fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
     if request.writable {
         let what = "a classic file that is not a local one is only read";
         return Err(ErrorKind::Perm.context(what).at(request.target));
     }
-    let source = request.registry.open_source(request, Part::Head(FIRST))?;
-    open_store(request, Store::elsewhere(source), None)
+    Ok(())
 }
 
 /// Opens a file whose bytes are read into memory first. `persist`: what is written there goes back to the file when it

@@ -285,6 +285,13 @@ impl ByteStore for Store {
         Ok(self.size()?.max(self.zeros_until.load(Ordering::Acquire)))
     }
 
+    fn ahead(&self) -> Option<&ReadAhead> {
+        match &self.place {
+            Place::Elsewhere(ahead) => Some(ahead),
+            _ => None,
+        }
+    }
+
     fn as_bytes(&self) -> Option<&[u8]> {
         if self.zeros_until.load(Ordering::Acquire) > 0 {
             return None;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Part};
+use dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part};
 use model::{ErrorKind, ModelCell, Result};
 
 use crate::dataset::Hdf4Dataset;
@@ -20,10 +20,17 @@ const FIRST: u64 = 64 << 10;
 /// `NC_EPERM` if it is to be written; `NC_ENOTNC` if it is no HDF4 file; `NC_EHDFERR` if it is damaged; what storage says.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.map.is_none() && !request.target.scheme.is_local() {
-        let source = request.registry.open_source(request, Part::Head(FIRST))?;
-        return open_store(request, Store::elsewhere(source));
+        return open_from(request, request.registry.open_source(request, Part::Head(FIRST))?);
     }
     open_store(request, local(request)?)
+}
+
+/// As [`open`], of a file elsewhere that was opened before.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    open_store(request, Store::elsewhere(source))
 }
 
 /// Opens a file whose bytes are read into memory first.

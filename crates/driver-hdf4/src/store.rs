@@ -106,6 +106,13 @@ impl ByteStore for Store {
         Ok(self.size)
     }
 
+    fn ahead(&self) -> Option<&ReadAhead> {
+        match &self.place {
+            Place::Elsewhere(ahead) => Some(ahead),
+            _ => None,
+        }
+    }
+
     fn as_bytes(&self) -> Option<&[u8]> {
         match &self.place {
             Place::Memory(bytes) => Some(bytes),

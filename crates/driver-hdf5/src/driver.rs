@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory};
+use dispatch::{
+    ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
+};
 use model::Result;
 
 use crate::{read, write};
@@ -38,6 +40,10 @@ impl Driver for Hdf5Driver {
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         read::open(request)
+    }
+
+    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+        read::open_from(request, source)
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {

@@ -4,6 +4,7 @@
 //! asked for (`If-Match`) and checked. Long stretches are asked for in pieces, many at once.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -63,7 +64,7 @@ impl S3Source {
     }
 
     /// Bytes that were kept.
-    fn at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
+    fn stretch_at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
         let (start, bytes) = &*self.kept;
         let from = usize::try_from(from.checked_sub(*start)?).ok()?;
         let to = usize::try_from(to.checked_sub(*start)?).ok()?;
@@ -131,11 +132,16 @@ impl ByteSource for S3Source {
         self.len
     }
 
+    fn at_hand(&self) -> Range<u64> {
+        let (start, bytes) = &*self.kept;
+        *start..*start + bytes.len() as u64
+    }
+
     fn start(&self, range: ByteRange, then: WhenRead) {
         let from = range.offset.min(self.len);
         let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
-        let at_hand = if from == to { Some(Vec::new()) } else { self.at_hand(from, to) };
-        if let Some(bytes) = at_hand {
+        let stretch_at_hand = if from == to { Some(Vec::new()) } else { self.stretch_at_hand(from, to) };
+        if let Some(bytes) = stretch_at_hand {
             return then(Ok(bytes));
         }
         let source = self.clone();

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
+use dispatch::{
+    ByteSource, Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap,
+};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
@@ -36,17 +38,21 @@ impl MapFactory for ZipMaps {
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
         let markers = request.registry.markers();
         if !request.target.scheme.is_local() {
-            if request.writable {
-                return Err(elsewhere(request.target));
-            }
-            let (folder, source) =
-                (folder_of(request.target)?, request.registry.open_source(request, Part::Tail(TAIL))?);
-            let map = ZipMap::elsewhere(request.target.to_string(), source, folder, &markers, request.options)?;
-            return Ok(Arc::new(map));
+            check_read_only(request)?;
+            return open_elsewhere(request, request.registry.open_source(request, Part::Tail(TAIL))?);
         }
         let path = path_of(request.target)?;
         let map = ZipMap::open(path, folder_of(request.target)?, &markers, request.writable, request.options)?;
         Ok(Arc::new(map))
+    }
+
+    fn open_from(&self, request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+        check_read_only(request)?;
+        // An archive is read from its end.
+        match source.at_hand() == (0..source.len()) {
+            true => open_elsewhere(request, source),
+            false => self.open(request),
+        }
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
@@ -122,6 +128,16 @@ const TAIL: u64 = 128 << 10;
 
 fn elsewhere(target: &Target) -> model::Error {
     ErrorKind::Perm.context(format!("{target}: an archive that is not a local file is only read"))
+}
+
+fn check_read_only(request: &OpenRequest<'_>) -> Result<()> {
+    if request.writable { Err(elsewhere(request.target)) } else { Ok(()) }
+}
+
+fn open_elsewhere(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn ZMap>> {
+    let (folder, markers) = (folder_of(request.target)?, request.registry.markers());
+    let map = ZipMap::elsewhere(request.target.to_string(), source, folder, &markers, request.options)?;
+    Ok(Arc::new(map))
 }
 
 fn path_of(target: &Target) -> Result<&Path> {

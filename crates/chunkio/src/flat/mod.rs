@@ -5,6 +5,7 @@
 //!
 //! Read first: [`ByteStore`], [`FlatSpec`].
 
+mod expected;
 mod layout;
 mod read;
 mod write;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dispatch::{MemMut, MemRef, Options, OutBuf, Small, VarData, byte_len};
+use dispatch::{MemMut, MemRef, Options, OutBuf, ReadAhead, Small, VarData, byte_len};
 use model::convert::{self, Linear};
 use model::{ErrorKind, NcType, Result, Slab};
 
@@ -48,6 +49,11 @@ pub trait ByteStore: Send + Sync + fmt::Debug {
     /// What the storage says.
     fn reach(&self) -> Result<u64> {
         self.size()
+    }
+
+    /// How it is read, if it lies elsewhere: then it is better told before which ranges are wanted.
+    fn ahead(&self) -> Option<&ReadAhead> {
+        None
     }
 
     /// All bytes, if they lie in memory anyway and stay as they are.

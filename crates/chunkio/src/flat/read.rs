@@ -7,6 +7,7 @@
 use dispatch::{OutBuf, pull_parallel};
 use model::{ErrorKind, Result};
 
+use super::expected::Expected;
 use super::layout::{Cut, Lie, Piece};
 use super::{FlatArray, Short};
 use crate::kernel::{self, Convert};
@@ -36,7 +37,10 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &
     let gap = ranges::worth_reading(false, false) as u64;
     let cut = Cut::new(lie, gap, if plain { STRAIGHT } else { THROUGH });
     let item = total / lie.elems;
+    let expected = array.store.ahead().map(|ahead| Expected::new(ahead, &cut));
+    let tell = |number: usize| expected.iter().for_each(|expected| expected.reads(number));
     if cut.total == 1 {
+        tell(0);
         outcome.range(get.piece(&cut.piece(0), out)?);
         outcome.advance(total);
         return outcome.finish(&array.name);
@@ -46,6 +50,7 @@ pub(super) fn get(array: &FlatArray, lie: &Lie, convert: Option<Convert>, out: &
             let len_of = |number: usize| (number < cut.total).then(|| cut.piece(number).elems * item);
             while !outcome.is_stopped() {
                 let moved = strip.next(len_of, |number, out| {
+                    tell(number);
                     let range = get.piece(&cut.piece(number), out)?;
                     Ok((range, out.capacity()))
                 });

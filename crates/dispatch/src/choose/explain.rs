@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Result;
 
-use super::{Looks, target_of};
+use super::{Looks, open_chosen, target_of};
 use crate::{DatasetInfo, OpenRequest, Options, Registry};
 
 /// One thing that was looked at, and what it was.
@@ -68,7 +68,7 @@ impl Registry {
         let opened = choice.and_then(|choice| {
             answer.driver = Some((choice.driver.info().name.to_owned(), choice.why));
             request.map = choice.map;
-            choice.driver.open(&request)
+            open_chosen(choice.driver, &request, choice.source)
         });
         match opened {
             Ok(dataset) => {

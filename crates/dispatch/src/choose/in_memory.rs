@@ -79,7 +79,7 @@ impl Registry {
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open", &target, || {
             if target.scheme.is_local()
-                && let Site::Map(factory, why) = self.site(&request, false, &mut Looks::unheard())?
+                && let Site::Map(factory, why, _) = self.site(&request, false, &mut Looks::unheard())?
                 && !factory.info().magic.is_empty()
             {
                 let map = trace::watch(factory.open_in_memory(&request, persist).map_err(|error| error.at(&target))?);

@@ -22,8 +22,8 @@ use url_infer::Target;
 
 use crate::registry::not_built;
 use crate::{
-    Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, Only, OpenRequest,
-    Options, PluginKind, Registry, Survey, ZMap,
+    ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, Only,
+    OpenRequest, Options, PluginKind, Registry, Survey, ZMap,
 };
 use crate::{settings, slab, trace};
 use site::{Content, Site};
@@ -69,6 +69,20 @@ struct Choice<'r> {
     /// Only if somebody asks.
     why: String,
     map: Option<MountedMap>,
+    /// The file, if it was opened elsewhere to find out.
+    source: Option<Arc<dyn ByteSource>>,
+}
+
+/// Opens a dataset by the driver that was chosen.
+fn open_chosen(
+    driver: &Arc<dyn Driver>,
+    request: &OpenRequest<'_>,
+    source: Option<Arc<dyn ByteSource>>,
+) -> Result<Arc<dyn Dataset>> {
+    match source {
+        Some(source) => driver.open_from(request, source),
+        None => driver.open(request),
+    }
 }
 
 impl Registry {
@@ -190,8 +204,8 @@ impl Registry {
         }
         let target = request.target;
         match self.site(request, true, &mut Looks::unheard())? {
-            Site::Map(factory, why) => self.open_with(factory, why, request),
-            Site::File(Content::Driver(driver, why)) => Err(ErrorKind::NotNc.context(format!(
+            Site::Map(factory, why, source) => self.open_with(factory, why, request, source),
+            Site::File(Content::Driver(driver, why, _)) => Err(ErrorKind::NotNc.context(format!(
                 "{target}: a file in which no map lies; it is one of driver {} ({why})",
                 driver.info().name
             ))),
@@ -228,7 +242,7 @@ impl Registry {
         if let Some(map) = choice.map {
             request.map = Some(map);
         }
-        choice.driver.open(&request)
+        open_chosen(choice.driver, &request, choice.source)
     }
 
     fn choose(&self, request: &OpenRequest<'_>, looks: &mut Looks) -> Result<Choice<'_>> {
@@ -238,17 +252,24 @@ impl Registry {
         if let Some((driver, mode)) = named
             && driver.info().magic.is_empty()
         {
-            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: request.map.clone() });
+            return Ok(Choice {
+                driver,
+                why: looks.why(|| format!("mode={mode}")),
+                map: request.map.clone(),
+                source: None,
+            });
         }
         let mut map = match &request.map {
             Some(map) => map.clone(),
             None => match self.site(request, false, looks)? {
-                Site::Map(factory, why) => self.open_with(factory, why, request)?,
-                Site::File(Content::Driver(driver, why)) => return Ok(Choice { driver, why, map: None }),
+                Site::Map(factory, why, source) => self.open_with(factory, why, request, source)?,
+                Site::File(Content::Driver(driver, why, source)) => {
+                    return Ok(Choice { driver, why, map: None, source });
+                }
                 Site::File(Content::Nothing(error)) => {
                     return match named {
                         Some((driver, mode)) => {
-                            Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None })
+                            Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
                         }
                         None if error.kind() == ErrorKind::NotBuilt => Err(error),
                         None => Err(self.missing_driver(target).unwrap_or(error)),
@@ -258,15 +279,15 @@ impl Registry {
         };
         self.survey(&mut map, request.options);
         if let Some((driver, why)) = self.driver_by_markers(map.seen(), looks).map_err(|error| error.at(target))? {
-            return Ok(Choice { driver, why, map: Some(map) });
+            return Ok(Choice { driver, why, map: Some(map), source: None });
         }
         if let Some((driver, mode)) = named {
-            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map) });
+            return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map), source: None });
         }
         if let Some((driver, why)) =
             self.driver_by_children(&map, request.options, looks).map_err(|error| error.at(target))?
         {
-            return Ok(Choice { driver, why, map: Some(map) });
+            return Ok(Choice { driver, why, map: Some(map), source: None });
         }
         Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map)))
     }
@@ -437,8 +458,13 @@ impl Registry {
         factory: &Arc<dyn MapFactory>,
         why: Cow<'static, str>,
         request: &OpenRequest<'_>,
+        source: Option<Arc<dyn ByteSource>>,
     ) -> Result<MountedMap> {
-        match factory.open(request) {
+        let opened = match source {
+            Some(source) => factory.open_from(request, source),
+            None => factory.open(request),
+        };
+        match opened {
             Ok(map) => Ok(MountedMap::of(trace::watch(map), factory, why)),
             Err(error) => {
                 if request.target.scheme.is_local() && site::is_local(factory) {

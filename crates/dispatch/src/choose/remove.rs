@@ -22,7 +22,7 @@ impl Registry {
             OpenRequest { target: &target, writable: true, options: &options, registry: self, map: None, only: None };
         trace::call("delete", &target, || match self.recognise(&request)? {
             _ if target.scheme.is_local() && is_link(&target.path) => remove_link(&target.path),
-            Site::Map(factory, _) => factory.delete(&request),
+            Site::Map(factory, ..) => factory.delete(&request),
             Site::File(_) if !target.scheme.is_local() => {
                 Err(ErrorKind::Perm.context(format!("{target}: a file elsewhere, which is only read")))
             }
@@ -50,15 +50,15 @@ impl Registry {
         let target = request.target;
         self.check_words(target, false)?;
         match self.site(request, false, &mut Looks::unheard())? {
-            Site::Map(factory, why) => {
-                let map = self.open_with(factory, why.clone(), request)?;
+            Site::Map(factory, why, source) => {
+                let map = self.open_with(factory, why.clone(), request, source)?;
                 let known = self.driver_by_markers(&*map, &mut Looks::unheard());
                 let closed = map.close();
                 if known.map_err(|error| error.at(target))?.is_none() {
                     return Err(self.nothing_in_map(target, &map));
                 }
                 closed?;
-                Ok(Site::Map(factory, why))
+                Ok(Site::Map(factory, why, None))
             }
             Site::File(Content::Nothing(error)) => Err(error),
             site => Ok(site),

@@ -15,16 +15,16 @@ use crate::{ByteRange, ByteSource, Driver, Magic, MapFactory, OpenRequest, Part,
 
 /// Where a dataset lies.
 pub(super) enum Site<'r> {
-    /// In the map that this factory opens; and why it is that one.
-    Map(&'r Arc<dyn MapFactory>, Cow<'static, str>),
+    /// In the map that this factory opens; and why it is that one; and the file, if it was opened elsewhere to find out.
+    Map(&'r Arc<dyn MapFactory>, Cow<'static, str>, Option<Arc<dyn ByteSource>>),
     /// In a regular file without a map.
     File(Content<'r>),
 }
 
 /// What the first bytes of a regular file say.
 pub(super) enum Content<'r> {
-    /// They are this driver's; and which ones.
-    Driver(&'r Arc<dyn Driver>, String),
+    /// They are this driver's; and which ones; and the file, if it was opened elsewhere to find out.
+    Driver(&'r Arc<dyn Driver>, String, Option<Arc<dyn ByteSource>>),
     /// They are nobody's; the error says what was tried.
     Nothing(Error),
 }
@@ -101,17 +101,17 @@ impl Registry {
             if target.scheme.is_local() && is_local(factory) && (looks.are_heard() || !is_of_directories(factory)) {
                 self.look(target, looks)?;
             }
-            return Ok(Site::Map(factory, why.into()));
+            return Ok(Site::Map(factory, why.into(), None));
         }
         if !target.scheme.is_local() {
             let scheme = target.scheme.name().unwrap_or_default();
             let factory = self.map_by_scheme(scheme).map_err(|error| error.at(target))?;
-            return Ok(Site::Map(factory, format!("scheme {scheme}:").into()));
+            return Ok(Site::Map(factory, format!("scheme {scheme}:").into(), None));
         }
         match self.look(target, looks)? {
             Place::Directory => {
                 let factory = self.map_by_scheme("file").map_err(|error| error.at(target))?;
-                Ok(Site::Map(factory, "it is a directory".into()))
+                Ok(Site::Map(factory, "it is a directory".into(), None))
             }
             _ => self.by_first_bytes(target, maps_only, looks),
         }
@@ -201,15 +201,18 @@ impl Registry {
                 return Ok(Site::File(Content::Driver(
                     driver,
                     format!("first bytes of driver {}", driver.info().name),
+                    file.source(),
                 )));
             }
             (_, Some((factory, _))) => {
-                return Ok(Site::Map(factory, format!("first bytes of map {}", factory.info().name).into()));
+                let what = format!("first bytes of map {}", factory.info().name);
+                return Ok(Site::Map(factory, what.into(), file.source()));
             }
             (Some((driver, _)), None) => {
                 return Ok(Site::File(Content::Driver(
                     driver,
                     format!("first bytes of driver {}", driver.info().name),
+                    file.source(),
                 )));
             }
         }
@@ -219,7 +222,7 @@ impl Registry {
         {
             let what = format!("last bytes of map {}", factory.info().name);
             looks.add(|| Look::new(what.clone(), "found"));
-            return Ok(Site::Map(factory, what.into()));
+            return Ok(Site::Map(factory, what.into(), None));
         }
         for known in self.known() {
             if !known.magic.is_empty() && file.first_of(known.magic, u64::MAX)? {
@@ -276,8 +279,9 @@ impl Registry {
     }
 }
 
-/// Bytes of a file elsewhere that are read at once to recognise it.
-const FIRST: u64 = 16 << 10;
+/// Bytes of a file elsewhere that are read at once to recognise it. They take little longer than fewer would, and most
+/// formats begin with their metadata.
+const FIRST: u64 = 64 << 10;
 
 /// The length of the end of a file, in bytes ([`MapFactory::ends`]).
 pub(super) const TAIL: usize = 66_000;
@@ -312,6 +316,14 @@ impl Head {
             }
         }
         Ok(false)
+    }
+
+    /// The file, if it lies elsewhere.
+    fn source(&self) -> Option<Arc<dyn ByteSource>> {
+        match &self.bytes {
+            Where::File(_) => None,
+            Where::Source(source) => Some(Arc::clone(source)),
+        }
     }
 
     /// The last bytes of a local file.

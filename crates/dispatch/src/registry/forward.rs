@@ -36,6 +36,14 @@ macro_rules! forward {
                 self.deref().open(request)
             }
 
+            fn open_from(
+                &self,
+                request: &OpenRequest<'_>,
+                source: Arc<dyn ByteSource>,
+            ) -> Result<Arc<dyn Dataset>> {
+                self.deref().open_from(request, source)
+            }
+
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
                 self.deref().create(request)
             }
@@ -65,6 +73,14 @@ macro_rules! forward {
 
             fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
                 self.deref().open(request)
+            }
+
+            fn open_from(
+                &self,
+                request: &OpenRequest<'_>,
+                source: Arc<dyn ByteSource>,
+            ) -> Result<Arc<dyn ZMap>> {
+                self.deref().open_from(request, source)
             }
 
             fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {

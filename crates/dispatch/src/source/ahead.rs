@@ -1,22 +1,45 @@
-//! [`ReadAhead`]: small reads of a file elsewhere, out of blocks that are kept; and blocks that are probably wanted next.
+//! [`ReadAhead`]: a file elsewhere, read in pieces of any size by any number of threads.
+//!
+//! A request takes far longer than its bytes do. So those who know what they will read say it before
+//! ([`ReadAhead::expect`]): all of it is asked for at once, near ranges together. A reader that follows references through
+//! a file runs in rounds ([`ReadAhead::in_rounds`]): each round asks at once for everything that the one before missed.
+//! Other reads ask for a little more than they want, and for more and more where reads follow one another.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use model::{Error, Result};
+use model::{ErrorKind, Result};
 
 use super::ByteSource;
+use super::stretches::{State, Stretches};
 use crate::{ByteRange, OutBuf};
 
-/// Bytes of a block.
-const BLOCK: u64 = 512 << 10;
+/// Bytes of a request, at least, where nothing else is known.
+const LEAST: u64 = 64 << 10;
 
-/// Blocks that are kept.
-const KEPT: usize = 64;
+/// Bytes of a request, at most; more are asked for at once in several.
+const PIECE: u64 = 1 << 20;
 
-/// Blocks that are asked for before they are wanted, once blocks were wanted one after another.
-const AHEAD: u64 = 16;
+/// Bytes that are asked for before they are wanted, at most.
+const AHEAD: u64 = 8 << 20;
+
+/// Bytes that are kept.
+const KEPT: u64 = 64 << 20;
+
+/// Bytes between two structures of a file that are rather read than asked for apart.
+const GAP: u64 = 64 << 10;
+
+/// Bytes of such a structure that are read at least: most are not much longer.
+const STRUCTURE: u64 = 4 << 10;
+
+/// In a round that misses no more than so many ranges, so many bytes before and behind each are read too: what comes next
+/// is often near.
+const FEW: usize = 4;
+const AROUND: u64 = 16 << 10;
+
+/// Rounds, and bytes read in them, beyond which reading goes on one by one.
+const ROUNDS: (usize, u64) = (64, KEPT / 2);
 
 /// A file elsewhere that is read in small pieces, by any number of threads.
 pub struct ReadAhead {
@@ -26,41 +49,20 @@ pub struct ReadAhead {
 
 #[derive(Default)]
 struct Shared {
-    blocks: Mutex<Blocks>,
+    known: Mutex<Known>,
     came: Condvar,
 }
 
 #[derive(Default)]
-struct Blocks {
-    found: HashMap<u64, Block>,
-    /// When a block was wanted last, counted.
-    now: u64,
-}
-
-enum Block {
-    Coming,
-    Here { bytes: Arc<Vec<u8>>, wanted: u64 },
-    Failed(Error),
+struct Known {
+    stretches: Stretches,
+    /// What was missed in this round.
+    missed: Option<Vec<Range<u64>>>,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Blocks> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Blocks {
-    /// Gives the oldest blocks back.
-    fn shrink(&mut self) {
-        let here = |(number, block): (&u64, &Block)| match block {
-            Block::Here { wanted, .. } => Some((*wanted, *number)),
-            _ => None,
-        };
-        while self.found.len() > KEPT
-            && let Some((_, oldest)) = self.found.iter().filter_map(here).min()
-        {
-            self.found.remove(&oldest);
-        }
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -88,86 +90,175 @@ impl ReadAhead {
         let mut at = offset;
         let end = offset.saturating_add(out.room() as u64).min(self.len());
         while at < end {
-            let number = at / BLOCK;
-            let bytes = self.block(number, (end - 1) / BLOCK)?;
-            let from = (at - number * BLOCK) as usize;
-            let take = (end - at).min((bytes.len().saturating_sub(from)) as u64) as usize;
-            if take == 0 {
-                let what = format!("block {number} has {} bytes", bytes.len());
-                return Err(model::ErrorKind::Internal.context(what));
+            let until = end.min(at.saturating_add(AHEAD));
+            // What follows comes while this is waited for.
+            self.want(at..end.min(until.saturating_add(AHEAD)))?;
+            while at < until {
+                let (start, bytes) = self.wait(at)?;
+                let from = usize::try_from(at - start).unwrap_or(usize::MAX);
+                let take = (until - at).min(bytes.len().saturating_sub(from) as u64) as usize;
+                if take == 0 {
+                    let what = format!("{} bytes came from {start} on, where byte {at} is", bytes.len());
+                    return Err(ErrorKind::Internal.context(what));
+                }
+                out.put(&bytes[from..from + take])?;
+                at += take as u64;
             }
-            out.put(&bytes[from..from + take])?;
-            at += take as u64;
         }
         Ok(())
     }
 
-    /// A block, of which those up to `last` are wanted as well.
-    fn block(&self, number: u64, last: u64) -> Result<Arc<Vec<u8>>> {
-        let mut blocks = self.shared.lock();
-        // Who reads two blocks that follow one another probably reads on.
-        let has = |before: u64| number.checked_sub(before).is_some_and(|number| blocks.found.contains_key(&number));
-        let follows = has(1) && has(2);
-        let ahead = if follows { number + AHEAD } else { number };
-        let until = ahead.max(last.min(number + AHEAD)).min(self.len().saturating_sub(1) / BLOCK);
-        let missing: Vec<u64> = (number..=until).filter(|number| !blocks.found.contains_key(number)).collect();
-        for &number in &missing {
-            blocks.found.insert(number, Block::Coming);
+    /// Says which ranges will be read soon: those that are not here yet are asked for, all at once, and together where no
+    /// more than `gap` bytes lie between them. It does not wait for them. They should be no more than some megabytes, since
+    /// few are kept.
+    pub fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>, gap: u64) {
+        let joined = join(ranges.into_iter().collect(), gap, self.len());
+        let mut known = self.shared.lock();
+        let missing: Vec<_> = joined.into_iter().flat_map(|range| known.stretches.missing(range)).collect();
+        if let Some(missed) = &mut known.missed {
+            missed.extend(missing);
+            return;
         }
-        if !missing.is_empty() {
-            // Whoever answers at once takes the lock.
-            drop(blocks);
-            missing.iter().for_each(|&number| self.ask(number));
-            blocks = self.shared.lock();
-        }
-        loop {
-            blocks.now += 1;
-            let now = blocks.now;
-            match blocks.found.get_mut(&number) {
-                Some(Block::Here { bytes, wanted }) => {
-                    *wanted = now;
-                    return Ok(Arc::clone(bytes));
-                }
-                Some(Block::Coming) => {
-                    blocks = self.shared.came.wait(blocks).unwrap_or_else(PoisonError::into_inner);
-                }
-                // The next who wants it asks again.
-                Some(Block::Failed(error)) => {
-                    let error = error.clone();
-                    blocks.found.remove(&number);
-                    return Err(error);
-                }
-                // It was given back before this thread woke up, or another one took its failure.
-                None => {
-                    blocks.found.insert(number, Block::Coming);
-                    drop(blocks);
-                    self.ask(number);
-                    blocks = self.shared.lock();
+        self.begin(known, missing);
+    }
+
+    /// Whether a range is here or on its way.
+    pub fn has(&self, range: Range<u64>) -> bool {
+        self.shared.lock().stretches.missing(range.start..range.end.min(self.len())).is_empty()
+    }
+
+    /// Runs `work`, and again until all it reads is here. A read of what is not here fails at once, whatever it fails with
+    /// is not the answer; what was missed is then asked for, all at once. So work that goes on after a failure, with what
+    /// does not depend on it, takes as many round trips as its longest chain of references.
+    ///
+    /// Nothing else may read meanwhile, and `work` must begin anew each time.
+    ///
+    /// # Errors
+    /// As [`ByteSource::read`].
+    pub fn in_rounds<T>(&self, work: impl Fn() -> T) -> Result<T> {
+        let (rounds, mut left) = ROUNDS;
+        for _ in 0..rounds {
+            self.shared.lock().missed = Some(Vec::new());
+            let found = work();
+            let missed = self.shared.lock().missed.take().unwrap_or_default();
+            if missed.is_empty() {
+                return Ok(found);
+            }
+            let mut missed = join(missed, GAP, self.len());
+            if missed.len() <= FEW {
+                let around = |range: Range<u64>| range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND);
+                missed = join(missed.into_iter().map(around).collect(), GAP, self.len());
+            }
+            let bytes = missed.iter().map(|range| range.end - range.start).sum();
+            let Some(rest) = left.checked_sub(bytes) else { break };
+            left = rest;
+            self.expect(missed.iter().cloned(), 0);
+            for range in missed {
+                let mut at = range.start;
+                while at < range.end {
+                    let (start, bytes) = self.wait(at)?;
+                    at = at.max(start + bytes.len().max(1) as u64);
                 }
             }
         }
+        Ok(work())
     }
 
-    fn ask(&self, number: u64) {
-        let shared = Arc::clone(&self.shared);
-        let from = number * BLOCK;
-        let len = BLOCK.min(self.len().saturating_sub(from));
-        self.source.start(
-            ByteRange::new(from, len),
-            Box::new(move |read| {
-                let mut blocks = shared.lock();
-                let wanted = blocks.now;
-                let block = match read {
-                    Ok(bytes) => Block::Here { bytes: Arc::new(bytes), wanted },
-                    Err(error) => Block::Failed(error),
-                };
-                blocks.found.insert(number, block);
-                blocks.shrink();
-                drop(blocks);
-                shared.came.notify_all();
-            }),
-        );
+    /// Sees to it that a range is here or on its way, and what is probably read next.
+    fn want(&self, range: Range<u64>) -> Result<()> {
+        let mut known = self.shared.lock();
+        let missing = known.stretches.missing(range.clone());
+        let Some(first) = missing.first() else { return Ok(()) };
+        if let Some(missed) = &mut known.missed {
+            let end = range.end.max(range.start.saturating_add(STRUCTURE)).min(self.source.len());
+            missed.push(first.start..end);
+            return Err(ErrorKind::Internal.context("bytes that are read in the next round"));
+        }
+        if missing.last().is_some_and(|last| last.end < range.end) {
+            self.begin(known, missing);
+            return Ok(());
+        }
+        // Who read all that lies before it probably reads on.
+        let more = known.stretches.before(first.start, AHEAD).max(LEAST);
+        let end = range.end.max(first.start.saturating_add(more)).min(self.len());
+        let missing = known.stretches.missing(first.start..end);
+        self.begin(known, missing);
+        Ok(())
     }
+
+    /// Asks for ranges that are missing.
+    fn begin(&self, mut known: MutexGuard<'_, Known>, missing: Vec<Range<u64>>) {
+        let kept = self.source.at_hand();
+        let mut asked = Vec::new();
+        for range in missing {
+            let mut at = range.start;
+            while at < range.end {
+                let mut end = range.end.min(at.saturating_add(PIECE));
+                // What the source has is not asked for with what it has not.
+                for border in [kept.start, kept.end] {
+                    if at < border {
+                        end = end.min(border);
+                    }
+                }
+                known.stretches.coming(&(at..end));
+                asked.push(at..end);
+                at = end;
+            }
+        }
+        // Whoever answers at once takes the lock.
+        drop(known);
+        for range in asked {
+            let shared = Arc::clone(&self.shared);
+            let (start, len) = (range.start, range.end - range.start);
+            self.source.start(
+                ByteRange::new(start, len),
+                Box::new(move |read| {
+                    shared.lock().stretches.came(start, read, KEPT);
+                    shared.came.notify_all();
+                }),
+            );
+        }
+    }
+
+    /// The stretch that holds a byte, with where it begins.
+    fn wait(&self, at: u64) -> Result<(u64, Arc<Vec<u8>>)> {
+        let mut known = self.shared.lock();
+        loop {
+            let failed = match known.stretches.holding(at) {
+                Some((start, State::Here(bytes))) => return Ok((start, Arc::clone(bytes))),
+                Some((_, State::Coming)) => None,
+                Some((start, State::Failed(error))) => Some((start, error.clone())),
+                // It was given back before this thread woke up, or another one took its failure.
+                None => {
+                    let missing = known.stretches.missing(at..at.saturating_add(LEAST).min(self.len()));
+                    self.begin(known, missing);
+                    known = self.shared.lock();
+                    continue;
+                }
+            };
+            // The next who wants it asks again.
+            if let Some((start, error)) = failed {
+                known.stretches.forget(start);
+                return Err(error);
+            }
+            known = self.shared.came.wait(known).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Ranges in order, those joined that are less than `gap` bytes apart, as far as they lie before `end`.
+fn join(mut ranges: Vec<Range<u64>>, gap: u64, end: u64) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        let range = range.start..range.end.min(end);
+        match joined.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 impl fmt::Debug for ReadAhead {
@@ -178,31 +269,53 @@ impl fmt::Debug for ReadAhead {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::WhenRead;
 
-    /// Bytes that say where they are, and a count of what was asked.
+    /// Bytes that say where they are, of which some are at hand; what was asked; whether the next request fails.
     #[derive(Debug)]
-    struct Known(u64, AtomicUsize, AtomicBool);
+    struct Numbered {
+        len: u64,
+        hand: u64,
+        asked: Mutex<Vec<(u64, u64)>>,
+        fails: AtomicBool,
+    }
 
-    fn known(at: u64) -> u8 {
+    impl Numbered {
+        fn new(len: u64) -> Self {
+            Self { len, hand: 0, asked: Mutex::default(), fails: AtomicBool::new(false) }
+        }
+
+        fn asked(&self) -> Vec<(u64, u64)> {
+            std::mem::take(&mut *self.asked.lock().unwrap())
+        }
+    }
+
+    fn byte(at: u64) -> u8 {
         (at ^ at >> 8 ^ at >> 16) as u8
     }
 
-    impl ByteSource for Known {
+    impl ByteSource for Numbered {
         fn len(&self) -> u64 {
-            self.0
+            self.len
+        }
+
+        fn at_hand(&self) -> Range<u64> {
+            0..self.hand
         }
 
         fn start(&self, range: ByteRange, then: WhenRead) {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            if self.2.swap(false, Ordering::Relaxed) {
-                return then(Err(model::ErrorKind::Io.into()));
+            let end = range.offset.saturating_add(range.len.unwrap_or(0)).min(self.len);
+            let bytes = (range.offset..end).map(byte).collect();
+            if end <= self.hand {
+                return then(Ok(bytes));
             }
-            let end = range.offset.saturating_add(range.len.unwrap_or(0)).min(self.0);
-            let bytes = (range.offset..end).map(known).collect();
+            self.asked.lock().unwrap().push((range.offset, end));
+            if self.fails.swap(false, Ordering::Relaxed) {
+                return then(Err(ErrorKind::Io.into()));
+            }
             std::thread::spawn(move || then(Ok(bytes)));
         }
     }
@@ -218,36 +331,88 @@ mod tests {
 
     #[test]
     fn whatever_is_read_is_what_is_there() {
-        let len = 100 * BLOCK + 77;
-        let source = Arc::new(Known(len, AtomicUsize::new(0), AtomicBool::new(false)));
-        let ahead = ReadAhead::new(source.clone());
+        let len = 50 * PIECE + 77;
+        let ahead = ReadAhead::new(Arc::new(Numbered { hand: 1000, ..Numbered::new(len) }));
         for (at, size) in
-            [(0, 10), (BLOCK - 3, 7), (5, BLOCK as usize * 3), (len - 5, 20), (len + 9, 4), (90 * BLOCK, 9)]
+            [(0, 10), (990, 20), (PIECE - 3, 7), (5, PIECE as usize * 12), (len - 5, 20), (len + 9, 4), (len / 2, 9)]
         {
-            let expected: Vec<u8> = (at..len.min(at + size as u64)).map(known).collect();
-            assert_eq!(read(&ahead, at, size).unwrap(), expected, "{at} {size}");
+            let expected: Vec<u8> = (at..len.min(at + size as u64)).map(byte).collect();
+            assert!(read(&ahead, at, size).unwrap() == expected, "{at} {size}");
         }
-        assert!(source.1.load(Ordering::Relaxed) <= 4 + 2 + AHEAD as usize + 2);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let ahead = &ahead;
                 scope.spawn(move || {
                     for piece in 0..200 {
-                        let at = (thread * 50 + piece) * BLOCK / 2;
-                        let expected: Vec<u8> = (at..len.min(at + 99)).map(known).collect();
+                        let at = (thread * 50 + piece) * PIECE / 4;
+                        ahead.expect([at + PIECE..at + PIECE + 500, at..at + 50], 9);
+                        let expected: Vec<u8> = (at..len.min(at + 99)).map(byte).collect();
                         assert_eq!(read(ahead, at, 99).unwrap(), expected);
                     }
                 });
             }
         });
-        assert!(ahead.shared.lock().found.len() <= KEPT + 5 * AHEAD as usize);
+        assert!(ahead.shared.lock().stretches.counted().1 <= KEPT);
+    }
+
+    #[test]
+    fn what_is_expected_is_asked_for_once_and_no_more() {
+        let source = Arc::new(Numbered { hand: 100, ..Numbered::new(1 << 30) });
+        let ahead = ReadAhead::new(source.clone());
+        let far = 1 << 20;
+        ahead.expect([far..far + 1000, 50..200, far + 2000..far + 3000, 3 * far..3 * far + 5], 1000);
+        assert_eq!(source.asked(), [(100, 200), (far, far + 3000), (3 * far, 3 * far + 5)]);
+        for (at, len) in [(50, 150), (far, 3000), (3 * far, 5), (10, 60)] {
+            read(&ahead, at, len).unwrap();
+        }
+        ahead.expect([far + 10..far + 20, far + 2000..far + 2500], 0);
+        assert!(ahead.has(far..far + 3000) && !ahead.has(far..far + 3001));
+        assert_eq!(source.asked(), []);
+    }
+
+    #[test]
+    fn more_and_more_is_read_where_reads_follow_one_another() {
+        let source = Arc::new(Numbered::new(1 << 30));
+        let ahead = ReadAhead::new(source.clone());
+        for at in 0..1024u64 {
+            read(&ahead, at * 4096, 4096).unwrap();
+        }
+        let asked = source.asked();
+        assert!(asked.len() < 15 && asked.iter().all(|(from, to)| to - from <= PIECE), "{asked:?}");
+        read(&ahead, 1 << 29, 5).unwrap();
+        assert_eq!(source.asked(), [(1 << 29, (1 << 29) + LEAST)]);
+    }
+
+    #[test]
+    fn a_round_asks_for_all_that_one_missed() {
+        let source = Arc::new(Numbered::new(1 << 30));
+        let ahead = ReadAhead::new(source.clone());
+        // Three places of which each leads to another one.
+        let far = 1 << 20;
+        let chain = |from: u64| read(&ahead, from, 10).and_then(|_| read(&ahead, from + 10 * far, 10));
+        let sum = |bytes: &Result<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| u64::from(bytes[0]));
+        let found = ahead.in_rounds(|| [chain(far), chain(2 * far), chain(3 * far)].iter().map(sum).sum::<u64>());
+        assert_eq!(found.unwrap(), (11..14).map(|at| u64::from(byte(at * far))).sum::<u64>());
+        let places: Vec<u64> = source.asked().iter().map(|(from, _)| (from + AROUND) / far).collect();
+        assert_eq!(places, [1, 2, 3, 11, 12, 13]);
+        // What has no end goes on without rounds.
+        let end = ahead.in_rounds(|| (0..200).try_for_each(|at| read(&ahead, at * far, 1).map(drop)));
+        end.unwrap().unwrap();
     }
 
     #[test]
     fn a_failure_is_told_once() {
-        let source = Arc::new(Known(10, AtomicUsize::new(0), AtomicBool::new(true)));
-        let ahead = ReadAhead::new(source);
-        assert_eq!(read(&ahead, 2, 3).unwrap_err().kind(), model::ErrorKind::Io);
+        let source = Arc::new(Numbered::new(10));
+        let ahead = ReadAhead::new(source.clone());
+        for rounds in [false, true] {
+            source.fails.store(true, Ordering::Relaxed);
+            let failed = match rounds {
+                false => read(&ahead, 2, 3).map(drop),
+                true => ahead.in_rounds(|| drop(read(&ahead, 0, 3))),
+            };
+            assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
+        }
         assert_eq!(read(&ahead, 2, 3).unwrap(), [2, 3, 4]);
+        assert_eq!(ahead.in_rounds(|| read(&ahead, 0, 3)).unwrap().unwrap(), [0, 1, 2]);
     }
 }

@@ -5,8 +5,10 @@
 //! protocol nor requests.
 
 mod ahead;
+mod stretches;
 
 use std::fmt;
+use std::ops::Range;
 
 use model::{ErrorKind, Result};
 
@@ -36,6 +38,11 @@ pub trait ByteSource: Send + Sync + fmt::Debug {
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes that were read when it was opened: reading them asks for nothing.
+    fn at_hand(&self) -> Range<u64> {
+        0..0
     }
 
     /// Begins to read a range, whose `len` is set, and returns at once; `then` is called on any thread, once. What lies

@@ -11,6 +11,9 @@ use super::header::{Found, Header, kind};
 use super::messages::Space;
 use super::shared;
 
+/// Bytes of the head of a heap or a tree, more or less.
+const HEAD: u64 = 256;
+
 /// One attribute.
 #[derive(Debug)]
 pub(crate) struct Attribute {
@@ -53,6 +56,7 @@ fn dense(file: &Hdf, message: Found<'_>, keep: &mut impl FnMut(Result<Attribute>
     if heap == UNDEFINED || names == UNDEFINED {
         return Ok(());
     }
+    file.expect([(heap, HEAD), (names, HEAD)]);
     let mut heap = FractalHeap::read(file, heap)?;
     btree2::each(file, names, &[8], &mut |record| {
         let mut at = Cursor::new(record, "record of an attribute");

@@ -14,21 +14,38 @@ struct Level {
     all: u64,
 }
 
-#[derive(Debug)]
 struct Tree<'f> {
     file: &'f Hdf,
     ty: u8,
     node: u64,
     record: usize,
     levels: Vec<Level>,
+    wants: Wants<'f>,
     budget: Budget,
 }
+
+/// Whether something is wanted of the records between two of them, where there are such.
+pub(crate) type Wants<'w> = &'w dyn Fn(Option<&[u8]>, Option<&[u8]>) -> Result<bool>;
 
 /// Calls `then` with each record. `types`: which kinds of records it may have.
 ///
 /// # Errors
 /// `NC_EHDFERR` if the tree is damaged; what `then` says.
 pub(crate) fn each(file: &Hdf, address: u64, types: &[u8], then: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    within(file, address, types, &|_, _| Ok(true), then)
+}
+
+/// As [`each`], for the records in nodes of which something is wanted.
+///
+/// # Errors
+/// As [`each`]; what `wants` says.
+pub(crate) fn within(
+    file: &Hdf,
+    address: u64,
+    types: &[u8],
+    wants: Wants<'_>,
+    then: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let head = file.checked(address, 22 + u64::from(file.offsets) + u64::from(file.lengths), "B-tree")?;
     let mut at = Cursor::new(&head, "B-tree");
     at.expect(b"BTHD")?;
@@ -61,8 +78,8 @@ pub(crate) fn each(file: &Hdf, address: u64, types: &[u8], then: &mut dyn FnMut(
         let all = (most + 1).saturating_mul(below).saturating_add(most);
         levels.push(Level { most, all });
     }
-    let mut tree = Tree { file, ty, node, record: record.into(), levels, budget: Budget::new(file, 16) };
-    tree.walk(root, count.into(), depth.into(), then)
+    let mut tree = Tree { file, ty, node, record: record.into(), levels, wants, budget: Budget::new(file, 16) };
+    tree.walk(root, count.into(), depth.into(), (None, None), then)
 }
 
 impl Tree<'_> {
@@ -71,6 +88,7 @@ impl Tree<'_> {
         address: u64,
         count: u64,
         level: usize,
+        (from, to): (Option<&[u8]>, Option<&[u8]>),
         then: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         self.budget.spend("nodes of a B-tree")?;
@@ -99,19 +117,30 @@ impl Tree<'_> {
             return Err(wrong());
         }
         let records = at.bytes(records as usize)?;
-        let mut records = records.chunks_exact(self.record);
+        let records: Vec<&[u8]> = records.chunks_exact(self.record).collect();
         if level == 0 {
-            return records.try_for_each(then);
+            return records.into_iter().try_for_each(then);
         }
-        loop {
+        let mut children = Vec::with_capacity(records.len() + 1);
+        for number in 0..=records.len() {
             let child = at.address(self.file.offsets)?;
             let below = at.uint(child_bytes)?;
             at.uint(total_bytes)?;
-            self.walk(child, below, level - 1, then)?;
-            match records.next() {
-                Some(record) => then(record)?,
-                None => return Ok(()),
+            let from = number.checked_sub(1).map(|before| records[before]).or(from);
+            let to = records.get(number).copied().or(to);
+            let is_wanted = (self.wants)(from, to)?;
+            children.push((child, below, (from, to), is_wanted));
+        }
+        let wanted = children.iter().filter(|(.., is_wanted)| *is_wanted);
+        self.file.expect(wanted.map(|&(child, ..)| (child, self.node)));
+        for (number, (child, below, between, is_wanted)) in children.into_iter().enumerate() {
+            if is_wanted {
+                self.walk(child, below, level - 1, between, then)?;
+            }
+            if let Some(record) = records.get(number) {
+                then(record)?;
             }
         }
+        Ok(())
     }
 }

@@ -1,4 +1,6 @@
 //! [`Chunks`]: the chunks of a dataset as a map of objects. A key ends with where its chunk is.
+//!
+//! Of a file elsewhere many are read at one time. Those that are on their way already are waited for.
 
 use std::sync::Arc;
 
@@ -8,25 +10,47 @@ use dispatch::{
 };
 use model::{ErrorKind, Result};
 
+use super::cursor::UNDEFINED;
 use super::file::Hdf;
-use super::index::Table;
+use super::index::{Chunk, Known, Table};
+use super::parts;
 use super::store::Store;
 
 /// Requests under way at one time, where the file is elsewhere.
 const AT_ONCE: InFlight = InFlight { requests: 64, bytes: 256 << 20 };
 
+/// Where the chunks of a dataset are.
+#[derive(Debug)]
+pub(crate) enum Places {
+    /// All of them are known.
+    All(Table),
+    /// They are found as they are wanted.
+    Wanted(Arc<Known>),
+}
+
+impl Places {
+    /// # Errors
+    /// As [`Known::find`].
+    fn find(&self, index: &[u64]) -> Result<Option<Chunk>> {
+        match self {
+            Self::All(table) => Ok(table.find(index).copied()),
+            Self::Wanted(known) => known.find(index),
+        }
+    }
+}
+
 /// The chunks of one dataset.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     file: Arc<Hdf>,
-    table: Table,
+    places: Places,
     /// Whether each chunk begins with the bits of the filters that were left out ([`super::masked`]).
     masked: bool,
 }
 
 impl Chunks {
-    pub(crate) fn new(file: Arc<Hdf>, table: Table, masked: bool) -> Self {
-        Self { file, table, masked }
+    pub(crate) fn new(file: Arc<Hdf>, places: Places, masked: bool) -> Self {
+        Self { file, places, masked }
     }
 
     /// Where the chunk of a key is, and its bits.
@@ -65,20 +89,35 @@ impl Chunks {
 
     /// Begins to read what is wanted of a chunk that lies elsewhere.
     fn begin(&self, wanted: Fetch, reply: Reply) {
-        let Store::Elsewhere(source, _) = &*self.file.store else {
+        let Store::Elsewhere(source, ahead) = &*self.file.store else {
             return reply.send(Err(ErrorKind::Internal.context("a local file")));
         };
-        let place =
-            Self::find(&wanted.key).map(|(address, len, _)| self.file.place(address, len).map(|start| (start, len)));
+        let place = Self::find(&wanted.key)
+            .map(|(address, len, skipped)| self.file.place(address, len).map(|start| (start, len, skipped)));
+        let head = if self.masked { 4 } else { 0 };
         let range = match (&wanted.ranges, place) {
             (_, None) => return reply.send(Ok(None)),
             (_, Some(Err(error))) => return reply.send(Err(error)),
-            (Ranges::All, Some(Ok((start, len)))) if !self.masked && len <= wanted.limit as u64 => {
-                ByteRange::new(start, len)
+            (Ranges::All, Some(Ok((start, len, skipped))))
+                if len + head <= wanted.limit as u64 && !ahead.has(start..start + len) =>
+            {
+                let bits = skipped.to_le_bytes();
+                let head = bits[..head as usize].to_vec();
+                let whole = move |bytes: Vec<u8>| if head.is_empty() { bytes } else { [head, bytes].concat() };
+                let then = move |read: Result<Vec<u8>>| reply.send(read.map(|bytes| Some((whole(bytes), None))));
+                return source.start(ByteRange::new(start, len), Box::new(then));
             }
-            (Ranges::One(range), Some(Ok((start, len)))) if !self.masked => {
+            (Ranges::One(range), Some(Ok((start, len, _)))) if !self.masked => {
                 let from = range.offset.min(len);
                 ByteRange::new(start + from, range.len.unwrap_or(u64::MAX).min(len - from))
+            }
+            (Ranges::Every { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked => {
+                return match wanted.parts() {
+                    Ok(found) => {
+                        parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);
+                    }
+                    Err(error) => reply.send(Err(error)),
+                };
             }
             _ => {
                 let mut bytes = Vec::new();
@@ -140,13 +179,21 @@ impl ChunkStore for Chunks {
     fn locate(&self, index: &[u64], key: &mut Key) {
         key.set(const { &Key::root() });
         key.push_index(index, '.');
-        if let Some(chunk) = self.table.find(index) {
-            key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
+        match self.places.find(index) {
+            Ok(Some(chunk)) if self.masked || chunk.skipped == 0 || matches!(self.places, Places::All(_)) => {
+                key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
+            }
+            Ok(None) => {}
+            // Nobody may take it for absent: to read there is an error.
+            Ok(Some(_)) | Err(_) => key.push_index(&[UNDEFINED, 1, 0], '+'),
         }
     }
 
     fn stored(&self, _rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
-        self.table.placed().for_each(|(place, _)| each(&place));
+        match &self.places {
+            Places::All(table) => table.placed().for_each(|(place, _)| each(&place)),
+            Places::Wanted(known) => known.all()?.iter().for_each(|(place, _)| each(place)),
+        }
         Ok(true)
     }
 }

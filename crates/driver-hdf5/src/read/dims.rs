@@ -196,6 +196,7 @@ impl Dims {
         let Class::List(base) = &ty.class else { return Ok(Vec::new()) };
         let mut decoder = Decoder::new(file);
         let mut axes = Vec::new();
+        decoder.expect(ty, &attribute.bytes);
         for element in attribute.bytes.chunks_exact(ty.size as usize) {
             let (mut found, mut lost) = (None, None);
             decoder.items(element, base.size, &mut |_, items| {

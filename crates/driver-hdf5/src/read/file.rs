@@ -58,11 +58,16 @@ pub(crate) struct Hdf {
     left: AtomicU64,
 }
 
+/// Bytes of metadata that may be read of a file of that length.
+fn allowance(len: u64) -> u64 {
+    len.saturating_mul(TIMES).saturating_add(SPARE)
+}
+
 impl Hdf {
     /// A file of which nothing is known yet.
     pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
         let len = store.size()?;
-        let left = AtomicU64::new(len.saturating_mul(TIMES).saturating_add(SPARE));
+        let left = AtomicU64::new(allowance(len));
         Ok(Self {
             store,
             len,
@@ -77,6 +82,41 @@ impl Hdf {
             blocks: Mutex::default(),
             left,
         })
+    }
+
+    /// The same file, of which nothing was read yet.
+    pub(crate) fn anew(&self) -> Self {
+        let left = AtomicU64::new(allowance(self.len));
+        Self {
+            store: Arc::clone(&self.store),
+            len: self.len,
+            base: self.base,
+            offsets: self.offsets,
+            lengths: self.lengths,
+            shared: SharedTable::default(),
+            beside: Beside::default(),
+            heap: GlobalHeap::default(),
+            root: self.root,
+            passed: Mutex::default(),
+            blocks: Mutex::default(),
+            left,
+        }
+    }
+
+    /// Whether each read of it may be a request.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(*self.store, Store::Elsewhere(..))
+    }
+
+    /// Says which bytes will be read soon, as addresses and lengths: of a file elsewhere they are asked for at once.
+    pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = (u64, u64)>) {
+        if !self.is_elsewhere() {
+            return;
+        }
+        self.store.expect(ranges.into_iter().filter_map(|(address, len)| {
+            let start = address.checked_add(self.base).filter(|&start| start < self.len)?;
+            Some(start..start.saturating_add(len))
+        }));
     }
 
     /// The place in the store of an address.
@@ -121,7 +161,7 @@ impl Hdf {
             bytes.extend_from_slice(&all[start as usize..][..room]);
             return Ok(bytes);
         }
-        if len > BLOCK || matches!(*self.store, Store::Elsewhere(..)) {
+        if len > BLOCK || self.is_elsewhere() {
             bytes.resize(room, 0);
             self.fill(start, &mut bytes)?;
             return Ok(bytes);

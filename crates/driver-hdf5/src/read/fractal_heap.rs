@@ -59,6 +59,10 @@ impl FractalHeap {
         if !first.is_power_of_two() || !largest.is_power_of_two() || width == 0 || bits > 64 || largest < first {
             return Err(bad(format!("fractal heap: {width} blocks of {first} to {largest} bytes in a row")));
         }
+        // Of blocks in blocks more is read than the first row, if there are more.
+        file.expect(
+            [(root, if rows == 0 { first } else { 64 + first })].into_iter().filter(|&(root, _)| root != UNDEFINED),
+        );
         Ok(Self {
             address,
             id_len: id_len.into(),

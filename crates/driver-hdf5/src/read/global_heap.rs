@@ -1,6 +1,6 @@
 //! [`GlobalHeap`]: elements of variable length, in collections that many share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +20,8 @@ pub(super) struct GlobalHeap(Mutex<Kept>);
 struct Kept {
     collections: HashMap<u64, Arc<Collection>>,
     bytes: usize,
+    /// How long the one was that was read last: others are probably like it.
+    len: u64,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,22 @@ impl Collection {
     }
 }
 
+/// Bytes of a collection, as HDF5 makes them where no object is longer.
+const LIKELY: u64 = 4 << 10;
+
+/// Bytes that are asked for of a collection whose length is not known, at most.
+const MOST: u64 = 64 << 10;
+
 impl Hdf {
+    /// Says which collections will be read soon: of a file elsewhere they are asked for at once.
+    pub(crate) fn expect_collections(&self, addresses: impl Iterator<Item = u64>) {
+        let kept = self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing: BTreeSet<u64> = addresses.filter(|address| !kept.collections.contains_key(address)).collect();
+        let len = kept.len.clamp(LIKELY, MOST);
+        drop(kept);
+        self.expect(missing.into_iter().map(|address| (address, len)));
+    }
+
     /// The collection of its global heap at an address.
     ///
     /// # Errors
@@ -83,6 +100,7 @@ impl Hdf {
         if kept.bytes > KEPT.min(usize::try_from(self.len).unwrap_or(usize::MAX)) {
             *kept = Kept::default();
         }
+        kept.len = collection.bytes.len() as u64;
         kept.bytes += collection.bytes.len();
         kept.collections.insert(address, Arc::clone(&collection));
         Ok(collection)

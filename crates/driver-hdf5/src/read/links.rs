@@ -31,6 +31,9 @@ pub(crate) struct Link {
     order: Option<u64>,
 }
 
+/// Bytes of a structure of a group, more or less.
+const NODE: u64 = 512;
+
 /// The kind of external links.
 const EXTERNAL: u8 = 64;
 
@@ -49,6 +52,7 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Link>> {
     if let Some(message) = header.find(kind::SYMBOLS) {
         let mut at = Cursor::new(message.bytes, "symbol table");
         let (tree, heap) = (at.address(file.offsets)?, at.address(file.offsets)?);
+        file.expect([(tree, NODE), (heap, NODE)]);
         let heap = LocalHeap::read(file, heap)?;
         symbols(file, tree, None, &heap, &mut Budget::new(file, 8), &mut links)?;
     }
@@ -63,12 +67,19 @@ pub(crate) fn of(file: &Hdf, header: &Header) -> Result<Vec<Link>> {
         at.skip(if ordered { 8 } else { 0 })?;
         let (heap, names) = (at.address(file.offsets)?, at.address(file.offsets)?);
         if heap != UNDEFINED && names != UNDEFINED {
+            file.expect([(heap, NODE), (names, NODE)]);
             let mut heap = FractalHeap::read(file, heap)?;
+            let mut failed = None;
             btree2::each(file, names, &[5], &mut |record| {
                 let id = record.get(4..).ok_or_else(|| bad("a record of a link that is cut short"))?;
-                links.push(link(file, &heap.object(file, id)?)?);
+                // One that cannot be read yet does not keep the others from being asked for.
+                match heap.object(file, id).and_then(|bytes| link(file, &bytes)) {
+                    Ok(link) => links.push(link),
+                    Err(error) => failed = failed.take().or(Some(error)),
+                }
                 Ok(())
             })?;
+            failed.map_or(Ok(()), Err)?;
         }
     }
     match ordered {
@@ -119,12 +130,13 @@ fn symbols(
     }
     let bytes = file.read(address + head.len() as u64, u64::from(count) * u64::from(o + l))?;
     let mut at = Cursor::new(&bytes, "node of a group's tree");
+    let mut children = Vec::with_capacity(count.into());
     for _ in 0..count {
         at.uint(l)?;
-        let child = at.address(o)?;
-        symbols(file, child, Some(own), heap, budget, links)?;
+        children.push(at.address(o)?);
     }
-    Ok(())
+    file.expect(children.iter().map(|&child| (child, NODE)));
+    children.into_iter().try_for_each(|child| symbols(file, child, Some(own), heap, budget, links))
 }
 
 fn link(file: &Hdf, bytes: &[u8]) -> Result<Link> {

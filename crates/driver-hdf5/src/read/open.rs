@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
+use dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
 use model::{Error, ErrorKind, ModelCell, Result};
 
 use super::build::{self, Built};
@@ -16,7 +16,7 @@ use super::{superblock, walk};
 use crate::{INFO, write};
 
 /// Bytes of a file elsewhere that are read at once.
-const FIRST: u64 = 512 << 10;
+const FIRST: u64 = 64 << 10;
 
 /// Opens a file.
 ///
@@ -30,16 +30,28 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     if request.writable {
         return match target.scheme.is_local() {
             true => write::open(request),
-            false => {
-                Err(ErrorKind::Perm.context(format!("{target}: HDF5 files that are not local ones are only read")))
-            }
+            false => Err(only_read(request)),
         };
     }
-    let store = match target.scheme.is_local() {
-        true => local(&target.path)?,
-        false => Store::elsewhere(request.registry.open_source(request, Part::Head(FIRST))?),
-    };
-    open_store(request, store)
+    match target.scheme.is_local() {
+        true => open_store(request, local(&target.path)?),
+        false => open_from(request, request.registry.open_source(request, Part::Head(FIRST))?),
+    }
+}
+
+/// As [`open`], of a file elsewhere that was opened before.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
+    match request.writable {
+        true => Err(only_read(request)),
+        false => open_store(request, Store::elsewhere(source)),
+    }
+}
+
+fn only_read(request: &OpenRequest<'_>) -> Error {
+    ErrorKind::Perm.context(format!("{}: HDF5 files that are not local ones are only read", request.target))
 }
 
 fn local(path: &str) -> Result<Store> {
@@ -107,10 +119,14 @@ fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset
 
 /// What a file holds, and the version of its superblock.
 pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Built)> {
-    let (file, superblock) = superblock::open(Arc::new(store))?;
-    let tree = walk::walk(&file)?;
-    let built = build::build(&file, registry, tree)?;
-    Ok((file, superblock.version, built))
+    let store = Arc::new(store);
+    // An object that cannot be read yet keeps the others from nothing: so all of a level are asked for at once.
+    store.in_rounds(|| {
+        let (file, superblock) = superblock::open(Arc::clone(&store))?;
+        let tree = walk::walk(&file)?;
+        let built = build::build(&file, registry, tree)?;
+        Ok((file, superblock.version, built))
+    })
 }
 
 fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {

@@ -1,12 +1,16 @@
 //! [`Store`]: where the bytes of a file are: in a file, in memory, or somewhere else. They are only read.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use chunkio::ByteStore;
 use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use model::{Error, ErrorKind, Result};
+
+/// Bytes between two ranges of a file elsewhere that are rather read than asked for apart.
+const GAP: u64 = 64 << 10;
 
 /// The bytes of one file.
 #[derive(Debug)]
@@ -23,6 +27,21 @@ impl Store {
     /// A file that is not a local one.
     pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
         Self::Elsewhere(Arc::clone(&source), ReadAhead::new(source))
+    }
+
+    /// Says which ranges will be read soon ([`ReadAhead::expect`]).
+    pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
+        if let Self::Elsewhere(_, ahead) = self {
+            ahead.expect(ranges, GAP);
+        }
+    }
+
+    /// Runs `work`, of a file elsewhere in rounds ([`ReadAhead::in_rounds`]).
+    pub(crate) fn in_rounds<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        match self {
+            Self::Elsewhere(_, ahead) => ahead.in_rounds(work)?,
+            _ => work(),
+        }
     }
 }
 
@@ -51,6 +70,13 @@ impl ByteStore for Store {
             }
             Self::Memory(bytes) => Ok(bytes.len() as u64),
             Self::Elsewhere(source, _) => Ok(source.len()),
+        }
+    }
+
+    fn ahead(&self) -> Option<&ReadAhead> {
+        match self {
+            Self::Elsewhere(_, ahead) => Some(ahead),
+            _ => None,
         }
     }
 

@@ -103,6 +103,9 @@ pub(crate) fn text(bytes: &[u8]) -> NcString {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default().into()
 }
 
+/// Elements whose collections are asked for together.
+const TOGETHER: usize = 1024;
+
 impl<'f> Decoder<'f> {
     pub(crate) fn new(file: &'f Hdf) -> Self {
         Self { file, last: None, left: file.len.saturating_add(SPARE) }
@@ -137,7 +140,10 @@ impl<'f> Decoder<'f> {
     pub(crate) fn strings(&mut self, ty: &Datatype, bytes: &[u8], out: &mut [NcString]) -> Result<()> {
         // Elements that were never written are all the one fill value.
         self.left = self.left.saturating_add((out.len() as u64).saturating_mul(EACH));
-        for (element, out) in bytes.chunks_exact(ty.size as usize).zip(out) {
+        for (number, (element, out)) in bytes.chunks_exact(ty.size as usize).zip(out).enumerate() {
+            if number % TOGETHER == 0 {
+                self.expect(ty, &bytes[number * ty.size as usize..]);
+            }
             match &ty.class {
                 Class::Text => *out = text(element),
                 Class::Strings if HeapRef::parse(self.file, element)?.is_nil() => *out = NcString::nil(),
@@ -158,6 +164,16 @@ impl<'f> Decoder<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Says which collections the next elements are in.
+    pub(super) fn expect(&self, ty: &Datatype, bytes: &[u8]) {
+        if !self.file.is_elsewhere() || !matches!(ty.class, Class::Strings | Class::List(_)) {
+            return;
+        }
+        let next = bytes.chunks_exact(ty.size as usize).take(TOGETHER);
+        let found = next.filter_map(|element| HeapRef::parse(self.file, element).ok());
+        self.file.expect_collections(found.filter(|found| !found.is_empty()).map(|found| found.address));
     }
 
     fn pack_all(&mut self, ty: &Datatype, bytes: &[u8], packer: &mut Packer) -> Result<()> {

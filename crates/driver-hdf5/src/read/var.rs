@@ -9,14 +9,15 @@ use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChu
 use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::beyond::Beyond;
-use super::chunks::Chunks;
+use super::chunks::{Chunks, Places};
 use super::cursor::{UNDEFINED, bad};
 use super::datatype::{Class, Datatype};
 use super::external::External;
+use super::far::Far;
 use super::file::Hdf;
-use super::index::Table;
+use super::index::{Known, Table};
 use super::masked::Masked;
-use super::messages::{Index, Layout, Space};
+use super::messages::{FilterMessage, Index, Layout, Space};
 use super::partial::{Bits, Partial};
 use super::sources::{Assembled, Mapping, Nest};
 use super::store::Store;
@@ -40,6 +41,7 @@ const RAW: NcType = NcType::User(TypeId(u32::MAX));
 const BLANK: u64 = 1 << 16;
 
 /// What is made of a dataset.
+#[derive(Clone)]
 struct Array<'a> {
     name: &'a str,
     dims: Vec<ArrayDim>,
@@ -81,6 +83,7 @@ pub(crate) fn make(
     let data = match (number, inner) {
         (None, inner) => raw(with, var.xtype, stored, inner),
         (Some(_), Inner::Chunked(array)) => Arc::new(array),
+        (Some(_), Inner::Far(array)) => array,
         (Some(_), Inner::Flat(array)) => Arc::new(array),
     };
     Ok(match beyond(model, id, stored, space)? {
@@ -142,10 +145,7 @@ fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
             let shape = store.chunk_shape().to_vec();
             chunked(with, Array { number, ..array }, shape, Vec::new(), Arc::new(store)).map(Inner::Chunked)
         }
-        _ => {
-            let (shape, filters, store) = stored_chunks(with, &array)?;
-            chunked(with, array, shape, filters, Arc::new(store)).map(Inner::Chunked)
-        }
+        _ => stored_chunks(with, array),
     }
 }
 
@@ -179,14 +179,17 @@ fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<dy
 
 type Filters = Vec<Box<dyn Filter>>;
 
-/// The chunks of a dataset that are stored: their shape, their filters, and where they are.
-fn stored_chunks(with: &Making, array: &Array<'_>) -> Result<(Vec<u64>, Filters, Chunks)> {
-    let Array { stored, space, .. } = *array;
+/// The filters of a dataset.
+fn filters(with: &Making, stored: &Stored) -> Result<Filters> {
+    let filter = |filter: &FilterMessage| with.registry.filter_by_id(filter.id)?.parse_hdf5(&filter.params);
+    stored.filters.iter().map(filter).collect()
+}
+
+/// An array of the chunks of a dataset that are stored.
+fn stored_chunks(with: &Making, array: Array<'_>) -> Result<Inner> {
+    let Array { stored, space, .. } = array;
     let size = u64::from(stored.ty.size);
-    let mut filters = Vec::new();
-    for filter in &stored.filters {
-        filters.push(with.registry.filter_by_id(filter.id)?.parse_hdf5(&filter.params)?);
-    }
+    let mut filters = filters(with, stored)?;
     let (chunk_shape, layout) = match &stored.layout {
         Layout::Chunked { shape, .. } => (shape.clone(), stored.layout.clone()),
         // Nothing is stored: chunks of any shape do.
@@ -218,7 +221,12 @@ fn stored_chunks(with: &Making, array: &Array<'_>) -> Result<(Vec<u64>, Filters,
     let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
     let bytes = bytes
         .ok_or_else(|| ErrorKind::BadChunk.context(format!("chunks of {chunk_shape:?} elements of {size} bytes")))?;
-    let mut table = Table::read(&with.file, &layout, space, bytes, !filters.is_empty())?;
+    let file = &with.file;
+    if file.is_elsewhere() {
+        let known = Known::new(Arc::clone(file), layout, space, bytes, filters.len())?;
+        return far(with, array, chunk_shape, filters, Arc::new(known)).map(|far| Inner::Far(Arc::new(far)));
+    }
+    let mut table = Table::read(file, &layout, space, bytes, !filters.is_empty())?;
     if let Layout::Chunked { plain_edges: true, shape, .. } = &layout {
         table.skip_at_edges(space.dims.as_deref().unwrap_or_default(), shape);
     }
@@ -230,7 +238,28 @@ fn stored_chunks(with: &Making, array: &Array<'_>) -> Result<(Vec<u64>, Filters,
     if masked {
         filters = vec![Box::new(Masked::new(filters))];
     }
-    Ok((chunk_shape, filters, Chunks::new(Arc::clone(&with.file), table, masked)))
+    let store = Chunks::new(Arc::clone(file), Places::All(table), masked);
+    chunked(with, array, chunk_shape, filters, Arc::new(store)).map(Inner::Chunked)
+}
+
+/// The same of chunks that are found as they are wanted. Which filters were left out is not known before.
+fn far(
+    with: &Making,
+    array: Array<'_>,
+    chunk_shape: Vec<u64>,
+    plain_filters: Filters,
+    known: Arc<Known>,
+) -> Result<Far> {
+    let store = |masked| Arc::new(Chunks::new(Arc::clone(&with.file), Places::Wanted(Arc::clone(&known)), masked));
+    let masked = match plain_filters.is_empty() {
+        true => None,
+        false => {
+            let filters: Filters = vec![Box::new(Masked::new(filters(with, array.stored)?))];
+            Some(chunked(with, array.clone(), chunk_shape.clone(), filters, store(true))?)
+        }
+    };
+    let plain = chunked(with, array, chunk_shape.clone(), plain_filters, store(false))?;
+    Ok(Far { known: Arc::clone(&known), chunk_shape, plain, masked })
 }
 
 fn chunked(
@@ -284,6 +313,8 @@ struct Raw {
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Inner {
     Chunked(ChunkedArray),
+    /// In chunks, in a file elsewhere.
+    Far(Arc<Far>),
     /// With one dimension more: the bytes of an element.
     Flat(FlatArray),
 }
@@ -293,6 +324,7 @@ impl Inner {
     pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut dispatch::OutBuf<'_>) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
+            Self::Far(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Flat(array) => {
                 with_bytes(slab, size, |slab| array.get(slab, MemMut::Fixed { ty: NcType::Char, out }))
             }
@@ -302,6 +334,7 @@ impl Inner {
     pub(super) fn look(&self, slab: &Slab<'_>, size: usize) -> Result<()> {
         match self {
             Self::Chunked(array) => array.look(slab),
+            Self::Far(array) => array.look(slab),
             Self::Flat(array) => with_bytes(slab, size, |slab| array.look(slab)),
         }
     }
@@ -309,6 +342,7 @@ impl Inner {
     pub(super) fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         match self {
             Self::Chunked(array) => array.is_absent(slab),
+            Self::Far(array) => array.is_absent(slab),
             Self::Flat(_) => Ok(false),
         }
     }
@@ -316,6 +350,7 @@ impl Inner {
     pub(super) fn stored_chunks(&self) -> Result<Option<StoredChunks>> {
         match self {
             Self::Chunked(array) => array.stored_chunks(),
+            Self::Far(array) => array.stored_chunks(),
             Self::Flat(_) => Ok(None),
         }
     }
@@ -323,6 +358,7 @@ impl Inner {
     pub(super) fn tune(&self, cache: CacheConfig) -> Result<()> {
         match self {
             Self::Chunked(array) => array.tune(cache),
+            Self::Far(array) => array.tune(cache),
             Self::Flat(array) => array.tune(cache),
         }
     }
@@ -330,6 +366,7 @@ impl Inner {
     pub(super) fn cache(&self) -> CacheConfig {
         match self {
             Self::Chunked(array) => array.cache(),
+            Self::Far(array) => array.cache(),
             Self::Flat(array) => array.cache(),
         }
     }
@@ -337,6 +374,7 @@ impl Inner {
     pub(super) fn chunk_shape(&self) -> Option<Vec<u64>> {
         match self {
             Self::Chunked(array) => array.chunk_shape(),
+            Self::Far(array) => array.chunk_shape(),
             Self::Flat(_) => None,
         }
     }

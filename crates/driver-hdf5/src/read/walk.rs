@@ -86,6 +86,9 @@ impl Tree {
     }
 }
 
+/// Bytes of an object's header, more or less.
+const LIKELY: u64 = 512;
+
 /// Groups in groups, at most.
 const DEPTH: usize = 200;
 
@@ -151,6 +154,11 @@ impl Walker<'_> {
         };
         self.tree.faults.append(&mut faults);
         self.above.push(header.address);
+        let objects = links.iter().filter_map(|link| match link.goal {
+            Goal::Object(address) => Some((address, LIKELY)),
+            _ => None,
+        });
+        self.file.expect(objects);
         let (mut groups, mut names) = (Vec::new(), HashSet::new());
         for link in links {
             let name = link.name.clone();

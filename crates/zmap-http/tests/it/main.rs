@@ -3,6 +3,7 @@
 mod campaign;
 mod datasets;
 mod deadline;
+mod far;
 mod map;
 mod secrets;
 mod settings;

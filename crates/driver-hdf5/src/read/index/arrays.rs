@@ -9,6 +9,14 @@ use crate::read::cursor::{Cursor, UNDEFINED, bad};
 pub(super) fn implicit(reading: &mut Reading<'_>, places: u64) -> Result<()> {
     let all = reading.most.iter().try_fold(reading.chunk_bytes, |all, &count| all.checked_mul(count));
     reading.file.place(reading.address, all.ok_or_else(|| bad(format!("{places} chunks")))?)?;
+    if let Some(wanted) = reading.wanted.clone() {
+        for place in wanted.places() {
+            let number = place.iter().zip(&reading.most).fold(0, |number, (at, count)| number * count + at);
+            let address = reading.address + number * reading.chunk_bytes;
+            reading.take(&place, address, reading.chunk_bytes, 0)?;
+        }
+        return Ok(());
+    }
     let axes: Vec<usize> = (0..reading.grid.len()).collect();
     let count = reading.most.iter().product::<u64>();
     for number in 0..count {
@@ -17,6 +25,9 @@ pub(super) fn implicit(reading: &mut Reading<'_>, places: u64) -> Result<()> {
     }
     Ok(())
 }
+
+/// Pages that are asked for together.
+const TOGETHER: usize = 256;
 
 /// A list of as many elements as there are chunks, in pages if there are many.
 pub(super) fn fixed(reading: &mut Reading<'_>) -> Result<()> {
@@ -58,17 +69,26 @@ pub(super) fn fixed(reading: &mut Reading<'_>) -> Result<()> {
     at.skip(prefix as usize - 4)?;
     let used = at.bytes(bitmap as usize)?;
     let first = block + prefix + bitmap + 4;
+    let mut read = Vec::new();
     for number in 0..pages {
-        if used[(number / 8) as usize] & (0x80 >> (number % 8)) == 0 {
-            continue;
-        }
         let from = number * page;
         let range = from..count.min(from + page);
+        let is_used = used[(number / 8) as usize] & (0x80 >> (number % 8)) != 0;
+        if !is_used || !reading.wants(&range, &axes) {
+            continue;
+        }
         // Earlier pages are all of one length.
         let start =
             number.checked_mul(page * size + 4).and_then(|skip| first.checked_add(skip)).ok_or_else(too_many)?;
-        let read = file.checked(start, (range.end - from) * size + 4, "page of a fixed array")?;
-        elements(reading, &mut Cursor::new(&read, "page of a fixed array"), range, length_bytes, &axes)?;
+        read.push((start, (range.end - from) * size + 4, range));
+    }
+    for pages in read.chunks(TOGETHER) {
+        file.expect(pages.iter().map(|&(start, len, _)| (start, len)));
+        for (start, len, range) in pages {
+            let read = file.checked(*start, *len, "page of a fixed array")?;
+            let mut at = Cursor::new(&read, "page of a fixed array");
+            elements(reading, &mut at, range.clone(), length_bytes, &axes)?;
+        }
     }
     Ok(())
 }

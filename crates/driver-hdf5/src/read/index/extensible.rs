@@ -3,6 +3,8 @@
 //! Elements stand in the index block first, then in data blocks that become larger, whose addresses are in the index
 //! block and later in secondary blocks; large data blocks are cut into pages.
 
+use std::ops::Range;
+
 use model::Result;
 
 use super::Reading;
@@ -81,11 +83,14 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
     at.skip(2 + usize::from(file.offsets))?;
     elements(reading, &mut at, 0..in_index, length_bytes, &header.axes)?;
     let mut next = in_index;
+    let (mut data, mut secondary) = (Vec::new(), Vec::new());
     for level in 0..first.min(blocks) {
         let (count, each) = header.level(level);
         for _ in 0..count {
             let block = at.address(file.offsets)?;
-            header.data_block(reading, block, next, each, None)?;
+            if header.is_read(reading, block, next, each) {
+                data.push((block, next, each));
+            }
             next = next.saturating_add(each);
         }
     }
@@ -93,18 +98,51 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
         let (count, each) = header.level(level);
         let block = at.address(file.offsets)?;
         let all = count.saturating_mul(each);
-        if block != UNDEFINED && next < header.count {
-            header.secondary(reading, block, next, count, each)?;
+        if header.is_read(reading, block, next, all) {
+            secondary.push((block, next, count, each));
         }
         next = next.saturating_add(all);
     }
-    Ok(())
+    let data_ranges = data.iter().map(|&(block, _, each)| (block, header.block_bytes(reading, each)));
+    let secondary_ranges =
+        secondary.iter().map(|&(block, _, count, each)| (block, header.secondary_bytes(reading, count, each)));
+    file.expect(data_ranges.chain(secondary_ranges));
+    data.into_iter().try_for_each(|(block, first, each)| header.data_block(reading, block, first, each, None))?;
+    secondary
+        .into_iter()
+        .try_for_each(|(block, first, count, each)| header.secondary(reading, block, first, count, each))
 }
+
+/// Bytes of an index that are asked for together.
+const TOGETHER: u64 = 4 << 20;
 
 impl Header {
     /// Data blocks of a level, and elements of each.
     fn level(&self, level: u32) -> (u64, u64) {
         (1 << (level / 2), (1u64 << level.div_ceil(2)).saturating_mul(self.least))
+    }
+
+    /// Whether a block of so many elements is there, and something of it is wanted.
+    fn is_read(&self, reading: &Reading<'_>, block: u64, first: u64, elements: u64) -> bool {
+        let numbers = first..first.saturating_add(elements);
+        block != UNDEFINED && first < self.count && reading.wants(&numbers, &self.axes)
+    }
+
+    /// Bytes of a data block of so many elements, those of its pages included, as far as they are asked for together.
+    fn block_bytes(&self, reading: &Reading<'_>, each: u64) -> u64 {
+        let pages = if each > self.page { 4 * (each / self.page) } else { 4 };
+        each.saturating_mul(self.size).saturating_add(self.prefix(reading) + pages).min(TOGETHER)
+    }
+
+    /// Pages of a data block of so many elements; none if it is not cut.
+    fn pages(&self, each: u64) -> u64 {
+        if each > self.page { each / self.page } else { 0 }
+    }
+
+    /// Bytes of a secondary block.
+    fn secondary_bytes(&self, reading: &Reading<'_>, count: u64, each: u64) -> u64 {
+        let address = u64::from(reading.file.offsets);
+        count.saturating_mul(self.pages(each).div_ceil(8) + address).saturating_add(self.prefix(reading) + 4)
     }
 
     fn prefix(&self, reading: &Reading<'_>) -> u64 {
@@ -123,7 +161,7 @@ impl Header {
 
     fn secondary(&self, reading: &mut Reading<'_>, block: u64, first: u64, count: u64, each: u64) -> Result<()> {
         let file = reading.file;
-        let pages = if each > self.page { each / self.page } else { 0 };
+        let pages = self.pages(each);
         let bitmap = pages.div_ceil(8);
         let prefix = self.prefix(reading);
         let bytes = count.checked_mul(bitmap + u64::from(file.offsets)).and_then(|all| all.checked_add(prefix + 4));
@@ -133,10 +171,32 @@ impl Header {
         at.expect(b"EASB")?;
         self.owner(reading, &mut at, Some(first))?;
         let used = at.bytes((count * bitmap) as usize)?;
+        let mut blocks = Vec::new();
         for number in 0..count {
             let block = at.address(file.offsets)?;
-            // The bits of all blocks follow one another.
-            self.data_block(reading, block, first.saturating_add(number * each), each, Some((used, number * pages)))?;
+            let first = first.saturating_add(number.saturating_mul(each));
+            if self.is_read(reading, block, first, each) {
+                blocks.push((block, first, number));
+            }
+        }
+        let together = (TOGETHER / self.block_bytes(reading, each)).max(1) as usize;
+        for blocks in blocks.chunks(together) {
+            let mut ranges = Vec::new();
+            for &(block, first, number) in blocks {
+                match pages {
+                    0 => ranges.push((block, self.block_bytes(reading, each))),
+                    _ => {
+                        ranges.push((block, prefix + 4));
+                        let pages = self.wanted_pages(reading, block, first, each, Some((used, number * pages)))?;
+                        ranges.extend(pages.iter().map(|&(start, _)| (start, self.page_bytes())));
+                    }
+                }
+            }
+            file.expect(ranges);
+            for &(block, first, number) in blocks {
+                // The bits of all blocks follow one another.
+                self.data_block(reading, block, first, each, Some((used, number * pages)))?;
+            }
         }
         Ok(())
     }
@@ -150,9 +210,6 @@ impl Header {
         each: u64,
         used: Option<(&[u8], u64)>,
     ) -> Result<()> {
-        if block == UNDEFINED || first >= self.count {
-            return Ok(());
-        }
         let file = reading.file;
         let prefix = self.prefix(reading);
         let too_many = || bad(format!("extensible array: {each} elements"));
@@ -166,21 +223,46 @@ impl Header {
         if !paged {
             return elements(reading, &mut at, first..first.saturating_add(each), self.length_bytes, &self.axes);
         }
-        let page_bytes = self.page * self.size + 4;
-        for number in 0..each / self.page {
+        let page_bytes = self.page_bytes();
+        let pages = self.wanted_pages(reading, block, first, each, used)?;
+        for pages in pages.chunks((TOGETHER / page_bytes).max(1) as usize) {
+            file.expect(pages.iter().map(|&(start, _)| (start, page_bytes)));
+            for (start, numbers) in pages {
+                let read = file.checked(*start, page_bytes, "page of a data block")?;
+                let mut at = Cursor::new(&read, "page of a data block");
+                elements(reading, &mut at, numbers.clone(), self.length_bytes, &self.axes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.page * self.size + 4
+    }
+
+    /// The pages of a data block that were ever written and of which something is wanted: where each is, and its elements.
+    fn wanted_pages(
+        &self,
+        reading: &Reading<'_>,
+        block: u64,
+        first: u64,
+        each: u64,
+        used: Option<(&[u8], u64)>,
+    ) -> Result<Vec<(u64, Range<u64>)>> {
+        let mut pages = Vec::new();
+        for number in 0..self.pages(each) {
             let is_used = used.is_none_or(|(bits, first)| {
                 let bit = first + number;
                 bits.get((bit / 8) as usize).is_none_or(|byte| byte & (0x80 >> (bit % 8)) != 0)
             });
-            if !is_used {
-                continue;
-            }
-            let start = number.checked_mul(page_bytes).and_then(|skip| (block + prefix + 4).checked_add(skip));
-            let read = file.checked(start.ok_or_else(too_many)?, page_bytes, "page of a data block")?;
             let from = first.saturating_add(number * self.page);
-            let mut at = Cursor::new(&read, "page of a data block");
-            elements(reading, &mut at, from..from.saturating_add(self.page), self.length_bytes, &self.axes)?;
+            let numbers = from..from.saturating_add(self.page);
+            if is_used && reading.wants(&numbers, &self.axes) {
+                let start = number.checked_mul(self.page_bytes());
+                let start = start.and_then(|skip| (block + self.prefix(reading) + 4).checked_add(skip));
+                pages.push((start.ok_or_else(|| bad(format!("extensible array: {each} elements")))?, numbers));
+            }
         }
-        Ok(())
+        Ok(pages)
     }
 }

@@ -3,6 +3,10 @@
 mod arrays;
 mod btree1;
 mod extensible;
+mod known;
+mod wanted;
+
+use std::ops::Range;
 
 use model::Result;
 
@@ -10,6 +14,9 @@ use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;
 use super::messages::{Index, Layout, Space};
+
+pub(crate) use known::Known;
+pub(crate) use wanted::Wanted;
 
 /// What a chunk of a table counts as: indexes without entries of their own, or whose entries were read before, are bounded too.
 const KEPT: u64 = 16;
@@ -51,6 +58,8 @@ pub(crate) struct Reading<'f> {
     pub(crate) chunk_bytes: u64,
     pub(crate) filtered: bool,
     pub(crate) length_bytes: u8,
+    /// The chunks that are wanted, if not all are; others may be taken too.
+    pub(crate) wanted: Option<Wanted>,
     chunks: Vec<Chunk>,
 }
 
@@ -60,13 +69,7 @@ impl Reading<'_> {
         if address == UNDEFINED {
             return Ok(());
         }
-        let mut number = 0u64;
-        for (&at, &count) in place.iter().zip(&self.grid) {
-            if at >= count {
-                return Ok(());
-            }
-            number = number * count + at;
-        }
+        let Some(number) = number(&self.grid, place) else { return Ok(()) };
         self.file.place(address, len)?;
         self.file.spend(KEPT)?;
         self.chunks.push(Chunk { number, address, len, skipped });
@@ -83,14 +86,30 @@ impl Reading<'_> {
         skipped: u32,
     ) -> Result<()> {
         let mut place = vec![0; axes.len()];
+        self.each_digit(number, axes, |_, axis, digit| place[axis] = digit);
+        self.take(&place, address, len, skipped)
+    }
+
+    /// Calls `then` with the digits of the number of a chunk, the fastest first: which one it is, its axis, and itself.
+    fn each_digit(&self, number: u64, axes: &[usize], mut then: impl FnMut(usize, usize, u64)) {
         let mut rest = number;
         for (i, &axis) in axes.iter().enumerate().rev() {
             // The slowest may have no limit.
             let count = if i == 0 { u64::MAX } else { self.most[axis].max(1) };
-            place[axis] = rest % count;
+            then(i, axis, rest % count);
             rest /= count;
         }
-        self.take(&place, address, len, skipped)
+    }
+
+    /// Whether some of the chunks of these numbers are wanted, which an index counts in the order of dimensions `axes`.
+    pub(crate) fn wants(&self, numbers: &Range<u64>, axes: &[usize]) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        let digits = |number: u64| {
+            let mut digits = vec![0; axes.len()];
+            self.each_digit(number, axes, |at, _, digit| digits[at] = digit);
+            digits
+        };
+        wanted.in_order(axes).between(Some(&digits(numbers.start)), Some(&digits(numbers.end)))
     }
 
     /// Address, length and mask of an element of an index.
@@ -105,15 +124,115 @@ impl Reading<'_> {
     fn tree2(&mut self) -> Result<()> {
         let (file, rank) = (self.file, self.grid.len());
         let mut found = Vec::new();
-        btree2::each(file, self.address, &[10, 11], &mut |record| {
+        let parse = |record: &[u8]| {
             let mut at = Cursor::new(record, "record of a chunk");
             let (address, len, skipped) = self.element(&mut at, self.length_bytes)?;
             let place = (0..rank).map(|_| at.u64()).collect::<Result<Vec<_>>>()?;
-            found.push((place, address, len, skipped));
+            Ok::<_, model::Error>((place, address, len, skipped))
+        };
+        let wants = |from: Option<&[u8]>, to: Option<&[u8]>| {
+            let Some(wanted) = &self.wanted else { return Ok(true) };
+            let place = |record: &[u8]| parse(record).map(|(place, ..)| place);
+            let (from, to) = (from.map(place).transpose()?, to.map(place).transpose()?);
+            Ok(wanted.between(from.as_deref(), to.as_deref()))
+        };
+        btree2::within(file, self.address, &[10, 11], &wants, &mut |record| {
+            found.push(parse(record)?);
             Ok(())
         })?;
+        // Only what is in order can be found without reading everything.
+        if self.wanted.is_some() && !found.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(bad("chunk index: places that are out of order"));
+        }
         found.into_iter().try_for_each(|(place, address, len, skipped)| self.take(&place, address, len, skipped))
     }
+}
+
+/// Chunks along each dimension of a dataset.
+fn grid(layout: &Layout, space: &Space) -> Result<Vec<u64>> {
+    let Layout::Chunked { shape, .. } = layout else {
+        return Err(bad("an index of a dataset without chunks"));
+    };
+    let grid = counts(space.dims.as_deref().unwrap_or_default(), shape);
+    let places = grid.iter().try_fold(1u64, |places, &count| places.checked_mul(count));
+    places.map(|_| ()).ok_or_else(|| bad(format!("{grid:?} chunks")))?;
+    Ok(grid)
+}
+
+fn counts(dims: &[u64], shape: &[u64]) -> Vec<u64> {
+    let count = |(&dim, &chunk): (&u64, &u64)| if dim == UNDEFINED { UNDEFINED } else { dim.div_ceil(chunk) };
+    dims.iter().zip(shape).map(count).collect()
+}
+
+/// Reads an index, or the part of it that leads to what is wanted: the grid, and the chunks that were found.
+fn read(
+    file: &Hdf,
+    layout: &Layout,
+    space: &Space,
+    (chunk_bytes, filtered): (u64, bool),
+    wanted: Option<Wanted>,
+) -> Result<(Vec<u64>, Vec<Chunk>)> {
+    let grid = grid(layout, space)?;
+    let Layout::Chunked { shape, index, address, length_bytes, .. } = layout else {
+        return Err(bad("an index of a dataset without chunks"));
+    };
+    let places: u64 = grid.iter().product();
+    let mut reading = Reading {
+        file,
+        address: *address,
+        grid,
+        shape: shape.clone(),
+        most: counts(&space.most, shape),
+        chunk_bytes,
+        filtered,
+        length_bytes: *length_bytes,
+        wanted,
+        chunks: Vec::new(),
+    };
+    if *address != UNDEFINED && places > 0 {
+        match index {
+            Index::Tree1 => btree1::read(&mut reading)?,
+            Index::Single(stored) => {
+                let (len, skipped) = stored.unwrap_or((chunk_bytes, 0));
+                reading.take(&vec![0; shape.len()], *address, len, skipped)?;
+            }
+            Index::Implicit => arrays::implicit(&mut reading, places)?,
+            Index::FixedArray => arrays::fixed(&mut reading)?,
+            Index::ExtensibleArray => extensible::read(&mut reading)?,
+            Index::Tree2 => reading.tree2()?,
+        }
+    }
+    Ok((reading.grid, reading.chunks))
+}
+
+/// The number of a place of a grid; `None`: it lies beyond.
+fn number(grid: &[u64], place: &[u64]) -> Option<u64> {
+    let mut number = 0u64;
+    for (&at, &count) in place.iter().zip(grid) {
+        if at >= count {
+            return None;
+        }
+        number = number * count + at;
+    }
+    Some(number)
+}
+
+/// The place of a number in a grid.
+fn place(grid: &[u64], number: u64) -> Vec<u64> {
+    let (mut rest, mut place) = (number, vec![0; grid.len()]);
+    for (at, &count) in place.iter_mut().zip(grid).rev() {
+        (*at, rest) = (rest % count.max(1), rest / count.max(1));
+    }
+    place
+}
+
+/// Whether a chunk reaches beyond the dataset.
+fn is_at_edge(grid: &[u64], mut number: u64, dims: &[u64], shape: &[u64]) -> bool {
+    (0..grid.len()).rev().any(|axis| {
+        let at = number % grid[axis];
+        number /= grid[axis];
+        (at + 1).saturating_mul(shape[axis]) > dims[axis]
+    })
 }
 
 /// Chunks that lie over one another are not those that were written.
@@ -138,40 +257,7 @@ impl Table {
     /// # Errors
     /// `NC_EHDFERR` if it is damaged.
     pub(crate) fn read(file: &Hdf, layout: &Layout, space: &Space, chunk_bytes: u64, filtered: bool) -> Result<Self> {
-        let Layout::Chunked { shape, index, address, length_bytes, .. } = layout else {
-            return Err(bad("an index of a dataset without chunks"));
-        };
-        let dims = space.dims.as_deref().unwrap_or_default();
-        let count = |dim: u64, chunk: u64| if dim == UNDEFINED { UNDEFINED } else { dim.div_ceil(chunk) };
-        let grid: Vec<u64> = dims.iter().zip(shape).map(|(&dim, &chunk)| count(dim, chunk)).collect();
-        let most = space.most.iter().zip(shape).map(|(&dim, &chunk)| count(dim, chunk)).collect();
-        let places = grid.iter().try_fold(1u64, |places, &count| places.checked_mul(count));
-        let places = places.ok_or_else(|| bad(format!("{grid:?} chunks")))?;
-        let mut reading = Reading {
-            file,
-            address: *address,
-            grid,
-            shape: shape.clone(),
-            most,
-            chunk_bytes,
-            filtered,
-            length_bytes: *length_bytes,
-            chunks: Vec::new(),
-        };
-        if *address != UNDEFINED && places > 0 {
-            match index {
-                Index::Tree1 => btree1::read(&mut reading)?,
-                Index::Single(stored) => {
-                    let (len, skipped) = stored.unwrap_or((chunk_bytes, 0));
-                    reading.take(&vec![0; shape.len()], *address, len, skipped)?;
-                }
-                Index::Implicit => arrays::implicit(&mut reading, places)?,
-                Index::FixedArray => arrays::fixed(&mut reading)?,
-                Index::ExtensibleArray => extensible::read(&mut reading)?,
-                Index::Tree2 => reading.tree2()?,
-            }
-        }
-        let Reading { grid, mut chunks, .. } = reading;
+        let (grid, mut chunks) = read(file, layout, space, (chunk_bytes, filtered), None)?;
         if !chunks.is_sorted_by_key(|chunk| chunk.number) {
             chunks.sort_by_key(|chunk| chunk.number);
         }
@@ -185,13 +271,7 @@ impl Table {
 
     /// The chunk at a place of the grid.
     pub(crate) fn find(&self, place: &[u64]) -> Option<&Chunk> {
-        let mut number = 0u64;
-        for (&at, &count) in place.iter().zip(&self.grid) {
-            if at >= count {
-                return None;
-            }
-            number = number * count + at;
-        }
+        let number = number(&self.grid, place)?;
         // Most are complete: then the number is the position.
         let guess = usize::try_from(number).ok().and_then(|at| self.chunks.get(at));
         guess.filter(|chunk| chunk.number == number).or_else(|| {
@@ -203,26 +283,15 @@ impl Table {
     /// Chunks that reach beyond the dataset have no filters.
     pub(crate) fn skip_at_edges(&mut self, dims: &[u64], shape: &[u64]) {
         for chunk in &mut self.chunks {
-            let mut rest = chunk.number;
-            for axis in (0..self.grid.len()).rev() {
-                let at = rest % self.grid[axis];
-                rest /= self.grid[axis];
-                if (at + 1).saturating_mul(shape[axis]) > dims[axis] {
-                    chunk.skipped = u32::MAX;
-                }
+            if is_at_edge(&self.grid, chunk.number, dims, shape) {
+                chunk.skipped = u32::MAX;
             }
         }
     }
 
     /// All stored chunks, with their places in the grid.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (Vec<u64>, &Chunk)> {
-        self.chunks.iter().map(|chunk| {
-            let (mut rest, mut place) = (chunk.number, vec![0; self.grid.len()]);
-            for (at, &count) in place.iter_mut().zip(&self.grid).rev() {
-                (*at, rest) = (rest % count.max(1), rest / count.max(1));
-            }
-            (place, chunk)
-        })
+        self.chunks.iter().map(|chunk| (place(&self.grid, chunk.number), chunk))
     }
 
     /// All stored chunks.

@@ -1,0 +1,232 @@
+//! How much is asked for of large files far away: as much as is needed, in few requests.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use nczarr::File;
+use nczarr_s3_server::{Config as Kind, Counts, Op, Server};
+
+fn server() -> Server {
+    Server::start(Kind::default().web("web"))
+}
+
+/// Opens a file of a server, without anything that was asked before.
+fn open(server: &Server, name: &str) -> File {
+    server.clear_log();
+    nczarr::open(&format!("{}/web/{name}#mode=bytes", server.url())).unwrap()
+}
+
+/// What was asked, all of it by GET.
+fn asked(server: &Server) -> Counts {
+    let counts = server.counts();
+    assert_eq!(counts.of(Op::Get), counts.total(), "{counts:?}");
+    counts
+}
+
+/// Writes a netCDF-4 file of `count` chunks of 100 bytes, one for each index of the first dimension.
+fn large(folder: &Path, count: u64) -> Vec<u8> {
+    let path = folder.join(format!("{count}.nc")).display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    file.put_attribute("title", "a large one").unwrap();
+    file.add_unlimited_dimension("t").unwrap();
+    for (name, len) in [("y", 10), ("x", 10)] {
+        file.add_dimension(name, len).unwrap();
+        file.add_variable::<f64>(name, &[name]).unwrap().put(&[0.5; 10], ..).unwrap();
+    }
+    let v = file.add_variable::<u8>("v", &["t", "y", "x"]).unwrap();
+    v.put_attribute("units", "K").unwrap();
+    v.set_chunking(&[1, 10, 10]).unwrap();
+    for from in (0..count).step_by(10_000) {
+        let values: Vec<u8> = (from * 100..(from + 10_000) * 100).map(value).collect();
+        v.put(&values, (from..from + 10_000, .., ..)).unwrap();
+    }
+    file.close().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+fn value(at: u64) -> u8 {
+    (at % 251) as u8
+}
+
+/// Nodes on the way to a chunk: each has up to 64 children.
+fn depth(count: u64) -> u64 {
+    (1..).find(|&depth| 64u64.pow(depth) >= count).unwrap().into()
+}
+
+#[test]
+fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server());
+    for count in [20_000, 200_000] {
+        let bytes = large(folder.path(), count);
+        server.put("web", "x.nc", bytes);
+        for at in [0, count / 2 + 7, count - 1] {
+            let file = open(&server, "x.nc");
+            let found = file.variable("v").unwrap().get_values::<u8, _>((at, .., ..)).unwrap();
+            assert_eq!(found, (at * 100..at * 100 + 100).map(value).collect::<Vec<_>>());
+            let counts = asked(&server);
+            assert!(counts.total() <= depth(count) + 4, "{count} chunks: {counts:?}");
+            assert!(counts.sent <= 2 << 20, "{count} chunks: {counts:?}");
+            // Where it is, is known then.
+            server.clear_log();
+            file.variable("v").unwrap().get_values::<u8, _>((at, 2..4, 5..7)).unwrap();
+            assert!(asked(&server).total() <= 1);
+        }
+        // Chunks that lie one behind another come together.
+        let file = open(&server, "x.nc");
+        let found = file.variable("v").unwrap().get_values::<u8, _>((count - 300..count, .., ..)).unwrap();
+        assert_eq!(found, ((count - 300) * 100..count * 100).map(value).collect::<Vec<_>>());
+        let counts = asked(&server);
+        assert!(counts.total() <= depth(count) + 4 && counts.sent <= 2 << 20, "{count} chunks: {counts:?}");
+    }
+}
+
+/// A file of 200,000 chunks by the HDF5 library, packed, from `make.py` beside them.
+fn packed(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hdf5").join(format!("far-{name}.h5.gz"));
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn of_each_kind_of_index_only_what_is_needed_is_read() {
+    let server = server();
+    // Structures on the way to a chunk.
+    for (name, depth) in [
+        ("implicit", 0),
+        ("fixed", 3),
+        ("fixed-filtered", 3),
+        ("extensible", 5),
+        ("extensible-filtered", 5),
+        ("tree2", 2),
+        ("tree2-filtered", 2),
+    ] {
+        let bytes = packed(name);
+        let local = nczarr::open_bytes(bytes.clone()).unwrap();
+        let all = local.variable("v").unwrap().get_values::<u8, _>(..).unwrap();
+        assert_eq!(all.iter().filter(|&&value| value != 0).count(), 347, "{name}");
+        server.put("web", "x.nc", bytes);
+        for rows in [0..10u64, 700..710, 1019..1029, 4090..4100, 65_530..65_540, 123_455..123_465, 199_990..200_000] {
+            let file = open(&server, "x.nc");
+            let found = file.variable("v").unwrap().get_values::<u8, _>((rows.clone(), ..)).unwrap();
+            assert_eq!(found, all[rows.start as usize * 4..rows.end as usize * 4], "{name}: {rows:?}");
+            let counts = asked(&server);
+            assert!(counts.total() <= depth + 4, "{name}: {rows:?}: {counts:?}");
+            assert!(counts.sent <= 1 << 20, "{name}: {rows:?}: {counts:?}");
+        }
+        // Everything, and element by element, is the same.
+        let file = open(&server, "x.nc");
+        let v = file.variable("v").unwrap();
+        for at in (0..200_000).step_by(997).chain(0..50) {
+            assert_eq!(v.get_values::<u8, _>((at, 1..2)).unwrap(), [all[at as usize * 4 + 1]], "{name}: {at}");
+        }
+        let strided = nczarr::Extent::Strided { start: 500, count: Some(300), stride: 3 };
+        let every = v.get_values::<u8, _>((strided, ..)).unwrap();
+        let expected = all[2000..].chunks(4).step_by(3).take(300).flatten().copied().collect::<Vec<u8>>();
+        assert_eq!(every, expected, "{name}");
+        assert!(v.get_values::<u8, _>((..5000, ..)).unwrap() == all[..20_000], "{name}");
+        let whole = name.starts_with("tree2").then(|| v.get_values::<u8, _>(..).unwrap());
+        assert!(whole.is_none_or(|whole| whole == all), "{name}");
+    }
+}
+
+/// Every file that the HDF5 library wrote for other tests holds the same far away.
+#[test]
+fn files_hold_the_same_far_away() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf5");
+    let (server, mut seen) = (server(), 0);
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "h5") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        // In memory nothing lies beside it either.
+        let local = nczarr::open_bytes(bytes.clone()).unwrap();
+        server.put("web", "x.nc", bytes);
+        let far = open(&server, "x.nc");
+        let what = |file: &File| format!("{:?} {:?}", file.model(), file.faults().unwrap());
+        assert_eq!(what(&far), what(&local), "{}", path.display());
+        for (id, var) in local.model().vars() {
+            let read = |file: &File| {
+                let var = file.variable_by_id(id)?;
+                Ok::<_, nczarr::Error>(match var.get::<f64, _>(..) {
+                    Ok(values) => format!("{:?}", values.to_vec()),
+                    Err(_) => format!("{:?}", var.get_strings(..).map_err(|error| error.kind())),
+                })
+            };
+            let (far, local) = (read(&far), read(&local));
+            match (far, local) {
+                (Ok(far), Ok(local)) => assert_eq!(far, local, "{}: {}", path.display(), var.name),
+                (far, local) => assert_eq!(far.is_err(), local.is_err(), "{}: {}", path.display(), var.name),
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+/// One of several variables with records is read without the others.
+#[test]
+fn records_are_read_without_those_of_others() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server());
+    for mode in ["cdf2", "cdf5"] {
+        let path = folder.path().join(mode).display().to_string();
+        let file = nczarr::create(&format!("{path}#mode={mode}")).unwrap();
+        file.add_unlimited_dimension("time").unwrap();
+        file.add_dimension("lat", 90).unwrap();
+        file.add_dimension("lon", 120).unwrap();
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            file.add_variable::<f32>(name, &["time", "lat", "lon"]).unwrap();
+        }
+        let values: Vec<f32> = (0..40 * 90 * 120).map(|at| at as f32).collect();
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            file.variable(name).unwrap().put(&values, (0..40, .., ..)).unwrap();
+        }
+        file.close().unwrap();
+        server.put("web", "x.nc", std::fs::read(&path).unwrap());
+        let file = open(&server, "x.nc");
+        assert!(file.variable("c").unwrap().get_values::<f32, _>(..).unwrap() == values);
+        let (counts, wanted) = (asked(&server), 4 * values.len() as u64);
+        assert!(counts.sent <= wanted + wanted / 2, "{mode}: {counts:?}");
+        assert!(counts.total() <= 42, "{mode}: {counts:?}");
+        // A box of some records.
+        let file = open(&server, "x.nc");
+        let found = file.variable("d").unwrap().get_values::<f32, _>((7..9, 10..20, 30..40)).unwrap();
+        assert_eq!(found[..2], [((7 * 90 + 10) * 120 + 30) as f32, ((7 * 90 + 10) * 120 + 31) as f32]);
+        let counts = asked(&server);
+        assert!(counts.sent <= 256 << 10 && counts.total() <= 3, "{mode}: {counts:?}");
+    }
+}
+
+/// Many groups, variables and attributes take few round trips, and so do many strings.
+#[test]
+fn many_objects_are_opened_in_a_few_rounds() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server());
+    let path = folder.path().join("many.nc").display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    file.add_dimension("x", 4000).unwrap();
+    for group in 0..12 {
+        let group = file.add_group(&format!("g{group}")).unwrap();
+        for var in 0..10 {
+            let var = group.add_variable::<f64>(&format!("v{var}"), &["x"]).unwrap();
+            for attribute in 0..12 {
+                var.put_attribute(&format!("a{attribute}"), [0.5, 1.5, f64::from(attribute)]).unwrap();
+            }
+            var.put(&vec![0.25; 4000], ..).unwrap();
+        }
+    }
+    let names: Vec<String> = (0..4000).map(|at| format!("the name of {at}")).collect();
+    file.add_string_variable("names", &["x"]).unwrap().put_strings(&names, ..).unwrap();
+    file.close().unwrap();
+    server.put("web", "x.nc", std::fs::read(&path).unwrap());
+    let far = open(&server, "x.nc");
+    let counts = asked(&server);
+    assert!(counts.total() <= 8 && counts.sent <= 2 << 20, "{counts:?}");
+    let local = nczarr::open(&path).unwrap();
+    assert_eq!(format!("{:?}", far.model()), format!("{:?}", local.model()));
+    server.clear_log();
+    assert_eq!(far.variable("names").unwrap().get_strings(..).unwrap().to_vec(), names);
+    let counts = asked(&server);
+    assert!(counts.total() <= 12, "{counts:?}");
+}
