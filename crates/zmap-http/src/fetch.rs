@@ -51,8 +51,6 @@ pub(crate) struct Got {
     /// Where they begin.
     pub(crate) offset: u64,
     pub(crate) state: State,
-    /// Whether the whole file was sent for a part of it.
-    pub(crate) ignored: bool,
 }
 
 /// A question.
@@ -64,6 +62,8 @@ pub(crate) struct Question {
     pub(crate) limit: u64,
     /// The state of which the answer must be.
     pub(crate) state: Option<State>,
+    /// Where the server sends all of the file instead of a part, all of it is taken, up to so many bytes.
+    pub(crate) whole: Option<u64>,
 }
 
 /// Why there is no answer.
@@ -119,20 +119,31 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
             Err(_) => return Err(Miss::Again(ErrorKind::Curl.context("the server does not answer"), None)),
         };
         let most = question.limit.saturating_add(1);
-        match judge(&answer, question.want, most) {
+        match judge(&answer, question.want, most, question.whole.is_some()) {
             Verdict::Take { skip, take, offset, length, state } => {
                 check(question.state.as_ref(), &state).map_err(Miss::Failed)?;
                 if question.want == Want::All && length.is_some_and(|length| length > question.limit) {
                     return Err(Miss::Failed(too_long(question.limit)));
                 }
-                let ignored = question.want != Want::All && answer.status() == hyper::StatusCode::OK;
                 let (bytes, whole) = body(answer, config.idle, clock, (skip, take.min(most)), length).await?;
                 let found = bytes.len() as u64;
                 if found > question.limit {
                     return Err(Miss::Failed(too_long(question.limit)));
                 }
                 let state = State { total: state.total.or(whole), ..state };
-                return Ok(Some(Got { bytes, offset, state, ignored }));
+                return Ok(Some(Got { bytes, offset, state }));
+            }
+            Verdict::Whole { length, state } => {
+                let limit = question.whole.unwrap_or(0);
+                if length.is_some_and(|length| length > limit) {
+                    return Err(Miss::Failed(no_parts(limit)));
+                }
+                let (bytes, whole) = body(answer, config.idle, clock, (0, limit.saturating_add(1)), length).await?;
+                let Some(total) = whole.filter(|&total| total <= limit) else {
+                    return Err(Miss::Failed(no_parts(limit)));
+                };
+                let state = State { total: Some(total), ..state };
+                return Ok(Some(Got { bytes, offset: 0, state }));
             }
             Verdict::Nothing(state) => {
                 // Such an answer often has no marks: the length tells.
@@ -144,7 +155,7 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
                     Want::Range(from, _) => from,
                     _ => 0,
                 };
-                return Ok(Some(Got { bytes: Vec::new(), offset, state, ignored: false }));
+                return Ok(Some(Got { bytes: Vec::new(), offset, state }));
             }
             // What was there before was removed.
             Verdict::Absent if question.state.is_some() => return Err(Miss::Failed(changed())),
@@ -163,6 +174,13 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
 
 fn too_long(limit: u64) -> Error {
     ErrorKind::Io.context(format!("longer than the {limit} bytes it may have"))
+}
+
+fn no_parts(limit: u64) -> Error {
+    ErrorKind::Curl.context(format!(
+        "the server does not answer requests for parts (Range), and the file is longer than the {limit} bytes that are \
+         read whole"
+    ))
 }
 
 /// Asks, and waits for the head of the answer.

@@ -53,6 +53,11 @@ pub(crate) enum Verdict {
         length: Option<u64>,
         state: State,
     },
+    /// All of the file comes instead of the part that was asked for.
+    Whole {
+        length: Option<u64>,
+        state: State,
+    },
     /// There is nothing in the range; the file ends before.
     Nothing(State),
     Absent,
@@ -62,8 +67,8 @@ pub(crate) enum Verdict {
     Failed(model::Error),
 }
 
-/// Judges the head of an answer. No more than `most` bytes are wanted.
-pub(crate) fn judge<B>(answer: &Response<B>, want: Want, most: u64) -> Verdict {
+/// Judges the head of an answer. No more than `most` bytes are wanted. `or_whole`: all of the file will do as well.
+pub(crate) fn judge<B>(answer: &Response<B>, want: Want, most: u64, or_whole: bool) -> Verdict {
     let (status, headers) = (answer.status(), answer.headers());
     let told = || {
         let reason = status.canonical_reason().unwrap_or("no status of HTTP");
@@ -115,17 +120,22 @@ pub(crate) fn judge<B>(answer: &Response<B>, want: Want, most: u64) -> Verdict {
         (false, _) => {
             // What was asked for as a range may come whole.
             let state = State::of(headers, length);
+            if want != Want::All && or_whole {
+                return Verdict::Whole { length, state };
+            }
             if want != Want::All && state.etag.is_none() && state.modified.is_none() {
-                // Servers without ranges tell at least when a file was changed; what tells nothing is no file.
-                let what = "a part was asked for; something whole was answered that says nothing of itself";
-                return Verdict::Again(ErrorKind::Curl.context(what), None);
+                // Parts that are cut out of several such answers may be of different files. The next answer is no other.
+                let what = "the server does not answer requests for parts (Range): it sent all of the file, without \
+                            ETag or Last-Modified";
+                return Verdict::Failed(ErrorKind::Curl.context(what));
             }
             let (skip, take) = match (want, length) {
                 (Want::All, _) => (0, most),
                 (Want::Range(from, len), _) => (from, len),
                 (Want::Tail(len), Some(total)) => (total.saturating_sub(len), len),
                 (Want::Tail(_), None) => {
-                    let what = "the server answers no ranges, and not how long the file is";
+                    let what =
+                        "the server does not answer requests for parts (Range), and does not say how long the file is";
                     return Verdict::Failed(ErrorKind::Curl.context(what));
                 }
             };

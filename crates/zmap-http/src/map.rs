@@ -50,7 +50,7 @@ impl HttpMap {
 
     fn question(&self, key: &Key, want: Want, limit: u64) -> Question {
         let place = if key.is_root() { self.root.clone() } else { self.root.below(key.as_str()) };
-        Question { place, want, limit, state: None }
+        Question { place, want, limit, state: None, whole: None }
     }
 
     fn ask(&self, key: &Key, want: Want, limit: u64) -> Result<Option<Got>> {

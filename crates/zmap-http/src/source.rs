@@ -1,6 +1,7 @@
 //! [`HttpSource`]: one file, read by ranges.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use dispatch::{ByteRange, ByteSource, Part, WhenRead};
@@ -53,24 +54,13 @@ impl HttpSource {
     pub fn with_settings(target: &Target, part: Part, config: &Config, settings: &Settings) -> Result<Self> {
         let place = Place::of(target)?.or_credentials(settings);
         let asker = Asker::new(&place, config, settings)?;
-        let ask = |want, limit| {
-            let question = Question { place: place.clone(), want, limit, state: None };
-            let got = asker.client.wait(fetch(asker.clone(), question))?;
-            got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: nothing is there")))
-        };
         let (want, limit) = match part {
             Part::Head(len) => (Want::Range(0, len.max(1)), len.max(1)),
             Part::Tail(len) => (Want::Tail(len.max(1)), len.max(1)),
         };
-        let mut got = ask(want, limit)?;
-        if got.ignored {
-            if got.state.total.is_some_and(|total| total > WHOLE) {
-                let what =
-                    format!("{place}: the server gives no parts of files, and this one is too long to be read whole");
-                return Err(ErrorKind::Curl.context(what));
-            }
-            got = ask(Want::All, WHOLE)?;
-        }
+        let question = Question { place: place.clone(), want, limit, state: None, whole: Some(WHOLE) };
+        let got = asker.client.wait(fetch(asker.clone(), question))?;
+        let got = got.ok_or_else(|| ErrorKind::NotFound.context(format!("{place}: nothing is there")))?;
         let len = got
             .state
             .total
@@ -80,7 +70,7 @@ impl HttpSource {
     }
 
     /// Bytes that were kept.
-    fn at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
+    fn stretch_at_hand(&self, from: u64, to: u64) -> Option<Vec<u8>> {
         let (start, bytes) = &*self.kept;
         let from = usize::try_from(from.checked_sub(*start)?).ok()?;
         let to = usize::try_from(to.checked_sub(*start)?).ok()?;
@@ -94,7 +84,7 @@ impl HttpSource {
         while at < to {
             let len = PIECE.min(to - at);
             let (place, state) = (self.place.clone(), Some(self.state.clone()));
-            let question = Question { place, want: Want::Range(at, len), limit: len, state };
+            let question = Question { place, want: Want::Range(at, len), limit: len, state, whole: None };
             let asker = self.asker.clone();
             asked.spawn(async move { (question.want, fetch(asker, question).await) });
             at += len;
@@ -128,10 +118,15 @@ impl ByteSource for HttpSource {
         self.len
     }
 
+    fn at_hand(&self) -> Range<u64> {
+        let (start, bytes) = &*self.kept;
+        *start..*start + bytes.len() as u64
+    }
+
     fn start(&self, range: ByteRange, then: WhenRead) {
         let from = range.offset.min(self.len);
         let to = range.len.map_or(self.len, |len| range.offset.saturating_add(len).min(self.len)).max(from);
-        if let Some(bytes) = self.at_hand(from, to) {
+        if let Some(bytes) = self.stretch_at_hand(from, to) {
             return then(Ok(bytes));
         }
         let source = self.clone();

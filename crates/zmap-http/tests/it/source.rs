@@ -1,9 +1,14 @@
 //! One file, by ranges.
 
-use dispatch::{ByteRange, ByteSource, Part};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dispatch::{ByteRange, ByteSource, Key, Part, ZMap as _};
 use model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
-use zmap_http::HttpSource;
+use zmap_http::{HttpMap, HttpSource};
 
 use crate::support::{content, patience, target};
 
@@ -38,7 +43,59 @@ fn servers_without_ranges_are_read_whole() {
         server.clear_log();
         let source = HttpSource::open(&target(&server, "web/f"), part, &patience()).unwrap();
         assert_eq!(source.read(ByteRange::new(500, 90_000)).unwrap(), all[500..90_500]);
-        assert_eq!((source.len(), server.counts().total()), (100_000, 2));
+        assert_eq!((source.len(), server.counts().total()), (100_000, 1));
+    }
+}
+
+/// Servers that know neither ranges nor what state a file is in: one request, and the answer is the file or the reason.
+#[test]
+fn servers_that_say_nothing_are_asked_once() {
+    let path = tempfile::tempdir().unwrap();
+    let path = path.path().join("x.nc").display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=cdf5")).unwrap();
+    file.put_attribute("title", "here").unwrap();
+    file.close().unwrap();
+    let small = std::fs::read(&path).unwrap();
+    let server = Bare::start(vec![("/x.nc", small), ("/large.nc", vec![b'C'; (64 << 20) + 1])]);
+    let url = |name: &str| format!("http://{}/{name}#mode=bytes", server.address);
+    let file = nczarr::open(&url("x.nc")).unwrap();
+    assert!(file.attribute("title").is_some());
+    assert_eq!(server.asked.load(Ordering::Relaxed), 1);
+    let error = nczarr::open(&url("large.nc")).unwrap_err();
+    assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
+    assert_eq!(server.asked.load(Ordering::Relaxed), 2);
+    // Parts of objects of a map are not cut out of such answers.
+    let map = HttpMap::new(&url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience()).unwrap();
+    let error = map.len(&Key::new("x.nc").unwrap()).unwrap_err();
+    assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
+    assert_eq!(server.asked.load(Ordering::Relaxed), 3);
+}
+
+/// Whole files and their lengths, whatever is asked for.
+struct Bare {
+    address: SocketAddr,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Bare {
+    fn start(files: Vec<(&'static str, Vec<u8>)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self { address: listener.local_addr().unwrap(), asked: Arc::default() };
+        let asked = Arc::clone(&server.asked);
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                let Some(first) = lines.next() else { continue };
+                lines.find(String::is_empty);
+                asked.fetch_add(1, Ordering::Relaxed);
+                let body = files.iter().find(|(name, _)| first.split(' ').nth(1) == Some(name));
+                let body = body.map_or(&[][..], |(_, body)| body);
+                let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+                let _ = (&stream).write_all(head.as_bytes()).and_then(|()| (&stream).write_all(body));
+            }
+        });
+        server
     }
 }
 
