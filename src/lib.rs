@@ -85,4 +85,7 @@ mod documents {
 
     #[doc = include_str!("../docs/storage.md")]
     struct Storage;
+
+    #[doc = include_str!("../docs/reliability.md")]
+    struct Reliability;
 }
