@@ -43,7 +43,7 @@ impl Shared {
 }
 
 /// Zero bytes that begin with a line of the cache, as files are best read to: see how an allocator's large pieces begin in
-/// docs/performance.md.
+/// docs/design/004-fast-paths.md.
 pub struct Scratch {
     memory: Vec<u8>,
     start: usize,
