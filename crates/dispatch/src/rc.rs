@@ -18,6 +18,8 @@ const MOST: u64 = 1 << 20;
 /// One line.
 #[derive(Clone, PartialEq, Eq)]
 struct Entry {
+    /// The scheme of the place, if one stands there.
+    scheme: Option<String>,
     /// What a place must begin with, without the scheme.
     place: Option<String>,
     /// In upper case.
@@ -77,13 +79,15 @@ impl Rc {
             if line.starts_with('#') {
                 continue;
             }
-            let (place, line) = match line.strip_prefix('[').and_then(|line| line.split_once(']')) {
-                Some((place, line)) => (Some(without_scheme(place.trim()).to_owned()), line),
+            let (place, line) = match bracketed(line) {
+                Some((place, line)) => (Some(place.trim()), line),
                 None => (None, line),
             };
+            let scheme = place.and_then(|place| Some(place.split_once("://")?.0.to_ascii_lowercase()));
+            let place = place.map(|place| without_scheme(place).to_owned());
             if let Some((key, value)) = line.split_once('=') {
                 let (key, value) = (key.trim().to_ascii_uppercase(), value.trim().to_owned());
-                self.0.push(Entry { place, key, value });
+                self.0.push(Entry { scheme, place, key, value });
             }
         }
     }
@@ -94,6 +98,43 @@ impl Rc {
         let place = without_scheme(place);
         let fits =
             |entry: &&Entry| entry.key == key && entry.place.as_deref().is_none_or(|prefix| begins(place, prefix));
+        self.longest(fits)
+    }
+
+    /// As [`Rc::get`], for a URL that somebody else may have chosen, as where an answer leads: only lines that name its
+    /// place count, and only if scheme, host and port are the same. A place without a scheme is of either.
+    pub fn get_strictly(&self, key: &str, url: &str) -> Option<&str> {
+        let (scheme, place) = url.split_once("://")?;
+        let usual = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
+        let at = |place: &str| {
+            let end = place.find(['/', '?', '#']).unwrap_or(place.len());
+            let (host, path) = place.split_at(end);
+            let (host, port) = match host.rsplit_once(':') {
+                Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(usual)),
+                _ => (host, usual),
+            };
+            (host.to_ascii_lowercase(), port, path.to_owned())
+        };
+        let (host, port, path) = at(place);
+        let fits = |entry: &&Entry| {
+            let Some(named) = entry.place.as_deref().map(at).filter(|_| entry.key == key) else { return false };
+            let same = entry.scheme.as_deref().is_none_or(|named| named.eq_ignore_ascii_case(scheme));
+            same && (&named.0, named.1) == (&host, port) && begins(&path, &named.2)
+        };
+        self.longest(fits)
+    }
+
+    /// All keys that begin so, in upper case, each once.
+    pub fn keys(&self, start: &str) -> Vec<&str> {
+        let mut keys: Vec<&str> =
+            self.0.iter().map(|entry| entry.key.as_str()).filter(|key| key.starts_with(start)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// The value of the line with the longest place; of several like that, the last.
+    fn longest(&self, fits: impl Fn(&&Entry) -> bool) -> Option<&str> {
         let found =
             self.0.iter().filter(fits).max_by_key(|entry| entry.place.as_ref().map_or(0, |place| place.len() + 1));
         found.map(|entry| entry.value.as_str())
@@ -104,6 +145,15 @@ impl fmt::Debug for Rc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|entry| &entry.key)).finish()
     }
+}
+
+/// What stands in brackets before a key, which may itself be an address in brackets, and what follows.
+fn bracketed(line: &str) -> Option<(&str, &str)> {
+    let line = line.strip_prefix('[')?;
+    let inner = line.find("://[").map_or(usize::from(line.starts_with('[')), |at| at + 4);
+    let inner = if inner > 0 { line[inner..].find(']').map(|at| inner + at + 1)? } else { 0 };
+    let end = inner + line[inner..].find(']')?;
+    Some((&line[..end], &line[end + 1..]))
 }
 
 /// Whether `place` is `prefix` or goes on behind it with a port, a path or a fragment.
@@ -140,6 +190,34 @@ mod tests {
         assert_eq!(rc.get("HTTP.TIMEOUT", "h.example:1"), Some("7"));
         assert_eq!(rc.get("HTTP.TIMEOUT", "h.example.org"), None);
         assert!(!format!("{rc:?}").contains("three"));
+    }
+
+    #[test]
+    fn places_that_others_chose_must_be_the_very_same() {
+        let mut rc = Rc::default();
+        rc.add(
+            "K=all\n[https://h.example]K=plain\n[https://h.example:444/d]K=port\n[i.example:80]K=either\nK.b=1\nk.a=2",
+        );
+        rc.add("[http://[::1]:9/x]K=six\nK.A=3");
+        for (url, expected) in [
+            ("https://h.example/x", Some("plain")),
+            ("https://H.example:443/x", Some("plain")),
+            ("https://h.example:444/x", None),
+            ("https://h.example:444/d/x", Some("port")),
+            ("https://h.example:444/dx", None),
+            ("http://h.example/x", None),
+            ("http://h.example:443/x", None),
+            ("https://x.h.example/", None),
+            ("https://h.example.org/", None),
+            ("http://i.example/", Some("either")),
+            ("https://i.example/", None),
+            ("http://[::1]:9/x/y", Some("six")),
+            ("http://[::1]/x/y", None),
+            ("https://other.example/", None),
+        ] {
+            assert_eq!(rc.get_strictly("K", url), expected, "{url}");
+        }
+        assert_eq!(rc.keys("K."), ["K.A", "K.B"]);
     }
 
     #[test]

@@ -24,9 +24,11 @@ use tokio::runtime::Runtime;
 use tower_service::Service;
 
 use crate::Config;
+use crate::identity::Identity;
+use crate::proxies::{Proxies, Way};
 use crate::settings::Trust;
 
-type Connector = HttpsConnector<HttpConnector<Resolver>>;
+type Connector = HttpsConnector<Way>;
 
 /// Asks servers.
 #[derive(Clone)]
@@ -35,18 +37,25 @@ pub(crate) struct Client {
     inner: legacy::Client<Connector, Empty<Bytes>>,
 }
 
+/// Whom to trust, and how to show who one is, where connections are encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Secure {
+    pub(crate) trust: Trust,
+    pub(crate) identity: Option<Identity>,
+}
+
 /// What makes connections different.
-type Kind = (Duration, bool, Option<Trust>);
+type Kind = (Duration, bool, Option<Secure>, Proxies);
 
 impl Client {
     /// The process's client for a configuration, with certificates if anything is to be encrypted.
     ///
     /// # Errors
     /// What the system says if no threads can be made; `NC_ERCFILE` if none of the certificates named can be read.
-    pub(crate) fn shared(config: &Config, trust: Option<&Trust>) -> Result<Self> {
+    pub(crate) fn shared(config: &Config, secure: Option<&Secure>, proxies: &Proxies) -> Result<Self> {
         static CLIENTS: Mutex<Vec<(Kind, Client)>> = Mutex::new(Vec::new());
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let kind = (config.connect, config.link_local, trust.cloned());
+        let kind = (config.connect, config.link_local, secure.cloned(), proxies.clone());
         if let Some((_, client)) = clients.iter().find(|(known, _)| *known == kind) {
             return Ok(client.clone());
         }
@@ -58,8 +67,8 @@ impl Client {
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.connect));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls(trust)?).https_or_http().enable_http1();
-        let https = https.wrap_connector(http);
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(secure)?).https_or_http().enable_http1();
+        let https = https.wrap_connector(Way { http, proxies: proxies.clone() });
         let _inside = runtime.enter();
         let inner = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -105,9 +114,9 @@ fn runtime() -> Result<Runtime> {
 
 /// Whom to trust: those who are named, else those whom the system trusts. Where there is nobody, only what is encrypted
 /// cannot be read.
-fn tls(trust: Option<&Trust>) -> Result<ClientConfig> {
+fn tls(secure: Option<&Secure>) -> Result<ClientConfig> {
     let mut trusted = RootCertStore::empty();
-    if let Some(trust) = trust {
+    if let Some(Secure { trust, .. }) = secure {
         let named = *trust != Trust::default();
         let found = match named {
             true => rustls_native_certs::load_certs_from_paths(trust.file.as_deref(), trust.folder.as_deref()),
@@ -125,7 +134,15 @@ fn tls(trust: Option<&Trust>) -> Result<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| ErrorKind::Curl.context("encryption").caused_by(error))?;
-    Ok(builder.with_root_certificates(trusted).with_no_client_auth())
+    let builder = builder.with_root_certificates(trusted);
+    match secure.and_then(|secure| secure.identity.as_ref()) {
+        None => Ok(builder.with_no_client_auth()),
+        Some(identity) => {
+            let (chain, key) = identity.read()?;
+            let bad = "HTTP.SSL.CERTIFICATE and HTTP.SSL.KEY: they do not fit one another";
+            builder.with_client_auth_cert(chain, key).map_err(|error| ErrorKind::RcFile.context(bad).caused_by(error))
+        }
+    }
 }
 
 /// Whether an address is one that only machines beside this one have.
@@ -144,7 +161,7 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
 
 /// Asks the system for the addresses of a name, and keeps those that may be asked.
 #[derive(Clone)]
-struct Resolver {
+pub(crate) struct Resolver {
     inner: GaiResolver,
     link_local: bool,
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, IF_RANGE, RANGE, USER_AGENT};
-use hyper::{Method, Request, Response};
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION, RANGE, USER_AGENT,
+};
+use hyper::{Method, Request, Response, StatusCode};
 use model::{Error, ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::client::{Client, is_link_local};
+use crate::client::{Client, Secure, is_link_local};
 use crate::clock::Clock;
 use crate::judge::{State, Verdict, Want, changed, check, judge};
 use crate::place::Place;
@@ -31,16 +33,28 @@ pub(crate) struct Asker {
     pub(crate) turns: Arc<Semaphore>,
     /// What this says it is.
     agent: HeaderValue,
+    settings: Arc<Settings>,
 }
 
 impl Asker {
     pub(crate) fn new(place: &Place, config: &Config, settings: &Settings) -> Result<Self> {
         let config = &settings.over(config);
-        let client = Client::shared(config, (place.scheme == "https").then_some(&settings.trust))?;
+        let secure = Secure { trust: settings.trust.clone(), identity: settings.identity.clone() };
+        let client = Client::shared(config, (place.scheme == "https").then_some(&secure), &settings.proxies)?;
         let own = HeaderValue::from_static(concat!("nczarr/", env!("CARGO_PKG_VERSION")));
         let agent = settings.agent.clone().unwrap_or(own);
         let turns = Arc::new(Semaphore::new(config.requests.max(1)));
-        Ok(Self { client, config: Arc::new(*config), turns, agent })
+        Ok(Self { client, config: Arc::new(*config), turns, agent, settings: Arc::new(settings.clone()) })
+    }
+
+    /// Who asks at a place that is not on the dataset's own server. A certificate of one's own goes only where it is for.
+    fn client_for(&self, place: &Place) -> Result<Client> {
+        let trust = self.settings.trust.clone();
+        let secure = match place.scheme {
+            "https" => Some(Secure { trust, identity: self.settings.wallet.identity_of_other(place)? }),
+            _ => None,
+        };
+        Client::shared(&self.config, secure.as_ref(), &self.settings.proxies)
     }
 }
 
@@ -114,7 +128,7 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
     for _ in 0..=config.redirects {
         let answer =
             timeout(clock.left().min(config.idle.saturating_add(config.connect)), head(asker, question, &place)).await;
-        let answer = match answer {
+        let (answer, sent) = match answer {
             Ok(answer) => answer?,
             Err(_) => return Err(Miss::Again(ErrorKind::Curl.context("the server does not answer"), None)),
         };
@@ -161,9 +175,16 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
             Verdict::Absent if question.state.is_some() => return Err(Miss::Failed(changed())),
             Verdict::Absent => return Ok(None),
             Verdict::Again(error, after) => return Err(Miss::Again(error, after.map(Duration::from_secs))),
-            Verdict::Failed(error) => return Err(Miss::Failed(error)),
+            Verdict::Failed(error) => {
+                let refused = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+                return Err(Miss::Failed(if refused { let_nobody_in(&place, sent, &error) } else { error }));
+            }
             Verdict::Elsewhere(location) => {
                 place = place.follow(&location).map_err(|why| Miss::Failed(ErrorKind::Curl.context(why)))?;
+                // Who led elsewhere to have one let in leads back.
+                if place.is_beside(&question.place) {
+                    place.credentials = question.place.credentials.clone();
+                }
                 tracing::debug!(from = %question.place, to = %place, "sent elsewhere");
             }
         }
@@ -183,18 +204,45 @@ fn no_parts(limit: u64) -> Error {
     ))
 }
 
-/// Asks, and waits for the head of the answer.
-async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<Response<Incoming>, Miss> {
+/// The error of a server that lets nobody in: which one it is, and what it was sent.
+fn let_nobody_in(place: &Place, sent: &str, error: &Error) -> Error {
+    ErrorKind::Auth.context(format!("{}://{} let nobody in: {error}; {sent} was sent", place.scheme, place.host))
+}
+
+/// Asks, and waits for the head of the answer. What was sent to be let in is told too.
+async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<(Response<Incoming>, &'static str), Miss> {
     let uri = place.uri().map_err(Miss::Failed)?;
     if !asker.config.link_local && beside(uri.host().unwrap_or_default()) {
         let what = format!("{place}: an address that only machines beside this one have; it is not asked");
         return Err(Miss::Failed(ErrorKind::Access.context(what)));
     }
+    let proxy = asker.settings.proxies.authorization(&uri);
     let mut request = Request::builder().method(Method::GET).uri(uri);
     request = request.header(ACCEPT_ENCODING, "identity");
     request = request.header(USER_AGENT, &asker.agent);
-    if let Some(credentials) = &place.credentials {
-        request = request.header(AUTHORIZATION, credentials);
+    let (settings, is_own) = (&asker.settings, place.is_beside(&question.place));
+    let (credentials, headers) = match is_own {
+        true => (place.credentials.clone(), settings.headers.clone()),
+        false => (
+            settings.wallet.of_other(place).map_err(Miss::Failed)?,
+            settings.wallet.headers_of_other(place).map_err(Miss::Failed)?,
+        ),
+    };
+    let sent = match &credentials {
+        None if headers.iter().any(|(name, _)| *name == AUTHORIZATION) => "a field of the rc files",
+        None => "no password and no token",
+        Some(value) if value.as_bytes().starts_with(b"Bearer ") => "a token",
+        Some(_) => "a password",
+    };
+    let named = [(AUTHORIZATION, credentials), (COOKIE, settings.jar.of(place)), (PROXY_AUTHORIZATION, proxy)];
+    for (name, value) in named.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        request = request.header(name, value);
+    }
+    for (name, value) in headers {
+        // What the URL says comes before.
+        if request.headers_ref().is_some_and(|known| !known.contains_key(&name)) {
+            request = request.header(name, value);
+        }
     }
     match question.want {
         Want::All => {}
@@ -217,10 +265,13 @@ async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<Respo
     }
     let request = request.body(Empty::<Bytes>::new());
     let request = request.map_err(|error| Miss::Failed(ErrorKind::Url.context("no request").caused_by(error)))?;
-    asker.client.ask(request).await.map_err(|error| {
+    let client = if is_own { asker.client.clone() } else { asker.client_for(place).map_err(Miss::Failed)? };
+    let answer = client.ask(request).await.map_err(|error| {
         let kind = if error.is_connect() { "no connection" } else { "the connection broke" };
         Miss::Again(ErrorKind::Curl.context(kind).caused_by(error), None)
-    })
+    })?;
+    settings.jar.keep(place, answer.headers());
+    Ok((answer, sent))
 }
 
 /// Whether a host is written as an address that only machines beside this one have.

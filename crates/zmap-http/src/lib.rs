@@ -16,11 +16,16 @@ mod clock;
 mod config;
 mod factory;
 mod fetch;
+mod identity;
+mod jar;
 mod judge;
 mod map;
+mod netrc;
 mod place;
+mod proxies;
 mod settings;
 mod source;
+mod wallet;
 
 pub use config::Config;
 pub use factory::{HttpMaps, INFO, MAPS};

@@ -81,10 +81,30 @@ impl Place {
         if host.is_empty() {
             return Err(BAD);
         }
-        let same = scheme == self.scheme && host.eq_ignore_ascii_case(&self.host);
-        let credentials = self.credentials.clone().filter(|_| same);
-        let place = Self { scheme, host: host.to_owned(), path: "/".to_owned(), query: None, credentials };
+        let mut place = Self { scheme, host: host.to_owned(), path: "/".to_owned(), query: None, credentials: None };
+        if place.is_beside(self) {
+            place.credentials = self.credentials.clone();
+        }
         place.at(rest)
+    }
+
+    /// Whether another place is on the same server: the same scheme, host and port.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.scheme == other.scheme && self.host_and_port() == other.host_and_port()
+    }
+
+    /// The host in lower case, and the port.
+    pub(crate) fn host_and_port(&self) -> (String, u16) {
+        let (host, port) = match self.host.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+            _ => (self.host.as_str(), None),
+        };
+        (host.to_ascii_lowercase(), port.unwrap_or(self.usual_port()))
+    }
+
+    /// The port of its scheme.
+    pub(crate) fn usual_port(&self) -> u16 {
+        if self.scheme == "https" { 443 } else { 80 }
     }
 
     /// Another place on the same host.
@@ -128,9 +148,18 @@ impl fmt::Debug for Place {
 
 /// The header that user and password make.
 pub(crate) fn basic(user_info: &str) -> Result<HeaderValue> {
-    let text =
-        unescape(if user_info.contains(':') { user_info.to_owned() } else { format!("{user_info}:") }.as_bytes());
-    let mut value = HeaderValue::from_str(&format!("Basic {}", base64(&text)))
+    header_of(&unescape(
+        if user_info.contains(':') { user_info.to_owned() } else { format!("{user_info}:") }.as_bytes(),
+    ))
+}
+
+/// The header that a name and a password make, as they are.
+pub(crate) fn pair(name: &str, password: &str) -> Result<HeaderValue> {
+    header_of(format!("{name}:{password}").as_bytes())
+}
+
+fn header_of(text: &[u8]) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Basic {}", base64(text)))
         .map_err(|_| ErrorKind::Url.context("user and password of the URL make no header"))?;
     value.set_sensitive(true);
     Ok(value)

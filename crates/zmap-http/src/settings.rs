@@ -1,22 +1,23 @@
-//! [`Settings`]: what rc files say of web servers.
+//! [`Settings`]: what rc files, netrc and the environment say of web servers.
 //!
-//! `HTTP.TIMEOUT`, `HTTP.CONNECTTIMEOUT` (seconds), `HTTP.USERAGENT`, `HTTP.CREDENTIALS.USERPASSWORD` or `….USER` and
-//! `….PASSWORD`, `HTTP.SSL.CAINFO` (a file) and `HTTP.SSL.CAPATH` (a folder) of certificates to trust in place of the
-//! system's. What would be unsafe to leave aside is an error: a proxy, certificates of one's own, and trusting anybody.
-//!
-//! Source: netCDF-C's file on the run-time configuration, for the names.
+//! Names of keys are those of netCDF-C's file on the run-time configuration; docs/cloud.md lists them. What would be unsafe
+//! to leave aside is an error: trusting anybody, and a proxy that is not spoken to. Who gets credentials is in `wallet`.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use dispatch::Rc;
-use hyper::header::HeaderValue;
-use model::{ErrorKind, Result};
+use hyper::header::{HeaderName, HeaderValue};
+use model::{Error, ErrorKind, Result};
 use url_infer::Target;
 
 use crate::Config;
-use crate::place::basic;
+use crate::identity::Identity;
+use crate::jar::Jar;
+use crate::place::Place;
+use crate::proxies::Proxies;
+use crate::wallet::{Lines, Wallet};
 
 /// Whose certificates are trusted; nothing: the system's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,28 +26,28 @@ pub(crate) struct Trust {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// What rc files say of the place of a dataset.
+/// What is said of the place of a dataset.
 #[derive(Clone, Default)]
 pub struct Settings {
     timeout: Option<Duration>,
     connect: Option<Duration>,
     pub(crate) agent: Option<HeaderValue>,
+    /// For the dataset's own server.
     pub(crate) credentials: Option<HeaderValue>,
+    /// As `credentials`.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) identity: Option<Identity>,
     pub(crate) trust: Trust,
+    pub(crate) proxies: Proxies,
+    pub(crate) wallet: Wallet,
+    pub(crate) jar: Jar,
 }
-
-/// What is not to be left aside, and what it would take.
-const REFUSED: &[(&str, &str)] = &[
-    ("HTTP.PROXY.SERVER", "requests go to the server itself; proxies are not spoken to"),
-    ("HTTP.SSL.CERTIFICATE", "certificates of one's own are not sent"),
-    ("HTTP.SSL.KEY", "certificates of one's own are not sent"),
-];
 
 /// What is only wanted, if it says yes: it is what is done anyway.
 const CHECKED: &[&str] = &["HTTP.SSL.VALIDATE", "HTTP.SSL.VERIFYPEER", "HTTP.SSL.VERIFYHOST"];
 
 impl Settings {
-    /// What the rc files of the process say.
+    /// What the rc files, the netrc file and the environment of the process say.
     ///
     /// # Errors
     /// `NC_ERCFILE` for a file that cannot be read, and for what cannot be done, naming the key.
@@ -61,44 +62,47 @@ impl Settings {
     pub fn with_variables(target: &Target, variables: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let rc = Rc::load(variables)?;
         let at = format!("{}{}", target.host.as_deref().unwrap_or_default(), target.path);
-        let said = |key: &str| rc.get(key, &at).filter(|value| !value.is_empty());
+        let said = |key: &str| rc.get(key, &at).filter(|value| !value.is_empty()).map(str::to_owned);
         // Values may be secrets: messages have the key.
         let bad = |key: &str, what: &str| ErrorKind::RcFile.context(format!("{target}: {key}: {what}"));
-        for (key, what) in REFUSED {
-            if said(key).is_some() {
-                return Err(bad(key, what));
-            }
-        }
         for key in CHECKED {
             if said(key).is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "0" | "false" | "no" | "off")) {
                 return Err(bad(key, "who a server is, is always checked; HTTP.SSL.CAINFO names whom to trust"));
             }
         }
-        let seconds = |key: &str| match said(key).map(str::parse::<u32>) {
+        let seconds = |key: &str| match said(key).map(|value| value.parse::<u32>()) {
             // Zero is curl's word for no limit of its own.
             None | Some(Ok(0)) => Ok(None),
             Some(Ok(seconds)) => Ok(Some(Duration::from_secs(seconds.into()))),
             Some(Err(_)) => Err(bad(key, "not a number of seconds")),
         };
         let header =
-            |key: &str| said(key).map(HeaderValue::from_str).transpose().map_err(|_| bad(key, "it fits in no request"));
+            |key: &str| said(key).map(HeaderValue::try_from).transpose().map_err(|_| bad(key, "it fits in no request"));
         let path = |key: &str| match said(key).map(PathBuf::from) {
             Some(path) if !path.exists() => Err(bad(key, "nothing is there")),
             path => Ok(path),
         };
-        let both = "HTTP.CREDENTIALS.USERPASSWORD";
-        let pair = match (said(both), said("HTTP.CREDENTIALS.USER"), said("HTTP.CREDENTIALS.PASSWORD")) {
-            (Some(pair), ..) => Some(pair.to_owned()),
-            (None, Some(user), password) => Some(format!("{user}:{}", password.unwrap_or_default())),
-            (None, None, Some(_)) => return Err(bad("HTTP.CREDENTIALS.USER", "a password stands without it")),
-            (None, None, None) => None,
+        let proxies =
+            Proxies::of(&said, variables).map_err(|key| bad(&key, "it is no HTTP proxy; others are not spoken to"))?;
+        let jar = Jar::shared(said("HTTP.COOKIEJAR").map(PathBuf::from).as_deref())?;
+        let wallet = Wallet::new(rc.clone(), &said, variables).map_err(|error| error.at(target))?;
+        let context = |error: Error| error.at(target);
+        let own = Lines::new(&said, rc.keys("HTTP.HEADER."));
+        let credentials = match own.authorization().map_err(context)? {
+            Some(value) => Some(value),
+            None => Place::of(target).ok().map_or(Ok(None), |place| wallet.of_own(&place)).map_err(context)?,
         };
         Ok(Self {
             timeout: seconds("HTTP.TIMEOUT")?,
             connect: seconds("HTTP.CONNECTTIMEOUT")?,
             agent: header("HTTP.USERAGENT")?,
-            credentials: pair.map(|pair| basic(&pair).map_err(|_| bad(both, "it makes no header"))).transpose()?,
+            credentials,
+            headers: own.headers().map_err(context)?,
+            identity: own.identity().map_err(context)?,
             trust: Trust { file: path("HTTP.SSL.CAINFO")?, folder: path("HTTP.SSL.CAPATH")? },
+            proxies,
+            wallet,
+            jar,
         })
     }
 

@@ -75,8 +75,13 @@ fn times_are_those_of_the_file() {
 fn what_would_be_left_aside_is_refused() {
     let target = url_infer::parse("https://h.example/x").unwrap();
     for (lines, key) in [
-        ("HTTP.PROXY.SERVER=http://hush:hush@proxy:8080", "HTTP.PROXY.SERVER"),
-        ("HTTP.SSL.CERTIFICATE=hush", "HTTP.SSL.CERTIFICATE"),
+        ("HTTP.PROXY.SERVER=socks5://hush:hush@proxy:8080", "HTTP.PROXY.SERVER"),
+        ("HTTP.SSL.KEY=/dev/null", "HTTP.SSL.CERTIFICATE"),
+        ("HTTP.CREDENTIALS.BEARER=hush hush", "HTTP.CREDENTIALS.BEARER"),
+        ("HTTP.HEADER.RANGE=hush", "HTTP.HEADER.RANGE"),
+        ("HTTP.HEADER.A B=hush", "HTTP.HEADER.A B"),
+        ("HTTP.HEADER.X=a\u{7f}hush", "HTTP.HEADER.X"),
+        ("HTTP.NETRC=/nowhere/at/all", "HTTP.NETRC"),
         ("HTTP.SSL.VERIFYPEER=0", "HTTP.SSL.VERIFYPEER"),
         ("HTTP.SSL.CAINFO=/nowhere/at/all", "HTTP.SSL.CAINFO"),
         ("HTTP.TIMEOUT=hush", "HTTP.TIMEOUT"),

@@ -1,0 +1,264 @@
+//! [`Jar`]: cookies, kept while the process runs, and in a file if one is named.
+//!
+//! A cookie goes back to the very place that set it: the same scheme, host and port. `Domain` makes no other host get it.
+//! The crate `cookie` reads what servers send; the file is that of curl and of browsers before it, whose lines name no port.
+//!
+//! Source: RFC 6265; the file's form: curl's description of its cookie file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cookie::{Cookie, Expiration};
+use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
+use model::{ErrorKind, Result};
+
+use crate::place::Place;
+
+/// So many cookies are kept, the newest.
+const MOST: usize = 1000;
+/// A longer cookie is left aside.
+const LONGEST: usize = 4096;
+/// A file larger than this is none.
+const MOST_FILE: u64 = 4 << 20;
+
+/// One cookie.
+#[derive(Clone, PartialEq, Eq)]
+struct Kept {
+    /// Scheme and port of the place that set it; a file tells them not.
+    origin: Option<(&'static str, u16)>,
+    /// In lower case, without port.
+    host: String,
+    /// Hosts below that name get it too, as its file says.
+    below: bool,
+    path: String,
+    secure: bool,
+    expires: Option<SystemTime>,
+    name: String,
+    value: String,
+}
+
+/// Cookies.
+#[derive(Clone, Default)]
+pub(crate) struct Jar(Arc<Mutex<Vec<Kept>>>, Option<PathBuf>);
+
+impl Jar {
+    /// The process's cookies, or those of a file, which is read once.
+    ///
+    /// # Errors
+    /// `NC_ERCFILE` for a file that cannot be read.
+    pub(crate) fn shared(file: Option<&Path>) -> Result<Self> {
+        static JARS: Mutex<Vec<Jar>> = Mutex::new(Vec::new());
+        let mut jars = JARS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jar) = jars.iter().find(|jar| jar.1.as_deref() == file) {
+            return Ok(jar.clone());
+        }
+        let kept = file.map(read).transpose()?.unwrap_or_default();
+        let jar = Self(Arc::new(Mutex::new(kept)), file.map(Path::to_owned));
+        jars.push(jar.clone());
+        Ok(jar)
+    }
+
+    /// What is sent to a place.
+    pub(crate) fn of(&self, place: &Place) -> Option<HeaderValue> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fitting: Vec<&Kept> = kept.iter().filter(|cookie| cookie.fits(place, SystemTime::now())).collect();
+        // Longer paths come first.
+        fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
+        let text: Vec<String> = fitting.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
+        let mut value = HeaderValue::from_str(&text.join("; ")).ok().filter(|_| !text.is_empty())?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// Keeps the cookies of an answer.
+    pub(crate) fn keep(&self, place: &Place, headers: &HeaderMap) {
+        let mut set = headers.get_all(SET_COOKIE).iter().filter_map(|value| Kept::of(place, value)).peekable();
+        if set.peek().is_none() {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for cookie in set {
+            kept.retain(|old| !old.is_replaced_by(&cookie));
+            if cookie.expires.is_none_or(|end| end > SystemTime::now()) {
+                kept.push(cookie);
+            }
+        }
+        let more = kept.len().saturating_sub(MOST);
+        kept.drain(..more);
+        if let Some(path) = &self.1
+            && let Err(error) = write(path, &kept)
+        {
+            tracing::warn!(path = %path.display(), %error, "the cookies were not written");
+        }
+    }
+}
+
+impl Kept {
+    /// What a server at a place sets.
+    fn of(place: &Place, value: &HeaderValue) -> Option<Self> {
+        let cookie = Cookie::parse(value.to_str().ok().filter(|text| text.len() <= LONGEST)?).ok()?;
+        let (host, port) = place.host_and_port();
+        // A server speaks for no other host.
+        let domain = cookie.domain().map(|domain| domain.trim_start_matches('.').to_ascii_lowercase());
+        if domain.is_some_and(|domain| domain != host && !host.ends_with(&format!(".{domain}"))) {
+            return None;
+        }
+        let folder = place.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let path = cookie.path().filter(|path| path.starts_with('/'));
+        let path = path.unwrap_or(if folder.is_empty() { "/" } else { folder });
+        let after = |seconds: i64| match u64::try_from(seconds) {
+            Ok(seconds) => SystemTime::now().checked_add(Duration::from_secs(seconds)),
+            Err(_) => Some(UNIX_EPOCH),
+        };
+        let expires = match (cookie.max_age(), cookie.expires()) {
+            (Some(age), _) => after(age.whole_seconds()),
+            (None, Some(Expiration::DateTime(at))) => Some(at.into()),
+            (None, _) => None,
+        };
+        Some(Self {
+            origin: Some((place.scheme, port)),
+            host,
+            below: false,
+            path: path.to_owned(),
+            secure: cookie.secure().unwrap_or(false),
+            expires,
+            name: cookie.name().to_owned(),
+            value: cookie.value().to_owned(),
+        })
+    }
+
+    fn fits(&self, place: &Place, now: SystemTime) -> bool {
+        let (host, port) = place.host_and_port();
+        let below = || self.below && host.strip_suffix(&self.host).is_some_and(|rest| rest.ends_with('.'));
+        let path = place.path.strip_prefix(&self.path);
+        (host == self.host || below())
+            && self.origin.is_none_or(|origin| origin == (place.scheme, port))
+            && path.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'))
+            && (!self.secure || place.scheme == "https")
+            && self.expires.is_none_or(|end| end > now)
+    }
+
+    fn is_replaced_by(&self, other: &Self) -> bool {
+        let same = (&self.host, &self.path, &self.name) == (&other.host, &other.path, &other.name);
+        same && (self.origin == other.origin || self.origin.is_none())
+    }
+}
+
+/// The cookies of a file; none if it is not there.
+fn read(path: &Path) -> Result<Vec<Kept>> {
+    let bad = |what: &str| ErrorKind::RcFile.context(format!("HTTP.COOKIEJAR: {}: {what}", path.display()));
+    match std::fs::metadata(path) {
+        Ok(found) if found.len() > MOST_FILE => return Err(bad("longer than 4 MiB")),
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(bad("cannot be read").caused_by(error)),
+    }
+    let bytes = std::fs::read(path).map_err(|error| bad("cannot be read").caused_by(error))?;
+    Ok(String::from_utf8_lossy(&bytes).lines().filter_map(line).collect())
+}
+
+/// A line of the file: domain, whether hosts below get it, path, whether only encrypted, end, name, value.
+fn line(text: &str) -> Option<Kept> {
+    let text = text.strip_prefix("#HttpOnly_").unwrap_or(text);
+    if text.starts_with('#') {
+        return None;
+    }
+    let fields: Vec<&str> = text.split('\t').collect();
+    let [domain, below, path, secure, end, name, value] = fields[..] else { return None };
+    let yes = |text: &str| text.eq_ignore_ascii_case("TRUE");
+    let end = end.parse::<u64>().ok()?;
+    Some(Kept {
+        origin: None,
+        host: domain.trim_start_matches('.').to_ascii_lowercase(),
+        below: yes(below),
+        path: path.to_owned(),
+        secure: yes(secure),
+        expires: (end > 0).then(|| UNIX_EPOCH.checked_add(Duration::from_secs(end))).flatten(),
+        name: name.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+/// Writes the file anew, for its owner only.
+fn write(path: &Path, kept: &[Kept]) -> std::io::Result<()> {
+    let mut text = String::from("# Netscape HTTP Cookie File\n");
+    let flag = |yes: bool| if yes { "TRUE" } else { "FALSE" };
+    for cookie in kept {
+        let end = cookie.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map_or(0, |end| end.as_secs());
+        let Kept { host, path, name, value, .. } = cookie;
+        let (below, secure) = (flag(cookie.below), flag(cookie.secure));
+        let _ = writeln!(text, "{host}\t{below}\t{path}\t{secure}\t{end}\t{name}\t{value}");
+    }
+    let new = path.with_extension(format!("new{}", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::io::Write::write_all(&mut options.open(&new)?, text.as_bytes())?;
+    std::fs::rename(&new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(url: &str) -> Place {
+        Place::of(&url_infer::parse(url).unwrap()).unwrap()
+    }
+
+    fn set(jar: &Jar, url: &str, text: &str) {
+        let mut headers = HeaderMap::new();
+        headers.append(SET_COOKIE, text.parse().unwrap());
+        jar.keep(&place(url), &headers);
+    }
+
+    fn sent(jar: &Jar, url: &str) -> String {
+        jar.of(&place(url)).map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn cookies_go_back_to_the_place_that_set_them() {
+        let jar = Jar::default();
+        set(&jar, "https://a.b.example/d/x", "one=1; Domain=b.example; Path=/; HttpOnly; Secure");
+        set(&jar, "https://a.b.example/d/x", "two=2; Max-Age=100");
+        set(&jar, "https://a.b.example/d/x", "other=3; Domain=c.example");
+        set(&jar, "https://a.b.example/d/x", "old=4; Expires=Wed, 21 Oct 2015 07:28:00 GMT");
+        set(&jar, "http://h:8080/", "plain=5");
+        for (url, cookies) in [
+            ("https://a.b.example/d/y", "two=2; one=1"),
+            ("https://A.b.example:443/d", "two=2; one=1"),
+            ("https://a.b.example/dd", "one=1"),
+            ("http://a.b.example/d/y", ""),
+            ("https://a.b.example:444/d/y", ""),
+            ("https://b.example/d/y", ""),
+            ("https://x.b.example/d/y", ""),
+            ("http://h:8080/z", "plain=5"),
+            ("http://h/z", ""),
+        ] {
+            assert_eq!(sent(&jar, url), cookies, "{url}");
+        }
+        set(&jar, "https://a.b.example/d/x", "two=; Max-Age=0");
+        assert_eq!(sent(&jar, "https://a.b.example/d/y"), "one=1");
+    }
+
+    #[test]
+    fn a_file_is_read_and_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("jar");
+        std::fs::write(
+            &path,
+            "# Netscape HTTP Cookie File\n#HttpOnly_.b.example\tTRUE\t/\tTRUE\t0\tone\t1\nh\tFALSE\t/d\tFALSE\t4102444800\ttwo\t2\n\
+             h\tFALSE\t/\tFALSE\t1\told\t3\nnothing\n",
+        )
+        .unwrap();
+        let jar = Jar(Arc::new(Mutex::new(read(&path).unwrap())), Some(path.clone()));
+        assert_eq!(sent(&jar, "https://a.b.example/"), "one=1");
+        assert_eq!([sent(&jar, "http://a.b.example/"), sent(&jar, "https://ab.example/")], ["", ""]);
+        assert_eq!([sent(&jar, "http://h:8080/d/x"), sent(&jar, "http://x.h/d/x")], ["two=2", ""]);
+        set(&jar, "http://h:8080/d/x", "two=4; Path=/d");
+        let again = Jar(Arc::new(Mutex::new(read(&path).unwrap())), None);
+        assert_eq!([sent(&again, "http://h:8080/d/x"), sent(&again, "https://a.b.example/")], ["two=4", "one=1"]);
+    }
+}
