@@ -41,8 +41,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def value(number):
-    """A chunk by its number."""
-    return ((number * 7 + np.arange(100).reshape(10, 10)) % 127).astype("i1")
+    """A chunk by its number, or several."""
+    return ((np.asarray(number)[..., None, None] * 7 + np.arange(100).reshape(10, 10)) % 127).astype("i1")
 
 
 def make(path, kind, count):
@@ -70,7 +70,7 @@ def make(path, kind, count):
             v = file.create_dataset("v", (count, 10, 10), "i1", **how)
         v.attrs["units"] = "K"
         for at in range(0, count, 20_000):
-            v[at : at + 20_000] = np.stack([value(number) for number in range(at, at + 20_000)])
+            v[at : at + 20_000] = value(np.arange(at, at + 20_000))
         for axis, (name, size) in enumerate([("time", count), ("lat", 10), ("lon", 10)]):
             most = {"maxshape": (None,), "chunks": (1024,)} if v.maxshape[axis] is None else {}
             scale = file.create_dataset(name, data=np.arange(size, dtype="f4"), **most)
@@ -102,6 +102,8 @@ def main():
     os.makedirs(FOLDER, exist_ok=True)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    # Who has what it wanted closes connections.
+    server.handle_error = lambda *_: None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     failed = False
     # Structures on the way to a chunk. Nodes of trees are at least half full.

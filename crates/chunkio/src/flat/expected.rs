@@ -9,9 +9,6 @@ use super::layout::Cut;
 /// Bytes that are on their way before they are wanted.
 const WINDOW: usize = 16 << 20;
 
-/// Bytes between two runs that are rather read than asked for apart.
-const GAP: u64 = 8 << 10;
-
 /// What is told of one read.
 pub(super) struct Expected<'a> {
     ahead: &'a ReadAhead,
@@ -48,7 +45,8 @@ impl<'a> Expected<'a> {
         *next = until;
         // A single run is read with what follows it.
         if runs.len() > 1 {
-            self.ahead.expect(runs, GAP);
+            let wanted: u64 = runs.iter().map(|run| run.end - run.start).sum();
+            self.ahead.expect(runs, wanted / 4);
         }
     }
 }

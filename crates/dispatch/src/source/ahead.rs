@@ -27,8 +27,14 @@ const AHEAD: u64 = 8 << 20;
 /// Bytes that are kept.
 const KEPT: u64 = 64 << 20;
 
-/// Bytes between two structures of a file that are rather read than asked for apart.
-const GAP: u64 = 64 << 10;
+/// Bytes between two ranges that are rather read than asked for apart, however many there are.
+const GAP: u64 = 8 << 10;
+
+/// Bytes between two ranges that are never worth it.
+const WIDE: u64 = 64 << 10;
+
+/// Bytes between structures of a file that are rather read than asked for apart, all together.
+const SPARE: u64 = 256 << 10;
 
 /// Bytes of such a structure that are read at least: most are not much longer.
 const STRUCTURE: u64 = 4 << 10;
@@ -108,17 +114,18 @@ impl ReadAhead {
         Ok(())
     }
 
-    /// Says which ranges will be read soon: those that are not here yet are asked for, all at once, and together where no
-    /// more than `gap` bytes lie between them. It does not wait for them. They should be no more than some megabytes, since
-    /// few are kept.
-    pub fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>, gap: u64) {
-        let joined = join(ranges.into_iter().collect(), gap, self.len());
+    /// Says which ranges will be read soon: those that are not here yet are asked for, all at once, and near ones together.
+    /// Of what lies between them no more than `spare` bytes are read, or 8 KiB for each. It does not wait for them. They
+    /// should be no more than some megabytes, since few are kept.
+    pub fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>, spare: u64) {
         let mut known = self.shared.lock();
-        let missing: Vec<_> = joined.into_iter().flat_map(|range| known.stretches.missing(range)).collect();
-        if let Some(missed) = &mut known.missed {
-            missed.extend(missing);
+        let ranges = ranges.into_iter().filter(|range| range.start < range.end);
+        if let Known { stretches, missed: Some(missed) } = &mut *known {
+            missed.extend(ranges.flat_map(|range| stretches.missing(range)));
             return;
         }
+        let joined = join(ranges.collect(), spare, self.len());
+        let missing = joined.into_iter().flat_map(|range| known.stretches.missing(range)).collect();
         self.begin(known, missing);
     }
 
@@ -144,10 +151,10 @@ impl ReadAhead {
             if missed.is_empty() {
                 return Ok(found);
             }
-            let mut missed = join(missed, GAP, self.len());
+            let mut missed = join(missed, SPARE, self.len());
             if missed.len() <= FEW {
                 let around = |range: Range<u64>| range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND);
-                missed = join(missed.into_iter().map(around).collect(), GAP, self.len());
+                missed = join(missed.into_iter().map(around).collect(), SPARE, self.len());
             }
             let bytes = missed.iter().map(|range| range.end - range.start).sum();
             let Some(rest) = left.checked_sub(bytes) else { break };
@@ -246,15 +253,35 @@ impl ReadAhead {
     }
 }
 
-/// Ranges in order, those joined that are less than `gap` bytes apart, as far as they lie before `end`.
-fn join(mut ranges: Vec<Range<u64>>, gap: u64, end: u64) -> Vec<Range<u64>> {
+/// Ranges in order, as far as they lie before `end`, near ones joined: those that are no more than [`GAP`] apart, and the
+/// nearest of the others as long as no more than `spare` bytes lie between them in all.
+fn join(mut ranges: Vec<Range<u64>>, spare: u64, end: u64) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
+    let mut apart: Vec<Range<u64>> = Vec::new();
     for range in ranges {
         let range = range.start..range.end.min(end);
-        match joined.last_mut() {
+        match apart.last_mut() {
             _ if range.is_empty() => {}
-            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end.saturating_add(GAP) => last.end = last.end.max(range.end),
+            _ => apart.push(range),
+        }
+    }
+    let mut gaps: Vec<u64> = apart.windows(2).map(|pair| pair[1].start - pair[0].end).collect();
+    gaps.sort_unstable();
+    let (mut left, mut widest) = (spare, 0);
+    for gap in gaps {
+        let Some(rest) = left.checked_sub(gap).filter(|_| gap <= WIDE) else { break };
+        (left, widest) = (rest, gap);
+    }
+    let mut left = spare;
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in apart {
+        match joined.last_mut() {
+            // Of several that are as wide not all may fit.
+            Some(last) if range.start - last.end <= widest.min(left) => {
+                left -= range.start - last.end;
+                last.end = range.end;
+            }
             _ => joined.push(range),
         }
     }
@@ -345,7 +372,7 @@ mod tests {
                 scope.spawn(move || {
                     for piece in 0..200 {
                         let at = (thread * 50 + piece) * PIECE / 4;
-                        ahead.expect([at + PIECE..at + PIECE + 500, at..at + 50], 9);
+                        ahead.expect([at + PIECE..at + PIECE + 500, at..at + 50], 0);
                         let expected: Vec<u8> = (at..len.min(at + 99)).map(byte).collect();
                         assert_eq!(read(ahead, at, 99).unwrap(), expected);
                     }
@@ -360,7 +387,7 @@ mod tests {
         let source = Arc::new(Numbered { hand: 100, ..Numbered::new(1 << 30) });
         let ahead = ReadAhead::new(source.clone());
         let far = 1 << 20;
-        ahead.expect([far..far + 1000, 50..200, far + 2000..far + 3000, 3 * far..3 * far + 5], 1000);
+        ahead.expect([far..far + 1000, 50..200, far + 2000..far + 3000, 3 * far..3 * far + 5], 0);
         assert_eq!(source.asked(), [(100, 200), (far, far + 3000), (3 * far, 3 * far + 5)]);
         for (at, len) in [(50, 150), (far, 3000), (3 * far, 5), (10, 60)] {
             read(&ahead, at, len).unwrap();
@@ -368,6 +395,26 @@ mod tests {
         ahead.expect([far + 10..far + 20, far + 2000..far + 2500], 0);
         assert!(ahead.has(far..far + 3000) && !ahead.has(far..far + 3001));
         assert_eq!(source.asked(), []);
+    }
+
+    #[test]
+    fn the_nearest_are_joined_as_long_as_little_lies_between() {
+        let kib = |at: u64| at << 10;
+        // Gaps of 9, 30, 9, 50 and 2 KiB.
+        let ranges = [0..10, 19..20, 50..51, 60..70, 120..121, 123..125].map(|range| kib(range.start)..kib(range.end));
+        for (spare, expected) in [
+            (0, &[(0, 10), (19, 20), (50, 51), (60, 70), (120, 125)][..]),
+            (9, &[(0, 20), (50, 51), (60, 70), (120, 125)]),
+            (18, &[(0, 20), (50, 70), (120, 125)]),
+            (47, &[(0, 20), (50, 70), (120, 125)]),
+            (48, &[(0, 70), (120, 125)]),
+            (98, &[(0, 125)]),
+        ] {
+            let joined = join(ranges.to_vec(), kib(spare), kib(200));
+            let joined: Vec<_> = joined.iter().map(|range| (range.start >> 10, range.end >> 10)).collect();
+            assert_eq!(joined, expected, "{spare}");
+        }
+        assert_eq!(join(vec![5..9, 0..7, 3..3, 8..100_000], 0, 20), [Range { start: 0, end: 20 }]);
     }
 
     #[test]

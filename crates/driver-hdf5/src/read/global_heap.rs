@@ -75,6 +75,9 @@ const LIKELY: u64 = 4 << 10;
 /// Bytes that are asked for of a collection whose length is not known, at most.
 const MOST: u64 = 64 << 10;
 
+/// Bytes of collections that are asked for together.
+const TOGETHER: u64 = 8 << 20;
+
 impl Hdf {
     /// Says which collections will be read soon: of a file elsewhere they are asked for at once.
     pub(crate) fn expect_collections(&self, addresses: impl Iterator<Item = u64>) {
@@ -82,7 +85,8 @@ impl Hdf {
         let missing: BTreeSet<u64> = addresses.filter(|address| !kept.collections.contains_key(address)).collect();
         let len = kept.len.clamp(LIKELY, MOST);
         drop(kept);
-        self.expect(missing.into_iter().map(|address| (address, len)));
+        let together = (TOGETHER / len) as usize;
+        self.expect(missing.into_iter().take(together).map(|address| (address, len)));
     }
 
     /// The collection of its global heap at an address.

@@ -9,8 +9,8 @@ use chunkio::ByteStore;
 use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use model::{Error, ErrorKind, Result};
 
-/// Bytes between two ranges of a file elsewhere that are rather read than asked for apart.
-const GAP: u64 = 64 << 10;
+/// Bytes between ranges of a file elsewhere that are rather read than asked for apart, all together.
+const SPARE: u64 = 256 << 10;
 
 /// The bytes of one file.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Store {
     /// Says which ranges will be read soon ([`ReadAhead::expect`]).
     pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         if let Self::Elsewhere(_, ahead) = self {
-            ahead.expect(ranges, GAP);
+            ahead.expect(ranges, SPARE);
         }
     }
 

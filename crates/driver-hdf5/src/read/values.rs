@@ -104,7 +104,7 @@ pub(crate) fn text(bytes: &[u8]) -> NcString {
 }
 
 /// Elements whose collections are asked for together.
-const TOGETHER: usize = 1024;
+const TOGETHER: usize = 4096;
 
 impl<'f> Decoder<'f> {
     pub(crate) fn new(file: &'f Hdf) -> Self {
