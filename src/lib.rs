@@ -60,8 +60,8 @@ pub use builtin::registry;
 pub use compound::{Compound, Part};
 pub use dimension::Dimension;
 pub use dispatch::{
-    self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, Limits, MemMut, MemRef, MissingChunks,
-    OutBuf, Progress, Registry, Small,
+    self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits, MemMut, MemRef,
+    MissingChunks, OutBuf, Progress, Registry, Small,
 };
 pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;

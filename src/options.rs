@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, Durability, Explanation, Limits, MissingChunks, Only, Options, Progress, Registry, ZMap};
+use dispatch::{
+    Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, Only, Options, Progress, Registry, ZMap,
+};
 use model::{ErrorKind, Result};
 
 use crate::{File, Variable, builtin};
@@ -124,7 +126,8 @@ macro_rules! shared_options {
             self
         }
 
-        /// Promises that nobody else writes the dataset meanwhile.
+        /// Promises that nobody else writes the dataset meanwhile. A server without conditional writes is written only so. A
+        /// URL says the same with `#exclusive=true`, and an rc file with `ZARR.EXCLUSIVE=true`.
         #[must_use]
         pub fn exclusive(mut self, exclusive: bool) -> Self {
             self.options.exclusive = exclusive;
@@ -184,6 +187,15 @@ impl OpenOptions {
     }
 
     shared_options!();
+
+    /// What an object means that a server refuses (403) without saying whether there is one. With
+    /// [`ForbiddenKeys::Absent`] it is absent, and the dataset is only read. A URL says the same with `#forbidden=absent`, and
+    /// an rc file with `ZARR.FORBIDDEN=absent`.
+    #[must_use]
+    pub fn forbidden(mut self, forbidden: ForbiddenKeys) -> Self {
+        self.options.forbidden = forbidden;
+        self
+    }
 
     /// Opens the dataset.
     ///

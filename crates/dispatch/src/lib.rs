@@ -24,6 +24,7 @@ mod fault;
 pub mod file_io;
 mod filter;
 mod filter_text;
+mod forbidden;
 mod gate;
 mod key;
 mod linear;
@@ -55,7 +56,7 @@ pub use batch::{
     Fetch, Fetched, InFlight, Reply, Stretches, coalesce, gather, read_overlapped, read_parallel, write_parallel,
 };
 pub use buffer::{Buffer, Plain};
-pub use choose::{Explanation, Look};
+pub use choose::{Explanation, Look, no_dataset};
 pub use dataset::{CacheConfig, Dataset, DatasetInfo, Spacing, StoredType, VarData};
 pub use driver::{
     Clobber, CreateRequest, Driver, DriverInfo, Format, FormatX, Magic, MapFactory, MapInfo, MountedMap, Only,
@@ -65,6 +66,7 @@ pub use element::{ElementChunk, ElementClass, ElementCodec};
 pub use fault::{Fault, FaultKind};
 pub use filter::{ChunkInfo, Filter, FilterClass, FilterInfo, ItemKind, ItemType, Json, Stage, ZarrFormat};
 pub use filter_text::{FilterName, FilterText};
+pub use forbidden::Forbidden;
 pub use gate::{Gate, Moving, Writing, has_passed};
 pub use inventory;
 pub use key::Key;
@@ -74,7 +76,7 @@ pub use model::convert::Linear;
 pub use nc_dispatch::{
     AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att, copy_var,
 };
-pub use options::{Durability, Limits, MissingChunks, Options, Progress};
+pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use persist::Persist;
 pub use pool::{

@@ -49,6 +49,17 @@ pub enum MissingChunks {
     Error,
 }
 
+/// The meaning of an object that the storage refuses without saying whether there is one ([`Forbidden`](crate::Forbidden)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ForbiddenKeys {
+    /// An error that names the key. Only where another document shows that there is none, it is absent.
+    #[default]
+    Error,
+    /// Every such object is absent. The dataset is only read.
+    Absent,
+}
+
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -81,7 +92,11 @@ pub struct Options {
     pub durability: Durability,
     /// What an absent chunk means.
     pub missing_chunks: MissingChunks,
+    /// What an object means that the storage refuses (403) without saying whether there is one. The fragment says the same
+    /// with `forbidden=absent`, and an rc file with `ZARR.FORBIDDEN=absent`.
+    pub forbidden: ForbiddenKeys,
     /// Nobody else writes this dataset: partial chunk writes need no conditional writes.
+    /// The fragment says the same with `exclusive=true`, and an rc file with `ZARR.EXCLUSIVE=true`.
     pub exclusive: bool,
     /// A string longer than a fixed-length variable holds is cut at a character boundary instead of refused.
     pub truncate_strings: bool,
@@ -102,6 +117,7 @@ impl Default for Options {
             cache_bytes: crate::settings::asked_chunk_cache().map(|cache| cache.bytes),
             durability: Durability::default(),
             missing_chunks: MissingChunks::default(),
+            forbidden: ForbiddenKeys::default(),
             exclusive: false,
             truncate_strings: false,
             annotate: false,
@@ -119,6 +135,7 @@ impl fmt::Debug for Options {
             .field("cache_bytes", &self.cache_bytes)
             .field("durability", &self.durability)
             .field("missing_chunks", &self.missing_chunks)
+            .field("forbidden", &self.forbidden)
             .field("exclusive", &self.exclusive)
             .field("truncate_strings", &self.truncate_strings)
             .field("annotate", &self.annotate)

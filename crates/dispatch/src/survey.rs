@@ -17,7 +17,7 @@ use model::{ErrorKind, Result};
 use crate::zmap::{
     ByteRange, Change, Expect, Found, MapCaps, Ranges, ReadJob, ReadTicket, Sink, WriteJob, Written, ZMap,
 };
-use crate::{Key, Limits, OutBuf, Version};
+use crate::{Forbidden, Key, Limits, OutBuf, Version};
 
 /// Documents are read with a first guess of this size.
 const HINT: usize = 4096;
@@ -240,6 +240,8 @@ impl ZMap for Survey {
     fn exists(&self, key: &Key) -> Result<bool> {
         match self.seen(key) {
             Some(Ok(found)) => Ok(found.is_some()),
+            // Another request would be refused too.
+            Some(Err(error)) if Forbidden::caused(&error) => Err(error),
             // What cannot be read may be there all the same.
             Some(Err(_)) | None => self.map.exists(key),
         }

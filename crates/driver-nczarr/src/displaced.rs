@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use dispatch::Key;
 use model::{ErrorKind, Result};
 
-use crate::fetch::Source;
+use crate::fetch::{Source, is_no_list};
 use crate::moves::MOVING;
 use crate::nodes::{Node, Place, Want};
 use crate::tree::{RawTree, place};
@@ -48,7 +48,13 @@ pub(crate) fn find(
         let listed: HashSet<&str> =
             children.iter().filter(|child| child.parent == parent).map(|child| &*child.place.name).collect();
         let mut places = Vec::new();
-        for name in source.map.names(&group)? {
+        let names = match source.map.names(&group) {
+            Ok(names) => names,
+            // Without a list it stays missing.
+            Err(error) if is_no_list(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        for name in names {
             if !listed.contains(&*name) && name != ZARR_JSON && (!name.starts_with('.') || name.starts_with(MOVING)) {
                 places.push(Place { key: group.join(&name)?, name, want: Want::Any });
             }

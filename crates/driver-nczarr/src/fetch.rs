@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
-use model::{ErrorKind, Result};
+use model::{Error, ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
 use crate::json::{self, Json};
@@ -40,17 +40,32 @@ impl Source<'_> {
         let mut names = match &self.consolidated {
             Some(consolidated) if self.looks_behind => {
                 let mut names = consolidated.children(prefix);
-                names.extend(self.map.names(prefix)?);
+                names.extend(self.list(prefix)?);
                 names.sort_unstable();
                 names.dedup();
                 names
             }
             Some(consolidated) => consolidated.children(prefix),
             // Whoever asks looks behind each name anyway.
-            None => known.map_or_else(|| self.map.names(prefix), Ok)?,
+            None => known.map_or_else(|| self.list(prefix), Ok)?,
         };
         names.retain(|name| !name.starts_with('.') && !name.is_empty());
         Ok(names)
+    }
+
+    /// The names right below `prefix`, from the map.
+    ///
+    /// # Errors
+    /// What the map says; where it cannot be listed, with what would help.
+    pub(crate) fn list(&self, prefix: &Key) -> Result<Vec<String>> {
+        self.map.names(prefix).map_err(|error| match is_no_list(&error) {
+            true => {
+                let what = "plain Zarr without consolidated metadata is found by a list alone, and there is none; write \
+                            consolidated metadata, or open an array by its own URL";
+                error.kind().context(format!("{what}: {}", error.what()))
+            }
+            false => error,
+        })
     }
 
     /// Asks at once for the names below each of these prefixes, where one after the other would take long.
@@ -59,6 +74,11 @@ impl Source<'_> {
             survey.look_below(prefixes);
         }
     }
+}
+
+/// Whether a failure means that the storage lists nothing, or not for this caller.
+pub(crate) fn is_no_list(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Auth | ErrorKind::Perm)
 }
 
 /// Reads documents straight from the map, as they are.

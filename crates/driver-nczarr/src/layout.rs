@@ -10,6 +10,8 @@ use chunkio::ChunkStore;
 use dispatch::{Gate, Key, Moving, Writing, ZMap};
 use model::{ErrorKind, Result};
 
+use crate::fetch::is_no_list;
+
 /// The chunks of one variable: objects named by their indices below the variable's key.
 #[derive(Debug)]
 pub(crate) struct Chunks {
@@ -105,7 +107,13 @@ impl ChunkStore for Chunks {
         };
         let naming = ChunkNaming { separator: self.separator, prefix: self.prefix, rank };
         let mut index = Vec::new();
-        for key in self.map.list(&base)? {
+        let keys = match self.map.list(&base) {
+            Ok(keys) => keys,
+            // Each chunk is asked for then.
+            Err(error) if is_no_list(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        for key in keys {
             let name = match base.is_root() {
                 true => Some(key.as_str()),
                 false => key.as_str().strip_prefix(base.as_str()).and_then(|rest| rest.strip_prefix('/')),

@@ -52,6 +52,7 @@ mod parallel;
 mod plan;
 mod record;
 mod rectilinear;
+mod refused;
 mod render;
 mod store;
 mod told;

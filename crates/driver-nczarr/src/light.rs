@@ -21,6 +21,7 @@ use crate::known::Known;
 use crate::nodes;
 use crate::only::{asked, link, names};
 use crate::opening::Opening;
+use crate::refused::is_refused;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY};
 use crate::v3;
 use crate::v3::document::{NodeType, ZARR_JSON, node_type};
@@ -73,6 +74,7 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
         match document {
             Ok(None) => {}
             Ok(Some(told)) if found.is_none() => found = Some(told),
+            found if is_refused(&found) => {}
             // Of both formats, or not to be had: the whole store tells what it is.
             _ => return Ok(None),
         }

@@ -14,6 +14,7 @@ use model::{Error, ErrorKind, Result};
 use crate::alike::Pattern;
 use crate::consolidated::{Consolidated, Document};
 use crate::fetch::{Fetched, Source, read, ticket};
+use crate::flavour::Naming;
 use crate::json::{self, Members, Value};
 use crate::older::today::{self, Documents};
 use crate::older::{Defects, Generation, NCZATTR, NCZGROUP, NCZVAR};
@@ -243,7 +244,14 @@ fn legal<'d, 't>(found: &Outcome<&'d Value<'t>>) -> Option<Option<&'d Members<'t
 }
 
 /// What the documents of a place make, the ones of these names.
-fn node(place: &Place, names: &[&str], found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {
+fn node(place: &Place, names: &[&str], mut found: [Outcome<&Value<'_>>; MOST], reading: &Reading<'_>) -> Node {
+    // A writer would write over what is taken for absent.
+    if !reading.keep {
+        // A group of NCZarr has its lists there.
+        let is_listed = reading.naming == Naming::References && reading.generation == Generation::Today;
+        let needs_attrs = is_listed && place.want == Want::Group;
+        reading.refused.settle(&place.key, names, &mut found, needs_attrs);
+    }
     if reading.format == ZarrFormat::V3 {
         let [found, ..] = found;
         return v3_node(place, found, reading);

@@ -23,6 +23,7 @@ use crate::lists;
 use crate::nodes::{self, Node, Place, Want};
 use crate::older::{Defects, Generation, NCZARR};
 use crate::opening::Opening;
+use crate::refused::is_refused;
 use crate::tree::{RawArray, RawGroup, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
 use crate::user;
 use crate::v3::document::{self, NodeType, ZARR_JSON};
@@ -56,9 +57,11 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     };
     let v3 = match asked(target) {
         Some(ZarrFormat::V2) => None,
-        _ => match read(&source, &Key::root(), ZARR_JSON) {
-            Some(found) => found,
-            None => return Ok(None),
+        _ => match read_here(source.map, &[Key::new(ZARR_JSON)?], limits).pop() {
+            Some(Ok(found)) => found,
+            // Documents of V2 tell the same, if they are there.
+            Some(found) if is_refused(&found) => None,
+            _ => return Ok(None),
         },
     };
     let (root, told) = match v3 {
@@ -97,7 +100,10 @@ pub(crate) fn open(request: &OpenRequest<'_>, mounted: &MountedMap, path: &str) 
     let tree = tree(&source, root, &groups, name, opening.about.flavour, &reading);
     let tree = tree.filter(|tree| told || is_v3 || !is_text(tree) || is_plain(&source));
     match tree.and_then(|tree| link(tree, opening.about.flavour, &reading)) {
-        Some(loaded) => opening.dataset(loaded, false).map(Some),
+        Some(mut loaded) => {
+            loaded.faults.extend(reading.refused.faults(source.map));
+            opening.dataset(loaded, false).map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -165,7 +171,11 @@ pub(crate) fn names(path: &str) -> Option<(Vec<&str>, &str)> {
 fn is_plain(source: &Source<'_>) -> bool {
     let zgroup = read(source, &Key::root(), ZGROUP);
     zgroup.is_some_and(|zgroup| Generation::of_root(None, zgroup.as_ref()).is_none())
-        && Key::new(NCZARR).and_then(|key| source.map.exists(&key)).is_ok_and(|there| !there)
+        && match Key::new(NCZARR).and_then(|key| source.map.exists(&key)) {
+            Ok(there) => !there,
+            // The root's `.zgroup` is readable, and of that style it is not alone.
+            refused => is_refused(&refused),
+        }
 }
 
 /// Whether the array is anything but numbers.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, Limits, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat};
+use dispatch::{Dataset, Key, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat, no_dataset};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
@@ -16,6 +16,7 @@ use crate::nodes;
 use crate::older::{self, Defects, Generation};
 use crate::only;
 use crate::opening::Opening;
+use crate::refused::{Refused, is_refused};
 use crate::tree::{self, RawArray, RawRoot, RawTree, ZARRAY, ZATTRS, ZGROUP};
 use crate::v3;
 use crate::v3::document::{self, NodeType, ZARR_JSON};
@@ -47,7 +48,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let survey = mounted.survey.as_deref();
     let map: &dyn ZMap = survey.map_or(&*mounted.map, |survey| survey);
 
-    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, request, limits)?;
+    let refused = Refused::default();
+    let (zmetadata, zgroup, attrs, zarray, v3) = root_documents(map, survey, request, &refused)?;
     let is_consolidated = !matches!(zmetadata, Ok(None));
     if let Some(found) = v3? {
         let document = json::read(&found, limits).map_err(|error| error.at(ZARR_JSON))?;
@@ -104,7 +106,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
         opening.about.notes.push("metadata from .zmetadata".to_owned());
     }
     let root_array = opening.about.flavour == Flavour::Zarr && root.zarray.is_some();
-    let loaded = load(&source, root, opening.about.flavour, target, &opening.reading())?;
+    let reading = Reading { refused, ..opening.reading() };
+    let loaded = load(&source, root, opening.about.flavour, target, &reading)?;
     opening.dataset(loaded, root_array)
 }
 
@@ -176,10 +179,10 @@ fn root_documents(
     map: &dyn ZMap,
     survey: Option<&Survey>,
     request: &OpenRequest<'_>,
-    limits: &Limits,
+    refused: &Refused,
 ) -> Result<RootDocuments> {
     const ALL: &[&str] = &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY, ZARR_JSON];
-    let target = request.target;
+    let (target, limits) = (request.target, &request.options.limits);
     let consolidated = target.has_mode("consolidated") && !target.has_mode("noconsolidated") && !request.writable;
     let first: &[&str] = match (consolidated, target.has_mode("v2"), target.has_mode("v3")) {
         (true, true, false) => &[ZMETADATA],
@@ -188,22 +191,50 @@ fn root_documents(
         (false, true, false) => &[ZMETADATA, ZGROUP, ZATTRS, ZARRAY],
         _ => ALL,
     };
-    let mut found = Vec::new();
+    let (mut found, mut asked) = (Vec::new(), first);
     for names in [first, ALL] {
         let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
         if let Some(survey) = survey {
             survey.look(&keys, limits, !consolidated || names.len() == ALL.len());
         }
-        found = names.iter().zip(read_bytes(map, &keys, limits)).collect();
-        if names.len() == ALL.len() || found.iter().any(|(_, found)| !matches!(found, Ok(None))) {
+        (found, asked) = (read_bytes(map, &keys, limits), names);
+        let tells = |found: &Result<Option<_>>| !matches!(found, Ok(None)) && !is_refused(found);
+        if names.len() == ALL.len() || found.iter().any(tells) {
             break;
         }
     }
+    // A writer would write over what is taken for absent.
+    if !request.writable {
+        refused.settle(&Key::root(), asked, &mut found, false);
+        check_root(survey, target, asked, &found)?;
+    }
+    let mut found: Vec<_> = asked.iter().zip(found).collect();
     let mut take = |name: &str| {
         let at = found.iter().position(|(of, _)| **of == name);
         at.map_or(Ok(None), |at| found.swap_remove(at).1)
     };
     Ok((take(ZMETADATA), take(ZGROUP), take(ZATTRS), take(ZARRAY), take(ZARR_JSON)))
+}
+
+/// Whether there can be a dataset: a document is there, or storage that can be listed may hold nodes below the root.
+fn check_root(
+    survey: Option<&Survey>,
+    target: &Target,
+    names: &[&str],
+    found: &[Result<Option<Vec<u8>>>],
+) -> Result<()> {
+    let Some(survey) = survey else { return Ok(()) };
+    if found.iter().any(|found| matches!(found, Ok(Some(_)))) {
+        return Ok(());
+    }
+    let keys: Vec<Key> = names.iter().map(|name| Key::new(name)).collect::<Result<_>>()?;
+    let refused: Vec<_> = keys.iter().zip(found).filter(|(_, found)| is_refused(found)).collect();
+    let may_list = survey.caps().list && survey.keys().is_none_or(|keys| !keys.is_empty());
+    if refused.is_empty() && (may_list || found.iter().any(Result::is_err)) {
+        return Ok(());
+    }
+    let errors = refused.into_iter().filter_map(|(key, found)| Some((key.clone(), found.as_ref().err()?.clone())));
+    Err(no_dataset(target, &keys, &errors.collect::<Vec<_>>()))
 }
 
 /// Which NCZarr the root tells of; its documents are today's then.
@@ -229,7 +260,14 @@ fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generati
             Generation::Keys
         }
         None => {
-            let names = source.map.names(&Key::root())?;
+            let names = match source.list(&Key::root()) {
+                Ok(names) => names,
+                // The marker of the oldest style may be readable without a list.
+                Err(error) => match source.map.exists(&Key::new(older::NCZARR)?) {
+                    Ok(true) => vec![older::NCZARR.to_owned()],
+                    _ => return Err(error),
+                },
+            };
             let is_older = names.iter().any(|name| name == older::NCZARR);
             root.names = Some(names);
             if !is_older {
@@ -243,6 +281,18 @@ fn generation(source: &Source<'_>, root: &mut RawRoot) -> Result<Option<Generati
 }
 
 fn load(
+    source: &Source<'_>,
+    root: RawRoot,
+    flavour: Flavour,
+    target: &Target,
+    reading: &Reading<'_>,
+) -> Result<Loaded> {
+    let mut loaded = load_all(source, root, flavour, target, reading)?;
+    loaded.faults.extend(reading.refused.faults(source.map));
+    Ok(loaded)
+}
+
+fn load_all(
     source: &Source<'_>,
     root: RawRoot,
     flavour: Flavour,

@@ -16,6 +16,7 @@ use crate::flavour::{Flavour, Naming, Settled, properties};
 use crate::json::Json;
 use crate::lists;
 use crate::older::{Defects, Generation};
+use crate::refused::Refused;
 use crate::tree::RawRoot;
 use crate::var::Reading;
 
@@ -108,6 +109,7 @@ impl<'a> Opening<'a> {
             },
             keep: self.request.writable,
             codecs: Codecs::default(),
+            refused: Refused::default(),
         }
     }
 

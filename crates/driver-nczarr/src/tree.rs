@@ -11,7 +11,7 @@ use model::{Error, ErrorKind, Result};
 
 use crate::dataset::UNNAMABLE;
 use crate::displaced::{self, Child};
-use crate::fetch::{Fetched, Source};
+use crate::fetch::{Fetched, Source, is_no_list};
 use crate::flavour::Naming;
 use crate::json::{Json, Object};
 use crate::lists;
@@ -281,7 +281,12 @@ fn by_search(
     source.look_below(&keys);
     for group in level.filter(|&group| is_open(&tree.groups[group])).collect::<Vec<_>>() {
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
-        let names = source.children(&tree.groups[group].key, known)?;
+        let names = match source.children(&tree.groups[group].key, known) {
+            Ok(names) => names,
+            // What is broken is told already, and what it holds can only be found by a list.
+            Err(error) if tree.groups[group].broken.is_some() && is_no_list(&error) => continue,
+            Err(error) => return Err(error),
+        };
         if tree.groups[group].broken.is_some() && names.len() > MAX_IMPLICIT {
             // Probably the chunks of an array.
             continue;

@@ -20,6 +20,7 @@ use crate::json::{Json, Members, Object, Value, text};
 use crate::lists::{self, References};
 use crate::meta::{self, ArrayMeta, codec_id};
 use crate::older::{Defects, Generation};
+use crate::refused::Refused;
 use crate::types;
 use crate::user;
 use crate::v3::stored_type::Given;
@@ -51,6 +52,8 @@ pub(crate) struct Reading<'a> {
     /// Keep what only writing documents back needs.
     pub(crate) keep: bool,
     pub(crate) codecs: Codecs,
+    /// Documents that the storage refused, and that are taken for absent.
+    pub(crate) refused: Refused,
 }
 
 /// What an array says of its dimensions.

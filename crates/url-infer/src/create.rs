@@ -66,6 +66,15 @@ const ENDINGS: &[(&str, &str, Option<&str>)] = &[
     ("cdl", "cdl", None),
 ];
 
+/// Endings of names of single files.
+const FILES: &[&str] =
+    &["nc", "nc3", "nc4", "cdf", "cdl", "zip", "h5", "hdf5", "he5", "hdf", "hdf4", "h4", "he4", "hdfeos"];
+
+/// Whether the name of a target is that of a single file, by its ending.
+pub fn names_a_file(target: &Target) -> bool {
+    ending(&target.path).is_some_and(|ending| FILES.contains(&ending.as_str()))
+}
+
 /// The driver of netCDF-4 files, which hold all that netCDF knows.
 const NETCDF4: &str = "hdf5";
 /// The driver of netCDF files in a build without [`NETCDF4`].

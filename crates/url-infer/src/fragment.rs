@@ -63,7 +63,7 @@ const WORDS: &[&str] = &[
 const KEYS: &[&str] = &["log", "show", "datetime", "aws.profile", "aws.region", "endpoint"];
 
 /// Keys that mean something with a value only.
-const VALUED: &[&str] = &["zipdir", "missing_chunks", "dimension_separator"];
+const VALUED: &[&str] = &["zipdir", "missing_chunks", "dimension_separator", "forbidden", "exclusive"];
 
 /// Other spellings of keys.
 const ALIASES: &[(&str, &str)] = &[("awsprofile", "aws.profile"), ("awsregion", "aws.region")];

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use crate::client::{Client, Secure, is_link_local};
 use crate::clock::Clock;
 use crate::judge::{State, Verdict, Want, changed, check, judge};
+use crate::lasting::lasting;
 use crate::place::Place;
 use crate::{Config, Settings};
 
@@ -267,6 +268,9 @@ async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<(Resp
     let request = request.map_err(|error| Miss::Failed(ErrorKind::Url.context("no request").caused_by(error)))?;
     let client = if is_own { asker.client.clone() } else { asker.client_for(place).map_err(Miss::Failed)? };
     let answer = client.ask(request).await.map_err(|error| {
+        if let Some(reason) = lasting(&error) {
+            return Miss::Failed(ErrorKind::Curl.context(reason).caused_by(error));
+        }
         let kind = if error.is_connect() { "no connection" } else { "the connection broke" };
         Miss::Again(ErrorKind::Curl.context(kind).caused_by(error), None)
     })?;

@@ -1,5 +1,6 @@
 //! What an answer means: [`judge`] its head; [`State`], which state of a file it is from.
 
+use dispatch::Forbidden;
 use hyper::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION,
 };
@@ -88,7 +89,8 @@ pub(crate) fn judge<B>(answer: &Response<B>, want: Want, most: u64, or_whole: bo
                 None => Verdict::Failed(ErrorKind::Curl.context(format!("{}, and not where", told()))),
             };
         }
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+        StatusCode::FORBIDDEN => return Verdict::Failed(ErrorKind::Auth.context(told()).caused_by(Forbidden)),
+        StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
             return Verdict::Failed(ErrorKind::Auth.context(told()));
         }
         _ if status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429) => {

@@ -19,6 +19,7 @@ mod fetch;
 mod identity;
 mod jar;
 mod judge;
+mod lasting;
 mod map;
 mod netrc;
 mod place;

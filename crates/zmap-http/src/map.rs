@@ -1,7 +1,8 @@
 //! [`HttpMap`]: the files below a URL as a map.
 
 use dispatch::{
-    ByteRange, Fetch, Fetched, InFlight, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce, gather, read_overlapped,
+    ByteRange, Fetch, Fetched, Forbidden, InFlight, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce, gather,
+    read_overlapped,
 };
 use model::{ErrorKind, Result};
 use tokio::task::JoinSet;
@@ -58,7 +59,8 @@ impl HttpMap {
             // The folder itself: whatever is answered for it, it is no object.
             return Ok(None);
         }
-        self.asker.client.wait(fetch(self.asker.clone(), self.question(key, want, limit)))
+        let got = self.asker.client.wait(fetch(self.asker.clone(), self.question(key, want, limit)));
+        got.map_err(Forbidden::explained)
     }
 
     /// Reads what a ticket wants.
@@ -171,7 +173,7 @@ impl ZMap for HttpMap {
         let most = InFlight { requests: self.asker.config.requests, bytes: self.asker.config.bytes };
         read_overlapped(job, most, &mut |wanted, reply| {
             let map = self.clone();
-            self.asker.client.spawn(async move { reply.send(map.get(wanted).await) });
+            self.asker.client.spawn(async move { reply.send(map.get(wanted).await.map_err(Forbidden::explained)) });
         });
     }
 }

@@ -68,7 +68,7 @@ impl Remote {
             let keys = keys.map_err(|error| Failure::no_keys(chain(&error)))?;
             route.sign(&mut request, &url, keys)?;
         }
-        let (head, line) = self.wire.get(request.uri(), &bytes_of(&request)).await.map_err(Failure::unsent)?;
+        let (head, line) = self.wire.get(request.uri(), &bytes_of(&request)).await?;
         let framing = head.framing().map_err(Failure::unsent)?;
         let answer = Answer { head, framing, line };
         if matches!(answer.head.status, 200..=299) { Ok(answer) } else { Err(self.refused(answer).await) }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dispatch::{
-    ByteRange, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written,
-    ZMap as _, coalesce, gather, hand_over,
+    ByteRange, Forbidden, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
+    Written, ZMap as _, coalesce, gather, hand_over,
 };
 use model::{Error, ErrorKind, Result};
 
@@ -140,7 +140,7 @@ fn plan(map: &S3Map, key: &Key, ticket: &ReadTicket<'_>) -> Result<Option<Plan>>
     let versioned = ticket.versioned;
     let plain = |want, limit| Ok(Some(Plan { wants: vec![want], limit, parts: None, nothing: false, versioned }));
     let most = ticket.limit as u64;
-    let presence = || Ok(Some(Plan { wants: vec![Want::Span(0, 1)], limit: 1, parts: None, nothing: true, versioned }));
+    let presence = || Ok(Some(Plan { wants: vec![Want::PRESENCE], limit: 2, parts: None, nothing: true, versioned }));
     match &ticket.ranges {
         Ranges::All => plain(Want::All, most),
         Ranges::One(ByteRange { offset: 0, len: None }) => plain(Want::All, most),
@@ -185,7 +185,7 @@ fn spawn(handle: &tokio::runtime::Handle, events: &Arc<Events>, work: impl Futur
 async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Came {
     let limit = plan.limit;
     let what = || remote.what("read", object);
-    let failed = |(failure, tries): (Failure, u32)| failure.into_error(&what(), tries);
+    let failed = |(failure, tries): (Failure, u32)| Forbidden::explained(failure.into_error(&what(), tries));
     let mut deadline = remote.deadline(0);
     for _ in 0..remote.access.patience.tries.max(1) {
         let mut found: Vec<Found> = Vec::with_capacity(plan.wants.len());
@@ -202,7 +202,7 @@ async fn fetch(remote: &Remote, object: &str, plan: &Plan, may_hold: bool) -> Ca
                     return Err(ErrorKind::Io.context(format!("{}: vanished while it was read", what())));
                 }
                 Err(Missed::TooLong(len)) => return Err(too_long(&what(), len, limit)),
-                Err(Missed::Failed(failure)) => return Err(failure.into_error(&what(), 1)),
+                Err(Missed::Failed(failure)) => return Err(failed((failure, 1))),
             }
         }
         // A range beyond the end brings no version: then the whole does, if it is wanted.
@@ -320,7 +320,7 @@ pub(crate) fn write<'j>(map: &'j S3Map, job: &'j dyn WriteJob) {
             match events.pop() {
                 Some(Event::Encoded(place, ticket, key, bytes)) => {
                     let ready = bytes.and_then(|bytes| {
-                        map.check_put(&key, bytes.len() as u64)?;
+                        map.check_put(&key, bytes.len() as u64, map.deadline())?;
                         Ok((bytes, only_of(map, &key, ticket.expect.as_ref())?))
                     });
                     match ready {
@@ -441,6 +441,7 @@ pub(crate) fn rename(map: &S3Map, from: &Key, to: &Key) -> Result<()> {
     if !map.caps().write {
         return Err(ErrorKind::Perm.context(format!("{shown}: key {from}: opened for reading")));
     }
+    map.check_shared(from, map.deadline())?;
     if from.is_root() || to.is_root() {
         return Err(ErrorKind::Inval.context(format!("{shown}: key {from}: cannot be moved to {:?}", to.as_str())));
     }

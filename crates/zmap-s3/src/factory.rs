@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{ByteSource, Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
+use dispatch::{
+    ByteSource, Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Options, Part, ZMap,
+};
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
@@ -16,8 +18,8 @@ pub static INFO: MapInfo =
 #[derive(Debug, Clone, Copy, Default)]
 pub struct S3Maps;
 
-fn open(target: &Target, writable: bool) -> Result<S3Map> {
-    S3Map::open(Access::of(target)?, writable)
+fn open(target: &Target, writable: bool, options: &Options) -> Result<S3Map> {
+    Ok(S3Map::open(Access::of(target)?, writable)?.exclusive(options.exclusive))
 }
 
 impl MapFactory for S3Maps {
@@ -27,7 +29,7 @@ impl MapFactory for S3Maps {
 
     /// Nothing is asked: whether something is there its driver finds out by the first thing it reads.
     fn open(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn ZMap>> {
-        Ok(Arc::new(open(request.target, request.writable)?))
+        Ok(Arc::new(open(request.target, request.writable, request.options)?))
     }
 
     fn open_source(&self, request: &OpenRequest<'_>, part: Part) -> Result<Arc<dyn ByteSource>> {
@@ -39,7 +41,7 @@ impl MapFactory for S3Maps {
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
-        let (target, map) = (request.target, open(request.target, true)?);
+        let (target, map) = (request.target, open(request.target, true, request.options)?);
         if !map.is_empty()? {
             if request.clobber == Clobber::Refuse {
                 return Err(ErrorKind::Object.context(format!("{target}: it exists and is not empty")));
@@ -54,14 +56,17 @@ impl MapFactory for S3Maps {
                     request.markers.join(", ")
                 )));
             }
+            map.check_shared(&Key::root(), map.deadline())?;
             // Should it fail half-way, what is left can be told for what it is.
             map.clear(request.markers)?;
         }
+        // Before anything is replaced, and before the first object is written.
+        map.check_shared(&Key::root(), map.deadline())?;
         Ok(Arc::new(map))
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        let map = open(request.target, true)?;
+        let map = open(request.target, true, request.options)?;
         if map.is_empty()? {
             return Err(ErrorKind::NotFound.context(format!("{}: nothing is there", request.target)));
         }

@@ -8,7 +8,10 @@ use std::fmt;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use dispatch::Forbidden;
 use model::{Error, ErrorKind};
+
+use crate::lasting::lasting;
 
 /// The code of a failure to come by keys.
 const NO_KEYS: &str = "NoKeys";
@@ -87,6 +90,14 @@ impl Failure {
         Self { code: NO_KEYS.to_owned(), transient: false, unsure: false, ..Self::unsent(text) }
     }
 
+    /// There was no connection.
+    pub(crate) fn unconnected(error: &(dyn std::error::Error + 'static)) -> Self {
+        match lasting(error) {
+            Some(reason) => Self::refused(format!("{reason}: {}", chain(error))),
+            None => Self::unsent(chain(error)),
+        }
+    }
+
     /// An answer that broke off before its end, or could not be read. Whether it would have told an absence is open.
     pub(crate) fn unreadable(status: u16, text: String) -> Self {
         let transient = matches!(status, 200..=299 | 404 | 408 | 429 | 500..=599);
@@ -135,6 +146,9 @@ impl Failure {
             },
             SdkError::DispatchFailure(_) if has_credentials_error(&error) => Self::no_keys(chain(&error)),
             SdkError::DispatchFailure(dispatch) => {
+                if let Some(reason) = lasting(&error) {
+                    return Self::refused(format!("{reason}: {}", chain(&error)));
+                }
                 let transient = dispatch.is_io() || dispatch.is_timeout() || dispatch.is_other();
                 Self {
                     status: 0,
@@ -155,6 +169,12 @@ impl Failure {
         self.status == 404 && self.code == "NoSuchKey"
     }
 
+    /// Whether it refuses an object without saying whether there is one. Other words of a 403 speak of the credentials, or
+    /// of an object that is there.
+    fn is_refusal(&self) -> bool {
+        self.status == 403 && matches!(self.code.as_str(), "" | "AccessDenied" | "Forbidden")
+    }
+
     /// The project's error, for `what` (an operation and where).
     pub(crate) fn into_error(self, what: &str, tries: u32) -> Error {
         let kind = match (self.status, self.code.as_str()) {
@@ -164,7 +184,8 @@ impl Failure {
             _ => ErrorKind::S3,
         };
         let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
-        kind.context(format!("{what}: {self}{tried}"))
+        let error = kind.context(format!("{what}: {self}{tried}"));
+        if self.is_refusal() { error.caused_by(Forbidden) } else { error }
     }
 }
 

@@ -29,6 +29,11 @@ pub(crate) enum Want {
     Last(u64),
 }
 
+impl Want {
+    /// What is asked for to see whether there is an object: some servers take the 0 at the end of `bytes=0-0` for nothing.
+    pub(crate) const PRESENCE: Self = Self::Span(0, 2);
+}
+
 /// What was found of an object.
 #[derive(Debug)]
 pub(crate) struct Found {

@@ -5,25 +5,26 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use dispatch::{
-    ByteRange, Change, Expect, ExpectOwned, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+    ByteRange, Change, Expect, ExpectOwned, Forbidden, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
 };
 use model::{Error, ErrorKind, Result};
+use tokio::task::JoinHandle;
 
 use crate::access::Access;
 use crate::batch;
+use crate::conditions::Verdict;
 use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::get::{Found, Missed, Want};
 use crate::list::{How, OWN};
 use crate::parts::is_part;
 use crate::put::{MOST, Only, Put};
-use crate::remote::{Remote, pause, random};
+use crate::remote::{Remote, pause};
 use crate::runtime;
 
 /// The longest key an object may have, in bytes.
@@ -45,16 +46,17 @@ struct Mark {
 pub struct S3Map {
     pub(crate) remote: Arc<Remote>,
     writable: bool,
-    /// Whether the server heeds conditions: unknown, yes, no.
-    heeds: AtomicU8,
-    /// Held while that is found out, and by updates of this process that lose again and again.
+    /// Nobody else writes: nothing is written conditionally.
+    exclusive: bool,
+    /// Whether conditional writes keep writers apart, once that is known.
+    heeds: OnceLock<Verdict>,
+    /// Held while that is found out.
     finding: Mutex<()>,
+    /// The removal of what that took, while it goes on.
+    removal: Mutex<Option<JoinHandle<()>>>,
+    /// Held by updates of this process that lose again and again.
     turn: Mutex<()>,
 }
-
-const UNKNOWN: u8 = 0;
-const HEEDS: u8 = 1;
-const HEEDS_NOT: u8 = 2;
 
 impl S3Map {
     /// The map of what lies at `access`; nothing is sent.
@@ -69,10 +71,20 @@ impl S3Map {
         Ok(Self {
             remote: Remote::new(access)?,
             writable,
-            heeds: AtomicU8::new(UNKNOWN),
+            exclusive: false,
+            heeds: OnceLock::new(),
             finding: Mutex::default(),
+            removal: Mutex::default(),
             turn: Mutex::default(),
         })
+    }
+
+    /// The map of one who promises that nobody else writes the dataset: nothing is written conditionally, so the server
+    /// need not be able to. Without it nothing is written to a server whose conditional writes do not keep writers apart.
+    #[must_use]
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
     }
 
     /// Whether nothing lies in the map.
@@ -93,7 +105,7 @@ impl S3Map {
         done.map_err(|(failure, tries)| failure.into_error(&self.remote.what(verb, object), tries))
     }
 
-    fn deadline(&self) -> Deadline {
+    pub(crate) fn deadline(&self) -> Deadline {
         self.remote.deadline(0)
     }
 
@@ -104,24 +116,27 @@ impl S3Map {
         self.check_key(key)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
-        match self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await })? {
+        let got = self.wait("read", &object, async move { remote.get(&name, want, limit, &mut deadline).await });
+        match got.map_err(Forbidden::explained)? {
             Ok(found) => Ok(Some(found)),
             Err(Missed::Absent) => Ok(None),
             Err(Missed::TooLong(len)) => Err(too_long(&self.remote.what("read", &object), len, limit)),
             Err(Missed::Changed) => Err(changed(&self.remote.what("read", &object))),
-            Err(Missed::Failed(failure)) => Err(failure.into_error(&self.remote.what("read", &object), 1)),
+            Err(Missed::Failed(failure)) => {
+                Err(Forbidden::explained(failure.into_error(&self.remote.what("read", &object), 1)))
+            }
         }
     }
 
     fn put(&self, key: &Key, value: Bytes, only: Only, deadline: Deadline) -> Result<Put> {
-        self.check_put(key, value.len() as u64)?;
+        self.check_put(key, value.len() as u64, deadline)?;
         let object = self.remote.object(key);
         let (remote, name) = (Arc::clone(&self.remote), object.clone());
         self.wait("write", &object, async move { remote.put(&name, value, &only, deadline).await })
     }
 
     /// Whether an object of this size may be written here.
-    pub(crate) fn check_put(&self, key: &Key, size: u64) -> Result<()> {
+    pub(crate) fn check_put(&self, key: &Key, size: u64, deadline: Deadline) -> Result<()> {
         if !self.writable {
             return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
         }
@@ -133,7 +148,7 @@ impl S3Map {
             let what = self.remote.what("write", &self.remote.object(key));
             return Err(ErrorKind::VarSize.context(format!("{what}: {size} bytes, an object has at most {MOST}")));
         }
-        Ok(())
+        self.check_shared(key, deadline)
     }
 
     /// Whether S3 takes the key.
@@ -182,26 +197,54 @@ impl S3Map {
         Version::comparable(Mark { etag: Arc::clone(etag), object: self.named(key) })
     }
 
-    /// Finds out, once, whether the server heeds conditions: some leave them aside.
+    /// Refuses to write conditionally where conditions do not hold, or are not wanted.
     fn want_conditions(&self, key: &Key, deadline: Deadline) -> Result<()> {
+        if self.exclusive {
+            let what = "opened as exclusive, so nothing is written conditionally";
+            return Err(ErrorKind::Perm.context(format!("{}: key {key}: {what}", self.remote.access.shown)));
+        }
+        self.check_shared(key, deadline)
+    }
+
+    /// Finds out, once, whether writers can be kept apart here, unless there is only one: before anything is written, so
+    /// that nothing is left half.
+    ///
+    /// # Errors
+    /// `NC_EPERM` if they cannot, or if the map is opened for reading; what the server says.
+    pub(crate) fn check_shared(&self, key: &Key, deadline: Deadline) -> Result<()> {
+        let shown = &self.remote.access.shown;
         if !self.writable {
-            return Err(ErrorKind::Perm.context(format!("{}: key {key}: opened for reading", self.remote.access.shown)));
+            return Err(ErrorKind::Perm.context(format!("{shown}: key {key}: opened for reading")));
         }
-        if self.heeds.load(Ordering::Acquire) == UNKNOWN {
-            let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.heeds.load(Ordering::Acquire) == UNKNOWN {
-                let heeds = if self.probe(deadline)? { HEEDS } else { HEEDS_NOT };
-                self.heeds.store(heeds, Ordering::Release);
-            }
-        }
-        if self.heeds.load(Ordering::Acquire) == HEEDS {
+        if self.exclusive {
             return Ok(());
         }
-        Err(ErrorKind::Perm.context(format!(
-            "{}: key {key}: the server leaves If-None-Match aside, so what others write could be lost; if nobody else \
-             writes, open the dataset as exclusive",
-            self.remote.access.shown
-        )))
+        if self.heeds.get().is_none() {
+            let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.heeds.get().is_none() {
+                let object = self.remote.object(&Key::new(OWN)?);
+                let probe = Arc::clone(&self.remote).probe(deadline);
+                let (verdict, removal) = self.wait("write", &object, probe)?;
+                *self.removal.lock().unwrap_or_else(PoisonError::into_inner) = removal;
+                // Under the lock this is the first.
+                let _ = self.heeds.set(verdict);
+            }
+        }
+        match self.heeds.get().copied().flatten() {
+            None => Ok(()),
+            Some(why) => Err(ErrorKind::Perm.context(format!(
+                "{shown}: key {key}: {why}, so what others write could be lost; nothing was written; if nobody else \
+                 writes, open the dataset as exclusive (--exclusive, #exclusive=true in the URL, or ZARR.EXCLUSIVE=true \
+                 in an rc file)"
+            ))),
+        }
+    }
+
+    /// Waits until what finding out took is removed.
+    fn await_removal(&self) -> Result<()> {
+        let removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // What could not be removed is no part of the dataset.
+        removal.map_or(Ok(()), |removal| runtime::wait(&self.remote.handle, async { drop(removal.await) }))
     }
 
     /// Reads an object, as far as the limit, and its version.
@@ -222,20 +265,12 @@ impl S3Map {
     }
 
     fn write_until(&self, key: &Key, value: &[u8], expect: Expect<'_>, deadline: Deadline) -> Result<Written> {
-        self.check_put(key, value.len() as u64)?;
+        self.check_put(key, value.len() as u64, deadline)?;
         let only = self.only(key, expect, deadline)?;
         Ok(match self.put(key, Bytes::copy_from_slice(value), only, deadline)? {
             Put::Done(etag) => Written::Done(Some(self.version(key, &etag))),
             Put::Lost => Written::Lost,
         })
-    }
-
-    fn probe(&self, deadline: Deadline) -> Result<bool> {
-        let key = Key::new(&format!("{OWN}{:016x}", random()))?;
-        let first = self.put(&key, Bytes::from_static(b"1"), Only::Absent, deadline)?;
-        let second = self.put(&key, Bytes::from_static(b"2"), Only::Absent, deadline)?;
-        self.remove(&key, deadline)?;
-        Ok(matches!(first, Put::Done(_)) && second == Put::Lost)
     }
 
     fn remove(&self, key: &Key, deadline: Deadline) -> Result<()> {
@@ -285,14 +320,14 @@ impl ZMap for S3Map {
             delete: self.writable,
             list: true,
             range_read: true,
-            conditional_write: self.writable && self.heeds.load(Ordering::Acquire) != HEEDS_NOT,
+            conditional_write: self.writable && !self.exclusive && self.heeds.get().is_none_or(Option::is_none),
             versioned_parts: true,
             remote: true,
         }
     }
 
     fn len(&self, key: &Key) -> Result<Option<u64>> {
-        Ok(self.get(key, Want::Span(0, 1), 1, self.deadline())?.map(|found| found.total))
+        Ok(self.get(key, Want::PRESENCE, 2, self.deadline())?.map(|found| found.total))
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
@@ -334,7 +369,7 @@ impl ZMap for S3Map {
         let deadline = self.deadline();
         let names = self.below(prefix, How::Deep, deadline)?;
         let mut keys: Vec<Key> = names.iter().map(|name| below(prefix, name)).collect::<Result<_>>()?;
-        if !prefix.is_root() && self.get(prefix, Want::Span(0, 1), 1, deadline)?.is_some() {
+        if !prefix.is_root() && self.get(prefix, Want::PRESENCE, 2, deadline)?.is_some() {
             keys.insert(0, prefix.clone());
         }
         Ok(keys)
@@ -352,8 +387,8 @@ impl ZMap for S3Map {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        self.check_put(key, value.len() as u64)?;
         let deadline = self.remote.deadline(value.len() as u64);
+        self.check_put(key, value.len() as u64, deadline)?;
         self.put(key, Bytes::copy_from_slice(value), Only::Always, deadline).map(drop)
     }
 
@@ -394,11 +429,19 @@ impl ZMap for S3Map {
         }
         // S3 does not tell whether there was one.
         let deadline = self.deadline();
-        if self.get(key, Want::Span(0, 1), 1, deadline)?.is_none() {
+        if self.get(key, Want::PRESENCE, 2, deadline)?.is_none() {
             return Ok(false);
         }
         self.remove(key, deadline)?;
         Ok(true)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.await_removal()
+    }
+
+    fn close(&self) -> Result<()> {
+        self.await_removal()
     }
 
     fn rename(&self, from: &Key, to: &Key) -> Result<()> {
@@ -427,13 +470,13 @@ mod tests {
     fn what_no_object_may_be_is_refused_before_it_is_sent() {
         let target = url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
-        let map = S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap();
+        let map = S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap().exclusive(true);
         let key = Key::new("a").unwrap();
-        map.check_put(&key, MOST).unwrap();
-        let error = map.check_put(&key, MOST + 1).unwrap_err();
+        map.check_put(&key, MOST, map.deadline()).unwrap();
+        let error = map.check_put(&key, MOST + 1, map.deadline()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::VarSize, "{error}");
         assert!(error.to_string().contains("bucket/set/a"), "{error}");
         let long = Key::new(&"k".repeat(LONGEST)).unwrap();
-        assert_eq!(map.check_put(&long, 1).unwrap_err().kind(), ErrorKind::MaxName);
+        assert_eq!(map.check_put(&long, 1, map.deadline()).unwrap_err().kind(), ErrorKind::MaxName);
     }
 }

@@ -19,7 +19,7 @@ use tower_service::Service as _;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 
-use crate::failure::chain;
+use crate::failure::Failure;
 use crate::head::Head;
 use crate::line::Line;
 use crate::pace::Pace;
@@ -92,26 +92,26 @@ impl Wire {
     /// twice.
     ///
     /// # Errors
-    /// What is wrong, for people.
-    pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(Head, Line), String> {
+    /// What is wrong, and whether another try may help.
+    pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(Head, Line), Failure> {
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let to: Arc<str> = format!("{}://{host}", uri.scheme_str().unwrap_or_default()).into();
         if let Some(mut line) = self.take(&to) {
             match line.ask(request).await {
                 Ok(head) => return Ok((head, line)),
-                Err(silent) if !silent.wholly => return Err(silent.text),
+                Err(silent) if !silent.wholly => return Err(Failure::unsent(silent.text)),
                 Err(_) => {}
             }
         }
         self.0.pace.turn().await;
         let mut connector = self.0.connector.clone();
         let ready = poll_fn(|context| connector.poll_ready(context)).await;
-        ready.map_err(|error| chain(&*error))?;
-        let stream = connector.call(uri.clone()).await.map_err(|error| chain(&*error))?;
+        ready.map_err(|error| Failure::unconnected(&*error))?;
+        let stream = connector.call(uri.clone()).await.map_err(|error| Failure::unconnected(&*error))?;
         let mut line = Line::new(stream, to);
         match line.ask(request).await {
             Ok(head) => Ok((head, line)),
-            Err(silent) => Err(silent.text),
+            Err(silent) => Err(Failure::unsent(silent.text)),
         }
     }
 

@@ -56,6 +56,10 @@ pub(crate) fn answer(store: &mut Store, ask: &Ask, request: &Request, most: usiz
         return Answer::error(if ask.op == Op::List { 404 } else { 405 }, "MethodNotAllowed");
     }
     let objects = &mut bucket.objects;
+    let is_read = matches!(ask.op, Op::Get | Op::Head);
+    if bucket.unlisted && (ask.op == Op::List || is_read && !objects.contains_key(&ask.key)) {
+        return if bucket.web { page(403) } else { Answer::error(403, "AccessDenied") };
+    }
     match ask.op {
         Op::List => list::page(objects, &ask.bucket, request, most, fault),
         Op::Head if ask.key.is_empty() => Answer::new(200),

@@ -19,6 +19,7 @@ pub struct Config {
     buckets: Vec<String>,
     anonymous: Vec<String>,
     web: Vec<String>,
+    unlisted: Vec<String>,
     pub(crate) keys: Keys,
     pub(crate) page: usize,
     pub(crate) latency: Duration,
@@ -33,6 +34,7 @@ impl Default for Config {
             buckets: vec!["bucket".to_owned()],
             anonymous: Vec::new(),
             web: Vec::new(),
+            unlisted: Vec::new(),
             keys,
             page: 1000,
             latency: Duration::ZERO,
@@ -60,6 +62,13 @@ impl Config {
     #[must_use]
     pub fn web(mut self, name: &str) -> Self {
         self.web.push(name.to_owned());
+        self
+    }
+
+    /// A bucket that was named already lets nobody list: a list and every key that does not exist answer 403.
+    #[must_use]
+    pub fn unlisted(mut self, name: &str) -> Self {
+        self.unlisted.push(name.to_owned());
         self
     }
 
@@ -150,7 +159,8 @@ impl Server {
         let mut store = Store::default();
         for name in config.buckets.iter().chain(&config.anonymous).chain(&config.web) {
             let (anonymous, web) = (config.anonymous.contains(name), config.web.contains(name));
-            store.buckets.insert(name.clone(), Bucket { anonymous, web, ..Bucket::default() });
+            let unlisted = config.unlisted.contains(name);
+            store.buckets.insert(name.clone(), Bucket { anonymous, web, unlisted, ..Bucket::default() });
         }
         let shared = Arc::new(Shared {
             config,

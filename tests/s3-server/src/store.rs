@@ -29,6 +29,8 @@ pub(crate) struct Bucket {
     pub(crate) anonymous: bool,
     /// A plain web server's folder: read by everybody, never listed, never written.
     pub(crate) web: bool,
+    /// Who reads what is not there is refused, and so is who lists.
+    pub(crate) unlisted: bool,
 }
 
 /// An upload that has begun.

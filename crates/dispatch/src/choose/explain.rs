@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Result;
 
-use super::{Looks, open_chosen, target_of};
+use super::{Looks, asked, open_chosen, target_of};
 use crate::{DatasetInfo, OpenRequest, Options, Registry};
 
 /// One thing that was looked at, and what it was.
@@ -51,6 +51,7 @@ impl Registry {
     /// Only if the path itself is malformed.
     pub fn explain(self: &Arc<Self>, path: &str) -> Result<Explanation> {
         let (target, options) = (target_of(path)?, Options::default());
+        let options = asked::options(&target, &options, false)?.into_owned();
         let mut request =
             OpenRequest { target: &target, writable: false, options: &options, registry: self, map: None, only: None };
         let mut looks = Looks::heard();

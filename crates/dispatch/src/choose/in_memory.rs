@@ -10,7 +10,7 @@ use model::{ErrorKind, Result};
 
 use super::site::Site;
 use super::site::TAIL;
-use super::{Looks, target_of};
+use super::{Looks, asked, target_of};
 use crate::registry::not_built;
 use crate::{Clobber, CreateRequest, Dataset, Magic, MountedMap, OpenRequest, Options, Registry, trace};
 
@@ -76,6 +76,7 @@ impl Registry {
         persist: bool,
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
+        let options = &*asked::options(&target, options, writable)?;
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open", &target, || {
             if target.scheme.is_local()

@@ -7,8 +7,10 @@
 //!
 //! It names no format, storage or filter: who answers to what, the plugins say. Read `site` next.
 
+mod asked;
 mod explain;
 mod in_memory;
+mod refused;
 mod remove;
 mod site;
 mod storage;
@@ -20,15 +22,18 @@ use std::sync::Arc;
 use model::{ErrorKind, Result};
 use url_infer::Target;
 
+use crate::forbidden::ForbiddenIsAbsent;
 use crate::registry::not_built;
 use crate::{
-    ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, Format, Key, MapFactory, MountedMap, Only,
-    OpenRequest, Options, PluginKind, Registry, Survey, ZMap,
+    ByteSource, Clobber, CreateRequest, Dataset, Driver, DriverInfo, ForbiddenKeys, Format, Key, MapFactory,
+    MountedMap, Only, OpenRequest, Options, PluginKind, Registry, Survey, ZMap,
 };
 use crate::{settings, slab, trace};
+use refused::Refused;
 use site::{Content, Site};
 
 pub use explain::{Explanation, Look};
+pub use refused::no_dataset;
 
 /// How many children of a root without markers are looked at.
 const MOST_CHILDREN: usize = 100;
@@ -108,7 +113,8 @@ impl Registry {
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
-        let map = map.map(MountedMap::from);
+        let options = &*asked::options(&target, options, writable)?;
+        let map = map.map(|map| settled(map, options).into());
         let request = OpenRequest { target: &target, writable, options, registry: self, map, only: None };
         trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
@@ -125,7 +131,8 @@ impl Registry {
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
         let target = target_of(path)?;
-        let (map, only) = (map.map(MountedMap::from), Some(only));
+        let options = &*asked::options(&target, options, false)?;
+        let (map, only) = (map.map(|map| settled(map, options).into()), Some(only));
         let request = OpenRequest { target: &target, writable: false, options, registry: self, map, only };
         trace::call("open", &target, || self.open_request(request, &mut Looks::unheard()))
     }
@@ -174,6 +181,7 @@ impl Registry {
     ) -> Result<Arc<dyn Dataset>> {
         let target = url_infer::parse(path)?;
         self.check_words(&target, true)?;
+        let options = &*asked::options(&target, options, true)?;
         trace::call("create", &target, || {
             let (driver, _) = self.creator(&target)?;
             let request = CreateRequest {
@@ -259,37 +267,66 @@ impl Registry {
                 source: None,
             });
         }
-        let mut map = match &request.map {
-            Some(map) => map.clone(),
-            None => match self.site(request, false, looks)? {
-                Site::Map(factory, why, source) => self.open_with(factory, why, request, source)?,
-                Site::File(Content::Driver(driver, why, source)) => {
-                    return Ok(Choice { driver, why, map: None, source });
-                }
-                Site::File(Content::Nothing(error)) => {
-                    return match named {
-                        Some((driver, mode)) => {
-                            Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
-                        }
-                        None if error.kind() == ErrorKind::NotBuilt => Err(error),
-                        None => Err(self.missing_driver(target).unwrap_or(error)),
-                    };
-                }
-            },
+        let site = match &request.map {
+            Some(_) => None,
+            None => Some(self.site(request, false, looks)?),
+        };
+        self.choose_at(site, named, request, looks)
+    }
+
+    /// Chooses by what a site holds; `None`: by the map that was handed in.
+    fn choose_at<'r>(
+        &'r self,
+        site: Option<Site<'r>>,
+        named: Option<(&'r Arc<dyn Driver>, &str)>,
+        request: &OpenRequest<'_>,
+        looks: &mut Looks,
+    ) -> Result<Choice<'r>> {
+        let target = request.target;
+        // The object at the URL itself is looked at if nothing below it tells, and its name has not led there already.
+        let mut may_be_file = false;
+        let mut map = match site {
+            None => self.open_map(request)?,
+            Some(Site::Map(factory, why, source)) => {
+                may_be_file = factory.info().magic.is_empty() && self.may_be_file(request)?;
+                self.open_with(factory, why, request, source)?
+            }
+            Some(Site::File(Content::Driver(driver, why, source))) => {
+                return Ok(Choice { driver, why, map: None, source });
+            }
+            Some(Site::File(Content::Nothing(error))) => {
+                return match named {
+                    Some((driver, mode)) => {
+                        Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: None, source: None })
+                    }
+                    None if error.kind() == ErrorKind::NotBuilt => Err(error),
+                    None => Err(self.missing_driver(target).unwrap_or(error)),
+                };
+            }
         };
         self.survey(&mut map, request.options);
-        if let Some((driver, why)) = self.driver_by_markers(map.seen(), looks).map_err(|error| error.at(target))? {
+        let mut refused = Refused::default();
+        let found = self.driver_by_markers(map.seen(), looks, &mut refused).map_err(|error| error.at(target))?;
+        if let Some((driver, why)) = found {
             return Ok(Choice { driver, why, map: Some(map), source: None });
         }
         if let Some((driver, mode)) = named {
             return Ok(Choice { driver, why: looks.why(|| format!("mode={mode}")), map: Some(map), source: None });
         }
-        if let Some((driver, why)) =
-            self.driver_by_children(&map, request.options, looks).map_err(|error| error.at(target))?
-        {
-            return Ok(Choice { driver, why, map: Some(map), source: None });
+        match self.driver_by_children(&map, request.options, looks) {
+            Ok(Some((driver, why))) => return Ok(Choice { driver, why, map: Some(map), source: None }),
+            Ok(None) => {}
+            // Documents are forbidden, and so is the list.
+            Err(error) if !refused.is_empty() && error.kind() == ErrorKind::Auth => {}
+            Err(error) => return Err(error.at(target)),
         }
-        Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map)))
+        if may_be_file
+            && !url_infer::names_a_file(target)
+            && let Ok(Some(site)) = self.file_there(request, false, looks)
+        {
+            return self.choose_at(Some(site), named, request, looks);
+        }
+        Err(self.missing_driver(target).unwrap_or_else(|| self.nothing_in_map(target, &map, may_be_file, refused)))
     }
 
     /// Looks for the markers of all drivers at once where each look is a request, and for all keys beside.
@@ -321,8 +358,13 @@ impl Registry {
     }
 
     /// The driver one of whose markers the root of the map holds, the table's drivers before all others.
-    fn driver_by_markers(&self, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<(&Arc<dyn Driver>, String)>> {
-        self.driver_by_markers_in(&Key::root(), map, looks)
+    fn driver_by_markers(
+        &self,
+        map: &dyn ZMap,
+        looks: &mut Looks,
+        refused: &mut Refused,
+    ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
+        self.driver_by_markers_in(&Key::root(), map, looks, refused)
     }
 
     /// The driver one of whose markers a child of the root holds: a store whose root has no document of its own.
@@ -347,7 +389,7 @@ impl Registry {
             survey.look(&keys.collect::<Vec<_>>(), &options.limits, false);
         }
         for child in children {
-            match self.driver_by_markers_in(&child, map, looks) {
+            match self.driver_by_markers_in(&child, map, looks, &mut Refused::default()) {
                 Ok(None) => {}
                 // A link that leads elsewhere says nothing about what is here.
                 Err(error) if error.kind() == ErrorKind::Access => {}
@@ -362,6 +404,7 @@ impl Registry {
         place: &Key,
         map: &dyn ZMap,
         looks: &mut Looks,
+        refused: &mut Refused,
     ) -> Result<Option<(&Arc<dyn Driver>, String)>> {
         let mut error = None;
         let mut found_by = String::new();
@@ -369,7 +412,7 @@ impl Registry {
             if error.is_some() {
                 return false;
             }
-            match first_marker(driver, place, map, looks) {
+            match first_marker(driver, place, map, looks, refused) {
                 Ok(None) => false,
                 Ok(Some(marker)) => {
                     found_by = format!("the map holds {marker}");
@@ -392,6 +435,7 @@ impl Registry {
         if let Some((driver, mode)) = self.driver_of(target)? {
             return Ok((driver, format!("mode={mode}")));
         }
+        check_name(target)?;
         let plan = url_infer::infer_create(target)?;
         let driver = match (self.driver(plan.driver), plan.fallback.map(|name| self.driver(name))) {
             (Err(_), Some(Ok(fallback))) => Ok(fallback),
@@ -465,6 +509,10 @@ impl Registry {
             None => factory.open(request),
         };
         match opened {
+            // An archive is one object: what is refused of it is no member that may be absent.
+            Ok(map) if factory.info().magic.is_empty() => {
+                Ok(MountedMap::of(trace::watch(settled(map, request.options)), factory, why))
+            }
             Ok(map) => Ok(MountedMap::of(trace::watch(map), factory, why)),
             Err(error) => {
                 if request.target.scheme.is_local() && site::is_local(factory) {
@@ -484,8 +532,21 @@ impl Registry {
         markers
     }
 
-    fn nothing_in_map(&self, target: &Target, map: &MountedMap) -> model::Error {
+    /// The error for a map without a marker. `itself`: the URL was looked at too; `refused`: the keys that the storage did
+    /// not let anybody look at.
+    fn nothing_in_map(&self, target: &Target, map: &MountedMap, itself: bool, refused: Refused) -> model::Error {
         let markers = self.markers();
+        // Storage that lists tells whether it is empty. Of other storage all that is known is what was asked for.
+        let caps = map.caps();
+        let is_bare = match caps.list {
+            true => map.survey.as_ref().and_then(|survey| survey.keys()).is_some_and(|keys| keys.is_empty()),
+            false => true,
+        };
+        if caps.remote && !target.scheme.is_local() && (is_bare || !refused.is_empty()) {
+            let below = markers.iter().filter_map(|marker| Key::new(marker).ok());
+            let tried: Vec<Key> = itself.then(Key::root).into_iter().chain(below).collect();
+            return no_dataset(target, &tried, &refused.into_keys());
+        }
         let tried = if markers.is_empty() { "nothing: no driver here has any".to_owned() } else { markers.join(", ") };
         ErrorKind::NotNc.context(format!(
             "{target}: no dataset: the root of map {} ({}) holds none of the markers looked for ({tried}); \
@@ -496,13 +557,47 @@ impl Registry {
     }
 }
 
-/// The first of a driver's markers, as a key, that `place` in the map holds.
-fn first_marker(driver: &DriverInfo, place: &Key, map: &dyn ZMap, looks: &mut Looks) -> Result<Option<Key>> {
+/// Refuses a name that promises a file, where many objects would be written and no mode says that they may be.
+fn check_name(target: &Target) -> Result<()> {
+    let is_far = ["s3", "gs3"].iter().any(|mode| target.has_mode(mode));
+    if !is_far || !url_infer::names_a_file(target) {
+        return Ok(());
+    }
+    let ending = target.path.rsplit('.').next().unwrap_or_default();
+    Err(ErrorKind::Inval.context(format!(
+        "{target}: the ending .{ending} is that of a single file, and what is written here is a Zarr store of many objects; \
+         #mode=nczarr or #mode=zarr makes a store of that name; a file is made locally and uploaded"
+    )))
+}
+
+/// The map, in which what is refused is absent if the options say so.
+fn settled(map: Arc<dyn ZMap>, options: &Options) -> Arc<dyn ZMap> {
+    match options.forbidden {
+        ForbiddenKeys::Error => map,
+        ForbiddenKeys::Absent => Arc::new(ForbiddenIsAbsent(map)),
+    }
+}
+
+/// The first of a driver's markers, as a key, that `place` in the map holds. One that is refused tells nothing.
+fn first_marker(
+    driver: &DriverInfo,
+    place: &Key,
+    map: &dyn ZMap,
+    looks: &mut Looks,
+    refused: &mut Refused,
+) -> Result<Option<Key>> {
     for marker in driver.markers {
         let key = place.join(marker).map_err(|error| {
             ErrorKind::Plugin.context(format!("driver {}: marker {marker:?}", driver.name)).caused_by(error)
         })?;
-        let there = map.exists(&key)?;
+        let there = match map.exists(&key) {
+            Ok(there) => there,
+            Err(error) => {
+                refused.take(&key, error)?;
+                looks.add(|| Look::new(format!("key {key} (driver {})", driver.name), "forbidden"));
+                continue;
+            }
+        };
         looks.add(|| Look::new(format!("key {key} (driver {})", driver.name), if there { "there" } else { "absent" }));
         if there {
             return Ok(Some(key));

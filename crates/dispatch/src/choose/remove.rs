@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::{Error, ErrorKind, Result};
 
+use super::refused::Refused;
 use super::site::{Content, Place, Site};
 use super::{Looks, target_of};
 use crate::trace;
@@ -52,10 +53,12 @@ impl Registry {
         match self.site(request, false, &mut Looks::unheard())? {
             Site::Map(factory, why, source) => {
                 let map = self.open_with(factory, why.clone(), request, source)?;
-                let known = self.driver_by_markers(&*map, &mut Looks::unheard());
+                let mut refused = Refused::default();
+                let known = self.driver_by_markers(&*map, &mut Looks::unheard(), &mut refused);
                 let closed = map.close();
                 if known.map_err(|error| error.at(target))?.is_none() {
-                    return Err(self.nothing_in_map(target, &map));
+                    refused.check().map_err(|error| error.at(target))?;
+                    return Err(self.nothing_in_map(target, &map, false, Refused::default()));
                 }
                 closed?;
                 Ok(Site::Map(factory, why, None))

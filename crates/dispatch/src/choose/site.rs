@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{Error, ErrorKind, Result};
-use url_infer::Target;
+use url_infer::{Scheme, Target};
 
 use super::{Look, Looks};
 use crate::registry::not_built;
-use crate::{ByteRange, ByteSource, Driver, Magic, MapFactory, OpenRequest, Part, PluginKind, Registry};
+use crate::{ByteRange, ByteSource, Driver, Forbidden, Magic, MapFactory, OpenRequest, Part, PluginKind, Registry};
 
 /// Where a dataset lies.
 pub(super) enum Site<'r> {
@@ -96,6 +96,12 @@ impl Registry {
         if !target.scheme.is_local() && target.has_mode("bytes") && self.archive_of(target)?.is_none() {
             return self.by_first_bytes_there(request, maps_only, looks);
         }
+        if url_infer::names_a_file(target)
+            && self.may_be_file(request)?
+            && let Some(site) = self.file_there(request, maps_only, looks)?
+        {
+            return Ok(site);
+        }
         if let Some((factory, why)) = self.map_of(target)? {
             // Who opens plain files is kept from pipes; a directory is looked at by opening it.
             if target.scheme.is_local() && is_local(factory) && (looks.are_heard() || !is_of_directories(factory)) {
@@ -114,6 +120,32 @@ impl Registry {
                 Ok(Site::Map(factory, "it is a directory".into(), None))
             }
             _ => self.by_first_bytes(target, maps_only, looks),
+        }
+    }
+
+    /// Whether a URL may be that of one object that is a dataset: nothing says that it is a store.
+    pub(super) fn may_be_file(&self, request: &OpenRequest<'_>) -> Result<bool> {
+        let target = request.target;
+        if request.writable || !matches!(target.scheme, Scheme::Http | Scheme::Https | Scheme::S3 | Scheme::Gs3) {
+            return Ok(false);
+        }
+        let is_store = self.driver_of(target)?.is_some_and(|(driver, _)| driver.info().magic.is_empty());
+        Ok(!is_store && !target.path.ends_with('/') && self.archive_of(target)?.is_none())
+    }
+
+    /// The site of the object at a URL, if there is one whose first bytes are known.
+    pub(super) fn file_there(
+        &self,
+        request: &OpenRequest<'_>,
+        maps_only: bool,
+        looks: &mut Looks,
+    ) -> Result<Option<Site<'_>>> {
+        match self.by_first_bytes_there(request, maps_only, looks) {
+            Ok(Site::File(Content::Nothing(error))) if error.kind() != ErrorKind::NotBuilt => Ok(None),
+            Ok(site) => Ok(Some(site)),
+            // A store may have such a name.
+            Err(error) if error.kind() == ErrorKind::NotFound || Forbidden::caused(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

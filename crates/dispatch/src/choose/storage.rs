@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::Result;
 
-use super::target_of;
+use super::{asked, check_name, target_of};
 use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, ZMap, trace};
 
 impl Registry {
@@ -16,6 +16,7 @@ impl Registry {
     pub fn storage(self: &Arc<Self>, path: &str, writable: bool, options: &Options) -> Result<Arc<dyn ZMap>> {
         let target = target_of(path)?;
         self.check_words(&target, false)?;
+        let options = &*asked::options(&target, options, writable)?;
         let request = OpenRequest { target: &target, writable, options, registry: self, map: None, only: None };
         trace::call("open map", &target, || Ok(self.open_map(&request)?.map))
     }
@@ -27,6 +28,10 @@ impl Registry {
     pub fn new_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
         let target = url_infer::parse(path)?;
         self.check_words(&target, true)?;
+        let options = &*asked::options(&target, options, true)?;
+        if self.driver_of(&target)?.is_none() {
+            check_name(&target)?;
+        }
         let request = CreateRequest {
             target: &target,
             clobber,

@@ -13,6 +13,7 @@ use model::Result;
 
 use crate::consolidated::ZMETADATA;
 use crate::dataset::ZarrDataset;
+use crate::fetch::is_no_list;
 use crate::json::{self, Json};
 use crate::older::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};
@@ -41,7 +42,11 @@ impl ZarrDataset {
         if !self.map.caps().list {
             return Ok(Audit::default());
         }
-        let keys = self.map.list(&Key::root())?;
+        let keys = match self.map.list(&Key::root()) {
+            Ok(keys) => keys,
+            Err(error) if is_no_list(&error) => return Ok(Audit::default()),
+            Err(error) => return Err(error),
+        };
         let mut audit = Audit { objects: keys.len() as u64, faults: Vec::new() };
         let mut documents = BTreeMap::new();
         for key in keys.iter().filter(|key| is_document(key.name())) {

@@ -1,7 +1,7 @@
 //! What a new dataset is to be, for every way to say so.
 
 use model::ErrorKind;
-use url_infer::{infer_create, parse};
+use url_infer::{infer_create, names_a_file, parse};
 
 #[test]
 fn plans() {
@@ -83,5 +83,22 @@ fn refusals_list_what_would_do() {
         for word in words {
             assert!(error.what().contains(word), "{text}: {error}");
         }
+    }
+}
+
+#[test]
+fn names_of_files() {
+    for (text, expected) in [
+        ("s3://b/case.nc", true),
+        ("https://h/d/case.H5?token=x", true),
+        ("gs3://b/case.zip#mode=zarr", true),
+        ("case.hdf", true),
+        ("s3://b/case.zarr", false),
+        ("s3://b/case.nc/", false),
+        ("s3://b/case", false),
+        ("s3://b/nc", false),
+        ("s3://b/.nc", false),
+    ] {
+        assert_eq!(names_a_file(&parse(text).unwrap()), expected, "{text}");
     }
 }

@@ -136,7 +136,9 @@ fn what_is_missing_is_told() {
     server.put("web", "x.zarr/.zgroup", "{\"zarr_format\": 2}");
     server.put("web", "text", "no dataset of any kind");
     for (path, kind) in [
-        ("none.zarr", ErrorKind::NotNc),
+        ("none.zarr", ErrorKind::NotFound),
+        ("none.zarr#mode=zarr", ErrorKind::NotFound),
+        ("none.zarr#mode=nczarr,v3", ErrorKind::NotFound),
         ("none#mode=bytes", ErrorKind::NotFound),
         ("none.zip#mode=zarr,zip", ErrorKind::NotFound),
         ("x.zarr", ErrorKind::Perm),
@@ -164,4 +166,155 @@ fn a_file_that_is_replaced_while_it_is_open_is_an_error() {
     server.fault(Rule::new(Fault::Replaced).after(2).times(1));
     let error = file.variable("v").unwrap().get_values::<i32, _>(..).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
+}
+
+/// A name that ends as a file's does is looked at first. Of another name the object is looked at last.
+#[test]
+fn files_open_without_a_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let server = Server::start(Kind::default().web("web"));
+    for (made, name, before) in [
+        ("#mode=cdf5", "c.nc", 0),
+        ("#mode=netcdf-4", "h.nc", 0),
+        ("#mode=nczarr,zip", "n.zip", 0),
+        ("#mode=zarr,v3,zip", "z3.zip", 0),
+        // All markers of stores are looked for first.
+        ("#mode=cdf1", "classic", 6),
+        ("#mode=netcdf-4", "hdf5.dat", 6),
+        ("#mode=zarr,zip", "archive", 6),
+    ] {
+        make(&format!("{}{made}", place(name))).unwrap();
+        upload(&server, Path::new(&place(name)), name);
+        let url = format!("{}/web/{name}", server.url());
+        server.clear_log();
+        let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (log, counts) = (server.log(), server.counts());
+        assert_eq!(log.iter().take_while(|entry| entry.status == 404).count(), before, "{name}: {log:?}");
+        // A small one finds out what it is; then the driver opens the file.
+        assert!(counts.total() <= before as u64 + 3, "{name}: {counts:?}");
+        assert!(log[before].range.is_some() && log[before].sent <= 20_000, "{name}: {:?}", log[before]);
+        drop(file);
+        check(&url).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    // A store of such a name is a store.
+    make(&format!("{}#mode=nczarr,file", place("store.nc"))).unwrap();
+    upload(&server, Path::new(&place("store.nc")), "store.nc");
+    check(&format!("{}/web/store.nc", server.url())).unwrap();
+    // A store costs nothing more.
+    make(&format!("{}#mode=nczarr,v3,file", place("n3.zarr"))).unwrap();
+    upload(&server, Path::new(&place("n3.zarr")), "n3.zarr");
+    server.clear_log();
+    nczarr::open(&format!("{}/web/n3.zarr", server.url())).unwrap().close().unwrap();
+    assert_eq!(server.log().iter().filter(|entry| entry.key == "n3.zarr").count(), 0, "{:?}", server.log());
+}
+
+#[test]
+fn a_mistyped_url_says_that_nothing_is_there_and_what_was_tried() {
+    let server = Server::start(Kind::default().web("web"));
+    for (path, tried) in [
+        ("none.zarr", &["none.zarr", "none.zarr/.zgroup", "none.zarr/zarr.json"][..]),
+        ("none.zarr#mode=zarr", &["none.zarr/.zgroup", "none.zarr/.zmetadata", "none.zarr/zarr.json"]),
+        ("none.zarr#mode=nczarr,v2", &["none.zarr/.zgroup"]),
+        ("none.zarr#mode=zarr,v3", &["none.zarr/zarr.json"]),
+        ("none.nc", &["none.nc", "none.nc/zarr.json"]),
+        ("none.nc#mode=bytes", &["none.nc"]),
+    ] {
+        server.clear_log();
+        let error = nczarr::open(&format!("{}/web/{path}", server.url())).expect_err("an error");
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{text}");
+        assert!(text.contains("nothing is there"), "{text}");
+        for url in tried {
+            assert!(text.contains(&format!("{}/web/{url}", server.url())), "{url}: {text}");
+        }
+        assert!(server.counts().total() <= 8, "{path}: {:?}", server.counts());
+    }
+}
+
+/// Another try would not make the server speak another protocol.
+#[test]
+fn https_at_a_port_of_plain_http_is_told_at_once() {
+    let server = Server::start(Kind::default().web("web"));
+    for path in ["x.zarr#mode=zarr,v3", "x.nc#mode=bytes", "bucket/x.zarr#mode=zarr,v3,s3"] {
+        let url = format!("https://key:secret@{}/{path}", server.host());
+        let error = nczarr::open(&url).expect_err("an error");
+        let text = format!("{error:#}");
+        assert!(text.contains("the server speaks plain HTTP"), "{path}: {text}");
+        assert!(!text.contains("times") && !text.contains("secret"), "{path}: {text}");
+    }
+}
+
+#[test]
+fn an_array_opens_by_its_own_url_where_its_group_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web").unlisted("bucket")] {
+        let server = Server::start(config);
+        for (name, modes) in [
+            ("n2.zarr", "nczarr"),
+            ("n3.zarr", "nczarr,v3"),
+            ("z2.zarr", "zarr,consolidated"),
+            ("z3.zarr", "zarr,v3,consolidated"),
+        ] {
+            let path = folder.path().join(name).display().to_string();
+            let file = nczarr::CreateOptions::new().clobber(true).create(&format!("{path}#mode={modes},file")).unwrap();
+            file.add_dimension("x", 3).unwrap();
+            file.add_variable::<i32>("temperature", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
+            let inner = file.add_group("g").unwrap().add_group("h").unwrap();
+            inner.add_variable::<f32>("salinity", &["x"]).unwrap().put(&[4.5f32; 3], ..).unwrap();
+            file.close().unwrap();
+            upload(&server, Path::new(&path), name);
+            for key in server.keys("web") {
+                server.put("bucket", &key, server.get("web", &key).unwrap());
+            }
+            let version = if modes.contains("v3") { "v3" } else { "v2" };
+            for (bucket, keys, modes) in [
+                ("web", "", [String::new(), "#mode=zarr".to_owned(), format!("#mode=zarr,{version}")]),
+                (
+                    "bucket",
+                    "key:secret@",
+                    ["#mode=s3".to_owned(), "#mode=s3,zarr".to_owned(), format!("#mode=s3,zarr,{version}")],
+                ),
+            ] {
+                for mode in modes {
+                    for (array, values) in [("temperature", [1.0, 2.0, 3.0]), ("g/h/salinity", [4.5; 3])] {
+                        let url = format!("http://{keys}{}/{bucket}/{name}/{array}{mode}", server.host());
+                        let file = nczarr::open(&url).unwrap_or_else(|error| panic!("{url}: {error:#}"));
+                        let name = array.rsplit('/').next().unwrap();
+                        let read = file.variable(name).unwrap().get_values::<f64, _>(..).unwrap();
+                        assert_eq!(read, values, "{url}");
+                        let alone =
+                            nczarr::open_variable(&url, name).unwrap_or_else(|error| panic!("{url}: {error:#}"));
+                        assert_eq!(alone.get_values::<f64, _>(1..2).unwrap(), values[1..2], "{url}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A list that names what is not there costs that alone.
+#[test]
+fn a_child_that_is_listed_and_not_there_is_the_only_one_that_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    for config in [Kind::default().web("web"), Kind::default().web("web").unlisted("web")] {
+        let server = Server::start(config);
+        for (name, modes) in [("n2.zarr", "nczarr"), ("n3.zarr", "nczarr,v3")] {
+            let path = folder.path().join(name).display().to_string();
+            let options = nczarr::CreateOptions::new().clobber(true);
+            let file = options.create(&format!("{path}#mode={modes},file")).unwrap();
+            file.add_dimension("x", 3).unwrap();
+            file.add_variable::<i32>("v", &["x"]).unwrap().put(&[1, 2, 3], ..).unwrap();
+            file.add_variable::<i32>("gone", &["x"]).unwrap();
+            file.close().unwrap();
+            upload(&server, Path::new(&path), name);
+            for key in server.keys("web").iter().filter(|key| key.contains("/gone/")) {
+                server.remove("web", key);
+            }
+            let file = nczarr::open(&format!("{}/web/{name}", server.url())).unwrap();
+            assert_eq!(file.variable("v").unwrap().get_values::<i32, _>(..).unwrap(), [1, 2, 3]);
+            let gone = file.variable("gone").and_then(|gone| gone.get_values::<i32, _>(..)).unwrap_err();
+            assert!(gone.to_string().contains("gone"), "{gone}");
+        }
+    }
 }

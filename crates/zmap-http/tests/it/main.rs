@@ -12,3 +12,4 @@ mod secrets;
 mod settings;
 mod source;
 mod support;
+mod unlisted;

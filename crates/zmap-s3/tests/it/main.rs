@@ -2,6 +2,7 @@
 
 mod campaign;
 mod common;
+mod conditions;
 mod datasets;
 mod deadline;
 mod encrypted;

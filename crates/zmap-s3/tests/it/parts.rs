@@ -20,7 +20,7 @@ fn map(server: &Server) -> S3Map {
 #[test]
 fn what_is_large_goes_in_parts() {
     let server = Server::start(Config::default());
-    let map = map(&server);
+    let map = map(&server).exclusive(true);
     for (len, parts) in [(0, 0), (ABOVE, 0), (ABOVE + 1, 3), (12_000, 3), (25_000, 7)] {
         let value = content(len as usize, len as usize);
         server.clear_log();

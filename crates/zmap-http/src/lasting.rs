@@ -1,0 +1,60 @@
+//! Failures to connect that no other try mends: [`lasting`].
+
+use std::error::Error;
+use std::io;
+
+use rustls::InvalidMessage;
+
+/// The reason, if the encrypted connection failed for one that stays: the server speaks plain HTTP, or is not the one
+/// that it should be.
+pub(crate) fn lasting(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        // What is inside an error of the system is not its cause.
+        if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref)
+            && let Some(reason) = lasting(inner)
+        {
+            return Some(reason);
+        }
+        if let Some(found) = error.downcast_ref::<rustls::Error>() {
+            return reason(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn reason(error: &rustls::Error) -> Option<&'static str> {
+    match error {
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            Some("the server speaks plain HTTP, so its URL begins with http:")
+        }
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+            Some("the server's certificate is not trusted")
+        }
+        rustls::Error::PeerIncompatible(_) => Some("the server and this program have no encryption in common"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::CertificateError;
+
+    use super::*;
+
+    #[test]
+    fn reasons_that_stay_are_found_inside_other_errors() {
+        let wrapped = |error: rustls::Error| io::Error::other(io::Error::new(io::ErrorKind::InvalidData, error));
+        for (error, expected) in [
+            (rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType), Some("plain HTTP")),
+            (rustls::Error::InvalidCertificate(CertificateError::Expired), Some("not trusted")),
+            (rustls::Error::HandshakeNotComplete, None),
+        ] {
+            let found = lasting(&wrapped(error));
+            assert_eq!(found.is_some(), expected.is_some());
+            assert!(found.is_none_or(|found| found.contains(expected.unwrap_or_default())));
+        }
+        assert!(lasting(&io::Error::other("the connection broke")).is_none());
+    }
+}
