@@ -239,6 +239,9 @@ pub struct Generate {
     /// Replace a dataset that is there already, in one step once the new one is finished; in a bucket the old one goes first
     #[arg(long)]
     pub clobber: bool,
+    /// Promise that nobody else writes the target meanwhile. A server without conditional writes is written only so
+    #[arg(long)]
+    pub exclusive: bool,
     /// Cut strings that are longer than the text lets them be stored (_nczarr_maxstrlen), as ncgen does; else they are mistakes
     #[arg(long)]
     pub truncate: bool,
@@ -315,6 +318,9 @@ pub struct Copy {
     /// one stays. In a bucket nothing can be put in its place in one step: there the old one goes when the copy begins
     #[arg(long)]
     pub clobber: bool,
+    /// Promise that nobody else writes the target meanwhile. A server without conditional writes is written only so
+    #[arg(long)]
+    pub exclusive: bool,
     /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
     /// zarr; if not given, the target's URL or ending says it. What it lacks is held otherwise where nothing of a value is lost (wider numbers, text
     /// for strings, group_name for what is in groups, fixed dimensions), else left out; either is told
@@ -490,6 +496,9 @@ pub enum MapCommand {
         key: String,
         /// A file with its bytes; standard input if not given
         file: Option<PathBuf>,
+        /// Promise that nobody else writes the store meanwhile. A server without conditional writes is written only so
+        #[arg(long)]
+        exclusive: bool,
     },
     /// Delete an object
     Rm {

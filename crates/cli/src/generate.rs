@@ -16,6 +16,7 @@ use crate::args::Generate;
 use crate::copy::kind::Kind;
 use crate::copy::overlap;
 use crate::copy::place::{Half, Place};
+use crate::exclusive;
 use crate::failure::{Failure, at};
 
 /// Makes the dataset.
@@ -34,7 +35,7 @@ pub fn run(args: &Generate) -> Result<(), Failure> {
         return Ok(());
     }
     let Named { url, by_hand } = Named::of(args, name, &cdl)?;
-    let url = target(args, url, &cdl)?;
+    let url = exclusive::url(target(args, url, &cdl)?, args.exclusive);
     let at = at(&url);
     if name != "-" {
         overlap::check_file(Path::new(name), &url).map_err(&at)?;

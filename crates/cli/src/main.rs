@@ -13,6 +13,7 @@ mod completions;
 mod copy;
 mod diff;
 mod dump;
+mod exclusive;
 mod explain;
 mod failure;
 mod find;

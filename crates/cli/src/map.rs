@@ -7,6 +7,7 @@ use model::{Error, ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Key, Options, ZMap};
 
 use crate::args::MapCommand;
+use crate::exclusive;
 use crate::failure::{Failure, at};
 use crate::output::Output;
 
@@ -20,7 +21,9 @@ pub fn run(command: &MapCommand) -> std::result::Result<(), Failure> {
             ls(url, prefix.as_deref(), *recursive, *long).map_err(at(url))
         }
         MapCommand::Cat { url, key } => cat(url, key).map_err(at(url)),
-        MapCommand::Put { url, key, file } => put(url, key, file.as_deref()).map_err(at(url)),
+        MapCommand::Put { url, key, file, exclusive } => {
+            put(&exclusive::url(url.clone(), *exclusive), key, file.as_deref()).map_err(at(url))
+        }
         MapCommand::Rm { url, key, recursive } => rm(url, key, *recursive).map_err(at(url)),
     }
 }

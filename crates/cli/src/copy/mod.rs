@@ -37,6 +37,7 @@ use model::{Error, Result};
 use nczarr::{CreateOptions, OpenOptions};
 
 use crate::args::Copy;
+use crate::exclusive;
 use crate::failure::{self, Failure, at};
 use crate::output::Output;
 use crate::stop;
@@ -105,6 +106,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
         Some(_) => asked_url.clone(),
         None => kept::url(args).map_err(at(&args.source))?,
     };
+    let target_url = exclusive::url(target_url, args.exclusive);
     let (at_source, at_target) = (at(&args.source), at(&args.target));
     // What the source is now: what changes from here on is seen by who goes on.
     let registry = nczarr::registry().map_err(&at_target)?;

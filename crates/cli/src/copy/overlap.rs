@@ -149,7 +149,11 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
     let Ok(map) = OpenOptions::new().open_map(source) else { return Ok(false) };
     let mut bytes = Vec::new();
     let mut is_ours = |key: &Key| -> Result<bool> {
-        let found = map.read(key, ByteRange::ALL, &mut bytes)?;
+        let found = match map.read(key, ByteRange::ALL, &mut bytes) {
+            // Of a store that lets nobody list, this is how a key is refused that does not exist.
+            Err(error) if error.kind() == ErrorKind::Auth => false,
+            found => found?,
+        };
         Ok(found && Record::of(&bytes).is_ok_and(|found| found.owner == record.owner))
     };
     let name = Key::new(NAME)?;
@@ -159,7 +163,11 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
     if !map.caps().list {
         return Ok(false);
     }
-    let keys = map.list(&Key::root())?;
+    let keys = match map.list(&Key::root()) {
+        Ok(keys) => keys,
+        Err(error) if error.kind() == ErrorKind::Auth => return Ok(false),
+        Err(error) => return Err(error),
+    };
     for key in keys.iter().filter(|key| key.name() == NAME) {
         if is_ours(key)? {
             return Ok(true);

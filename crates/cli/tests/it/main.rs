@@ -36,6 +36,7 @@ mod special;
 mod store;
 mod texts;
 mod timeout;
+mod unconditional;
 mod unfilled;
 mod validate;
 mod view;

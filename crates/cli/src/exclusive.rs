@@ -1,0 +1,40 @@
+//! `--exclusive`: the promise that nobody else writes the target, as its URL says it.
+
+/// The URL, with the promise if it was given.
+pub fn url(url: String, exclusive: bool) -> String {
+    if !exclusive {
+        return url;
+    }
+    // A path may hold a `#` that begins no fragment.
+    let has_fragment = match url_infer::parse(&url) {
+        Ok(target) if target.scheme == url_infer::Scheme::Path => target.path != url,
+        _ => url.contains('#'),
+    };
+    let separator = if has_fragment { '&' } else { '#' };
+    format!("{url}{separator}exclusive=true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_promise_follows_what_the_url_says() {
+        for (given, expected) in [
+            ("s3://b/x.zarr", "s3://b/x.zarr#exclusive=true"),
+            ("s3://b/x#mode=zarr", "s3://b/x#mode=zarr&exclusive=true"),
+            ("dir/x.zarr", "dir/x.zarr#exclusive=true"),
+            ("run#1/x.zarr", "run#1/x.zarr#exclusive=true"),
+            ("x#mode=zarr", "x#mode=zarr&exclusive=true"),
+        ] {
+            let found = url(given.to_owned(), true);
+            assert_eq!(found, expected);
+            let (plain, target) = (url_infer::parse(given).unwrap(), url_infer::parse(&found).unwrap());
+            assert_eq!(
+                (target.get("exclusive"), &target.path, &target.modes),
+                (Some("true"), &plain.path, &plain.modes)
+            );
+            assert_eq!(url(given.to_owned(), false), given);
+        }
+    }
+}
