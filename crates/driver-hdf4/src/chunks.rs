@@ -14,6 +14,9 @@ use crate::file::{HdfFile, called};
 use crate::linked::Pieces;
 use crate::vdata::Vdata;
 
+/// Chunks whose descriptions are asked for at once: those of more are read as they are wanted.
+const DESCRIBED: usize = 4096;
+
 /// The chunks of an array.
 #[derive(Debug)]
 pub(crate) struct Chunks {
@@ -82,6 +85,9 @@ impl Chunks {
             if chunks.places.insert(key(&place).as_str().to_owned(), object).is_some() {
                 return Err(ErrorKind::HdfErr.context(format!("two chunks are said to be at {place:?}")));
             }
+        }
+        if chunks.places.len() <= DESCRIBED {
+            file.expect_described(chunks.places.values().map(|place| (place.tag, place.number)));
         }
         Ok(chunks)
     }

@@ -83,6 +83,9 @@ const NOWHERE: u32 = u32::MAX;
 const DESCRIPTOR: u64 = 12;
 const BLOCK_HEAD: u64 = 6;
 
+/// Bytes of an element that counts as a small one.
+const SMALL: u32 = 64 << 10;
+
 impl Directory {
     /// # Errors
     /// `NC_EHDFERR` if a block of descriptors does not lie in the file, or the blocks never end.
@@ -164,6 +167,17 @@ impl Directory {
     /// Where an element is. `None`: there is none, or nothing was written to it.
     pub(crate) fn get(&self, tag: u16, number: u16) -> Option<Entry> {
         self.entries.get(&(tag, number)).copied()
+    }
+
+    /// Where what describes data lies, small elements only: they are read when a file is opened.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = (u64, u64)> {
+        let describes = |tag: u16, entry: &Entry| match tag {
+            tag::SD => entry.special,
+            tag::NT | tag::SDG..=tag::SDLNK | tag::NDG..=tag::CAL | tag::VH..=tag::VG => true,
+            _ => false,
+        };
+        let found = self.entries.iter().filter(move |((tag, _), entry)| describes(*tag, entry) && entry.len <= SMALL);
+        found.map(|(_, entry)| (entry.offset.into(), entry.len.into()))
     }
 
     /// Whether an element was declared.

@@ -26,8 +26,16 @@ impl HdfFile {
     /// As [`Directory::read`].
     pub(crate) fn new(store: Store, limits: &Limits) -> Result<Self> {
         let directory = Directory::read(&store)?;
+        store.expect(directory.descriptions());
         let left = AtomicU64::new(store.len().saturating_add(limits.metadata));
         Ok(Self { store: Arc::new(store), directory, left })
+    }
+
+    /// Says that what describes these elements will be read soon.
+    pub(crate) fn expect_described(&self, elements: impl Iterator<Item = (u16, u16)>) {
+        let entries = elements.filter_map(|(tag, number)| self.directory.get(tag, number));
+        let described = entries.filter(|entry| entry.special);
+        self.store.expect(described.map(|entry| (entry.offset.into(), entry.len.into())));
     }
 
     /// What an element is. `None`: nothing was written to it.

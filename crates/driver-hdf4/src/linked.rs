@@ -68,11 +68,19 @@ impl Pieces {
         })
     }
 
+    /// Says that a range of it is read, where that is more than one part of the file.
+    fn expect(&self, store: &Store, from: u64, len: u64) {
+        if self.list.len() > 1 {
+            store.expect(self.parts(from, len).filter_map(|(offset, len)| offset.map(|offset| (offset, len))));
+        }
+    }
+
     /// Appends a range of it, as far as it reaches.
     ///
     /// # Errors
     /// As [`Store::append`].
     pub(crate) fn append(&self, store: &Store, from: u64, len: u64, out: &mut Vec<u8>) -> Result<()> {
+        self.expect(store, from, len);
         for (offset, len) in self.parts(from, len) {
             match offset {
                 Some(offset) => store.append(offset, len, out)?,
@@ -91,6 +99,7 @@ impl Pieces {
     /// # Errors
     /// `NC_ETRUNC` if the file ends before; what the storage says.
     pub(crate) fn read_at(&self, store: &Store, from: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        self.expect(store, from, out.room() as u64);
         for (offset, len) in self.parts(from, out.room() as u64) {
             // No more than there is room.
             let len = len as usize;

@@ -8,6 +8,12 @@ use chunkio::ByteStore;
 use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use model::{Error, ErrorKind, Result};
 
+/// Bytes that are asked for at once, at most.
+const TOGETHER: u64 = 8 << 20;
+
+/// Bytes between them that are rather read than asked for apart, all together.
+const SPARE: u64 = 256 << 10;
+
 /// The bytes of one file.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -42,6 +48,18 @@ impl Store {
     /// A file that is not a local one.
     pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
         Self { size: source.len(), place: Place::Elsewhere(ReadAhead::new(source)) }
+    }
+
+    /// Says which bytes will be read soon, as offsets and lengths: of a file elsewhere they are asked for at once.
+    pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = (u64, u64)>) {
+        if let Place::Elsewhere(ahead) = &self.place {
+            let mut left = TOGETHER;
+            let ranges = ranges.into_iter().take_while(|&(_, len)| {
+                left = left.saturating_sub(len);
+                left > 0
+            });
+            ahead.expect(ranges.map(|(offset, len)| offset..offset.saturating_add(len)), SPARE);
+        }
     }
 
     /// How many bytes there are.

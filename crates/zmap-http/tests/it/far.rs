@@ -230,3 +230,74 @@ fn many_objects_are_opened_in_a_few_rounds() {
     let counts = asked(&server);
     assert!(counts.total() <= 12, "{counts:?}");
 }
+
+/// An HDF4 file whose elements lie `far` bytes from one another.
+fn spread(bytes: &[u8], far: usize) -> Vec<u8> {
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let (mut out, mut at, mut moved) = (bytes.to_vec(), 4, std::collections::HashMap::new());
+    while at != 0 {
+        let count = usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
+        for descriptor in (0..count).map(|entry| at + 6 + 12 * entry) {
+            let (offset, len) = (number(descriptor + 4), number(descriptor + 8));
+            if offset == 0 || len == 0 || offset.checked_add(len).is_none_or(|end| end > bytes.len()) {
+                continue;
+            }
+            let place = *moved.entry((offset, len)).or_insert_with(|| {
+                let place = out.len().next_multiple_of(far);
+                out.resize(place, 0);
+                out.extend_from_slice(&bytes[offset..offset + len]);
+                place
+            });
+            out[descriptor + 4..descriptor + 8].copy_from_slice(&(place as u32).to_be_bytes());
+        }
+        at = number(at + 2);
+    }
+    out
+}
+
+#[test]
+fn of_hdf4_files_only_what_is_needed_is_read() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/hdf4");
+    for name in ["codings.hdf", "old.hdf", "odd.hdf"] {
+        let bytes = std::fs::read(corpus.join(name)).unwrap();
+        let local = nczarr::open_bytes(bytes.clone()).unwrap();
+        let server = server();
+        let bytes = spread(&bytes, 150_000);
+        let len = bytes.len() as u64;
+        server.put("web", "x.hdf", bytes);
+        let far = open(&server, "x.hdf");
+        assert_eq!(format!("{:?}", far.model()), format!("{:?}", local.model()), "{name}");
+        let opened = asked(&server);
+        assert!(opened.sent <= len / 8, "{name}: {opened:?} of {len}");
+        for (id, var) in local.model().vars() {
+            let read = |file: &File| file.variable_by_id(id).unwrap().get_values::<f64, _>(..);
+            match (read(&far), read(&local)) {
+                (Ok(far), Ok(local)) => assert_eq!(far, local, "{name}: {}", var.name),
+                (far, local) => assert_eq!(far.is_err(), local.is_err(), "{name}: {}", var.name),
+            }
+        }
+    }
+}
+
+/// Of a large chunk without filters only the rows are read that are wanted.
+#[test]
+fn of_a_large_chunk_only_parts_are_read() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server());
+    let path = folder.path().join("chunk.nc").display().to_string();
+    let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+    for (name, len) in [("t", 4), ("y", 600), ("x", 600)] {
+        file.add_dimension(name, len).unwrap();
+    }
+    let v = file.add_variable::<f32>("v", &["t", "y", "x"]).unwrap();
+    v.set_chunking(&[4, 600, 600]).unwrap();
+    let values: Vec<f32> = (0..4 * 600 * 600).map(|at| at as f32).collect();
+    v.put(&values, ..).unwrap();
+    file.close().unwrap();
+    server.put("web", "x.nc", std::fs::read(&path).unwrap());
+    let file = open(&server, "x.nc");
+    let found = file.variable("v").unwrap().get_values::<f32, _>((.., 10..20, 30..40)).unwrap();
+    let expected = (0..400).map(|at| (at / 100 * 360_000 + (10 + at / 10 % 10) * 600 + 30 + at % 10) as f32);
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    let counts = asked(&server);
+    assert!(counts.total() <= 9 && counts.sent <= 512 << 10, "{counts:?}");
+}
