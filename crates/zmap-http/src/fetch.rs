@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dispatch::Forbidden;
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -207,7 +208,10 @@ fn no_parts(limit: u64) -> Error {
 
 /// The error of a server that lets nobody in: which one it is, and what it was sent.
 fn let_nobody_in(place: &Place, sent: &str, error: &Error) -> Error {
-    ErrorKind::Auth.context(format!("{}://{} let nobody in: {error}; {sent} was sent", place.scheme, place.host))
+    let what = format!("{}://{} let nobody in: {error}; {sent} was sent", place.scheme, place.host);
+    let outer = ErrorKind::Auth.context(what);
+    // It may say so of a file that does not exist.
+    if Forbidden::caused(error) { outer.caused_by(Forbidden) } else { outer }
 }
 
 /// Asks, and waits for the head of the answer. What was sent to be let in is told too.
