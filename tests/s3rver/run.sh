@@ -21,7 +21,8 @@ cp "$here/serve.js" "$place/"
 
 log=$(mktemp)
 objects=$(mktemp -d)
-node "$place/serve.js" "$objects" >"$log" 2>"$log.err" &
+# Its marks of pages are made with a cipher that OpenSSL 3 has in its legacy provider alone.
+node --openssl-legacy-provider "$place/serve.js" "$objects" >"$log" 2>"$log.err" &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; rm -rf "$log" "$log.err" "$objects"' EXIT
 until grep -q '^http' "$log"; do
