@@ -49,7 +49,7 @@ impl Asker {
         Ok(Self { client, config: Arc::new(*config), turns, agent, settings: Arc::new(settings.clone()) })
     }
 
-    /// Who asks at a place that is not on the dataset's own server. A certificate of one's own goes only where it is for.
+    /// The client for a redirect target. A client certificate goes only to the server it is for.
     fn client_for(&self, place: &Place) -> Result<Client> {
         let trust = self.settings.trust.clone();
         let secure = match place.scheme {
@@ -91,7 +91,7 @@ enum Miss {
 /// Asks until there is an answer. `None`: nothing is there.
 ///
 /// # Errors
-/// `NC_EAUTH` if the server lets nobody in; `NC_EIO` if the file is longer than the limit, or changed; `NC_ECURL` for all
+/// `NC_EAUTH` if the server refuses the request; `NC_EIO` if the file is longer than the limit, or changed; `NC_ECURL` for all
 /// else that goes wrong on the way.
 pub(crate) async fn fetch(asker: Asker, question: Question) -> Result<Option<Got>> {
     let config = &asker.config;
@@ -178,12 +178,12 @@ async fn attempt(asker: &Asker, question: &Question, clock: &mut Clock) -> Resul
             Verdict::Absent => return Ok(None),
             Verdict::Again(error, after) => return Err(Miss::Again(error, after.map(Duration::from_secs))),
             Verdict::Failed(error) => {
-                let refused = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-                return Err(Miss::Failed(if refused { let_nobody_in(&place, sent, &error) } else { error }));
+                let is_refused = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+                return Err(Miss::Failed(if is_refused { refused(&place, sent, &error) } else { error }));
             }
             Verdict::Elsewhere(location) => {
                 place = place.follow(&location).map_err(|why| Miss::Failed(ErrorKind::Curl.context(why)))?;
-                // Who led elsewhere to have one let in leads back.
+                // A login leads back to the dataset's own server.
                 if place.is_beside(&question.place) {
                     place.credentials = question.place.credentials.clone();
                 }
@@ -206,15 +206,15 @@ fn no_parts(limit: u64) -> Error {
     ))
 }
 
-/// The error of a server that lets nobody in: which one it is, and what it was sent.
-fn let_nobody_in(place: &Place, sent: &str, error: &Error) -> Error {
-    let what = format!("{}://{} let nobody in: {error}; {sent} was sent", place.scheme, place.host);
+/// The error of a server that refuses a request: its name, and the kind of credentials that it got.
+fn refused(place: &Place, sent: &str, error: &Error) -> Error {
+    let what = format!("{}://{} refused the request: {error}; {sent} was sent", place.scheme, place.host);
     let outer = ErrorKind::Auth.context(what);
     // It may say so of a file that does not exist.
     if Forbidden::caused(error) { outer.caused_by(Forbidden) } else { outer }
 }
 
-/// Asks, and waits for the head of the answer. What was sent to be let in is told too.
+/// Asks, and waits for the head of the answer. Returns the kind of credentials that were sent too.
 async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<(Response<Incoming>, &'static str), Miss> {
     let uri = place.uri().map_err(Miss::Failed)?;
     if !asker.config.link_local && beside(uri.host().unwrap_or_default()) {
@@ -244,7 +244,7 @@ async fn head(asker: &Asker, question: &Question, place: &Place) -> Result<(Resp
         request = request.header(name, value);
     }
     for (name, value) in headers {
-        // What the URL says comes before.
+        // Credentials of the URL come first.
         if request.headers_ref().is_some_and(|known| !known.contains_key(&name)) {
             request = request.header(name, value);
         }

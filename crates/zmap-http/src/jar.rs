@@ -60,7 +60,7 @@ impl Jar {
         Ok(jar)
     }
 
-    /// What is sent to a place.
+    /// The cookies for a place, as a field.
     pub(crate) fn of(&self, place: &Place) -> Option<HeaderValue> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fitting: Vec<&Kept> = kept.iter().filter(|cookie| cookie.fits(place, SystemTime::now())).collect();
@@ -96,7 +96,7 @@ impl Jar {
 }
 
 impl Kept {
-    /// What a server at a place sets.
+    /// The cookie that a server sets.
     fn of(place: &Place, value: &HeaderValue) -> Option<Self> {
         let cookie = Cookie::parse(value.to_str().ok().filter(|text| text.len() <= LONGEST)?).ok()?;
         let (host, port) = place.host_and_port();

@@ -1,7 +1,7 @@
 //! [`Netrc`]: names and passwords by hosts, as the file `.netrc` lists them.
 //!
 //! The crates that read this file either know no comments and no quotes, or bring code for home directories that is not
-//! needed here. What the file holds is never printed. Source: the manual of curl.
+//! needed here. Nothing of the file is printed. Source: the manual of curl.
 
 use std::path::Path;
 

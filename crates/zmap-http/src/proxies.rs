@@ -31,7 +31,7 @@ pub(crate) struct Proxies {
 }
 
 impl Proxies {
-    /// What rc files and the environment say.
+    /// The proxies of rc files and the environment.
     ///
     /// # Errors
     /// The name of a setting whose value is no proxy that is spoken to. The value may have a password in it.
@@ -73,7 +73,7 @@ impl Proxies {
         self.matcher.as_ref()?.intercept(uri)
     }
 
-    /// What is sent to the proxy with a request that it reads.
+    /// The authorization for a proxy that reads the request.
     pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
         let proxy = self.intercept(uri).filter(|_| uri.scheme_str() == Some("http"))?;
         proxy.basic_auth().cloned()

@@ -1,7 +1,7 @@
 //! [`Settings`]: what rc files, netrc and the environment say of web servers.
 //!
-//! Names of keys are those of netCDF-C's file on the run-time configuration; docs/cloud.md lists them. What would be unsafe
-//! to leave aside is an error: trusting anybody, and a proxy that is not spoken to. Who gets credentials is in `wallet`.
+//! Names of keys are those of netCDF-C's file on the run-time configuration; docs/cloud.md lists them. A setting that
+//! would be unsafe to ignore is an error: to trust any server, and a proxy of another protocol. Credentials: `wallet`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct Trust {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// What is said of the place of a dataset.
+/// The settings for the place of a dataset.
 #[derive(Clone, Default)]
 pub struct Settings {
     timeout: Option<Duration>,
@@ -47,7 +47,7 @@ pub struct Settings {
 const CHECKED: &[&str] = &["HTTP.SSL.VALIDATE", "HTTP.SSL.VERIFYPEER", "HTTP.SSL.VERIFYHOST"];
 
 impl Settings {
-    /// What the rc files, the netrc file and the environment of the process say.
+    /// The settings of the rc files, the netrc file and the environment of the process.
     ///
     /// # Errors
     /// `NC_ERCFILE` for a file that cannot be read, and for what cannot be done, naming the key.

@@ -1,8 +1,8 @@
-//! [`Wallet`]: what lets one in, by hosts; [`Lines`]: what rc files say of one place.
+//! [`Wallet`]: credentials by server; [`Lines`]: the lines of rc files for one place.
 //!
-//! What stands in rc files without a place, and netrc's `default`, is for the server of the dataset. A server that an answer
-//! leads to gets what is written for it by name: by a place in rc files with the same scheme, host and port, by `machine`, or
-//! by an entry of `NCZARR_BEARER`.
+//! Lines of rc files without a place, and netrc's `default`, are for the server of the dataset. A redirect target gets only
+//! credentials that name it: a place in rc files with the same scheme, host and port, a `machine`, or an entry of
+//! `NCZARR_BEARER`.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::place::{Place, basic, pair};
 
 /// Tokens by hosts, `host=token` with commas or blanks between.
 const TOKENS: &str = "NCZARR_BEARER";
-/// What of a request is not for others to say.
+/// Fields that only this program sets.
 const OWN: &[HeaderName] = &[
     ACCEPT_ENCODING,
     CONNECTION,
@@ -74,7 +74,7 @@ impl Wallet {
         Ok(Self { rc, netrc, tokens: listed.map(token).collect::<Result<_>>()? })
     }
 
-    /// What is sent to the server of the dataset, where rc files do not say it.
+    /// The authorization for the server of the dataset, where rc files have none.
     pub(crate) fn of_own(&self, place: &Place) -> Result<Option<HeaderValue>> {
         match self.by_name(place)? {
             None => self.netrc.of_any().map(login).transpose(),
@@ -82,7 +82,7 @@ impl Wallet {
         }
     }
 
-    /// What is sent to a server that an answer led to.
+    /// The authorization for a redirect target.
     pub(crate) fn of_other(&self, place: &Place) -> Result<Option<HeaderValue>> {
         match self.lines(place).authorization()? {
             None => self.by_name(place),
@@ -90,12 +90,12 @@ impl Wallet {
         }
     }
 
-    /// More fields for a server that an answer led to.
+    /// More fields for a redirect target.
     pub(crate) fn headers_of_other(&self, place: &Place) -> Result<Vec<(HeaderName, HeaderValue)>> {
         self.lines(place).headers()
     }
 
-    /// The certificate for a server that an answer led to.
+    /// The client certificate for a redirect target.
     pub(crate) fn identity_of_other(&self, place: &Place) -> Result<Option<Identity>> {
         self.lines(place).identity()
     }
@@ -130,7 +130,7 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     (!token.is_empty() && token.bytes().all(fits)).then_some(value)
 }
 
-/// What rc files say of one place.
+/// The lines of rc files for one place.
 pub(crate) struct Lines(Vec<(String, String)>);
 
 impl Lines {
@@ -157,7 +157,7 @@ impl Lines {
     /// A token, else name and password.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for what makes no header, naming the key.
+    /// `NC_ERCFILE` for a line that makes no header, naming the key.
     pub(crate) fn authorization(&self) -> Result<Option<HeaderValue>> {
         if let Some(token) = self.get("HTTP.CREDENTIALS.BEARER") {
             return bearer(token).map(Some).ok_or_else(|| bad("HTTP.CREDENTIALS.BEARER", "it is no token"));
@@ -176,7 +176,7 @@ impl Lines {
     /// More fields of requests: `HTTP.HEADER.<name>`.
     ///
     /// # Errors
-    /// `NC_ERCFILE` for what makes no field, or one that is not for others to say, naming the key.
+    /// `NC_ERCFILE` for a line that makes no field, and for a field of the program's own, naming the key.
     pub(crate) fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let mut headers = Vec::new();
         for (key, value) in &self.0 {

@@ -15,8 +15,9 @@ use url_infer::Target;
 
 use crate::place::{Host, Place};
 use crate::profiles::Profiles;
+use crate::proxies::Proxies;
 use crate::secret::Credentials;
-use crate::who::{Sources, switch};
+use crate::sources::{Sources, switch};
 
 /// The environment, by the names of its variables.
 pub(crate) type Variables<'v> = dyn Fn(&str) -> Option<String> + 'v;
@@ -62,12 +63,13 @@ pub struct Access {
     pub(crate) profile_files: [Option<PathBuf>; 2],
     /// Certificates to trust in place of the system's.
     pub(crate) ca_bundle: Option<PathBuf>,
+    pub(crate) proxies: Proxies,
     /// The URL, for messages.
     pub(crate) shown: String,
     pub(crate) connect: Option<Duration>,
     /// The bucket is a part of the host's name, not of the path, at an endpoint that is not Amazon's.
     pub virtual_host: bool,
-    /// Who asks pays for requests and for what is sent.
+    /// The requester pays for requests and transfers.
     pub requester_pays: bool,
     /// How long and how often it is tried.
     pub patience: Patience,
@@ -179,6 +181,7 @@ impl Access {
             credentials,
             profile_files: profiles.files().clone(),
             ca_bundle,
+            proxies: Proxies::of(&said, &variables).map_err(|error| error.at(target))?,
             virtual_host,
             requester_pays,
             shown: url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),

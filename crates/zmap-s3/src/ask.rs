@@ -5,7 +5,7 @@
 
 use aws_credential_types::provider::ProvideCredentials as _;
 use aws_smithy_xml::decode::{Document, try_data};
-use hyper::header::{CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, RANGE, USER_AGENT};
+use hyper::header::{CONTENT_RANGE, HOST, HeaderName, HeaderValue, IF_MATCH, PROXY_AUTHORIZATION, RANGE, USER_AGENT};
 use hyper::{Method, Request, Uri};
 
 use crate::chunks::Chunks;
@@ -68,7 +68,12 @@ impl Remote {
             let keys = keys.map_err(|error| Failure::no_keys(chain(&error)))?;
             route.sign(&mut request, &url, keys)?;
         }
-        let (head, line) = self.wire.get(request.uri(), &bytes_of(&request)).await?;
+        let proxy = self.access.proxies.reads(request.uri());
+        if let Some(Some(authorization)) = &proxy {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization.clone());
+        }
+        let bytes = bytes_of(&request, proxy.is_some());
+        let (head, line) = self.wire.get(request.uri(), &bytes).await?;
         let framing = head.framing().map_err(Failure::unsent)?;
         let answer = Answer { head, framing, line };
         if matches!(answer.head.status, 200..=299) { Ok(answer) } else { Err(self.refused(answer).await) }
@@ -93,11 +98,13 @@ impl Remote {
     }
 }
 
-/// A request as it is sent.
-fn bytes_of(request: &Request<()>) -> Vec<u8> {
+/// A request as it is sent: to a server, or to a proxy, which reads the whole URL.
+fn bytes_of(request: &Request<()>, proxied: bool) -> Vec<u8> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let host = request.uri().authority().map_or("", |host| host.as_str());
+    let before = if proxied { ["http://", host] } else { ["", ""] };
     let mut bytes = Vec::with_capacity(1 << 10);
-    for part in [request.method().as_str(), " ", target, " HTTP/1.1\r\n"] {
+    for part in [request.method().as_str(), " ", before[0], before[1], target, " HTTP/1.1\r\n"] {
         bytes.extend_from_slice(part.as_bytes());
     }
     for (name, value) in request.headers() {

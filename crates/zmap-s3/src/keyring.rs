@@ -16,10 +16,12 @@ use crate::secret::Secret;
 
 /// Keys that end sooner are not used any more.
 const MARGIN: Duration = Duration::from_secs(60);
+/// A failure is repeated for so long.
+const MOMENT: Duration = Duration::from_secs(1);
 /// Keys that do not say when they end are asked for again after so long.
 const USUAL: Duration = Duration::from_secs(600);
 
-/// Makes who hands out keys.
+/// Makes a provider of keys.
 type Make = dyn Fn() -> SharedCredentialsProvider + Send + Sync;
 
 /// Keys, and who hands them out.
@@ -38,6 +40,8 @@ struct Known {
     provider: Option<SharedCredentialsProvider>,
     /// What was handed out, and when.
     keys: Option<(Credentials, Instant)>,
+    /// Why nothing was, and when.
+    failure: Option<(String, Instant)>,
 }
 
 impl Keyring {
@@ -61,18 +65,25 @@ impl Keyring {
         {
             return Ok(keys.clone());
         }
+        // Requests that begin together fail together, so a program runs once for all of them.
+        if let Some((failure, since)) = &known.failure
+            && since.elapsed() < MOMENT
+        {
+            return Err(CredentialsError::provider_error(failure.clone()));
+        }
         let provider = known.provider.get_or_insert_with(|| (self.make)()).clone();
         match provider.provide_credentials().await {
             Ok(keys) => {
                 let secrets = [Some(keys.access_key_id()), Some(keys.secret_access_key()), keys.session_token()];
                 *self.secrets.lock().unwrap_or_else(PoisonError::into_inner) =
                     secrets.into_iter().flatten().map(Secret::new).collect();
-                known.keys = Some((keys.clone(), Instant::now()));
+                (known.keys, known.failure) = (Some((keys.clone(), Instant::now())), None);
                 Ok(keys)
             }
             Err(error) => {
-                *known = Known::default();
-                Err(CredentialsError::provider_error(format!("no keys from {}: {}", self.what, chain(&error))))
+                let failure = format!("no keys from {}: {}", self.what, chain(&error));
+                *known = Known { failure: Some((failure.clone(), Instant::now())), ..Known::default() };
+                Err(CredentialsError::provider_error(failure))
             }
         }
     }

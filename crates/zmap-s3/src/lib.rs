@@ -31,15 +31,16 @@ mod payer;
 mod place;
 mod profiles;
 mod providers;
+mod proxies;
 mod put;
 mod remote;
 mod route;
 mod runtime;
 mod secret;
 mod source;
+mod sources;
 mod spare;
 mod trust;
-mod who;
 mod wire;
 
 pub use access::{Access, Patience};

@@ -1,4 +1,4 @@
-//! [`Payer`]: says in every request of the SDK that who asks pays.
+//! [`Payer`]: marks every request of the SDK as one that the requester pays.
 
 use aws_sdk_s3::config::interceptors::BeforeTransmitInterceptorContextMut;
 use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};

@@ -1,4 +1,4 @@
-//! Who hands out keys: fixed ones, or what the SDK does for roles, programs, single sign-on and services.
+//! [`Signer`]: fixed keys, or a provider of the SDK for roles, programs, single sign-on and services.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::access::Access;
 use crate::keyring::Keyring;
 use crate::secret::Credentials;
 
-/// Who signs, and what is known of the keys that were handed out; `None`: nobody.
+/// A provider of keys, and the keyring around it, if the keys may change.
 pub(crate) struct Signer {
     pub(crate) provider: SharedCredentialsProvider,
     pub(crate) keyring: Option<Arc<Keyring>>,
 }
 
 impl Signer {
-    /// Who signs for `access`. Nothing is asked.
+    /// The signer for `access`; `None` if requests are unsigned. Nothing is sent.
     pub(crate) fn of(access: &Access, http: SharedHttpClient) -> Option<Self> {
         let config = ProviderConfig::without_region()
             .with_http_client(http)

@@ -63,7 +63,7 @@ impl Remote {
             matches!(access.credentials, Credentials::Anonymous | Credentials::Unsigned | Credentials::Keys { .. });
         let plain = known && access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"));
         let trust = Trust::of(&access, !plain)?;
-        let http = runtime::http(access.runtime.as_ref(), &trust)?;
+        let http = runtime::http(access.runtime.as_ref(), &trust, &access.proxies)?;
         let connect = access.connect.unwrap_or(access.patience.stall);
         let mut config = Builder::new()
             .behavior_version(BehaviorVersion::latest())
@@ -88,7 +88,7 @@ impl Remote {
         };
         Ok(Arc::new(Self {
             client: Client::from_conf(config.build()),
-            wire: wire::wire(access.runtime.as_ref(), &trust, connect)?,
+            wire: wire::wire(access.runtime.as_ref(), &trust, connect, &access.proxies)?,
             signer,
             route: OnceCell::new(),
             spare: Arc::default(),

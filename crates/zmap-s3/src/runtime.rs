@@ -6,10 +6,11 @@
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
+use crate::proxies::Proxies;
 use crate::trust::Trust;
-use aws_sdk_s3::config::SharedHttpClient;
-use aws_smithy_http_client::Builder;
+use aws_sdk_s3::config::{RuntimeComponents, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_http_client::{Builder, Connector};
 use model::{ErrorKind, Result};
 use tokio::runtime::{Handle, Runtime};
 use tracing::Dispatch;
@@ -48,25 +49,32 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
 ///
 /// # Errors
 /// `NC_ES3` if the SDK refuses the certificates.
-pub(crate) fn http(of: Option<&Handle>, trust: &Trust) -> Result<SharedHttpClient> {
-    static OWN: Mutex<Vec<(Trust, SharedHttpClient)>> = Mutex::new(Vec::new());
-    let new = || match trust {
-        Trust::Plain => Ok(Builder::new().build_http()),
-        _ => {
-            let builder = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring));
-            Ok(builder.tls_context(trust.context()?).build_https())
-        }
+pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Result<SharedHttpClient> {
+    static OWN: Mutex<Vec<((Trust, Proxies), SharedHttpClient)>> = Mutex::new(Vec::new());
+    let new = || {
+        let encrypted = *trust != Trust::Plain;
+        let (proxy, context) = (proxies.of_sdk(encrypted)?, trust.context()?);
+        Ok(Builder::new().build_with_connector_fn(move |settings, components| {
+            let mut builder = Connector::builder().proxy_config(proxy.clone());
+            builder.set_connector_settings(settings.cloned());
+            builder.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
+            match encrypted {
+                false => builder.build_http(),
+                true => builder.tls_provider(Provider::Rustls(CryptoMode::Ring)).tls_context(context.clone()).build(),
+            }
+        }))
     };
     if of.is_some() {
         // Connections end with the runtime they were made in.
         return new();
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, http)) = own.iter().find(|(known, _)| known == trust) {
+    let kind = (trust.clone(), proxies.clone());
+    if let Some((_, http)) = own.iter().find(|(known, _)| *known == kind) {
         return Ok(http.clone());
     }
     let http = new()?;
-    own.push((trust.clone(), http.clone()));
+    own.push((kind, http.clone()));
     Ok(http)
 }
 

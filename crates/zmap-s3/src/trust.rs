@@ -38,7 +38,7 @@ impl Trust {
     /// The certificates, as connections want them.
     pub(crate) fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
-        // Who is not vouched for by any of them is refused when the connection is made, and that is told.
+        // A server with another certificate is refused when the connection is made, and the error says so.
         match self {
             Self::Plain => {}
             Self::System => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::head::Head;
 use crate::line::Line;
 use crate::pace::Pace;
+use crate::proxies::{Proxies, Way};
 use crate::runtime;
 use crate::trust::Trust;
 
@@ -31,8 +32,8 @@ const IDLE: Duration = Duration::from_secs(20);
 /// So many that nobody uses are kept for one place.
 const MOST: usize = 512;
 
-/// What makes connections different: whom to trust, and how long making one may take.
-type Kind = (Trust, Duration);
+/// What makes connections different: whom to trust, how long making one may take, and proxies.
+type Kind = (Trust, Duration, Proxies);
 
 /// Connections that nobody uses, by where they lead, with when they were used last.
 #[derive(Default)]
@@ -43,7 +44,7 @@ struct Idle {
 }
 
 struct Shared {
-    connector: HttpsConnector<HttpConnector>,
+    connector: HttpsConnector<Way>,
     idle: Mutex<Idle>,
     pace: Pace,
     handle: Handle,
@@ -57,29 +58,30 @@ pub(crate) struct Wire(Arc<Shared>);
 ///
 /// # Errors
 /// `NC_ES3` if there is no encryption, or the system gives no threads.
-pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration) -> Result<Wire> {
+pub(crate) fn wire(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<Wire> {
     static OWN: Mutex<Vec<(Kind, Wire)>> = Mutex::new(Vec::new());
     if of.is_some() {
         // Connections end with the runtime they were made in.
-        return Wire::new(of, trust, connect);
+        return Wire::new(of, trust, connect, proxies);
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, wire)) = own.iter().find(|(kind, _)| kind.0 == *trust && kind.1 == connect) {
+    let kind = (trust.clone(), connect, proxies.clone());
+    if let Some((_, wire)) = own.iter().find(|(known, _)| *known == kind) {
         return Ok(wire.clone());
     }
-    let wire = Wire::new(None, trust, connect)?;
-    own.push(((trust.clone(), connect), wire.clone()));
+    let wire = Wire::new(None, trust, connect, proxies)?;
+    own.push((kind, wire.clone()));
     Ok(wire)
 }
 
 impl Wire {
-    fn new(of: Option<&Handle>, trust: &Trust, connect: Duration) -> Result<Self> {
+    fn new(of: Option<&Handle>, trust: &Trust, connect: Duration, proxies: &Proxies) -> Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(connect));
         let https = HttpsConnectorBuilder::new().with_tls_config(tls(trust)?).https_or_http().enable_http1();
-        let connector = https.wrap_connector(http);
+        let connector = https.wrap_connector(Way { http, proxies: proxies.clone() });
         Ok(Self(Arc::new(Shared {
             connector,
             idle: Mutex::default(),

@@ -229,7 +229,7 @@ fn the_first_failure_to_come_by_keys_is_told() {
         }
     }
     assert_eq!(place.server.counts().total(), 0, "nothing is sent without keys");
-    // A token that has ended, and a role that nobody may take.
+    // A token that has ended, and a role that no one may take.
     place.file(
         &format!(".aws/sso/cache/{SESSION}"),
         "{\"accessToken\": \"HUSHHUSHold\", \"expiresAt\": \"2001-01-01T00:00:00Z\"}",

@@ -183,7 +183,7 @@ fn bytes_that_come_extend_the_default_deadline() {
     assert!(error.contains("not done within 0.4 s") && error.contains("bytes came"), "{error}");
 }
 
-/// The last failure is told when the time is up.
+/// The error at the deadline names the last failure.
 #[test]
 fn the_failure_before_the_end_is_told() {
     let server = Server::start(Config::default());

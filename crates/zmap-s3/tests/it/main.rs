@@ -9,6 +9,7 @@ mod encrypted;
 mod endpoint;
 mod parts;
 mod payer;
+mod proxy;
 mod secrets;
 mod source;
 mod suite;

@@ -1,4 +1,4 @@
-//! Where who asks pays, and where a bucket is a part of a host's name, every request says so.
+//! Where the requester pays, every request says so.
 
 use dispatch::{ByteRange, Expect, Key, ZMap as _};
 use s3_server::{Config, Op, Server, content};

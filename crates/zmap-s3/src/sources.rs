@@ -1,7 +1,6 @@
-//! Who signs requests: the URL, rc files, profiles and the environment say it. Nothing is asked.
+//! [`Sources`]: the credentials that the URL, rc files, profiles and the environment name. Nothing is sent.
 //!
-//! Keys that are written somewhere are taken from there. How a role, a program or single sign-on comes by keys, the SDK
-//! knows.
+//! Keys that stand there are taken. The SDK gets those of a role, a program or single sign-on later.
 
 use model::{ErrorKind, Result};
 use url_infer::Target;
@@ -22,7 +21,7 @@ pub(crate) struct Sources<'s> {
 }
 
 impl Sources<'_> {
-    /// Who signs.
+    /// The credentials of requests.
     ///
     /// # Errors
     /// `NC_EAUTH` for half a pair of keys, `NC_EURL` for a switch in the URL that is neither on nor off.
@@ -42,7 +41,7 @@ impl Sources<'_> {
         self.configured()
     }
 
-    /// Who signs, where the URL does not say it.
+    /// The credentials, where the URL names none.
     fn configured(&self) -> Result<Credentials> {
         match self.named {
             Some("no") => return Ok(Credentials::Unsigned),
