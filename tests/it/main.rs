@@ -27,6 +27,7 @@ mod incompressible;
 mod killed;
 mod layout;
 mod lenient;
+mod links;
 mod nczarr_v3;
 mod netcdf_c;
 mod odd;
