@@ -49,8 +49,8 @@ fn headings(text: &str) -> BTreeSet<String> {
     let code = text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n");
     let lines = code.lines().filter_map(|line| line.strip_prefix('#').map(|line| line.trim_start_matches('#').trim()));
     let anchor = |line: &str| {
-        let kept = line.to_lowercase().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>()
+        let kept = line.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.collect::<String>().to_lowercase().replace(' ', "-")
     };
     lines.map(|line| anchor(&line.replace('`', ""))).collect()
 }

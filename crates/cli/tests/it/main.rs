@@ -7,6 +7,8 @@ mod bench_op;
 mod buckets;
 mod chain;
 mod circle;
+#[cfg(unix)]
+mod cloud_page;
 #[cfg(target_os = "linux")]
 mod complete;
 mod copy;
