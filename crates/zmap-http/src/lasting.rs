@@ -27,7 +27,7 @@ pub(crate) fn lasting(error: &(dyn Error + 'static)) -> Option<&'static str> {
 fn reason(error: &rustls::Error) -> Option<&'static str> {
     match error {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            Some("the server speaks plain HTTP, so its URL begins with http:")
+            Some("the server speaks plain HTTP, not HTTPS")
         }
         rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
             Some("the server's certificate is not trusted")
