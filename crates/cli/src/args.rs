@@ -239,7 +239,7 @@ pub struct Generate {
     /// Replace a dataset that is there already, in one step once the new one is finished; in a bucket the old one goes first
     #[arg(long)]
     pub clobber: bool,
-    /// Promise that nobody else writes the target meanwhile. A server without conditional writes is written only so
+    /// Promise that no other process writes the target. Needed where the server has no conditional writes
     #[arg(long)]
     pub exclusive: bool,
     /// Cut strings that are longer than the text lets them be stored (_nczarr_maxstrlen), as ncgen does; else they are mistakes
@@ -318,7 +318,7 @@ pub struct Copy {
     /// one stays. In a bucket nothing can be put in its place in one step: there the old one goes when the copy begins
     #[arg(long)]
     pub clobber: bool,
-    /// Promise that nobody else writes the target meanwhile. A server without conditional writes is written only so
+    /// Promise that no other process writes the target. Needed where the server has no conditional writes
     #[arg(long)]
     pub exclusive: bool,
     /// The kind of the copy: classic (nc3, 1), 64-bit offset (nc6, 2), cdf5 (nc5, 5), nc4 (netCDF-4, 3), nc4-classic (nc7, 4), nczarr,
@@ -496,7 +496,7 @@ pub enum MapCommand {
         key: String,
         /// A file with its bytes; standard input if not given
         file: Option<PathBuf>,
-        /// Promise that nobody else writes the store meanwhile. A server without conditional writes is written only so
+        /// Promise that no other process writes the store. Needed where the server has no conditional writes
         #[arg(long)]
         exclusive: bool,
     },
