@@ -95,23 +95,23 @@ impl Chunks {
         let place = Self::find(&wanted.key)
             .map(|(address, len, skipped)| self.file.place(address, len).map(|start| (start, len, skipped)));
         let head = if self.masked { 4 } else { 0 };
+        // Bytes that were asked for already are not asked for again.
+        let is_coming = matches!(&place, Some(Ok((start, len, _))) if ahead.has(*start..start + len));
         let range = match (&wanted.ranges, place) {
             (_, None) => return reply.send(Ok(None)),
             (_, Some(Err(error))) => return reply.send(Err(error)),
-            (Ranges::All, Some(Ok((start, len, skipped))))
-                if len + head <= wanted.limit as u64 && !ahead.has(start..start + len) =>
-            {
+            (Ranges::All, Some(Ok((start, len, skipped)))) if len + head <= wanted.limit as u64 && !is_coming => {
                 let bits = skipped.to_le_bytes();
                 let head = bits[..head as usize].to_vec();
                 let whole = move |bytes: Vec<u8>| if head.is_empty() { bytes } else { [head, bytes].concat() };
                 let then = move |read: Result<Vec<u8>>| reply.send(read.map(|bytes| Some((whole(bytes), None))));
                 return source.start(ByteRange::new(start, len), Box::new(then));
             }
-            (Ranges::One(range), Some(Ok((start, len, _)))) if !self.masked => {
+            (Ranges::One(range), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 let from = range.offset.min(len);
                 ByteRange::new(start + from, range.len.unwrap_or(u64::MAX).min(len - from))
             }
-            (Ranges::Every { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked => {
+            (Ranges::Every { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 return match wanted.parts() {
                     Ok(found) => {
                         parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);

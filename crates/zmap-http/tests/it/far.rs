@@ -80,6 +80,40 @@ fn a_box_takes_as_many_requests_as_its_index_is_deep_and_a_few() {
     }
 }
 
+#[test]
+fn no_byte_is_asked_for_twice_where_a_box_cuts_across_chunks() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), server());
+    for (deflate, kind) in [(false, "no filter"), (true, "deflate")] {
+        let path = folder.path().join(format!("{deflate}.nc")).display().to_string();
+        let file = nczarr::create(&format!("{path}#mode=netcdf-4")).unwrap();
+        file.add_dimension("y", 1600).unwrap();
+        file.add_dimension("x", 800).unwrap();
+        let v = file.add_variable::<f32>("v", &["y", "x"]).unwrap();
+        v.set_chunking(&[16, 16]).unwrap();
+        if deflate {
+            v.set_deflate(1, false).unwrap();
+        }
+        let values: Vec<f32> = (0..1600 * 800).map(|at| at as f32).collect();
+        v.put(&values, ..).unwrap();
+        file.close().unwrap();
+        server.put("web", "x.nc", std::fs::read(path).unwrap());
+        let file = open(&server, "x.nc");
+        let found = file.variable("v").unwrap().get_values::<f32, _>((1000..1010, 395..405)).unwrap();
+        let expected = (1000..1010).flat_map(|y| (395..405).map(move |x| (y * 800 + x) as f32));
+        assert!(found == expected.collect::<Vec<_>>(), "{kind}");
+        let mut ranges: Vec<(u64, u64)> = server.log().iter().map(|entry| span(entry.range.as_deref())).collect();
+        ranges.sort_unstable();
+        assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{kind}: {ranges:?}");
+        assert!(ranges.len() as u64 <= depth(5_000) + 4, "{kind}: {ranges:?}");
+    }
+}
+
+/// The first and the last byte of a request for a part.
+fn span(range: Option<&str>) -> (u64, u64) {
+    let (first, last) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-')).unwrap();
+    (first.parse().unwrap(), last.parse().unwrap())
+}
+
 /// A file of 200,000 chunks by the HDF5 library, packed, from `make.py` beside them.
 fn packed(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hdf5").join(format!("far-{name}.h5.gz"));
