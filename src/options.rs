@@ -126,7 +126,7 @@ macro_rules! shared_options {
             self
         }
 
-        /// Promises that nobody else writes the dataset meanwhile. A server without conditional writes is written only so. A
+        /// Promises that no other process writes the dataset. A server without conditional writes needs this promise. A
         /// URL says the same with `#exclusive=true`, and an rc file with `ZARR.EXCLUSIVE=true`.
         #[must_use]
         pub fn exclusive(mut self, exclusive: bool) -> Self {
@@ -188,7 +188,7 @@ impl OpenOptions {
 
     shared_options!();
 
-    /// What an object means that a server refuses (403) without saying whether there is one. With
+    /// The meaning of an object that a server refuses (403) and that may not exist. With
     /// [`ForbiddenKeys::Absent`] it is absent, and the dataset is only read. A URL says the same with `#forbidden=absent`, and
     /// an rc file with `ZARR.FORBIDDEN=absent`.
     #[must_use]

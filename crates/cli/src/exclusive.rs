@@ -1,4 +1,4 @@
-//! `--exclusive`: the promise that nobody else writes the target, as its URL says it.
+//! `--exclusive`: the promise that no other process writes the target, added to its URL.
 
 /// The URL, with the promise if it was given.
 pub fn url(url: String, exclusive: bool) -> String {

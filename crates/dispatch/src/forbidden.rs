@@ -72,7 +72,7 @@ fn settled<T>(found: Result<T>, absent: T) -> Result<T> {
 #[deny(clippy::missing_trait_methods)]
 impl ZMap for ForbiddenIsAbsent {
     fn caps(&self) -> MapCaps {
-        // What was taken for absent must not be written over.
+        // An object that counts as absent must not be overwritten.
         MapCaps { write: false, overwrite: false, delete: false, conditional_write: false, ..self.0.caps() }
     }
 

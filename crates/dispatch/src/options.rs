@@ -92,7 +92,7 @@ pub struct Options {
     pub durability: Durability,
     /// What an absent chunk means.
     pub missing_chunks: MissingChunks,
-    /// What an object means that the storage refuses (403) without saying whether there is one. The fragment says the same
+    /// The meaning of an object that the storage refuses (403) and that may not exist. The fragment says the same
     /// with `forbidden=absent`, and an rc file with `ZARR.FORBIDDEN=absent`.
     pub forbidden: ForbiddenKeys,
     /// Nobody else writes this dataset: partial chunk writes need no conditional writes.

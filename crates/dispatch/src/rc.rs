@@ -147,7 +147,7 @@ impl fmt::Debug for Rc {
     }
 }
 
-/// What stands in brackets before a key, which may itself be an address in brackets, and what follows.
+/// Splits a line into the place in brackets, which may hold an IPv6 address in brackets, and the rest.
 fn bracketed(line: &str) -> Option<(&str, &str)> {
     let line = line.strip_prefix('[')?;
     let inner = line.find("://[").map_or(usize::from(line.starts_with('[')), |at| at + 4);

@@ -56,7 +56,7 @@ impl Source<'_> {
     /// The names right below `prefix`, from the map.
     ///
     /// # Errors
-    /// What the map says; where it cannot be listed, with what would help.
+    /// The map's error. If the map cannot be listed, it adds a remedy.
     pub(crate) fn list(&self, prefix: &Key) -> Result<Vec<String>> {
         self.map.names(prefix).map_err(|error| match is_no_list(&error) {
             true => {

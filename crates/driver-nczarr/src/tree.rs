@@ -283,7 +283,7 @@ fn by_search(
         let known = tree.names.take_if(|_| tree.groups[group].parent.is_none());
         let names = match source.children(&tree.groups[group].key, known) {
             Ok(names) => names,
-            // What is broken is told already, and what it holds can only be found by a list.
+            // A broken group is reported already, and only a list could find its children.
             Err(error) if tree.groups[group].broken.is_some() && is_no_list(&error) => continue,
             Err(error) => return Err(error),
         };

@@ -18,7 +18,7 @@ impl Clock {
         Self { start: Instant::now(), time: config.deadline, slowest: config.slowest }
     }
 
-    /// So many bytes came. They extend the time by as much as the slowest server needs for them.
+    /// Extends the time for bytes that arrived, by as much as the slowest server needs for them.
     pub(crate) fn came(&mut self, bytes: usize) {
         if let Some(slowest) = self.slowest {
             let more = Duration::from_secs_f64(bytes as f64 / slowest.max(1) as f64);

@@ -16,7 +16,7 @@ use model::{ErrorKind, Result};
 
 use crate::place::Place;
 
-/// So many cookies are kept, the newest.
+/// The cookies that are kept, at most. The newest stay.
 const MOST: usize = 1000;
 /// A longer cookie is left aside.
 const LONGEST: usize = 4096;

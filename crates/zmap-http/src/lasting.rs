@@ -10,7 +10,7 @@ use rustls::InvalidMessage;
 pub(crate) fn lasting(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     while let Some(error) = next {
-        // What is inside an error of the system is not its cause.
+        // The inner error of a system error is not its cause.
         if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref)
             && let Some(reason) = lasting(inner)
         {

@@ -87,7 +87,7 @@ impl Remote {
         for (number, (name, only)) in names.iter().zip(expected).enumerate() {
             for writer in 0..WRITERS {
                 let (remote, name, only) = (Arc::clone(self), name.clone(), only.clone());
-                // What was stored tells whose it is.
+                // The stored bytes name their writer.
                 let mut bytes = vec![b'.'; LENGTH];
                 bytes[..3].copy_from_slice(&[b'0' + round, b'0' + number as u8, b'0' + writer as u8]);
                 let put = async move { (number, remote.put(&name, Bytes::from(bytes), &only, deadline).await) };

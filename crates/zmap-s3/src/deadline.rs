@@ -28,7 +28,7 @@ impl Deadline {
         deadline
     }
 
-    /// So many bytes more came, or are to be sent.
+    /// Extends the time for bytes that arrived, or that are to be sent.
     pub(crate) fn moves(&mut self, bytes: u64) {
         self.time = self.time_with(bytes);
     }

@@ -33,7 +33,7 @@ pub(crate) struct Failure {
     pub(crate) unsure: bool,
     /// How long the object is, where a range beyond its end was refused.
     pub(crate) total: Option<u64>,
-    /// What is to be added, for people; perhaps empty.
+    /// A remark for the message, perhaps empty.
     pub(crate) note: &'static str,
 }
 
@@ -85,7 +85,7 @@ impl Failure {
         Self { status: 0, code: String::new(), text, transient: true, unsure: true, total: None, note: "" }
     }
 
-    /// Who signs has no keys. The SDK tried what may help; and its first failure tells most.
+    /// The signer has no keys. The SDK retried already, and its first failure explains most.
     pub(crate) fn no_keys(text: String) -> Self {
         Self { code: NO_KEYS.to_owned(), transient: false, unsure: false, ..Self::unsent(text) }
     }

@@ -30,7 +30,7 @@ pub(crate) enum Want {
 }
 
 impl Want {
-    /// What is asked for to see whether there is an object: some servers take the 0 at the end of `bytes=0-0` for nothing.
+    /// The range that shows whether an object exists. Some servers ignore the 0 at the end of `bytes=0-0`.
     pub(crate) const PRESENCE: Self = Self::Span(0, 2);
 }
 

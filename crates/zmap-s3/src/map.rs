@@ -46,7 +46,7 @@ struct Mark {
 pub struct S3Map {
     pub(crate) remote: Arc<Remote>,
     writable: bool,
-    /// Nobody else writes: nothing is written conditionally.
+    /// No other process writes: nothing is written conditionally.
     exclusive: bool,
     /// Whether conditional writes keep writers apart, once that is known.
     heeds: OnceLock<Verdict>,
@@ -79,7 +79,7 @@ impl S3Map {
         })
     }
 
-    /// The map of one who promises that nobody else writes the dataset: nothing is written conditionally, so the server
+    /// Promises that no other process writes the dataset. Nothing is written conditionally, so the server
     /// need not be able to. Without it nothing is written to a server whose conditional writes do not keep writers apart.
     #[must_use]
     pub fn exclusive(mut self, exclusive: bool) -> Self {
@@ -243,7 +243,7 @@ impl S3Map {
     /// Waits until what finding out took is removed.
     fn await_removal(&self) -> Result<()> {
         let removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // What could not be removed is no part of the dataset.
+        // An object that could not be removed is no part of the dataset.
         removal.map_or(Ok(()), |removal| runtime::wait(&self.remote.handle, async { drop(removal.await) }))
     }
 

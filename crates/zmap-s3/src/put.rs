@@ -89,7 +89,7 @@ impl Remote {
         })
     }
 
-    /// What a failed write comes to: done after all, lost, or the failure. `unsure`: a try before may have done its work;
+    /// The outcome of a failed write: done after all, lost, or the failure. `unsure`: a try before may have done its work;
     /// until then it is to be found out.
     pub(crate) async fn settle(
         &self,

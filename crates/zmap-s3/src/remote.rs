@@ -136,7 +136,7 @@ impl Remote {
         }
     }
 
-    /// Without secrets, and with a word on requests that nobody signed.
+    /// Removes secrets, and says that a request was unsigned.
     fn explained(&self, mut failure: Failure) -> Failure {
         failure.text = self.access.credentials.scrub(failure.text);
         if let Some(keyring) = self.signer.as_ref().and_then(|signer| signer.keyring.as_ref()) {

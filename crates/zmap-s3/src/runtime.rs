@@ -45,7 +45,7 @@ pub(crate) fn handle(of: Option<&Handle>) -> Result<Handle> {
     }
 }
 
-/// Who speaks HTTP: shared by all maps of the process's own runtime, so that connections are kept.
+/// The HTTP client, shared by all maps of the process's own runtime, so that connections are kept.
 ///
 /// # Errors
 /// `NC_ES3` if the SDK refuses the certificates.

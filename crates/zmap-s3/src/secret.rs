@@ -35,9 +35,9 @@ impl fmt::Debug for Secret {
 /// Who signs requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
-    /// Nobody, since no credentials were found: requests are not signed.
+    /// None were found: requests are not signed.
     Anonymous,
-    /// Nobody, since that is what was asked for.
+    /// None, on request.
     Unsigned,
     /// Fixed keys.
     Keys { id: Secret, secret: Secret, token: Option<Secret> },

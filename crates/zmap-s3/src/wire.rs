@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(20);
 /// So many that nobody uses are kept for one place.
 const MOST: usize = 512;
 
-/// What makes connections different: whom to trust, how long making one may take, and proxies.
+/// Properties that tell connections apart: trust, time to connect, and proxies.
 type Kind = (Trust, Duration, Proxies);
 
 /// Connections that nobody uses, by where they lead, with when they were used last.
@@ -94,7 +94,7 @@ impl Wire {
     /// twice.
     ///
     /// # Errors
-    /// What is wrong, and whether another try may help.
+    /// The problem, and whether another try may help.
     pub(crate) async fn get(&self, uri: &Uri, request: &[u8]) -> Result<(Head, Line), Failure> {
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let to: Arc<str> = format!("{}://{host}", uri.scheme_str().unwrap_or_default()).into();

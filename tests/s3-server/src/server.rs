@@ -65,7 +65,7 @@ impl Config {
         self
     }
 
-    /// A bucket that was named already lets nobody list: a list and every key that does not exist answer 403.
+    /// Forbids listing a bucket: a list, and every key that does not exist, answer 403.
     #[must_use]
     pub fn unlisted(mut self, name: &str) -> Self {
         self.unlisted.push(name.to_owned());

@@ -29,7 +29,7 @@ pub(crate) struct Bucket {
     pub(crate) anonymous: bool,
     /// A plain web server's folder: read by everybody, never listed, never written.
     pub(crate) web: bool,
-    /// Who reads what is not there is refused, and so is who lists.
+    /// Reads of absent keys are refused, and so are lists.
     pub(crate) unlisted: bool,
 }
 

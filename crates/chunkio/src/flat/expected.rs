@@ -9,11 +9,11 @@ use super::layout::Cut;
 /// Bytes that are on their way before they are wanted.
 const WINDOW: usize = 16 << 20;
 
-/// What is told of one read.
+/// The ranges that one read announces.
 pub(super) struct Expected<'a> {
     ahead: &'a ReadAhead,
     cut: &'a Cut<'a>,
-    /// Pieces that are told before they are read.
+    /// Pieces that are announced before they are read.
     pieces: usize,
     /// The first piece that was not told yet.
     next: Mutex<usize>,

@@ -150,7 +150,7 @@ pub fn shows(source: &str, target: &dyn ZMap, record: &Record) -> Result<bool> {
     let mut bytes = Vec::new();
     let mut is_ours = |key: &Key| -> Result<bool> {
         let found = match map.read(key, ByteRange::ALL, &mut bytes) {
-            // Of a store that lets nobody list, this is how a key is refused that does not exist.
+            // A server that does not allow listing answers so for keys that do not exist.
             Err(error) if error.kind() == ErrorKind::Auth => false,
             found => found?,
         };

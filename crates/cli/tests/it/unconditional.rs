@@ -128,7 +128,7 @@ fn an_rc_file_says_that_forbidden_keys_are_absent() {
     assert!(out(&["dump", "-n", "a", &format!("{url}#forbidden=absent")]).contains("_, _, _, _"));
 }
 
-/// Every command that reads, where nobody may list.
+/// Every command that reads, where listing is not allowed.
 #[test]
 fn commands_read_what_may_be_read_and_not_listed() {
     let maps = out(&["plugins"]);

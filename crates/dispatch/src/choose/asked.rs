@@ -1,4 +1,4 @@
-//! What a URL's fragment and the rc files ask of a dataset, whatever its format: [`options`].
+//! [`options`]: the options in a URL's fragment and in rc files, for every format.
 //!
 //! The fragment comes first, then the caller's options, then the rc files. Only a URL with a host is looked up in rc files.
 

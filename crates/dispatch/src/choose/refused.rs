@@ -5,7 +5,7 @@ use url_infer::Target;
 
 use crate::{Forbidden, Key};
 
-/// So many URLs are named.
+/// The URLs that a message names, at most.
 const MOST: usize = 12;
 
 /// Keys that were refused, so that it is not known whether there is such an object.

@@ -62,7 +62,7 @@ struct Shared {
 #[derive(Default)]
 struct Known {
     stretches: Stretches,
-    /// What was missed in this round.
+    /// The ranges that this round missed.
     missed: Option<Vec<Range<u64>>>,
 }
 
@@ -97,7 +97,7 @@ impl ReadAhead {
         let end = offset.saturating_add(out.room() as u64).min(self.len());
         while at < end {
             let until = end.min(at.saturating_add(AHEAD));
-            // What follows comes while this is waited for.
+            // The next bytes arrive while this waits.
             self.want(at..end.min(until.saturating_add(AHEAD)))?;
             while at < until {
                 let (start, bytes) = self.wait(at)?;
@@ -185,7 +185,7 @@ impl ReadAhead {
             self.begin(known, missing);
             return Ok(());
         }
-        // Who read all that lies before it probably reads on.
+        // A reader that read all bytes before it probably reads on.
         let more = known.stretches.before(first.start, AHEAD).max(LEAST);
         let end = range.end.max(first.start.saturating_add(more)).min(self.len());
         let missing = known.stretches.missing(first.start..end);
@@ -201,7 +201,7 @@ impl ReadAhead {
             let mut at = range.start;
             while at < range.end {
                 let mut end = range.end.min(at.saturating_add(PIECE));
-                // What the source has is not asked for with what it has not.
+                // Bytes that the source holds are not requested again.
                 for border in [kept.start, kept.end] {
                     if at < border {
                         end = end.min(border);
@@ -212,7 +212,7 @@ impl ReadAhead {
                 at = end;
             }
         }
-        // Whoever answers at once takes the lock.
+        // A source that answers at once takes the lock.
         drop(known);
         for range in asked {
             let shared = Arc::clone(&self.shared);
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::WhenRead;
 
-    /// Bytes that say where they are, of which some are at hand; what was asked; whether the next request fails.
+    /// Bytes that encode their position. Some are at hand. It records requests, and the next one may fail.
     #[derive(Debug)]
     struct Numbered {
         len: u64,
@@ -434,7 +434,7 @@ mod tests {
     fn a_round_asks_for_all_that_one_missed() {
         let source = Arc::new(Numbered::new(1 << 30));
         let ahead = ReadAhead::new(source.clone());
-        // Three places of which each leads to another one.
+        // Three places; each leads to another one.
         let far = 1 << 20;
         let chain = |from: u64| read(&ahead, from, 10).and_then(|_| read(&ahead, from + 10 * far, 10));
         let sum = |bytes: &Result<Vec<u8>>| bytes.as_ref().map_or(0, |bytes| u64::from(bytes[0]));
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(found.unwrap(), (11..14).map(|at| u64::from(byte(at * far))).sum::<u64>());
         let places: Vec<u64> = source.asked().iter().map(|(from, _)| (from + AROUND) / far).collect();
         assert_eq!(places, [1, 2, 3, 11, 12, 13]);
-        // What has no end goes on without rounds.
+        // Work without an end goes on without rounds.
         let end = ahead.in_rounds(|| (0..200).try_for_each(|at| read(&ahead, at * far, 1).map(drop)));
         end.unwrap().unwrap();
     }

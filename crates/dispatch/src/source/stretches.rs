@@ -24,7 +24,7 @@ struct Stretch {
     wanted: u64,
 }
 
-/// The stretches of a file that are known, none of which lies over another.
+/// The known stretches of a file. They do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     /// By their first byte.
@@ -53,13 +53,13 @@ impl Stretches {
         missing
     }
 
-    /// Notes that a range is on its way, all of which was missing.
+    /// Records that a range is on its way. All of it was missing.
     pub(super) fn coming(&mut self, range: &Range<u64>) {
         let stretch = Stretch { end: range.end, state: State::Coming, wanted: self.now };
         self.found.insert(range.start, stretch);
     }
 
-    /// Notes what became of a request. Bytes beyond `most` are given back, those first that nobody wanted for longest.
+    /// Notes what became of a request. Bytes beyond `most` are dropped, the least recently used first.
     pub(super) fn came(&mut self, start: u64, read: Result<Vec<u8>, Error>, most: u64) {
         let now = self.now;
         let Some(stretch) = self.found.get_mut(&start) else { return };

@@ -35,7 +35,7 @@ pub(crate) fn each(file: &Hdf, address: u64, types: &[u8], then: &mut dyn FnMut(
     within(file, address, types, &|_, _| Ok(true), then)
 }
 
-/// As [`each`], for the records in nodes of which something is wanted.
+/// As [`each`], for the records in the nodes that are wanted.
 ///
 /// # Errors
 /// As [`each`]; what `wants` says.

@@ -184,7 +184,7 @@ impl ChunkStore for Chunks {
                 key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
             }
             Ok(None) => {}
-            // Nobody may take it for absent: to read there is an error.
+            // It must not count as absent: reading there is an error.
             Ok(Some(_)) | Err(_) => key.push_index(&[UNDEFINED, 1, 0], '+'),
         }
     }

@@ -84,7 +84,7 @@ impl Hdf {
         })
     }
 
-    /// The same file, of which nothing was read yet.
+    /// The same file, before anything was read.
     pub(crate) fn anew(&self) -> Self {
         let left = AtomicU64::new(allowance(self.len));
         Self {

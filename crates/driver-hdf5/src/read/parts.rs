@@ -16,7 +16,7 @@ struct Coming {
 }
 
 struct Waiting {
-    /// What came, and where in the chunk it begins.
+    /// The bytes that arrived, and their start in the chunk.
     pieces: Vec<(u64, Vec<u8>)>,
     /// How many are on their way.
     left: usize,

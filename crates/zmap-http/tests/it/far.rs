@@ -16,7 +16,7 @@ fn open(server: &Server, name: &str) -> File {
     nczarr::open(&format!("{}/web/{name}#mode=bytes", server.url())).unwrap()
 }
 
-/// What was asked, all of it by GET.
+/// The requests so far. All of them are GET.
 fn asked(server: &Server) -> Counts {
     let counts = server.counts();
     assert_eq!(counts.of(Op::Get), counts.total(), "{counts:?}");

@@ -38,7 +38,7 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
             while !head.ends_with(b"\r\n\r\n") {
                 match stream.read(&mut piece) {
                     Ok(len) if len > 0 => head.extend_from_slice(&piece[..len]),
-                    // Who does not trust us hangs up.
+                    // A client that does not trust the server hangs up.
                     _ => break,
                 }
             }

@@ -171,7 +171,7 @@ fn who_asked_for_a_password_and_whether_one_was_sent_is_told() {
     }
 }
 
-/// What is written for one server, or for none by name, goes to no other: not by a redirect to another host or port.
+/// Credentials for one server, or for no named server, reach no other: not by a redirect to another host or port.
 #[test]
 fn nothing_goes_to_a_server_it_is_not_for() {
     let other = Mock::start(file);

@@ -52,7 +52,7 @@ fn requests_go_through_the_proxy_that_is_named() {
         assert!(read(&format!("{}/d/x", server.url()), "", variables).unwrap(), "{variables:?}");
     }
     assert_eq!(proxy.log().len(), requests);
-    // What is encrypted goes through a tunnel, of which the proxy learns host and port.
+    // Encrypted requests go through a tunnel. The proxy learns host and port only.
     let error = read("https://data.invalid/d/x", "", &[("HTTPS_PROXY", &at)]).unwrap_err();
     let log = proxy.log();
     assert!(log[requests].starts_with("CONNECT data.invalid:443 HTTP/1.1\r\n"), "{}", log[requests]);

@@ -1,6 +1,6 @@
-//! Stores of servers that let nobody list: they answer 403 for a list, and for every key that does not exist.
+//! Servers that do not allow listing: they answer 403 for a list, and for every key that does not exist.
 //!
-//! What is said of a web server holds for a bucket of S3 too.
+//! Web servers and buckets of S3 behave the same.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use nczarr_s3_server::{Config, Fault, Op, Rule, Server};
 
 const BUCKETS: [&str; 2] = ["web", "bucket"];
 
-/// A server whose buckets let nobody list.
+/// A server whose buckets do not allow listing.
 fn unlisted() -> Server {
     Server::start(Config::default().web("web").unlisted("web").unlisted("bucket"))
 }
@@ -195,7 +195,7 @@ fn a_refused_chunk_is_an_error_unless_it_is_said_to_be_absent() {
                 assert!(values.len() == 40 && values.iter().all(|value| *value == values[0] && *value != 3), "{url}");
                 assert_eq!(read(&file, 3).unwrap(), values[..2], "{url}");
             }
-            // What is taken for absent must not be written over.
+            // An object that counts as absent must not be overwritten.
             let error = OpenOptions::new().writable(true).forbidden(ForbiddenKeys::Absent).open(&url).err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Inval, "{error}");
         }
@@ -224,7 +224,7 @@ fn a_store_that_cannot_be_found_out_says_what_was_refused() {
     }
 }
 
-/// Whoever writes needs to know what is there.
+/// A writer must know which objects exist.
 #[test]
 fn a_dataset_is_not_written_where_absence_is_not_told() {
     let server = unlisted();

@@ -112,7 +112,7 @@ fn a_server_whose_conditions_are_not_atomic_is_found_out() {
         assert_eq!(error.kind(), ErrorKind::Perm, "{before}: {error}");
         assert!(error.to_string().contains("not atomic"), "{before}: {error}");
         assert_eq!(server.keys("bucket"), [""; 0], "{before}");
-        // What is there already is not replaced, nor changed.
+        // Existing objects are neither replaced nor changed.
         server.no_faults();
         create(&CreateOptions::new(), &url(&server, "x", "nczarr"), &[]).unwrap();
         let there = server.keys("bucket");

@@ -141,7 +141,7 @@ fn no_operation_outlives_the_configured_time() {
                 let took = since.elapsed();
                 let what = format!("{} {fault:?} after {after}, {len} bytes", operation.0);
                 assert!(took < LONGEST, "{what}: {took:?}, {done:?}");
-                // What has so few requests may be done before the fault.
+                // An operation of few requests may end before the fault.
                 assert!(done.is_err() || after > 0, "{what}: {done:?}");
             });
         }

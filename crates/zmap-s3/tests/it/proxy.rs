@@ -39,7 +39,7 @@ fn every_request_goes_through_the_proxy() {
     let variables = [KEYS, &[("http_proxy", at.as_str()), ("no_proxy", "127.0.0.1")]].concat();
     S3Map::open(access_as(&url, &variables), true).unwrap().write(&key("a"), b"1").unwrap();
     assert_eq!(proxy.log().len(), requests);
-    // What is encrypted goes through a tunnel.
+    // Encrypted requests go through a tunnel.
     let mut access = access_as("https://s3.invalid/bucket/set#mode=s3", &[KEYS, &[("https_proxy", &at)]].concat());
     access.patience.tries = 1;
     let map = S3Map::open(access, true).unwrap();

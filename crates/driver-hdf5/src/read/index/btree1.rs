@@ -12,7 +12,7 @@ use crate::read::file::Budget;
 /// Nodes that are asked for together.
 const TOGETHER: usize = 1024;
 
-/// Children of a node, as HDF5 has it where nobody says anything else.
+/// Children of a node, HDF5's default.
 const CHILDREN: u64 = 64;
 
 /// A node to be read, with the first place that may be below it and the first that may not, where that matters.

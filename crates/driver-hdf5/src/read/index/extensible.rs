@@ -240,7 +240,7 @@ impl Header {
         self.page * self.size + 4
     }
 
-    /// The pages of a data block that were ever written and of which something is wanted: where each is, and its elements.
+    /// The written and wanted pages of a data block: the place of each, and its elements.
     fn wanted_pages(
         &self,
         reading: &Reading<'_>,

@@ -24,7 +24,7 @@ const SMALL: u64 = 16 << 10;
 /// Bytes of small chunks that are asked for together.
 const TOGETHER: u64 = 4 << 20;
 
-/// What is known of the chunks of one dataset.
+/// The known chunks of one dataset.
 #[derive(Debug)]
 pub(crate) struct Known {
     file: Arc<Hdf>,
@@ -90,7 +90,7 @@ impl Known {
         if self.found.read().unwrap_or_else(PoisonError::into_inner).knows(wanted, &self.grid) {
             return Ok(());
         }
-        // What is read for each question is limited by itself: there may be any number of them.
+        // Each lookup has a limit of its own, because there may be any number of lookups.
         let file = self.file.anew();
         let how = (self.chunk_bytes, self.filters > 0);
         let (_, chunks) = read(&file, &self.layout, &self.space, how, Some(wanted.clone()))?;
