@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-use dispatch::{Buffer, Small};
-use model::NcString;
+use nczarr_dispatch::{Buffer, Small};
+use nczarr_model::NcString;
 
 /// What an [`Array`] can hold: the number types, in a [`Buffer`], and strings, in a vector. Sealed.
 pub trait Item: sealed::Sealed + Sized {

@@ -1,6 +1,6 @@
 //! [`Attribute`]: a name and typed values; [`IntoValues`]: what can become them.
 
-use model::{NcString, NcType, Values};
+use nczarr_model::{NcString, NcType, Values};
 
 use crate::Number;
 
@@ -44,8 +44,8 @@ impl Attribute {
     /// The first value as a double; `None` if there is none or it is no number. Large 64-bit integers are rounded.
     pub fn number(&self) -> Option<f64> {
         self.values.scalar(0).map(|scalar| match scalar {
-            model::Scalar::Int(value) => value as f64,
-            model::Scalar::Float(value) => value,
+            nczarr_model::Scalar::Int(value) => value as f64,
+            nczarr_model::Scalar::Float(value) => value,
         })
     }
 }

@@ -5,31 +5,31 @@
 
 use std::sync::Arc;
 
-use dispatch::{Driver, Known, Magic, MapFactory, PluginKind, Registry, Table};
-use model::Result;
+use nczarr_dispatch::{Driver, Known, Magic, MapFactory, PluginKind, Registry, Table};
+use nczarr_model::Result;
 
 static DRIVERS: &[&dyn Driver] = &[
     #[cfg(feature = "nczarr")]
-    &driver_nczarr::NcZarrDriver,
+    &nczarr_driver_nczarr::NcZarrDriver,
     #[cfg(feature = "classic")]
-    &driver_classic::ClassicDriver,
+    &nczarr_driver_classic::ClassicDriver,
     #[cfg(feature = "hdf5")]
-    &driver_hdf5::Hdf5Driver,
+    &nczarr_driver_hdf5::Hdf5Driver,
     #[cfg(feature = "hdf4")]
-    &driver_hdf4::Hdf4Driver,
+    &nczarr_driver_hdf4::Hdf4Driver,
 ];
 
 static MAPS: &[&dyn MapFactory] = &[
     #[cfg(feature = "file")]
-    &zmap_file::FileMaps,
+    &nczarr_zmap_file::FileMaps,
     #[cfg(feature = "mem")]
-    &zmap_mem::MemMaps,
+    &nczarr_zmap_mem::MemMaps,
     #[cfg(feature = "zip")]
-    &zmap_zip::ZipMaps,
+    &nczarr_zmap_zip::ZipMaps,
     #[cfg(feature = "http")]
-    &zmap_http::MAPS,
+    &nczarr_zmap_http::MAPS,
     #[cfg(feature = "s3")]
-    &zmap_s3::S3Maps,
+    &nczarr_zmap_s3::S3Maps,
 ];
 
 /// First bytes of formats that this build may lack.
@@ -113,8 +113,8 @@ static KNOWN: &[Known] = &[
 static TABLE: Table = Table {
     drivers: DRIVERS,
     maps: MAPS,
-    filters: filters::BUILTIN,
-    elements: filters::BUILTIN_ELEMENTS,
+    filters: nczarr_filters::BUILTIN,
+    elements: nczarr_filters::BUILTIN_ELEMENTS,
     known: KNOWN,
 };
 
@@ -175,23 +175,26 @@ mod tests {
                 Ok(()) => assert!(built, "{} is there without its feature", known.name),
                 Err(error) => {
                     assert!(!built, "{error}");
-                    assert_eq!(error.kind(), model::ErrorKind::NotBuilt);
+                    assert_eq!(error.kind(), nczarr_model::ErrorKind::NotBuilt);
                     assert!(error.to_string().contains(&format!("feature {:?}", known.feature)), "{error}");
                 }
             }
         }
         let names = registry.plugins().len();
-        assert_eq!(names, DRIVERS.len() + MAPS.len() + filters::BUILTIN.len() + filters::BUILTIN_ELEMENTS.len());
+        assert_eq!(
+            names,
+            DRIVERS.len() + MAPS.len() + nczarr_filters::BUILTIN.len() + nczarr_filters::BUILTIN_ELEMENTS.len()
+        );
     }
 
     #[test]
     fn filters_of_others_are_told_by_name() {
         let registry = Registry::new().with_table(&TABLE);
-        for row in filters::HDF5_FILTERS {
+        for row in nczarr_filters::HDF5_FILTERS {
             let outcome = registry.filter_by_id(row.id).map(|class| class.info().name);
             match (row.read, outcome) {
                 (true, Ok(name)) => assert_eq!(name, row.name),
-                (true, Err(error)) => assert_eq!(error.kind(), model::ErrorKind::NotBuilt, "{error}"),
+                (true, Err(error)) => assert_eq!(error.kind(), nczarr_model::ErrorKind::NotBuilt, "{error}"),
                 (false, outcome) => {
                     let error = outcome.unwrap_err().to_string();
                     let expected = format!("NC_ENOFILTER: filter {} ({}) is no part of this project", row.id, row.name);

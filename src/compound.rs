@@ -2,7 +2,7 @@
 //!
 //! Fields are matched by name, so a type that others defined may have more of them, in any order and at any offsets.
 
-use model::{ErrorKind, Item, NcType, Result, TypeClass};
+use nczarr_model::{ErrorKind, Item, NcType, Result, TypeClass};
 
 use crate::{Extents, Group, UserType, Variable};
 
@@ -48,7 +48,7 @@ pub trait Compound: Part {
     fn from_parts(parts: Vec<Vec<Item>>) -> Result<Self>;
 }
 
-fn wrong(expected: &str, found: &[Item]) -> model::Error {
+fn wrong(expected: &str, found: &[Item]) -> nczarr_model::Error {
     ErrorKind::BadType.context(format!("expected {expected}, found {found:?}"))
 }
 
@@ -272,7 +272,7 @@ impl Group {
     pub fn add_compound_of<C: Compound>(&self) -> Result<UserType> {
         let fields = C::fields(self)?;
         if let Ok(known) = self.user_type(C::NAME) {
-            let same = |(field, (name, ty, shape)): (&model::Field, &(&str, NcType, Vec<u32>))| {
+            let same = |(field, (name, ty, shape)): (&nczarr_model::Field, &(&str, NcType, Vec<u32>))| {
                 field.name == *name && field.ty == *ty && field.shape == *shape
             };
             let there = known.fields()?;
@@ -333,7 +333,7 @@ impl Variable {
         self.put_items(&elements.iter().map(item).collect::<Vec<_>>(), extents)
     }
 
-    fn compound_fields(&self) -> Result<Vec<model::Field>> {
+    fn compound_fields(&self) -> Result<Vec<nczarr_model::Field>> {
         match self.user_type().map(|ty| ty.class) {
             Some(TypeClass::Compound { fields, .. }) => Ok(fields),
             _ => Err(ErrorKind::BadType.context("its elements are no compounds").at(self.full_name())),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{DimId, Edit, Result};
+use nczarr_model::{DimId, Edit, Result};
 
 use crate::file::Open;
 
@@ -19,7 +19,7 @@ impl Dimension {
         Self { open, id }
     }
 
-    /// Its identifier in the [`Model`](model::Model).
+    /// Its identifier in the [`Model`](nczarr_model::Model).
     pub fn id(&self) -> DimId {
         self.id
     }
@@ -31,7 +31,7 @@ impl Dimension {
 
     /// The current length.
     pub fn len(&self) -> u64 {
-        self.dim(model::Dim::len)
+        self.dim(nczarr_model::Dim::len)
     }
 
     /// Whether the current length is 0.
@@ -53,7 +53,7 @@ impl Dimension {
     }
 
     /// A dimension whose definition was rolled back answers as an empty one.
-    fn dim<T: Default>(&self, ask: impl FnOnce(&model::Dim) -> T) -> T {
+    fn dim<T: Default>(&self, ask: impl FnOnce(&nczarr_model::Dim) -> T) -> T {
         self.open.model().dim(self.id).map(ask).unwrap_or_default()
     }
 }

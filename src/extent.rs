@@ -5,8 +5,8 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use dispatch::Small;
-use model::{ErrorKind, Result, Slab};
+use nczarr_dispatch::Small;
+use nczarr_model::{ErrorKind, Result, Slab};
 
 /// What part of one dimension is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use dispatch::{Dataset, DatasetInfo, Fault, NcDispatch, Registry};
-use model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
+use nczarr_dispatch::{Dataset, DatasetInfo, Fault, NcDispatch, Registry};
+use nczarr_model::{Defined, Edit, ErrorKind, FillMode, GroupId, Model, Result, Values, VarId};
 
 use crate::{Attribute, Group, OpenOptions, Variable};
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, NcType, Result, VarId, name};
+use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, NcType, Result, VarId, name};
 
 use crate::file::Open;
 use crate::{Attribute, Dimension, IntoValues, Number, Variable};
@@ -27,7 +27,7 @@ impl Group {
         &self.open
     }
 
-    /// Its identifier in the [`Model`](model::Model).
+    /// Its identifier in the [`Model`](nczarr_model::Model).
     pub fn id(&self) -> GroupId {
         self.id
     }
@@ -199,7 +199,7 @@ impl Group {
     /// writing say.
     pub fn copy_variable(&self, from: &Variable) -> Result<Variable> {
         let (source, target) = (from.open.dataset()?, self.open.dataset()?);
-        Ok(self.variable_of(dispatch::copy_var(&**source, from.id, &**target, self.id)?))
+        Ok(self.variable_of(nczarr_dispatch::copy_var(&**source, from.id, &**target, self.id)?))
     }
 
     /// Gives the group another name; the root has none to give.
@@ -217,7 +217,7 @@ impl Group {
     }
 
     /// A group whose definition was rolled back answers as an empty one.
-    fn ask<T: Default>(&self, ask: impl FnOnce(&model::Group) -> T) -> T {
+    fn ask<T: Default>(&self, ask: impl FnOnce(&nczarr_model::Group) -> T) -> T {
         self.open.look(|model| model.group(self.id).map(ask).unwrap_or_default())
     }
 

@@ -59,15 +59,15 @@ pub use attribute::{Attribute, IntoValues};
 pub use builtin::registry;
 pub use compound::{Compound, Part};
 pub use dimension::Dimension;
-pub use dispatch::{
+pub use extent::{Extent, Extents, IntoExtent, Selection};
+pub use file::File;
+pub use group::Group;
+pub use nczarr_dispatch::{
     self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits, MemMut, MemRef,
     MissingChunks, OutBuf, Progress, Registry, Small,
 };
-pub use extent::{Extent, Extents, IntoExtent, Selection};
-pub use file::File;
-pub use filters::{HDF5_FILTERS, Hdf5Filter};
-pub use group::Group;
-pub use model::{
+pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
+pub use nczarr_model::{
     self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
 };
 pub use number::{Number, Real};

@@ -1,12 +1,12 @@
 //! [`Number`]: the ten Rust types that are netCDF number types; [`Real`]: the two of them that are no integers.
 
-use dispatch::Buffer;
-use model::NcType;
+use nczarr_dispatch::Buffer;
+use nczarr_model::NcType;
 
 use crate::Item;
 
 /// A Rust type that memory of a netCDF number type is made of. Sealed: there are ten.
-pub trait Number: sealed::Sealed + dispatch::Plain + bytemuck::Pod + Item<Data = Buffer<Self>> {
+pub trait Number: sealed::Sealed + nczarr_dispatch::Plain + bytemuck::Pod + Item<Data = Buffer<Self>> {
     /// The netCDF type.
     const TYPE: NcType;
 }

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use dispatch::{
+use nczarr_dispatch::{
     Clobber, Durability, Explanation, ForbiddenKeys, Limits, MissingChunks, Only, Options, Progress, Registry, ZMap,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{File, Variable, builtin};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dispatch::Options;
-use model::Result;
-pub use zmap_zip::Repacked;
+use nczarr_dispatch::Options;
+use nczarr_model::Result;
+pub use nczarr_zmap_zip::Repacked;
 
 use crate::builtin;
 
@@ -15,9 +15,9 @@ use crate::builtin;
 /// `NC_EURL` if the path is malformed, `NC_ENOTNC` if there is no archive, or no dataset in it, `NC_EPERM` if somebody else is writing it; what
 /// cannot be read. Nothing has changed then.
 pub fn repack(path: &str) -> Result<Repacked> {
-    let target = url_infer::parse(path)?;
+    let target = nczarr_url_infer::parse(path)?;
     let registry = builtin::registry()?;
     registry.check_dataset(path)?;
     let markers = registry.markers();
-    zmap_zip::repack(Path::new(&target.path), &markers, &Options::default()).map_err(|error| error.at(&target))
+    nczarr_zmap_zip::repack(Path::new(&target.path), &markers, &Options::default()).map_err(|error| error.at(&target))
 }

@@ -6,8 +6,8 @@
 mod records;
 mod unpack;
 
-use dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, VarAccess, byte_len};
-use model::{ErrorKind, Model, NcString, NcType, Result, Slab};
+use nczarr_dispatch::{Buffer, MemMut, MemRef, NcDispatch, OutBuf, Plain, Small, VarAccess, byte_len};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab};
 
 use crate::variable::Access;
 use crate::{Array, Extents, Number, Selection, Variable};
@@ -136,8 +136,8 @@ impl Variable {
         let part = self.part(extents)?;
         part.check()?;
         let count = part.selection.slab().count;
-        model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
-        model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
+        nczarr_model::check_imap(count, imap, out.len()).map_err(|error| error.at(part.access.path()))?;
+        nczarr_model::scatter_items(count, imap, out, &part.fetch::<T>(T::TYPE)?)
     }
 
     /// Reads a hyperslab in terms of the contract below this crate.
@@ -238,11 +238,11 @@ impl Variable {
         let selection = Selection::new(extents, &shape).map_err(|error| error.at(self.full_name()))?;
         let slab = selection.slab();
         slab.check(&shape, |dim| unlimited[dim]).map_err(|error| error.at(self.full_name()))?;
-        model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
+        nczarr_model::check_imap(slab.count, imap, values.len()).map_err(|error| error.at(self.full_name()))?;
         let len = byte_len(slab.len(), size_of::<T>())?;
         let dense = Buffer::<T>::fill(len / size_of::<T>(), |out| {
             let dense = bytemuck::try_cast_slice_mut(out.zeroed(len)?).map_err(|_| ErrorKind::Internal)?;
-            model::gather_items(slab.count, imap, values, dense)
+            nczarr_model::gather_items(slab.count, imap, values, dense)
         })?;
         self.write(&slab, MemRef::Fixed { ty: T::TYPE, bytes: bytemuck::must_cast_slice(&dense) })
     }
@@ -324,7 +324,7 @@ impl Part<'_> {
 
     /// Whether elements become memory of this type, asked before there is any.
     fn check_type(&self, memtype: NcType) -> Result<()> {
-        model::convert::check(self.access.xtype(), memtype).map_err(|error| error.at(self.access.path()))
+        nczarr_model::convert::check(self.access.xtype(), memtype).map_err(|error| error.at(self.access.path()))
     }
 
     /// Reads into memory of exactly the right size.
@@ -392,7 +392,7 @@ fn expect(selection: &Selection, elements: usize) -> Result<()> {
     }
 }
 
-fn wrong_length(what: &str, expected: u64, found: usize) -> model::Error {
+fn wrong_length(what: &str, expected: u64, found: usize) -> nczarr_model::Error {
     ErrorKind::Inval.context(format!("expected {expected} {what}, found {found}"))
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dispatch::{MemMut, MemRef};
-use model::{
+use nczarr_dispatch::{MemMut, MemRef};
+use nczarr_model::{
     Defined, Edit, EnumMember, Error, ErrorKind, Field, Item, NcString, NcType, Result, TypeClass, TypeId, Values,
 };
 
@@ -102,7 +102,7 @@ impl UserType {
         })
     }
 
-    fn described(&self) -> Result<model::UserType> {
+    fn described(&self) -> Result<nczarr_model::UserType> {
         self.open.model().user_type(self.id).cloned()
     }
 }

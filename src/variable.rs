@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use dispatch::{CacheConfig, NcDispatch, VarAccess};
-use model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
+use nczarr_dispatch::{CacheConfig, NcDispatch, VarAccess};
+use nczarr_model::{Chunking, Edit, Endian, FilterSpec, GroupId, NcType, Result, Values, Var, VarId};
 
 use crate::file::Open;
 use crate::{Attribute, Dimension, Group, IntoValues};
@@ -92,7 +92,7 @@ impl Variable {
         Ok(self.open.whole()?.unwrap_or(self).clone())
     }
 
-    /// Its identifier in the [`Model`](model::Model).
+    /// Its identifier in the [`Model`](nczarr_model::Model).
     pub fn id(&self) -> VarId {
         self.id
     }

@@ -92,4 +92,4 @@
 //! # }
 //! ```
 
-pub use zmap_wrap::*;
+pub use nczarr_zmap_wrap::*;

@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use dispatch::{Linear, MemMut, MemRef, OutBuf, VarData as _};
-use model::NcType::{self, Byte, Double, Float, Int, Int64, Short};
-use model::{Slab, Values, convert};
 use nczarr_benches::{array, sized};
+use nczarr_dispatch::{Linear, MemMut, MemRef, OutBuf, VarData as _};
+use nczarr_model::NcType::{self, Byte, Double, Float, Int, Int64, Short};
+use nczarr_model::{Slab, Values, convert};
 
 /// Widening, narrowing with checks, integers and floats in each direction; the last ones swap.
 const CASES: [(NcType, NcType, bool); 10] = [

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use dispatch::{ChunkInfo, ItemType, OutBuf};
 use nczarr_benches::{Chain, field, filters, sized};
+use nczarr_dispatch::{ChunkInfo, ItemType, OutBuf};
 
 const CHAINS: [(&str, Chain); 4] = [
     ("shuffle", &[("shuffle", &[])]),

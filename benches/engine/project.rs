@@ -1,10 +1,10 @@
 //! Projection of slabs on chunks and scattering of chunks into memory: the engine without filters, driver or files.
 
-use chunkio::{ArraySpec, Element, Order};
 use criterion::{BenchmarkId, Criterion, Throughput};
-use dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
-use model::{NcString, NcType, Slab};
 use nczarr_benches::{array, field, sized};
+use nczarr_chunkio::{ArraySpec, Element, Order};
+use nczarr_dispatch::{CacheConfig, MemMut, MemRef, OutBuf, VarData as _};
+use nczarr_model::{NcString, NcType, Slab};
 
 pub fn bench(criterion: &mut Criterion) {
     projection(criterion);
@@ -123,6 +123,6 @@ fn bytes(values: &[f32]) -> MemRef<'_> {
     MemRef::Fixed { ty: NcType::Float, bytes: bytemuck::cast_slice(values) }
 }
 
-fn read(array: &chunkio::ChunkedArray, slab: &Slab<'_>, ty: NcType, out: &mut [u8]) {
+fn read(array: &nczarr_chunkio::ChunkedArray, slab: &Slab<'_>, ty: NcType, out: &mut [u8]) {
     array.get(slab, MemMut::Fixed { ty, out: &mut OutBuf::over(out) }).expect("read");
 }

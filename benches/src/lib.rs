@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
-use dispatch::{Filter, Key, Options, ZMap};
-use model::{NcType, Result};
 use nczarr::{CreateOptions, File};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_model::{NcType, Result};
+use nczarr_zmap_mem::MemMap;
 use tempfile::TempDir;
-use zmap_mem::MemMap;
 
 /// Whether this is a measurement. Tests run every bench once, in small.
 pub fn measuring() -> bool {
@@ -63,7 +63,8 @@ impl Place {
         match self {
             Self::Mem => Ok((format!("memory:{name}#mode=zarr,mem{modes}"), None)),
             Self::File => {
-                let dir = tempfile::tempdir().map_err(|error| model::Error::io("a temporary directory", error))?;
+                let dir =
+                    tempfile::tempdir().map_err(|error| nczarr_model::Error::io("a temporary directory", error))?;
                 Ok((format!("{}#mode=zarr,file{modes}", dir.path().join("store").display()), Some(dir)))
             }
         }

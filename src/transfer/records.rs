@@ -1,7 +1,7 @@
 //! Elements of user-defined types: fields of compounds by their names, and lists.
 
-use dispatch::{Buffer, MemMut, MemRef, Small};
-use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
+use nczarr_dispatch::{Buffer, MemMut, MemRef, Small};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, UserType, Values, convert};
 
 use crate::{Array, Extents, Number, Variable};
 
@@ -80,7 +80,7 @@ impl Variable {
     /// # Errors
     /// As [`Variable::get`]; `NC_EBADTYPE` if the variable is no compound, `NC_EBADFIELD` if it has no such field.
     pub fn get_field<T: Number, E: Extents>(&self, field: &str, extents: E) -> Result<Array<T>> {
-        let named = |error: model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
+        let named = |error: nczarr_model::Error| error.at(format_args!("{}: field {field}", self.full_name()));
         let model = self.open.model();
         let (own, size) = self.fixed_type()?;
         let place = Place::find(&model, own, field).map_err(named)?;
@@ -132,7 +132,7 @@ impl Variable {
     /// As [`Variable::put`]; `NC_EBADTYPE` if the elements of the variable are no lists.
     pub fn put_lists<T: Number, L: AsRef<[T]>, E: Extents>(&self, lists: &[L], extents: E) -> Result<()> {
         let base = self.list_base()?;
-        let named = |error: model::Error| error.at(self.full_name());
+        let named = |error: nczarr_model::Error| error.at(self.full_name());
         let selection = self.select_for_write(extents, lists.len())?;
         let stored = lists.iter().map(|list| {
             let bytes: &[u8] = bytemuck::must_cast_slice(list.as_ref());

@@ -3,9 +3,9 @@
 //! Source: `scale_factor`, `add_offset`, `_FillValue` and `missing_value` as the CF conventions mean them, `_Unsigned` as
 //! netCDF's user guide does.
 
-use dispatch::{Buffer, Linear, MemMut, put_linear};
-use model::convert::{self, LinearRow};
-use model::{ErrorKind, FILL_VALUE, NcType, Result, Scalar, Values};
+use nczarr_dispatch::{Buffer, Linear, MemMut, put_linear};
+use nczarr_model::convert::{self, LinearRow};
+use nczarr_model::{ErrorKind, FILL_VALUE, NcType, Result, Scalar, Values};
 
 use super::Part;
 use crate::{Array, Attribute, Extents, Real, Variable};
@@ -160,7 +160,7 @@ fn stored_values(attribute: &Attribute, xtype: NcType) -> Result<Vec<Vec<u8>>> {
     Ok(bytes.chunks_exact(size).enumerate().filter(|(at, _)| can_be(*at)).map(|(_, item)| item.to_vec()).collect())
 }
 
-fn wrong(attribute: &Attribute, expected: &str) -> model::Error {
+fn wrong(attribute: &Attribute, expected: &str) -> nczarr_model::Error {
     let (count, ty) = (attribute.values().len(), attribute.nc_type().name());
     ErrorKind::BadType
         .context(format!("attribute {}: {expected} expected, {count} of type {ty} found", attribute.name()))

@@ -148,7 +148,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
     assert_eq!(refused.kind(), ErrorKind::NotNc);
     assert_eq!(OpenOptions::new().open_in_memory(&name, true).unwrap_err().kind(), ErrorKind::NotNc);
     let objects = [(nczarr::dispatch::Key::new("other").unwrap(), b"x")];
-    fs::write(&path, zmap_zip::archive(objects).unwrap()).unwrap();
+    fs::write(&path, nczarr_zmap_zip::archive(objects).unwrap()).unwrap();
     let refused = CreateOptions::new().clobber(true).create_in_memory(&name, true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Object);
     fs::remove_file(&path).unwrap();
@@ -164,7 +164,7 @@ fn what_came_to_the_place_of_an_archive_meanwhile_is_not_replaced() {
 /// A map in memory becomes an archive, and the objects of an archive a map in memory.
 #[test]
 fn a_map_in_memory_is_packed_and_unpacked() {
-    let map = zmap_mem::MemMap::new();
+    let map = nczarr_zmap_mem::MemMap::new();
     let file = CreateOptions::new().map(std::sync::Arc::new(map.clone())).create("memory://a#mode=nczarr,mem").unwrap();
     file.add_dimension("x", 4).unwrap();
     let v = file.add_variable::<i32>("v", &["x"]).unwrap();
@@ -175,14 +175,14 @@ fn a_map_in_memory_is_packed_and_unpacked() {
     v.put(&[9; 4], ..).unwrap();
     file.close().unwrap();
     let objects = snapshot.iter().map(|(key, bytes)| (nczarr::dispatch::Key::new(key).unwrap(), bytes));
-    let bytes = zmap_zip::archive(objects).unwrap();
+    let bytes = nczarr_zmap_zip::archive(objects).unwrap();
     let packed = nczarr::open_bytes(bytes.clone()).unwrap();
     assert_eq!((values(&packed), packed.info().map.as_deref()), (vec![1, 2, 3, 4], Some("zip")));
 
-    let archive = zmap_zip::ZipMap::from_bytes(bytes, &[".zgroup"], &Default::default()).unwrap();
+    let archive = nczarr_zmap_zip::ZipMap::from_bytes(bytes, &[".zgroup"], &Default::default()).unwrap();
     let objects = zmap_objects(&archive);
     assert_eq!(objects.len(), snapshot.len());
-    let again = std::sync::Arc::new(zmap_mem::MemMap::from_objects(objects).unwrap());
+    let again = std::sync::Arc::new(nczarr_zmap_mem::MemMap::from_objects(objects).unwrap());
     let file = OpenOptions::new().writable(true).map(again.clone()).open("memory://b").unwrap();
     file.variable("v").unwrap().put_value(7, 0).unwrap();
     file.close().unwrap();

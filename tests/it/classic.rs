@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cdl::{Options, Part};
 use nczarr::dispatch::{Dataset, Format, NcDispatch as _};
 use nczarr::model::{GroupId, Model, VarId};
 use nczarr::{FillMode, MemMut, MemRef, OpenOptions, OutBuf};
+use nczarr_cdl::{Options, Part};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use nczarr::model::Slab;
 use nczarr::{MemMut, MemRef, NcType, OpenOptions, OutBuf, Variable};
 use nczarr_tests::fuzz::Rng;
+use nczarr_zmap_mem::MemMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use zmap_mem::MemMap;
 
 const TYPES: [(&str, usize); 10] = [
     ("int8", 1),

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cdl::Options;
 use nczarr::{ErrorKind, Limits, OpenOptions};
+use nczarr_cdl::Options;
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cdl::{Options, Part};
 use nczarr::{File, OpenOptions};
+use nczarr_cdl::{Options, Part};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 

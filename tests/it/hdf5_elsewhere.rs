@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cdl::Options;
 use nczarr::{ErrorKind, File};
+use nczarr_cdl::Options;
 use nczarr_tests::dump::dump;
 
 use crate::netcdf_c::same;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cdl::Options;
+use nczarr_cdl::Options;
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::Report;
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use cdl::{Options, Part};
+use nczarr_cdl::{Options, Part};
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use cdl::Options;
 use nczarr::OpenOptions;
+use nczarr_cdl::Options;
 use nczarr_tests::dump::dump;
 use nczarr_tests::report::{Outcome, Report};
 use nczarr_tests::unpack::unpack;

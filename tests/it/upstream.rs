@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cdl::{Cdl, Layout, Options, Part, Target};
 use nczarr::dispatch::NcDispatch as _;
 use nczarr::model::{Defined, Edit, Model, Values, VarId};
 use nczarr::{File, MemRef, Result};
+use nczarr_cdl::{Cdl, Layout, Options, Part, Target};
 use nczarr_tests::dump::dump;
 
 use crate::corpus;

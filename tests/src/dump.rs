@@ -1,9 +1,9 @@
 //! The CDL text of an open dataset.
 
-use cdl::{DataSource, Facts, Options};
 use nczarr::dispatch::{Format, FormatX};
 use nczarr::model::Slab;
 use nczarr::{File, MemMut, NcString, NcType, OutBuf, Result, Values};
+use nczarr_cdl::{DataSource, Facts, Options};
 
 struct Source<'f>(&'f File);
 
@@ -55,6 +55,6 @@ pub fn dump(file: &File, options: &Options) -> Result<String> {
         foreign: info.foreign,
     };
     let mut text = Vec::new();
-    cdl::print(&file.model(), &facts, options, &mut Source(file), &mut text)?;
+    nczarr_cdl::print(&file.model(), &facts, options, &mut Source(file), &mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

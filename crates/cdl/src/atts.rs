@@ -1,6 +1,6 @@
 //! Attributes of variables and groups.
 
-use model::{Att, FILL_VALUE, GroupId, NcType, Result, TypeClass, Values, VarId};
+use nczarr_model::{Att, FILL_VALUE, GroupId, NcType, Result, TypeClass, Values, VarId};
 
 use crate::header::Printer;
 use crate::text::{Feed, push_name, push_owner, push_quoted, without_nuls};

@@ -6,7 +6,7 @@
 /// # Examples
 /// ```
 /// // Rows of 4, at most 8 elements at a time.
-/// let blocks: Vec<_> = cdl::Blocks::new(&[3, 4], None, 8).collect();
+/// let blocks: Vec<_> = nczarr_cdl::Blocks::new(&[3, 4], None, 8).collect();
 /// assert_eq!(blocks, [(vec![0, 0], vec![2, 4]), (vec![2, 0], vec![1, 4])]);
 /// ```
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{Item, NcString, NcType, Result, Values, Var, VarId};
+use nczarr_model::{Item, NcString, NcType, Result, Values, Var, VarId};
 
 use crate::cformat::{CFormat, Number};
 use crate::header::Printer;
@@ -33,7 +33,7 @@ impl Printer<'_> {
         if shape.contains(&0) {
             return Ok(());
         }
-        let place = |error: model::Error| error.at(self.model.var_path(id).unwrap_or_default());
+        let place = |error: nczarr_model::Error| error.at(self.model.var_path(id).unwrap_or_default());
         let chunks = self.source.chunk_shape(id);
         let size = self.model.type_size(var.xtype)?.map_or(STRING_BYTES, |size| size.max(1) as u64);
         let mut blocks = Blocks::by_chunks(&shape, chunks.as_deref(), (BLOCK_BYTES / size).max(1), MOST_BYTES / size);
@@ -164,7 +164,7 @@ impl Rows {
         let expected: u64 = count.iter().product();
         let (found, ty) = (printer.model.count(&block)? as u64, block.nc_type());
         if found != expected || ty != self.ty {
-            return Err(model::ErrorKind::Internal.context(format!(
+            return Err(nczarr_model::ErrorKind::Internal.context(format!(
                 "the data source answered {found} elements of {ty:?} in place of {expected} of {:?}",
                 self.ty
             )));
@@ -221,8 +221,8 @@ impl Rows {
         }
         let number = match (&self.format, values.scalar(at)) {
             (None, _) | (_, None) => None,
-            (_, Some(model::Scalar::Float(value))) => value.is_finite().then_some(Number::Float(value)),
-            (_, Some(model::Scalar::Int(value))) => {
+            (_, Some(nczarr_model::Scalar::Float(value))) => value.is_finite().then_some(Number::Float(value)),
+            (_, Some(nczarr_model::Scalar::Int(value))) => {
                 Some(Number::Int { value, wide: matches!(self.ty, NcType::Int64 | NcType::UInt64) })
             }
         };
@@ -341,7 +341,7 @@ fn fill_of(printer: &Printer<'_>, var: &Var) -> Result<Fill> {
     }
     Ok(match var.xtype {
         NcType::Byte | NcType::UByte | NcType::Char => Fill::None,
-        ty => model::fill::default(ty).map_or(Fill::None, Fill::Value),
+        ty => nczarr_model::fill::default(ty).map_or(Fill::None, Fill::Value),
     })
 }
 

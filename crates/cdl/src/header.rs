@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use model::{DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, VarId};
+use nczarr_model::{DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, VarId};
 
 use crate::out::Out;
 use crate::text::push_name;

@@ -1,6 +1,6 @@
 //! CDL text of a netCDF dataset: the printer and the reader.
 //!
-//! [`print()`] writes what netCDF's own dump tool writes, byte for byte, from a [`Model`](model::Model), a few
+//! [`print()`] writes what netCDF's own dump tool writes, byte for byte, from a [`Model`](nczarr_model::Model), a few
 //! [`Facts`] and a [`DataSource`] that hands out the data block by block, so a large variable never lies in memory
 //! as a whole. [`Cdl`] reads such text, and what people write by hand, and makes a dataset of it in a [`Target`]. This
 //! crate knows no storage and no format; it reads nothing but what the caller hands it.

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use model::{Att, DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values, Var, VarId};
+use nczarr_model::{Att, DimId, Error, Group, GroupId, Model, NcType, Result, TypeClass, Values, Var, VarId};
 
 use crate::options::{Options, Part};
 use crate::text::without_nuls;

@@ -1,6 +1,6 @@
 //! Comments in the data section that tell which element is which.
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::data::Rows;
 use crate::header::Printer;

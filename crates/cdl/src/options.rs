@@ -1,7 +1,7 @@
 //! What to print ([`Options`]), what the model does not say of the dataset ([`Facts`]), and where the data comes from
 //! ([`DataSource`]).
 
-use model::{ErrorKind, GroupId, Result, Values, VarId};
+use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
 
 /// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

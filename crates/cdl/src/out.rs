@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use model::{Error, Result};
+use nczarr_model::{Error, Result};
 
 /// How long a line gets; the last two columns are left free.
 const WIDTH: usize = 80;

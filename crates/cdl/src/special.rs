@@ -1,7 +1,7 @@
 //! The special attributes of `-s`: how a variable is stored, and what the dataset says of itself. They are no attributes
 //! of the dataset, but CDL readers take them as orders.
 
-use model::{Chunking, Endian, FilterSpec, Result, Var, VarFill, VarId};
+use nczarr_model::{Chunking, Endian, FilterSpec, Result, Var, VarFill, VarId};
 
 use crate::atts::push_text_att;
 use crate::header::Printer;

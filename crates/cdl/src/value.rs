@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use model::{Item, Model, NcString, NcType, TypeClass, Values};
+use nczarr_model::{Item, Model, NcString, NcType, TypeClass, Values};
 
 use crate::number::{general, with_point};
 use crate::options::Options;

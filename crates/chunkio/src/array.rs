@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{
+use nczarr_dispatch::{
     CacheConfig, ChunkInfo, ElementChunk, ItemKind, ItemType, Linear, MemMut, MemRef, StoredChunks, VarData, byte_len,
 };
-use model::convert::Half;
-use model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_model::convert::Half;
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::elements::Elements;
 use crate::grid::Grid;
@@ -94,7 +94,7 @@ impl ChunkedArray {
         Ok(!slab.is_empty())
     }
 
-    fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> model::Error {
+    fn wrong_memory(&self, expected: u64, found: usize, unit: &str) -> nczarr_model::Error {
         let name = each_kind!(&self.kind, keeper => &keeper.name);
         ErrorKind::Inval.context(format!("{name}: memory of {expected} {unit} expected, {found} found"))
     }
@@ -212,7 +212,7 @@ impl Kind {
     }
 }
 
-fn text_and_numbers(name: &str) -> model::Error {
+fn text_and_numbers(name: &str) -> nczarr_model::Error {
     ErrorKind::Char.context(format!("{name}: text and numbers do not convert to each other"))
 }
 
@@ -231,7 +231,7 @@ impl VarData for ChunkedArray {
         match (&self.kind, out) {
             (Kind::Numbers(keeper), MemMut::Fixed { ty, out }) => {
                 self.check_bytes(&keeper.form, slab, ty, out.capacity())?;
-                model::convert::check(keeper.form.ty, ty).map_err(|error| error.at(&keeper.name))?;
+                nczarr_model::convert::check(keeper.form.ty, ty).map_err(|error| error.at(&keeper.name))?;
                 if any { read::get(keeper, slab, ty, out) } else { Ok(()) }
             }
             (Kind::Strings(keeper), MemMut::Strings(out)) => {
@@ -276,7 +276,7 @@ impl VarData for ChunkedArray {
         let result = match (&self.kind, data) {
             (Kind::Numbers(keeper), MemRef::Fixed { ty, bytes }) => {
                 self.check_bytes(&keeper.form, slab, ty, bytes.len())?;
-                model::convert::check(ty, keeper.form.ty).map_err(|error| error.at(&keeper.name))?;
+                nczarr_model::convert::check(ty, keeper.form.ty).map_err(|error| error.at(&keeper.name))?;
                 if any { write::put(keeper, slab, ty, bytes) } else { Ok(()) }
             }
             (Kind::Strings(keeper), MemRef::Strings(values)) => {

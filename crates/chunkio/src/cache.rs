@@ -10,8 +10,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use dispatch::CacheConfig;
-use model::Result;
+use nczarr_dispatch::CacheConfig;
+use nczarr_model::Result;
 
 use crate::grid::ChunkIndex;
 use crate::mask::Mask;
@@ -537,7 +537,7 @@ mod tests {
     use crate::memory::Block;
 
     fn block(byte: u8) -> Arc<Block> {
-        Arc::new(Block::new(4, |out| out.put(&[byte; 4]), |_| model::ErrorKind::Internal.into()).unwrap())
+        Arc::new(Block::new(4, |out| out.put(&[byte; 4]), |_| nczarr_model::ErrorKind::Internal.into()).unwrap())
     }
 
     fn peek(cache: &Cache<Block>, index: &[u64], start: usize) -> Option<u8> {

@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
-use model::convert::Half;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_model::convert::Half;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::Piece;
 

@@ -8,8 +8,8 @@ mod shards;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_beside, pull_parallel};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Key, Payload, WriteJob, WriteTicket, Written, pull_along, pull_beside, pull_parallel};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cache::Changed;
 use crate::claims::Claim;

@@ -4,8 +4,8 @@
 
 use std::sync::atomic::Ordering;
 
-use dispatch::{Limits, Small};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Limits, Small};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{ArrayDim, Order};
 

@@ -12,8 +12,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
-use model::{Error, ErrorKind, Result, Slab};
+use nczarr_dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
+use nczarr_model::{Error, ErrorKind, Result, Slab};
 
 use crate::cache::{Cache, Entry, Inserted};
 use crate::claims::{Claim, Claims};

@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::cache::Changed;
 use crate::grid::ChunkIndex;

@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
-use dispatch::{OutBuf, Piece};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{OutBuf, Piece};
+use nczarr_model::{ErrorKind, Result};
 
 /// Scratch beyond this is given back after use.
 const KEEP: usize = 32 << 20;
@@ -51,7 +51,7 @@ impl Block {
     pub(crate) fn new(
         len: usize,
         fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>,
-        short: impl FnOnce(usize) -> model::Error,
+        short: impl FnOnce(usize) -> nczarr_model::Error,
     ) -> Result<Self> {
         let mut raw = match Self::spare(len) {
             Some(mut block) => std::mem::replace(&mut block.0, Piece::EMPTY),

@@ -3,8 +3,8 @@
 //! Stored bytes become that in one pass of a kernel after the called filters; see [`crate::read`] and
 //! [`crate::write`] for transfers that never make it whole.
 
-use model::convert::{self, Half};
-use model::{ErrorKind, NcType, Result, Values};
+use nczarr_model::convert::{self, Half};
+use nczarr_model::{ErrorKind, NcType, Result, Values};
 
 use crate::keeper::Form;
 use crate::kernel::{self, Layout};
@@ -97,7 +97,8 @@ impl Form for Numbers {
     }
 
     fn blank(&self) -> Result<Block> {
-        let fill = |out: &mut dispatch::OutBuf<'_>| kernel::fill_out(&self.fill, &self.kept(), self.bytes(), out);
+        let fill =
+            |out: &mut nczarr_dispatch::OutBuf<'_>| kernel::fill_out(&self.fill, &self.kept(), self.bytes(), out);
         Block::new(self.bytes(), fill, |found| self.plan.wrong_size(found))
     }
 
@@ -120,7 +121,8 @@ impl Form for Numbers {
                 return Block::new(self.bytes(), |out| self.plan.decode_into(stored, pair, out), wrong);
             }
             let bytes = self.plan.decode(stored, pair)?;
-            let load = |out: &mut dispatch::OutBuf<'_>| kernel::load_out(bytes, &self.plan.layout, &self.whole, out);
+            let load =
+                |out: &mut nczarr_dispatch::OutBuf<'_>| kernel::load_out(bytes, &self.plan.layout, &self.whole, out);
             Block::new(self.bytes(), load, wrong)
         })
     }
@@ -131,7 +133,7 @@ impl Form for Numbers {
             let given = if layout.is_native() {
                 Given::Bytes(data)
             } else {
-                Given::Gather(self.bytes(), |out: &mut dispatch::OutBuf<'_>| {
+                Given::Gather(self.bytes(), |out: &mut nczarr_dispatch::OutBuf<'_>| {
                     kernel::save_out(data, &self.whole, None, layout, &self.fill, self.bytes(), out).map(drop)
                 })
             };

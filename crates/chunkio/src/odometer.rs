@@ -1,6 +1,6 @@
 //! [`Odometer`]: walks nested runs, slowest outside.
 
-use dispatch::Small;
+use nczarr_dispatch::Small;
 
 use crate::project::Dim;
 

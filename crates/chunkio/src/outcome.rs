@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Options, Progress};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Options, Progress};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// Errors, range errors and progress of one transfer.
 pub(crate) struct Outcome<'a> {

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
-use model::convert::Half;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, ItemType, OutBuf, Stage};
+use nczarr_model::convert::Half;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::elements::Elements;
 use crate::kernel::Layout;

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use dispatch::Small;
-use model::{ErrorKind, Result, Slab};
+use nczarr_dispatch::Small;
+use nczarr_model::{ErrorKind, Result, Slab};
 
 use crate::grid::{ChunkIndex, Grid};
 
@@ -323,7 +323,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
     use proptest::prelude::*;
 
     use super::*;

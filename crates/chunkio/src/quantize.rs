@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
-use model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
+use nczarr_dispatch::{CacheConfig, Linear, MemMut, MemRef, StoredChunks, VarData};
+use nczarr_model::{Att, ErrorKind, NcType, Quantize, Result, Scalar, Slab, Values, convert};
 
 /// How far a way of rounding goes, given its number of digits or bits.
 pub type Way = fn(u32) -> Quantize;
@@ -248,9 +248,9 @@ mod tests {
             let has_fill = words[3] == "f";
             let fill = match bits {
                 "32" if has_fill => Values::Float(vec![1.234_567]),
-                "32" => model::fill::default(NcType::Float).unwrap(),
+                "32" => nczarr_model::fill::default(NcType::Float).unwrap(),
                 _ if has_fill => Values::Double(vec![1.234_567]),
-                _ => model::fill::default(NcType::Double).unwrap(),
+                _ => nczarr_model::fill::default(NcType::Double).unwrap(),
             };
             let quantize = match way {
                 "g" => Quantize::BitGroom(kept),

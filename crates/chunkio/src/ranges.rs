@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Ranges, Small};
+use nczarr_dispatch::{ByteRange, Ranges, Small};
 
 use crate::odometer::Odometer;
 use crate::project::{Dim, Part};

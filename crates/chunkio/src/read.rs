@@ -13,8 +13,8 @@ mod units;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
-use model::{Error, ErrorKind, NcType, Result, Slab};
+use nczarr_dispatch::{Found, Key, MapCaps, MissingChunks, OutBuf, Ranges, ReadJob, ReadTicket, Sink, Version};
+use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 
 use crate::cache::Cache;
 use crate::grid::ChunkIndex;

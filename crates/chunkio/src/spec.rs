@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use dispatch::{ElementCodec, Filter, Key, Options, ZMap};
-use model::convert::Half;
-use model::{NcType, TimeUnit, Values};
+use nczarr_dispatch::{ElementCodec, Filter, Key, Options, ZMap};
+use nczarr_model::convert::Half;
+use nczarr_model::{NcType, TimeUnit, Values};
 
 /// How one element is stored.
 #[derive(Debug, Clone)]
@@ -183,7 +183,7 @@ pub trait ChunkStore: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Those of the storage.
-    fn stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> model::Result<bool> {
+    fn stored(&self, _rank: usize, _each: &mut dyn FnMut(&[u64])) -> nczarr_model::Result<bool> {
         Ok(false)
     }
 }

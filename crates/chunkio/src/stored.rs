@@ -1,7 +1,7 @@
 //! Which chunks of an array are stored, by a list of the storage.
 
-use dispatch::StoredChunks;
-use model::Result;
+use nczarr_dispatch::StoredChunks;
+use nczarr_model::Result;
 
 use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper};

@@ -1,6 +1,6 @@
 //! How many threads a piece of work is worth.
 
-use dispatch::{Options, processors};
+use nczarr_dispatch::{Options, processors};
 
 /// Less than this is done before a second thread has woken up.
 const WORTH: usize = 256 << 10;

@@ -12,8 +12,8 @@ mod sole;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Key, OutBuf, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
-use model::{ErrorKind, NcType, Result, Slab};
+use nczarr_dispatch::{Key, OutBuf, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
+use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
 use crate::claims::Claim;
 use crate::keeper::Keeper;

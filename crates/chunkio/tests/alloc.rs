@@ -4,9 +4,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use chunkio::{ArrayDim, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Short};
-use dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
-use model::{NcString, NcType, Slab};
+use nczarr_chunkio::{ArrayDim, ByteStore, ChunkedArray, Element, FlatArray, FlatSpec, Short};
+use nczarr_dispatch::{Filter, MemMut, MemRef, OutBuf, VarData};
+use nczarr_model::{NcString, NcType, Slab};
 
 #[path = "it/filters.rs"]
 #[allow(dead_code)]
@@ -18,8 +18,8 @@ mod map;
 #[allow(dead_code)]
 mod support;
 
-use filters::{Shuffle, Sum, Xor};
 use map::{ALL, Mem};
+use nczarr_filters::{Shuffle, Sum, Xor};
 use support::Setup;
 
 struct Counting;
@@ -85,22 +85,22 @@ fn memory_stays_bounded() {
 struct Zeros;
 
 impl ByteStore for Zeros {
-    fn read_at(&self, _: u64, out: &mut OutBuf<'_>) -> model::Result<()> {
+    fn read_at(&self, _: u64, out: &mut OutBuf<'_>) -> nczarr_model::Result<()> {
         out.zeroed(out.room()).map(drop)
     }
 
-    fn write_at(&self, _: u64, _: &[u8]) -> model::Result<()> {
+    fn write_at(&self, _: u64, _: &[u8]) -> nczarr_model::Result<()> {
         Ok(())
     }
 
-    fn size(&self) -> model::Result<u64> {
+    fn size(&self) -> nczarr_model::Result<u64> {
         Ok(u64::MAX)
     }
 }
 
 /// An array without chunks: nothing at all on one thread, however many pieces and runs there are.
 fn nothing_is_allocated_per_piece() {
-    let mut options = dispatch::Options::default();
+    let mut options = nczarr_dispatch::Options::default();
     options.threads = 1;
     let dim = |&len: &u64| ArrayDim { len: Arc::new(len.into()), unlimited: false };
     let array = FlatArray::new(FlatSpec {

@@ -1,7 +1,7 @@
 //! `ncz completions`: what a shell needs to complete command lines; `ncz man`: the manual pages.
 
 use clap::CommandFactory as _;
-use model::{Error, Result};
+use nczarr_model::{Error, Result};
 
 use crate::args::{Cli, Man};
 use crate::failure::{Failure, at};

@@ -6,8 +6,8 @@ pub fn url(url: String, exclusive: bool) -> String {
         return url;
     }
     // A path may hold a `#` that begins no fragment.
-    let has_fragment = match url_infer::parse(&url) {
-        Ok(target) if target.scheme == url_infer::Scheme::Path => target.path != url,
+    let has_fragment = match nczarr_url_infer::parse(&url) {
+        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path != url,
         _ => url.contains('#'),
     };
     let separator = if has_fragment { '&' } else { '#' };
@@ -29,7 +29,7 @@ mod tests {
         ] {
             let found = url(given.to_owned(), true);
             assert_eq!(found, expected);
-            let (plain, target) = (url_infer::parse(given).unwrap(), url_infer::parse(&found).unwrap());
+            let (plain, target) = (nczarr_url_infer::parse(given).unwrap(), nczarr_url_infer::parse(&found).unwrap());
             assert_eq!(
                 (target.get("exclusive"), &target.path, &target.modes),
                 (Some("true"), &plain.path, &plain.modes)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::failure::{Failure, at};
 use crate::info::facts;

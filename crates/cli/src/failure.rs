@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use model::Error;
+use nczarr_model::Error;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ pub fn say(what: impl fmt::Display) {
 
 /// How a dataset is called in messages: as it was typed if it is a path, without user-info and query if it is a URL.
 pub fn place(url: &str) -> String {
-    match url_infer::parse(url) {
-        Ok(target) if target.scheme == url_infer::Scheme::Path => target.path,
+    match nczarr_url_infer::parse(url) {
+        Ok(target) if target.scheme == nczarr_url_infer::Scheme::Path => target.path,
         Ok(mut target) => {
             target.modes.clear();
             target.to_string()
@@ -91,7 +91,7 @@ fn is_broken_pipe(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use model::ErrorKind;
+    use nczarr_model::ErrorKind;
 
     use super::*;
 

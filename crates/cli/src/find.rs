@@ -1,6 +1,6 @@
 //! Variables and groups that a flag lists.
 
-use model::{ErrorKind, GroupId, Model, Result, VarId};
+use nczarr_model::{ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::args::split_list;
 
@@ -11,7 +11,7 @@ use crate::args::split_list;
 pub fn vars(model: &Model, flag: &str, list: &str) -> Result<Vec<VarId>> {
     let mut found = Vec::new();
     for wanted in split_list(list) {
-        let names = model::name::split_path(&wanted);
+        let names = nczarr_model::name::split_path(&wanted);
         match names.as_slice() {
             [name] if !wanted.starts_with('/') => {
                 let before = found.len();
@@ -38,7 +38,7 @@ pub fn groups(model: &Model, flag: &str, list: &str) -> Result<Vec<GroupId>> {
     let mut found = Vec::new();
     for wanted in split_list(list) {
         let before = found.len();
-        let names = model::name::split_path(&wanted);
+        let names = nczarr_model::name::split_path(&wanted);
         for (id, _) in model.groups() {
             let path = model.group_names(id)?;
             let named = match names.as_slice() {

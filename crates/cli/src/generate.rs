@@ -7,10 +7,10 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use cdl::{Cdl, Layout, Mistake, Target};
-use model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 use nczarr::dispatch::{FilterText, FormatX, Json, MemRef, NcDispatch as _, ZarrFormat};
 use nczarr::{CreateOptions, File};
+use nczarr_cdl::{Cdl, Layout, Mistake, Target};
+use nczarr_model::{Chunking, Defined, Edit, ErrorKind, FilterSpec, Model, NcType, Result, Values, VarId};
 
 use crate::args::Generate;
 use crate::copy::kind::Kind;
@@ -63,7 +63,7 @@ fn read(name: &str) -> Result<Vec<u8>> {
         "-" => std::io::stdin().lock().read_to_end(&mut text).map(drop),
         path => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut text)).map(drop),
     };
-    read.map_err(|error| model::Error::io(name.to_owned(), error))?;
+    read.map_err(|error| nczarr_model::Error::io(name.to_owned(), error))?;
     Ok(text)
 }
 
@@ -88,7 +88,7 @@ impl Named {
         let by_hand = stem.is_some() || args.name.is_some();
         let name = stem.or_else(|| args.name.clone()).unwrap_or_else(|| cdl.name().to_owned());
         let url = format!("{name}.{}", if args.cdf { "cdf" } else { "nc" });
-        if name.contains('/') || url_infer::parse(&url).is_ok_and(|target| target.path != url) {
+        if name.contains('/') || nczarr_url_infer::parse(&url).is_ok_and(|target| target.path != url) {
             let what = format!("the name {name:?} is none of a file; -o says where the dataset is to be");
             return Err(Failure::Failed { place: input.to_owned(), error: ErrorKind::BadName.context(what) });
         }
@@ -110,7 +110,7 @@ fn target(args: &Generate, url: String, cdl: &Cdl<'_>) -> Result<String, Failure
     if let Some(kind) = kind {
         return kind.url(&url);
     }
-    let says_itself = url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());
+    let says_itself = nczarr_url_infer::parse(&url).is_ok_and(|target| !target.modes.is_empty());
     match said.filter(|_| !says_itself && url.ends_with(".nc")) {
         Some(kind) => kind.url(&url),
         None => Ok(url),
@@ -122,7 +122,7 @@ fn make(
     cdl: &Cdl<'_>,
     (nofill, header): (bool, bool),
     mistake: impl Fn(Mistake) -> Failure,
-    at: impl Fn(model::Error) -> Failure,
+    at: impl Fn(nczarr_model::Error) -> Failure,
 ) -> Result<(), Failure> {
     let mut made = Made { file: &file, nofill };
     let built = if header { cdl.build_header(&mut made) } else { cdl.build(&mut made) }.map_err(mistake);

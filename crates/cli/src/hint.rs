@@ -4,14 +4,14 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use model::ErrorKind;
+use nczarr_model::ErrorKind;
 
 /// The most names that are told.
 const MOST: usize = 5;
 
 /// What to do about a failure of this kind at a place, if it is a local one.
 pub fn of(place: &str, kind: ErrorKind) -> Option<String> {
-    let target = url_infer::parse(place).ok().filter(|target| target.scheme.is_local())?;
+    let target = nczarr_url_infer::parse(place).ok().filter(|target| target.scheme.is_local())?;
     let path = Path::new(&target.path);
     match kind {
         ErrorKind::NotFound if fs::symlink_metadata(path).is_err() => missing(path),

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use nczarr::File;
 use nczarr::dispatch::{DatasetInfo, Fault};
+use nczarr_model::{Chunking, Endian, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::{Map, Value, json};
 
 use crate::args::Info;
@@ -70,12 +70,12 @@ fn as_text(url: &str, file: &File) -> Result<String> {
 
 fn escaped_path(model: &Model, group: GroupId, name: &str) -> Result<String> {
     let names = model.group_names(group)?.into_iter().chain([name]);
-    Ok(names.map(|name| format!("/{}", model::name::escape(name))).collect())
+    Ok(names.map(|name| format!("/{}", nczarr_model::name::escape(name))).collect())
 }
 
 fn group_path(model: &Model, id: GroupId) -> Result<String> {
     let path: String =
-        model.group_names(id)?.into_iter().map(|name| format!("/{}", model::name::escape(name))).collect();
+        model.group_names(id)?.into_iter().map(|name| format!("/{}", nczarr_model::name::escape(name))).collect();
     Ok(if path.is_empty() { "/".to_owned() } else { path })
 }
 
@@ -124,7 +124,7 @@ pub fn type_name_in(model: &Model, from: GroupId, ty: NcType) -> String {
         Ok(user) if model.find_type(from, &user.name) != Some(id) => {
             let names = model.group_names(user.group).unwrap_or_default();
             let names = names.into_iter().chain([user.name.as_str()]);
-            names.map(|name| format!("/{}", model::name::escape(name))).collect()
+            names.map(|name| format!("/{}", nczarr_model::name::escape(name))).collect()
         }
         _ => type_name(model, ty),
     }

@@ -1,7 +1,7 @@
 //! The JSON of attributes in two datasets that store JSON.
 
-use model::{GroupId, Result, VarId};
 use nczarr::File;
+use nczarr_model::{GroupId, Result, VarId};
 
 /// The JSON of the attributes of a node, by name; `None` in formats that store none, and in NCZarr, where recorded types say
 /// how it is read.

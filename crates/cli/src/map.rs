@@ -3,8 +3,8 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Key, Options, ZMap};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::args::MapCommand;
 use crate::exclusive;

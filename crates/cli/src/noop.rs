@@ -8,8 +8,8 @@
 
 use std::borrow::Cow;
 
-use model::{ErrorKind, Result};
 use nczarr::dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
 /// Where the codec has parameters.

@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use model::{Error, Result};
 use nczarr::dispatch::Dataset;
+use nczarr_model::{Error, Result};
 use tempfile::NamedTempFile;
 
 use crate::copy::overlap;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::args::Remove;
 use crate::failure::{Failure, at, place, say};
@@ -31,7 +31,7 @@ pub fn run(args: &Remove) -> Result<(), Failure> {
 
 /// Where the symbolic link at a path leads, if there is one.
 fn link(url: &str) -> Option<PathBuf> {
-    let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
+    let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
     let path = Path::new(target.path.trim_end_matches('/'));
     let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     is_link.then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
@@ -42,7 +42,7 @@ fn link(url: &str) -> Option<PathBuf> {
 /// # Errors
 /// `NC_ECANTREMOVE` naming the first thing that does.
 pub fn alone(url: &str) -> Result<()> {
-    let target = url_infer::parse(url)?;
+    let target = nczarr_url_infer::parse(url)?;
     let folder = Path::new(&target.path);
     if !target.scheme.is_local() || !folder.is_dir() {
         return Ok(());

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use cdl::DataSource;
-use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 use nczarr::dispatch::{Dataset, MemMut, NcDispatch as _, OutBuf, byte_len};
+use nczarr_cdl::DataSource;
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
 /// The data of a dataset, in the variables' own types.
 pub struct DatasetSource<'a> {

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use model::Result;
 use nczarr::dispatch::VarData;
+use nczarr_model::Result;
 
 /// Variables of fewer chunks are looked at as a whole: a list costs more than it saves.
 const FEW: u64 = 64;

@@ -40,7 +40,7 @@ fn of_environment() -> Result<Option<i32>, Failure> {
 }
 
 fn asks_for_log(url: &str) -> bool {
-    url_infer::parse(url).is_ok_and(|target| target.get("log").is_some())
+    nczarr_url_infer::parse(url).is_ok_and(|target| target.get("log").is_some())
 }
 
 impl Command {

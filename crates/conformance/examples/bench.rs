@@ -4,11 +4,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::{bench_filter, bench_map};
-use dispatch::{Options, ZMap};
-use zmap_file::FileMap;
-use zmap_mem::MemMap;
-use zmap_zip::ZipMap;
+use nczarr_conformance::{bench_filter, bench_map};
+use nczarr_dispatch::{Options, ZMap};
+use nczarr_zmap_file::FileMap;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_zip::ZipMap;
 
 type Make<'a> = &'a dyn Fn() -> Arc<dyn ZMap>;
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("szip", &[&[32, 32]]),
         ("crc32c", &[&[]]),
     ];
-    for class in filters::BUILTIN {
+    for class in nczarr_filters::BUILTIN {
         if let Some((_, samples)) = samples.iter().find(|(name, _)| *name == class.info().name) {
             println!("{}", bench_filter(*class, samples)?);
         }

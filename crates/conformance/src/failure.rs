@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// A guarantee that does not hold.
 #[derive(Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{OutBuf, Piece};
 
@@ -48,11 +48,11 @@ impl<T: Plain> Buffer<T> {
     ///
     /// # Examples
     /// ```
-    /// use dispatch::Buffer;
+    /// use nczarr_dispatch::Buffer;
     ///
     /// let buffer = Buffer::<u16>::fill(2, |out| out.put(&[1, 1, 2, 2]))?;
     /// assert_eq!(*buffer, [0x0101, 0x0202]);
-    /// # Ok::<(), model::Error>(())
+    /// # Ok::<(), nczarr_model::Error>(())
     /// ```
     pub fn fill(len: usize, fill: impl FnOnce(&mut OutBuf<'_>) -> Result<()>) -> Result<Self> {
         let mut buffer = Self::uninit(len)?;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
+use nczarr_model::{Defined, DimId, Edit, Endian, ErrorKind, GroupId, ModelCell, NcType, Result, Slab, Values, VarId};
 
 use crate::{Audit, DriverInfo, Fault, Format, FormatX, Linear, MemMut, MemRef, Registry, StoredChunks};
 
@@ -214,7 +214,7 @@ pub trait Dataset: Send + Sync + fmt::Debug {
     /// A format whose [`Dataset::admit`] depends on what other threads may be changing makes one step of both.
     ///
     /// # Errors
-    /// As [`Dataset::admit`] and [`Model::apply`](model::Model::apply); nothing has changed then.
+    /// As [`Dataset::admit`] and [`Model::apply`](nczarr_model::Model::apply); nothing has changed then.
     fn apply(&self, edit: &Edit<'_>) -> Result<Defined> {
         self.admit(edit)?;
         self.model().define(edit)

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::{ByteSource, Dataset, Options, Part, Registry, Survey, ZMap};
 

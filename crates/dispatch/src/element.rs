@@ -6,7 +6,7 @@
 use std::fmt;
 
 use dyn_clone::DynClone;
-use model::{NcString, Result};
+use nczarr_model::{NcString, Result};
 
 use crate::{ItemType, Json};
 

@@ -7,7 +7,7 @@ use std::fmt;
 /// `ncz info` prints it, `ncz validate` counts it, and `ncz copy` reports what the copy cannot have because of it.
 ///
 /// ```
-/// use dispatch::{Fault, FaultKind};
+/// use nczarr_dispatch::{Fault, FaultKind};
 ///
 /// let fault = Fault::left_out("/g/far", "its link leads to another file");
 /// assert_eq!(fault.kind, FaultKind::LeftOut);

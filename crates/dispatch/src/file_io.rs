@@ -35,7 +35,7 @@ mod unix {
     use std::os::unix::fs::FileExt as _;
 
     use crate::OutBuf;
-    use model::ErrorKind;
+    use nczarr_model::ErrorKind;
     use rustix::io::{Errno, pread};
 
     pub fn read_at(file: &File, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {

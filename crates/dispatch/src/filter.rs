@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 
 use dyn_clone::DynClone;
-use model::{NcType, Result};
+use nczarr_model::{NcType, Result};
 
 use crate::OutBuf;
 

@@ -16,7 +16,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use model::{Error, ErrorKind, FilterSpec, Result};
+use nczarr_model::{Error, ErrorKind, FilterSpec, Result};
 
 use crate::Registry;
 

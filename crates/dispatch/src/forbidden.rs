@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::zmap::{ByteRange, Change, Expect, Found, MapCaps, ReadJob, ReadTicket, Sink, WriteJob, Written, ZMap};
 use crate::{Key, OutBuf, Version};
@@ -15,8 +15,8 @@ use crate::{Key, OutBuf, Version};
 /// The cause of an error where the storage refused an object, and did not say whether there is one.
 ///
 /// ```
-/// use dispatch::Forbidden;
-/// use model::ErrorKind;
+/// use nczarr_dispatch::Forbidden;
+/// use nczarr_model::ErrorKind;
 ///
 /// let error = ErrorKind::Auth.context("the server answered 403").caused_by(Forbidden);
 /// assert!(Forbidden::caused(&error));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// The path of an object inside a map: segments joined by `/`, relative, checked.
 ///

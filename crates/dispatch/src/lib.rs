@@ -72,10 +72,10 @@ pub use inventory;
 pub use key::Key;
 pub use linear::put_linear;
 pub use memory::{MemMut, MemRef, byte_len};
-pub use model::convert::Linear;
 pub use nc_dispatch::{
     AttInquiry, DimInquiry, GroupInquiry, MappedMut, MappedRef, NcDispatch, VarAccess, VarInquiry, copy_att, copy_var,
 };
+pub use nczarr_model::convert::Linear;
 pub use options::{Durability, ForbiddenKeys, Limits, MissingChunks, Options, Progress};
 pub use outbuf::OutBuf;
 pub use persist::Persist;

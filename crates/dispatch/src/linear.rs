@@ -2,8 +2,8 @@
 //!
 //! Singles are rounded once, from what doubles give: values come as doubles, or as what they are stored as.
 
-use model::convert::{Linear, LinearRow};
-use model::{ErrorKind, NcType, Result, Slab, Values};
+use nczarr_model::convert::{Linear, LinearRow};
+use nczarr_model::{ErrorKind, NcType, Result, Slab, Values};
 
 use crate::{Buffer, MemMut, OutBuf, VarData, byte_len};
 
@@ -60,7 +60,7 @@ mod tests {
     impl VarData for Shorts {
         fn get(&self, _slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
             let MemMut::Fixed { ty, out } = out else { panic!("numbers") };
-            let (values, _) = model::convert::convert_values(&Values::Short(self.0.clone()), ty)?;
+            let (values, _) = nczarr_model::convert::convert_values(&Values::Short(self.0.clone()), ty)?;
             out.put(&values.to_native_bytes().unwrap())
         }
     }
@@ -91,7 +91,7 @@ mod tests {
         for ty in [NcType::Double, NcType::Float] {
             let (found, result) = read(&linear, ty);
             result.unwrap();
-            let found = model::convert::convert_values(&found, NcType::Double).unwrap().0;
+            let found = nczarr_model::convert::convert_values(&found, NcType::Double).unwrap().0;
             let Values::Double(found) = found else { panic!("{found:?}") };
             assert!(found[0].is_nan() && found[2].is_nan());
             assert_eq!((found[1], found[3]), (1.0, 60_001.0));
@@ -110,7 +110,7 @@ mod tests {
     fn only_floats_hold_scaled_values() {
         let linear = Linear::new(1.0, 0.0);
         assert_eq!(read(&linear, NcType::Int).1.unwrap_err().kind(), ErrorKind::BadType);
-        let mut strings = [model::NcString::new()];
+        let mut strings = [nczarr_model::NcString::new()];
         let result = Shorts(vec![1]).get_linear(&Slab::new(&[0], &[1]), MemMut::Strings(&mut strings), &linear);
         assert_eq!(result.unwrap_err().kind(), ErrorKind::BadType);
         let text = Linear { missing: Some(Values::text("x")), ..linear };

@@ -3,7 +3,7 @@
 //!
 //! Elements lie one after another in C order of the slab, in native byte order.
 
-use model::{ErrorKind, NcString, NcType, Result};
+use nczarr_model::{ErrorKind, NcString, NcType, Result};
 
 use crate::OutBuf;
 
@@ -18,7 +18,7 @@ pub enum MemMut<'a, 'b> {
         /// Their place: its capacity is exactly the slab's elements times the type's size. After a success all of it is filled.
         out: &'a mut OutBuf<'b>,
     },
-    /// Strings, or packed elements of a user-defined type without a fixed size ([`model::Packer`]); exactly the slab's number of elements.
+    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]); exactly the slab's number of elements.
     Strings(&'a mut [NcString]),
 }
 
@@ -33,7 +33,7 @@ pub enum MemRef<'a> {
         /// Exactly the slab's elements times the type's size.
         bytes: &'a [u8],
     },
-    /// Strings, or packed elements of a user-defined type without a fixed size ([`model::Packer`]); exactly the slab's number of elements.
+    /// Strings, or packed elements of a user-defined type without a fixed size ([`nczarr_model::Packer`]); exactly the slab's number of elements.
     Strings(&'a [NcString]),
 }
 

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// A write-only output of fixed capacity, in bytes; the prefix written so far counts as initialised.
 pub struct OutBuf<'a> {
@@ -187,7 +187,7 @@ impl<'a> OutBuf<'a> {
         Ok(&mut self.rest()[..len])
     }
 
-    fn overrun(&self) -> model::Error {
+    fn overrun(&self) -> nczarr_model::Error {
         ErrorKind::Filter.context(format!("the stream holds more than the {} bytes declared", self.capacity))
     }
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use model::{Error, Result};
+use nczarr_model::{Error, Result};
 
 use crate::place::{self, Opened, Taken};
 use crate::{Clobber, Durability, Magic, Registry};

@@ -4,7 +4,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{CacheConfig, Format};
 

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::OutBuf;
 
@@ -240,7 +240,7 @@ impl Drop for Piece {
     }
 }
 
-fn no_memory(len: usize) -> model::Error {
+fn no_memory(len: usize) -> nczarr_model::Error {
     ErrorKind::NoMem.context(format!("{len} bytes"))
 }
 

@@ -15,7 +15,7 @@ const INLINE: usize = 5;
 ///
 /// # Examples
 /// ```
-/// use dispatch::Small;
+/// use nczarr_dispatch::Small;
 ///
 /// let shape: Small<u64> = [3, 4].into_iter().collect();
 /// assert_eq!(*shape, [3, 4]);

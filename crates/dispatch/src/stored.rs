@@ -6,7 +6,7 @@
 /// their time goes with the stored chunks and not with the shape.
 ///
 /// ```
-/// use dispatch::StoredChunks;
+/// use nczarr_dispatch::StoredChunks;
 ///
 /// let mut chunks = StoredChunks::new(2);
 /// chunks.push(&[0, 400]);

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::sync_channel;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// Work for a runtime.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -18,15 +18,15 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// one, or both wait for each other; a runtime of the map's own has.
 ///
 /// ```
-/// # fn spawn_on_my_runtime(task: dispatch::Task) { std::thread::spawn(move || pollster(task)); }
-/// # fn pollster(mut task: dispatch::Task) {
+/// # fn spawn_on_my_runtime(task: nczarr_dispatch::Task) { std::thread::spawn(move || pollster(task)); }
+/// # fn pollster(mut task: nczarr_dispatch::Task) {
 /// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
 /// #     while task.as_mut().poll(&mut context).is_pending() {}
 /// # }
 /// // With tokio: `|task| drop(handle.spawn(task))`.
-/// let answer = dispatch::wait_for(async { 6 * 7 }, |task| spawn_on_my_runtime(task))?;
+/// let answer = nczarr_dispatch::wait_for(async { 6 * 7 }, |task| spawn_on_my_runtime(task))?;
 /// assert_eq!(answer, 42);
-/// # Ok::<(), model::Error>(())
+/// # Ok::<(), nczarr_model::Error>(())
 /// ```
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::batch;
 use crate::{Key, OutBuf, Version};
@@ -463,6 +463,6 @@ pub trait ZMap: Send + Sync + fmt::Debug {
 /// It may be called while the key is locked: it must neither use the map nor wait for the pool of threads.
 pub type Change<'c> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<()> + 'c;
 
-fn not_able(what: &str, key: &Key) -> model::Error {
+fn not_able(what: &str, key: &Key) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("this map cannot {what}: key {key}"))
 }

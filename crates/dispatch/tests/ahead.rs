@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dispatch::{Options, Piece, Registry};
+use nczarr_dispatch::{Options, Piece, Registry};
 
 /// A slab, of which no other piece is cut.
 const SLAB: usize = 2 << 20;

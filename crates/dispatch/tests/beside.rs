@@ -2,8 +2,8 @@
 //!
 //! One test, alone in its process: the registry of the process is one.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, Registry, Table};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Origin, Registry, Table};
+use nczarr_model::{ErrorKind, Result};
 
 struct Class(&'static [&'static str]);
 
@@ -22,8 +22,8 @@ static OWN: Class = Class(&OWN_NAMES);
 static OTHER: Class = Class(&["other"]);
 static TABLE: Table = Table { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
 
-dispatch::inventory::submit! { ElementPlugin(&OWN) }
-dispatch::inventory::submit! { ElementPlugin(&OTHER) }
+nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
+nczarr_dispatch::inventory::submit! { ElementPlugin(&OTHER) }
 
 #[test]
 fn what_is_in_the_table_and_linked_is_there_once() {

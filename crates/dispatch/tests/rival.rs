@@ -2,8 +2,8 @@
 //!
 //! One test, alone in its process: the registry of the process is one.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Registry, Table};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, Registry, Table};
+use nczarr_model::{ErrorKind, Result};
 
 struct Class(&'static [&'static str]);
 
@@ -22,8 +22,8 @@ static OWN: Class = Class(&OWN_NAMES);
 static RIVAL: Class = Class(&["rival", "example.own"]);
 static TABLE: Table = Table { drivers: &[], maps: &[], filters: &[], elements: &[&OWN], known: &[] };
 
-dispatch::inventory::submit! { ElementPlugin(&OWN) }
-dispatch::inventory::submit! { ElementPlugin(&RIVAL) }
+nczarr_dispatch::inventory::submit! { ElementPlugin(&OWN) }
+nczarr_dispatch::inventory::submit! { ElementPlugin(&RIVAL) }
 
 #[test]
 fn two_that_are_linked_for_one_word_are_an_error_although_a_table_has_one_of_them() {

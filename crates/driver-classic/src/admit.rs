@@ -1,6 +1,6 @@
 //! Which edits a classic file can hold: the rules beside those of the model, checked before anything changes.
 
-use model::{Chunking, Edit, Endian, Error, ErrorKind, Model, NcType, Result};
+use nczarr_model::{Chunking, Edit, Endian, Error, ErrorKind, Model, NcType, Result};
 
 use crate::dataset::ClassicDataset;
 use crate::kind::Kind;

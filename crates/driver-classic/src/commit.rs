@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use chunkio::ByteStore as _;
-use dispatch::place::{self, Unfinished};
-use dispatch::{Durability, Spacing};
-use model::{Error, ErrorKind, Model, Result};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::place::{self, Unfinished};
+use nczarr_dispatch::{Durability, Spacing};
+use nczarr_model::{Error, ErrorKind, Model, Result};
 
 use crate::copy;
 use crate::current::{Current, Ready};

@@ -2,8 +2,8 @@
 //!
 //! Source and target are two stores, so nothing is ever overwritten that was not copied yet.
 
-use chunkio::ByteStore as _;
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::current::{Current, Here};
 use crate::fill;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::place::{self, Unfinished};
-use dispatch::{CreateRequest, Dataset, DatasetInfo, Persist, settings};
-use model::{ErrorKind, Model, ModelCell, Result};
+use nczarr_dispatch::place::{self, Unfinished};
+use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Persist, settings};
+use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
 use crate::commit::Committed;

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use chunkio::{ArrayDim, FlatArray, FlatSpec, Short};
-use dispatch::Options;
-use model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
+use nczarr_chunkio::{ArrayDim, FlatArray, FlatSpec, Short};
+use nczarr_dispatch::Options;
+use nczarr_model::{Error, ErrorKind, Model, ModelCell, Result, VarFill, VarId};
 
 use crate::fill;
 use crate::growth::Growth;
@@ -65,7 +65,7 @@ impl Current {
             Ready::Records(_) => 1,
             Ready::Nothing => 0,
         };
-        let here = |(slot, (_, var)): (&Slot, (VarId, &model::Var))| {
+        let here = |(slot, (_, var)): (&Slot, (VarId, &nczarr_model::Var))| {
             let pattern = match &var.fill {
                 VarFill::NoFill => None,
                 _ if !writable => None,

@@ -6,8 +6,8 @@
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
-use dispatch::Limits;
-use model::{Error, ErrorKind, NcType, Result, Values};
+use nczarr_dispatch::Limits;
+use nczarr_model::{Error, ErrorKind, NcType, Result, Values};
 
 use crate::kind::Kind;
 use crate::store::Store;

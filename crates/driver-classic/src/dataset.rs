@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use chunkio::ByteStore as _;
-use dispatch::{Dataset, DatasetInfo, Gate, Options, Persist, Registry, Spacing, VarData, place};
-use model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::{Dataset, DatasetInfo, Gate, Options, Persist, Registry, Spacing, VarData, place};
+use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use crate::commit::Committed;
 use crate::current::Current;

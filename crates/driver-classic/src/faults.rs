@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use chunkio::ByteStore;
-use dispatch::{Clobber, CreateRequest, Dataset, MemRef, NcDispatch as _, Options, OutBuf, Registry};
-use model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use nczarr_model::{Error, ErrorKind, FillMode, GroupId, NcType, Result, Values, VarId, fill};
 
 use crate::store::Store;
 use crate::{ClassicDriver, create};
@@ -62,7 +62,7 @@ const RECORDS: u64 = 4;
 
 fn dataset(store: &Failing) -> Arc<dyn Dataset> {
     let registry = Arc::new(Registry::new().with_driver(ClassicDriver));
-    let (target, options) = (url_infer::parse("x.nc#mode=cdf2").unwrap(), Options::default());
+    let (target, options) = (nczarr_url_infer::parse("x.nc#mode=cdf2").unwrap(), Options::default());
     let request = CreateRequest {
         target: &target,
         clobber: Clobber::Refuse,
@@ -108,7 +108,7 @@ fn check(image: Vec<u8>, synced: u64, whole: bool, filling: bool) {
         let xtype = model.var(var).unwrap().xtype;
         let mut bytes = vec![0; shape.iter().product::<u64>() as usize * xtype.size().unwrap()];
         let out = &mut OutBuf::over(&mut bytes);
-        ds.get_vara(var, &vec![0; shape.len()], &shape, dispatch::MemMut::Fixed { ty: xtype, out }).unwrap();
+        ds.get_vara(var, &vec![0; shape.len()], &shape, nczarr_dispatch::MemMut::Fixed { ty: xtype, out }).unwrap();
         Values::from_native_bytes(xtype, &bytes).unwrap()
     };
     let (Values::Short(a), Values::Byte(b)) = (values("a"), values("b")) else { unreachable!() };

@@ -1,7 +1,7 @@
 //! Fill values as bytes in a file: one pattern over and over.
 
-use chunkio::ByteStore as _;
-use model::{Result, Values};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_model::{Result, Values};
 
 use crate::store::Store;
 use crate::write::big_endian;

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chunkio::ByteStore as _;
-use dispatch::has_passed;
-use model::{Result, Slab, VarId};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::has_passed;
+use nczarr_model::{Result, Slab, VarId};
 
 use crate::claims::Claims;
 use crate::current::{Current, Here};

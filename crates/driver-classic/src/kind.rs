@@ -2,9 +2,9 @@
 //!
 //! Source: the format specification; limits as `NC_check_vlens` and `nc_def_dim` of netCDF-C have them.
 
-use dispatch::Format;
-use model::NcType;
-use url_infer::Target;
+use nczarr_dispatch::Format;
+use nczarr_model::NcType;
+use nczarr_url_infer::Target;
 
 /// One of the classic formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

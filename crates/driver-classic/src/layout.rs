@@ -6,8 +6,8 @@
 //! Source: the format specification; where a redefined file keeps its gaps, and which sizes are refused, as
 //! `NC_begins` and `NC_check_vlens` of netCDF-C decide.
 
-use dispatch::Spacing;
-use model::{ErrorKind, Model, Result, VarId};
+use nczarr_dispatch::Spacing;
+use nczarr_model::{ErrorKind, Model, Result, VarId};
 
 use crate::kind::Kind;
 use crate::write;
@@ -207,7 +207,7 @@ fn place(kind: Kind, model: &Model, slots: &mut [Slot], record: bool, begin: u64
 
 #[cfg(test)]
 mod tests {
-    use model::{GroupId, NcType, Var};
+    use nczarr_model::{GroupId, NcType, Var};
 
     use super::*;
 

@@ -4,8 +4,8 @@
 //! matter where the places of the variables and the end of the file confirm what was computed; else it means that a
 //! length or the size itself is damaged, and the variable is not read. Sections that overlap are refused.
 
-use dispatch::Fault;
-use model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
+use nczarr_dispatch::Fault;
+use nczarr_model::{ErrorKind, FILL_VALUE, GroupId, Model, Result, Var, VarFill, VarId};
 
 use crate::kind::Kind;
 use crate::layout::{self, Layout, Slot};

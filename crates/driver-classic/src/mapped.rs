@@ -8,7 +8,7 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// All of a file, to be read.
 #[derive(Debug)]

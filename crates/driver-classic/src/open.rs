@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use chunkio::ByteStore as _;
-use dispatch::{ByteSource, Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
-use model::{ErrorKind, ModelCell, Result};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Fault, OpenRequest, Part, Persist, place};
+use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::commit::Committed;
 use crate::current::{Current, Ready};
@@ -93,7 +93,7 @@ const MISSING: u64 = 16 << 20;
 
 fn open_store(request: &OpenRequest<'_>, store: Store, persist: Option<Persist>) -> Result<Arc<dyn Dataset>> {
     let (writable, options) = (request.writable, request.options);
-    let at = |error: model::Error| error.at(request.target);
+    let at = |error: nczarr_model::Error| error.at(request.target);
     let size = store.size()?;
     let header = parse::read(&store, size, &options.limits).map_err(at)?;
     let (told, len) = (header.records, header.len);

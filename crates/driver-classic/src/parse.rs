@@ -5,8 +5,8 @@
 //!
 //! Source: the grammar of the netCDF classic format specification, and its 64-bit variants.
 
-use dispatch::Limits;
-use model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
+use nczarr_dispatch::Limits;
+use nczarr_model::{Att, Dim, DimId, ErrorKind, NcType, Result, Values, Var, VarId};
 
 use crate::current::Here;
 use crate::cursor::{Cursor, What};

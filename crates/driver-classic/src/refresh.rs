@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use chunkio::ByteStore as _;
-use dispatch::place;
-use model::{Error, ErrorKind, Model, Result};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::place;
+use nczarr_model::{Error, ErrorKind, Model, Result};
 
 use crate::current::{Current, Ready};
 use crate::dataset::ClassicDataset;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use chunkio::ByteStore;
-use dispatch::place::{Opened, identity};
-use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
-use model::{Error, ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::place::{Opened, identity};
+use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// The bytes of one file.
 #[derive(Debug)]

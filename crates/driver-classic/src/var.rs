@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chunkio::FlatArray;
-use dispatch::{Linear, MemMut, MemRef, VarData};
-use model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
+use nczarr_chunkio::FlatArray;
+use nczarr_dispatch::{Linear, MemMut, MemRef, VarData};
+use nczarr_model::{Error, ErrorKind, FillMode, Model, Result, Slab, VarId};
 
 use crate::current::Current;
 use crate::dataset::Shared;

@@ -3,7 +3,7 @@
 //! Source: the grammar of the netCDF classic format specification; the number in place of a size that is too large as
 //! netCDF-C writes it.
 
-use model::{Att, Dim, ErrorKind, Model, NcType, Result, Values};
+use nczarr_model::{Att, Dim, ErrorKind, Model, NcType, Result, Values};
 
 use crate::kind::Kind;
 use crate::layout::{Layout, Slot};
@@ -30,7 +30,7 @@ pub(crate) fn header(kind: Kind, model: &Model, layout: &Layout, records: u64) -
     writer.atts(&model.root().atts)?;
     writer.list(VARIABLES, model.vars().len())?;
     for ((id, var), slot) in model.vars().zip(&layout.slots) {
-        let at = |error: model::Error| error.at(model.var_path(id).unwrap_or_default());
+        let at = |error: nczarr_model::Error| error.at(model.var_path(id).unwrap_or_default());
         writer.name(&var.name)?;
         writer.count(var.dims.len() as u64)?;
         for dim in &var.dims {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use chunkio::ChunkStore;
-use dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ChunkStore;
+use nczarr_dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::coding::Coding;
 use crate::directory::tag;

@@ -1,6 +1,6 @@
 //! [`Cursor`]: big-endian numbers and counted names, one after another, out of the bytes of one element.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// Bytes of an element that is called `what`.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element as Stored, FlatArray, FlatSpec, Order, Short};
-use dispatch::{Filter, Options, Registry, VarData};
-use model::{ErrorKind, Result, Values};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element as Stored, FlatArray, FlatSpec, Order, Short};
+use nczarr_dispatch::{Filter, Options, Registry, VarData};
+use nczarr_model::{ErrorKind, Result, Values};
 
 use crate::chunks::Chunks;
 use crate::directory::tag;
@@ -62,7 +62,7 @@ impl Place {
         let own = set
             .atts
             .iter()
-            .find(|(name, value)| name == model::FILL_VALUE && value.nc_type() == number.ty && value.len() == 1);
+            .find(|(name, value)| name == nczarr_model::FILL_VALUE && value.nc_type() == number.ty && value.len() == 1);
         let fill = own.map(|(_, value)| value.clone()).or_else(|| number.default_fill());
         Ok(Self { number, row, how, fill })
     }
@@ -142,7 +142,7 @@ impl Here {
     ) -> Result<Arc<dyn VarData>> {
         let number = self.place.number;
         let dims = || self.shape.iter().map(|&len| ArrayDim { len: Arc::new(AtomicU64::new(len)), unlimited: false });
-        let flat = |store: Arc<dyn chunkio::ByteStore>, begin: u64| -> Result<Arc<dyn VarData>> {
+        let flat = |store: Arc<dyn nczarr_chunkio::ByteStore>, begin: u64| -> Result<Arc<dyn VarData>> {
             Ok(Arc::new(FlatArray::new(FlatSpec {
                 name: name.clone(),
                 dims: dims().collect(),

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
-use model::{ErrorKind, ModelCell, Result, VarId};
+use nczarr_dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
+use nczarr_model::{ErrorKind, ModelCell, Result, VarId};
 
 use crate::data::Here;
 use crate::file::HdfFile;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cursor::Cursor;
 use crate::store::Store;

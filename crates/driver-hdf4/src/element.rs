@@ -2,7 +2,7 @@
 //!
 //! Source: HDF Specification, "Compressed Data Elements", "Chunked Elements".
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::coding::Coding;
 use crate::cursor::Cursor;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dispatch::Limits;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::Limits;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::directory::{Directory, Entry, tag};
 use crate::element::{self, Element};

@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use chunkio::ByteStore;
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cursor::Cursor;
 use crate::directory::tag;

@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dispatch::Fault;
-use model::{
+use nczarr_dispatch::Fault;
+use nczarr_model::{
     Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill, VarId,
 };
 

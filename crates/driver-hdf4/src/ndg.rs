@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{ErrorKind, NcType, Result, Values};
+use nczarr_model::{ErrorKind, NcType, Result, Values};
 
 use crate::cursor::{Cursor, text};
 use crate::directory::tag;
@@ -37,8 +37,8 @@ pub(crate) fn read(file: &HdfFile) -> Result<Sd> {
 /// The members of a group of data.
 struct Group {
     dims: Vec<u64>,
-    number: std::result::Result<Number, model::Error>,
-    scale_types: Vec<std::result::Result<Number, model::Error>>,
+    number: std::result::Result<Number, nczarr_model::Error>,
+    scale_types: Vec<std::result::Result<Number, nczarr_model::Error>>,
     labels: Option<Vec<u8>>,
     units: Option<Vec<u8>>,
     formats: Option<Vec<u8>>,
@@ -107,7 +107,7 @@ impl Group {
         }
         let mut number = || {
             let (tag, number) = (cursor.u16()?, cursor.u16()?);
-            Ok::<_, model::Error>(Number::of_element(&file.bytes(tag, number)?))
+            Ok::<_, nczarr_model::Error>(Number::of_element(&file.bytes(tag, number)?))
         };
         self.number = number()?;
         for _ in 0..rank {

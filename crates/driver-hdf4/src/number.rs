@@ -2,7 +2,7 @@
 //!
 //! Source: HDF Specification, "Number Types"; which type of netCDF's each is, as netCDF-C has it.
 
-use model::{ErrorKind, NcType, Result, Values};
+use nczarr_model::{ErrorKind, NcType, Result, Values};
 
 /// How a number is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

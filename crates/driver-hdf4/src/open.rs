@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part};
-use model::{ErrorKind, ModelCell, Result};
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part};
+use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::dataset::Hdf4Dataset;
 use crate::file::HdfFile;
@@ -61,7 +61,7 @@ fn local(request: &OpenRequest<'_>) -> Result<Store> {
 }
 
 fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
-    let at = |error: model::Error| error.at(request.target);
+    let at = |error: nczarr_model::Error| error.at(request.target);
     if request.writable {
         let what = "HDF4 files are only read; `ncz copy` makes of it a dataset that can be written";
         return Err(at(ErrorKind::Perm.context(what)));

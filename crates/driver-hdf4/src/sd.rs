@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use model::{Error, ErrorKind, Result, Values};
+use nczarr_model::{Error, ErrorKind, Result, Values};
 
 use crate::directory::tag;
 use crate::file::{HdfFile, called};
@@ -136,7 +136,7 @@ fn first_number(table: &Vdata, file: &HdfFile) -> Result<u64> {
     bytes.truncate(number.size());
     let found = number.values(bytes)?.scalar(0);
     match found {
-        Some(model::Scalar::Int(len)) if (0..=i128::from(i32::MAX)).contains(&len) => Ok(len as u64),
+        Some(nczarr_model::Scalar::Int(len)) if (0..=i128::from(i32::MAX)).contains(&len) => Ok(len as u64),
         other => Err(ErrorKind::DimMeta.context(format!("table {:?}: a length of {other:?}", table.name))),
     }
 }

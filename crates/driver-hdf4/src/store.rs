@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chunkio::ByteStore;
-use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
-use model::{Error, ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// Bytes that are asked for at once, at most.
 const TOGETHER: u64 = 8 << 20;

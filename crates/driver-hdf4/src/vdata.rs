@@ -2,7 +2,7 @@
 //!
 //! Source: HDF Specification, "Vdata".
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cursor::Cursor;
 use crate::directory::tag;

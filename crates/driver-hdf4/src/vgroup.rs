@@ -2,7 +2,7 @@
 //!
 //! Source: HDF Specification, "Vgroup".
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::cursor::Cursor;
 use crate::directory::tag;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteSource, CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, Magic, OpenRequest, inventory,
 };
-use model::Result;
+use nczarr_model::Result;
 
 use crate::{read, write};
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{DatasetInfo, Fault, Format, Key, MapFactory, MountedMap, ZarrFormat};
+use nczarr_dispatch::{DatasetInfo, Fault, Format, Key, MapFactory, MountedMap, ZarrFormat};
 
 use crate::INFO;
 use crate::flavour::Flavour;

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, RwLockWriteGuard};
 
-use dispatch::{Key, ZarrFormat};
-use model::{
+use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_model::{
     Defined, DimId, Edit, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, TypeClass, TypeId,
     Values, VarId, name,
 };
@@ -283,7 +283,7 @@ impl Look<'_> {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
             Edit::DefVar { group, name, xtype, dims, .. } => {
                 if let (NcType::User(ty), Flavour::NcZarr) = (xtype, self.dataset.flavour) {
-                    let var = model::Var { xtype, ..model::Var::default() };
+                    let var = nczarr_model::Var { xtype, ..model::Var::default() };
                     user::new_form(self.model, &var, ty, self.dataset.format, &self.dataset.registry)
                         .map_err(|error| error.at(name))?;
                 } else if let (NcType::User(ty), None) = (xtype, self.given) {
@@ -488,7 +488,7 @@ impl Look<'_> {
     fn check_fill(&self, id: VarId, value: &Values) -> Result<()> {
         let var = self.model.var(id)?;
         let mut filled = var.clone();
-        filled.fill = model::VarFill::Value(value.clone());
+        filled.fill = nczarr_model::VarFill::Value(value.clone());
         if let (NcType::User(ty), Flavour::NcZarr) = (var.xtype, self.dataset.flavour) {
             if value.nc_type() != var.xtype || self.model.items(value).is_err() {
                 return Ok(());
@@ -588,7 +588,7 @@ impl Look<'_> {
             if !array.retire() {
                 return Err(kind.context(format!("{}: its data are being written", name())));
             }
-            here.cache = Some(dispatch::VarData::cache(&**array));
+            here.cache = Some(nczarr_dispatch::VarData::cache(&**array));
         }
         here.array = None;
         here.rectilinear = None;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use model::Var;
+use nczarr_model::Var;
 
 use crate::attrs::ARRAY_DIMENSIONS;
 use crate::dtype::Kind;

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{Model, NcType, Result, Values, Var, VarFill};
+use nczarr_model::{Model, NcType, Result, Values, Var, VarFill};
 
 use crate::attrs::{self, FILL_VALUE, NETCDF};
 use crate::dtype::Kind;
@@ -168,7 +168,7 @@ impl Structure {
 ///
 /// # Errors
 /// A dimension that the model does not have.
-pub(crate) fn write_group(model: &Model, group: &model::Group, out: &mut String) -> Result<()> {
+pub(crate) fn write_group(model: &Model, group: &nczarr_model::Group, out: &mut String) -> Result<()> {
     let is_alone = model.groups().len() == 1;
     // Nodes are found by the names they are stored by.
     let is_sorted = |names: &[&String]| names.is_sorted() && !names.iter().any(|name| node_name::is_elsewhere(name));
@@ -192,7 +192,7 @@ pub(crate) fn write_group(model: &Model, group: &model::Group, out: &mut String)
 }
 
 /// Whether the dimensions are what the arrays alone would tell.
-fn is_implied(model: &Model, group: &model::Group) -> Result<bool> {
+fn is_implied(model: &Model, group: &nczarr_model::Group) -> Result<bool> {
     let (mut told, mut known) = (Vec::new(), HashSet::new());
     for &var in group.vars.values() {
         told.extend(model.var(var)?.dims.iter().filter(|&&dim| known.insert(dim)));
@@ -220,7 +220,12 @@ pub(crate) fn is_only_unwritten(attrs: &Members<'_>) -> bool {
 
 /// The type to record for an attribute, if its stored text alone is read otherwise. `fill`: it is the fill value of a variable
 /// of that type, whose type it has.
-pub(crate) fn needed(values: &Values, text: &str, fill: Option<NcType>, limits: &dispatch::Limits) -> Option<String> {
+pub(crate) fn needed(
+    values: &Values,
+    text: &str,
+    fill: Option<NcType>,
+    limits: &nczarr_dispatch::Limits,
+) -> Option<String> {
     if fill == Some(values.nc_type()) {
         return None;
     }

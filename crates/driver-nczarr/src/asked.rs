@@ -1,8 +1,8 @@
 //! What the fragment of a URL asks of this driver, beside `mode=`.
 
-use dispatch::{MissingChunks, Options, ZarrFormat};
-use model::{Error, ErrorKind, Result};
-use url_infer::Target;
+use nczarr_dispatch::{MissingChunks, Options, ZarrFormat};
+use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 /// The character between the indices of chunk keys of new variables: the fragment's `dimension_separator`, else that of
 /// the rc files for V2 (`default`), else a dot, in V3 a slash.

@@ -6,8 +6,8 @@
 //! of its own for a while, and all is written twice ([`between`]). Whoever is stopped meanwhile leaves a dataset that opens; a
 //! dimension may be declared twice in it, or have that name.
 
-use dispatch::{Key, ZarrFormat};
-use model::{DimId, Edit, ErrorKind, GroupId, Model, Result};
+use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, Result};
 
 use crate::attrs::NCZARR_GROUP;
 use crate::commit::Committed;
@@ -134,7 +134,7 @@ fn declare(attrs: &mut Json, renamed: &[Renamed]) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use dispatch::{ElementCodec, Filter, Registry};
-use model::{ErrorKind, FilterSpec, NcType, Result, Var};
+use nczarr_dispatch::{ElementCodec, Filter, Registry};
+use nczarr_model::{ErrorKind, FilterSpec, NcType, Result, Var};
 
 use crate::dtype::Kind;
 use crate::json::{Value, text};

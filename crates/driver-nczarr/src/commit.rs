@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Key, ZarrFormat};
-use model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
+use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_model::{DimId, ErrorKind, GroupId, Lengths, Model, Result, Var, VarId};
 
 use crate::bridge;
 use crate::consolidated::ZMETADATA;

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use dispatch::{Key, ZarrFormat};
-use model::{ErrorKind, GroupId, Model, Result};
+use nczarr_dispatch::{Key, ZarrFormat};
+use nczarr_model::{ErrorKind, GroupId, Model, Result};
 
 use crate::commit::Committed;
 use crate::consolidated::{self, ZMETADATA};

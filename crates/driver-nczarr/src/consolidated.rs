@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Key, Limits};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Key, Limits};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::json::Members;
 use crate::json::{self, Room, Value, quote, text};

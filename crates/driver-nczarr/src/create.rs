@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat};
-use model::{ErrorKind, Model, ModelCell, Result};
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Format, Key, MapFactory, OpenRequest, ZMap, ZarrFormat};
+use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use crate::INFO;
 use crate::about::{About, Origin};

@@ -6,12 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fmt, mem};
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
-use dispatch::{
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, Order, Rounded, ShardSpec};
+use nczarr_dispatch::{
     Audit, CacheConfig, Closing, Dataset, DatasetInfo, Fault, Key, Options, Registry, StoredType, VarData, ZMap,
     ZarrFormat, drop_apart,
 };
-use model::{Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId};
+use nczarr_model::{
+    Defined, DimId, Edit, ErrorKind, GroupId, Lengths, Model, ModelCell, NcType, Result, Values, VarId,
+};
 
 use crate::about::About;
 use crate::commit::Committed;
@@ -563,7 +565,7 @@ impl Dataset for ZarrDataset {
         match var.quantize {
             Some(quantize) => {
                 // Where there is no fill value, netCDF-C leaves the default one as it is all the same.
-                let fill = var.fill_value().or_else(|| model::fill::default(var.xtype));
+                let fill = var.fill_value().or_else(|| nczarr_model::fill::default(var.xtype));
                 Ok(Arc::new(Rounded::new(array, var.xtype, quantize, fill)))
             }
             None => Ok(array),

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::pull_apart;
-use model::{Chunking, Endian, Error, Model, NcType, Result, Var, VarId};
+use nczarr_dispatch::pull_apart;
+use nczarr_model::{Chunking, Endian, Error, Model, NcType, Result, Var, VarId};
 
 use crate::dataset::{VarState, ZarrDataset};
 use crate::json::text;
@@ -131,8 +131,8 @@ fn is_ordered(var: &Var, meta: &ArrayMeta) -> bool {
 }
 
 /// The attribute that tells how values are rounded, if it is not there.
-fn rounding(var: &Var) -> Option<(&'static str, model::Values)> {
-    var.quantize.map(chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
+fn rounding(var: &Var) -> Option<(&'static str, nczarr_model::Values)> {
+    var.quantize.map(nczarr_chunkio::quantize_attribute).filter(|(name, values)| var.atts.get(*name) != Some(values))
 }
 
 /// Lets a variable say what its layout decided.

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use dispatch::Key;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::Key;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::fetch::{Source, is_no_list};
 use crate::moves::MOVING;

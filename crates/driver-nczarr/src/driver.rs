@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
-use model::Result;
+use nczarr_dispatch::{CreateRequest, Dataset, Driver, DriverInfo, DriverPlugin, FormatX, OpenRequest, inventory};
+use nczarr_model::Result;
 
 use crate::{create, open};
 

@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use chunkio::Element;
-use dispatch::{ItemKind, ItemType};
-use model::convert::Half;
-use model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
+use nczarr_chunkio::Element;
+use nczarr_dispatch::{ItemKind, ItemType};
+use nczarr_model::convert::Half;
+use nczarr_model::{Endian, ErrorKind, NcType, Result, TimeStep, TimeUnit};
 
 use crate::json::{Value, text};
 use crate::record::Record;
@@ -337,7 +337,7 @@ mod tests {
             let dtype = DType::from_name(name);
             assert_eq!((dtype.kind, dtype.big_endian, dtype.text.as_str()), (kind, big, name), "{name}");
         }
-        let list = crate::json::parse(b"[[\"a\",\"<i4\"]]", &dispatch::Limits::default()).unwrap();
+        let list = crate::json::parse(b"[[\"a\",\"<i4\"]]", &nczarr_dispatch::Limits::default()).unwrap();
         assert_eq!(DType::parse(&list).unwrap().text, "[[\"a\",\"<i4\"]]");
         assert_eq!(DType::parse(&Value::Null).unwrap_err().kind(), ErrorKind::NcZarr);
     }
@@ -360,6 +360,6 @@ mod tests {
             }
         }
         assert_eq!(DType::of(NcType::Char, Endian::Native, 1, false).unwrap().text, "|S1");
-        assert!(DType::of(NcType::User(model::TypeId(0)), Endian::Native, 1, true).is_err());
+        assert!(DType::of(NcType::User(nczarr_model::TypeId(0)), Endian::Native, 1, true).is_err());
     }
 }

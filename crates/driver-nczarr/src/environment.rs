@@ -2,8 +2,8 @@
 //!
 //! Source: netCDF-C's pages on its environment variables and on the run-time configuration.
 
-use dispatch::{Rc, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Rc, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 /// The version of Zarr for new datasets: 2 or 3.
 const FORMAT: &str = "NCZARRFORMAT";

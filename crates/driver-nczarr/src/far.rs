@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use dispatch::{Key, Limits, MountedMap, Survey};
+use nczarr_dispatch::{Key, Limits, MountedMap, Survey};
 
 use crate::older::{NCZATTR, NCZGROUP, NCZVAR};
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, Limits, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::consolidated::Consolidated;
 use crate::json::{self, Json};

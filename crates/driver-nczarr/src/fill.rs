@@ -5,7 +5,7 @@
 //!
 //! Source: Zarr storage specification version 2; the table of forms in the formats notes.
 
-use model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, TimeUnit, Values};
 
 use crate::base64;
 use crate::dtype::{DType, Kind};
@@ -129,7 +129,7 @@ pub(crate) fn print(value: Option<&Values>, dtype: &DType, text: TextFill<'_>) -
             None => None,
         },
         (other, _) => match other.scalar(0) {
-            Some(model::Scalar::Int(value)) => Some(Json::int(value)),
+            Some(nczarr_model::Scalar::Int(value)) => Some(Json::int(value)),
             _ => None,
         },
     };
@@ -171,7 +171,7 @@ fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
         other if other.as_integer() == Some(0) => vec![0; dtype.item_size().filter(|&size| size <= MAX_ZEROS)?],
         _ => return None,
     };
-    chunkio::unpack(&pieces, &stored).ok()
+    nczarr_chunkio::unpack(&pieces, &stored).ok()
 }
 
 /// A count of time, from itself or from its text.
@@ -193,7 +193,7 @@ pub(crate) fn print_zeros(dtype: &DType) -> Result<Json> {
         return Ok(Json::int(0));
     }
     let zeros = vec![0; size];
-    let held = chunkio::unpack(&dtype.pieces().ok_or_else(none)?, &zeros)?;
+    let held = nczarr_chunkio::unpack(&dtype.pieces().ok_or_else(none)?, &zeros)?;
     print_element(&held, dtype).ok_or_else(none)
 }
 
@@ -206,7 +206,7 @@ fn print_element(bytes: &[u8], dtype: &DType) -> Option<Json> {
             _ => None,
         };
     }
-    chunkio::pack(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
+    nczarr_chunkio::pack(&dtype.pieces()?, bytes).ok().map(|stored| Json::string(base64::encode(&stored)))
 }
 
 fn standard_text(bytes: &[u8]) -> Json {
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     fn read(value: &str, dtype: &str) -> Result<Option<Values>> {
-        let value = json::parse(value.as_bytes(), &dispatch::Limits::default())?;
+        let value = json::parse(value.as_bytes(), &nczarr_dispatch::Limits::default())?;
         parse(&value, &DType::from_name(dtype), TextFill::Standard(None))
     }
 
@@ -400,7 +400,8 @@ mod tests {
             Json::Number("-999.0".into())
         );
         assert!(
-            print(Some(&Values::User(model::TypeId(0), vec![0])), &DType::from_name("<i4"), TextFill::Plain).is_err()
+            print(Some(&Values::User(nczarr_model::TypeId(0), vec![0])), &DType::from_name("<i4"), TextFill::Plain)
+                .is_err()
         );
     }
 }

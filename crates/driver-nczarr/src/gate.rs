@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, StoredChunks, VarData, WriteGate};
-use model::{NcType, Result, Slab};
+use nczarr_chunkio::ChunkedArray;
+use nczarr_dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, StoredChunks, VarData, WriteGate};
+use nczarr_model::{NcType, Result, Slab};
 
 use crate::layout::Chunks;
 

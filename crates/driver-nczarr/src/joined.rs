@@ -4,8 +4,8 @@
 //! they are, whoever wrote them and whatever they mean. Lengths count as `merge` has it; attributes are `attrs::merged`'s
 //! business.
 
-use dispatch::{Limits, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Limits, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::attrs::{self, ARRAY_DIMENSIONS};
 use crate::json::{self, Json, Object};

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, RwLock, Weak};
 
-use dispatch::{Key, Limits, OpenRequest, Registry, ZarrFormat};
+use nczarr_dispatch::{Key, Limits, OpenRequest, Registry, ZarrFormat};
 
 use crate::flavour::Settled;
 use crate::opening::Opening;

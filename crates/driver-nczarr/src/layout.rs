@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use chunkio::ChunkStore;
-use dispatch::{Gate, Key, Moving, Writing, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ChunkStore;
+use nczarr_dispatch::{Gate, Key, Moving, Writing, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::fetch::is_no_list;
 
@@ -169,16 +169,16 @@ mod tests {
     struct NoMap;
 
     impl ZMap for NoMap {
-        fn caps(&self) -> dispatch::MapCaps {
-            dispatch::MapCaps::default()
+        fn caps(&self) -> nczarr_dispatch::MapCaps {
+            nczarr_dispatch::MapCaps::default()
         }
-        fn len(&self, _: &Key) -> model::Result<Option<u64>> {
+        fn len(&self, _: &Key) -> nczarr_model::Result<Option<u64>> {
             Ok(None)
         }
-        fn read(&self, _: &Key, _: dispatch::ByteRange, _: &mut Vec<u8>) -> model::Result<bool> {
+        fn read(&self, _: &Key, _: nczarr_dispatch::ByteRange, _: &mut Vec<u8>) -> nczarr_model::Result<bool> {
             Ok(false)
         }
-        fn search(&self, _: &Key) -> model::Result<Vec<String>> {
+        fn search(&self, _: &Key) -> nczarr_model::Result<Vec<String>> {
             Ok(Vec::new())
         }
     }

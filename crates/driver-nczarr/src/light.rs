@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
-use model::{Endian, Result};
+use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use nczarr_model::{Endian, Result};
 
 use crate::dtype::Kind;
 use crate::fetch::read_as;

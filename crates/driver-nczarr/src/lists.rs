@@ -5,8 +5,8 @@
 //!
 //! Source: the NCZarr manual; the formats notes for what is really on disk.
 
-use dispatch::Key;
-use model::{Group, Model, Result};
+use nczarr_dispatch::Key;
+use nczarr_model::{Group, Model, Result};
 
 use crate::attrs::{KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK, NETCDF};
 use crate::json::{Json, Members, Value, write_name, write_number};
@@ -198,8 +198,8 @@ pub(crate) fn write_dims(model: &Model, group: &Group, out: &mut String) -> Resu
 mod tests {
     use super::*;
     use crate::json::{Object, parse};
-    use dispatch::Limits;
-    use model::ErrorKind;
+    use nczarr_dispatch::Limits;
+    use nczarr_model::ErrorKind;
 
     fn object(document: &str) -> Object {
         parse(document.as_bytes(), &Limits::default()).unwrap().as_object().unwrap().clone()

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use dispatch::{Limits, ZarrFormat};
-use model::{DimId, Model, Result};
+use nczarr_dispatch::{Limits, ZarrFormat};
+use nczarr_model::{DimId, Model, Result};
 
 use crate::attrs::{self, NCZARR_GROUP};
 use crate::joined;

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use chunkio::Order;
-use model::{Error, ErrorKind, Result};
+use nczarr_chunkio::Order;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::dtype::DType;
 use crate::json::{Json, Members, Object, Value};
@@ -192,7 +192,7 @@ pub(crate) fn bad(name: &str, expected: &str, found: Option<&Value<'_>>) -> Erro
 mod tests {
     use super::*;
     use crate::json::parse;
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
 
     fn read(document: &str) -> Result<ArrayMeta> {
         Ok(ArrayMeta::read(&parse(document.as_bytes(), &Limits::default())?, 1024, true)?.meta)

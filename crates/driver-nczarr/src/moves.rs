@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dispatch::Key;
-use model::{GroupId, Model, Result, VarId};
+use nczarr_dispatch::Key;
+use nczarr_model::{GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};

@@ -1,7 +1,7 @@
 //! Lists of numbers in this machine's byte order: [`native`], an element codec around another.
 
-use dispatch::{ElementChunk, ElementCodec, ItemType, Json};
-use model::{NcString, Result};
+use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_model::{NcString, Result};
 
 /// A codec whose lists are as they are in memory, of one whose lists of `item` are as stored.
 pub(crate) fn native(codec: Box<dyn ElementCodec>, item: ItemType) -> Box<dyn ElementCodec> {

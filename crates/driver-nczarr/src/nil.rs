@@ -2,8 +2,8 @@
 //!
 //! Text of a fixed size has no room for the difference: what is stored and empty there may be either.
 
-use dispatch::{ElementChunk, ElementCodec, ItemType, Json};
-use model::{ErrorKind, NcString, Result, Values};
+use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_model::{ErrorKind, NcString, Result, Values};
 
 /// What is stored for no string at all: one NUL, which C takes for an empty string.
 pub(crate) const STORED: &str = "\0";

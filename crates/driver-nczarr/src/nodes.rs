@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version, ZarrFormat};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Found, Key, Limits, ReadJob, ReadTicket, Version, ZarrFormat};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::alike::Pattern;
 use crate::consolidated::{Consolidated, Document};

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
-use model::Result;
-use url_infer::Target;
+use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, ZarrFormat};
+use nczarr_model::Result;
+use nczarr_url_infer::Target;
 
 use crate::annotation;
 use crate::dtype::Kind;

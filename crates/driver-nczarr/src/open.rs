@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Key, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat, no_dataset};
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_dispatch::{Dataset, Key, MountedMap, OpenRequest, Survey, ZMap, ZarrFormat, no_dataset};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::consolidated::{Consolidated, ZMETADATA};
 use crate::far;
@@ -118,7 +118,7 @@ fn open_v3(
     survey: Option<&Survey>,
     mut document: Value<'_>,
 ) -> Result<Arc<dyn Dataset>> {
-    let at = |error: model::Error| error.at(ZARR_JSON);
+    let at = |error: nczarr_model::Error| error.at(ZARR_JSON);
     let (target, limits) = (request.target, &request.options.limits);
     let mut root = RawRoot { format: ZarrFormat::V3, ..RawRoot::default() };
     let consolidated = v3::consolidated::take(&mut document, limits);
@@ -315,7 +315,7 @@ fn load_all(
     flavour::pure(tree, None, reading)
 }
 
-fn consolidated_error(error: model::Error) -> model::Error {
+fn consolidated_error(error: nczarr_model::Error) -> nczarr_model::Error {
     match error.kind() {
         ErrorKind::NcZarr => ErrorKind::ZarrMeta.context(error.what()),
         _ => error,

@@ -4,8 +4,8 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, FaultKind, MountedMap, OpenRequest, ZMap, ZarrFormat};
-use model::{ErrorKind, ModelCell, Result};
+use nczarr_dispatch::{Dataset, FaultKind, MountedMap, OpenRequest, ZMap, ZarrFormat};
+use nczarr_model::{ErrorKind, ModelCell, Result};
 
 use crate::about::{About, Origin};
 use crate::asked;

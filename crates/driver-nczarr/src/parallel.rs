@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{OutBuf, Pages, pull_parallel};
+use nczarr_dispatch::{OutBuf, Pages, pull_parallel};
 
 /// What `work` makes of each of `count` pieces, in order. A thread takes `step` of them at a time; fewer are not worth
 /// a thread.

@@ -3,9 +3,9 @@
 //! Decided once, when the metadata is written or data first moves, and kept. What a stored variable has and the model
 //! does not know (separator, order, foreign types) survives a new plan.
 
-use chunkio::{Order, default_shape};
-use dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
-use model::{
+use nczarr_chunkio::{Order, default_shape};
+use nczarr_dispatch::{Filter, ItemKind, ItemType, Options, Registry, ZarrFormat};
+use nczarr_model::{
     Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Scalar, TypeId, Values, Var,
     VarFill, VarId,
 };
@@ -214,7 +214,7 @@ fn unsigned(mut codec: Json) -> Json {
 /// The filter a specification means: as the dataset it came from described it, else by parameters.
 pub(crate) fn instance(spec: &FilterSpec, format: ZarrFormat, registry: &Registry) -> Result<Box<dyn Filter>> {
     let described =
-        spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &dispatch::Limits::default()).ok());
+        spec.codec.as_ref().and_then(|codec| json::parse(codec.as_bytes(), &nczarr_dispatch::Limits::default()).ok());
     if let Some(codec) = described.as_ref().filter(|codec| crate::meta::codec_id(codec).is_ok()) {
         return var::filter(codec, registry);
     }

@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 
-use chunkio::Piece;
-use model::NcType;
+use nczarr_chunkio::Piece;
+use nczarr_model::NcType;
 
 use crate::dtype::{DType, Kind, MAX_WIDTH};
 use crate::json::Value;

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element};
-use dispatch::{CacheConfig, Key, MemMut, MemRef, OutBuf, StoredChunks, VarData, ZMap, byte_len};
-use model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element};
+use nczarr_dispatch::{CacheConfig, Key, MemMut, MemRef, OutBuf, StoredChunks, VarData, ZMap, byte_len};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::layout::Chunks;
 use crate::v3::grid::Axis;
@@ -239,7 +239,7 @@ impl Rectilinear {
         range
     }
 
-    fn wrong_memory(&self, slab: &Slab<'_>, found: usize, unit: &str) -> model::Error {
+    fn wrong_memory(&self, slab: &Slab<'_>, found: usize, unit: &str) -> nczarr_model::Error {
         let name = &self.spec.name;
         ErrorKind::Inval.context(format!("{name}: memory for {} elements expected, {found} {unit} found", slab.len()))
     }

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Fault, Forbidden, Key, ZMap};
-use model::Result;
+use nczarr_dispatch::{Fault, Forbidden, Key, ZMap};
+use nczarr_model::Result;
 
 use crate::consolidated::ZMETADATA;
 use crate::tree::{ZARRAY, ZATTRS, ZGROUP};

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use chunkio::Order;
-use model::{Att, GroupId, Model, NcType, Result, Values, VarId};
+use nczarr_chunkio::Order;
+use nczarr_model::{Att, GroupId, Model, NcType, Result, Values, VarId};
 
 use crate::annotation;
 use crate::attrs::{
@@ -388,7 +388,7 @@ fn group_object(model: &Model, id: GroupId, out: &mut String) -> Result<()> {
 mod tests {
     use super::*;
     use crate::json::parse;
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
 
     fn read(document: &str) -> ArrayMeta {
         ArrayMeta::read(&parse(document.as_bytes(), &Limits::default()).unwrap(), 1024, true).unwrap().meta

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use dispatch::{Change, Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
-use model::{Error, ErrorKind, GroupId, Model, Result, VarId};
+use nczarr_dispatch::{Change, Key, Payload, WriteJob, WriteTicket, Written, ZarrFormat, pull_apart};
+use nczarr_model::{Error, ErrorKind, GroupId, Model, Result, VarId};
 
 use crate::commit::Committed;
 use crate::dataset::{State, ZarrDataset};
@@ -215,7 +215,7 @@ impl ZarrDataset {
     /// Makes a new document of the one that is there; where the map cannot do that in one step, somebody may come between.
     ///
     /// # Errors
-    /// As [`dispatch::ZMap::update`].
+    /// As [`nczarr_dispatch::ZMap::update`].
     pub(crate) fn update(&self, key: &Key, limit: usize, change: &mut Change<'_>) -> Result<()> {
         if self.map.caps().conditional_write {
             return self.map.update(key, limit, change);

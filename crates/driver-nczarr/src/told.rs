@@ -3,8 +3,8 @@
 //! A copy hands over what its source has stored. One model value has several forms in JSON: `7` and `[7]`, `true` and
 //! `1`, a text that looks like a list and the list. This module keeps which one it was, beside the model.
 
-use dispatch::ZarrFormat;
-use model::{ErrorKind, GroupId, Result, Values, VarId};
+use nczarr_dispatch::ZarrFormat;
+use nczarr_model::{ErrorKind, GroupId, Result, Values, VarId};
 
 use crate::annotation;
 use crate::attrs::{self, FILL_VALUE};
@@ -53,7 +53,7 @@ fn tells(json: &Json, values: &Values, dataset: &ZarrDataset) -> bool {
 }
 
 impl ZarrDataset {
-    /// The answer of [`dispatch::Dataset::attributes_json`].
+    /// The answer of [`nczarr_dispatch::Dataset::attributes_json`].
     pub(crate) fn stored_json(&self, group: GroupId, var: Option<VarId>) -> Result<Option<Vec<(String, String)>>> {
         let Some(found) = self.stored_document(group, var)? else { return Ok(None) };
         let attributes = match self.format {
@@ -80,7 +80,7 @@ impl ZarrDataset {
         Ok(found.and_then(Result::ok).flatten())
     }
 
-    /// What [`dispatch::Dataset::keep_json`] does.
+    /// What [`nczarr_dispatch::Dataset::keep_json`] does.
     pub(crate) fn tell_json(&self, group: GroupId, var: Option<VarId>, name: &str, text: &str) -> Result<()> {
         let model = self.model.snapshot();
         let atts = match var {

@@ -6,8 +6,8 @@
 //!
 //! Start with [`load`].
 
-use dispatch::{Fault, Key, ZarrFormat};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Fault, Key, ZarrFormat};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::dataset::UNNAMABLE;
 use crate::displaced::{self, Child};

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{ItemKind, ItemType};
-use model::{
+use nczarr_dispatch::{ItemKind, ItemType};
+use nczarr_model::{
     Endian, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, VarFill, VarId, name,
 };
 

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
-use model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
+use nczarr_dispatch::{ChunkInfo, ElementCodec, Filter, ItemType, Key, Limits, Registry, ZarrFormat};
+use nczarr_model::{Att, Chunking, Error, ErrorKind, NameHasher, NcType, Result, Values, Var, VarFill};
 
 use crate::annotation;
 use crate::attrs::{self, FILL_VALUE};
@@ -93,7 +93,7 @@ pub(crate) struct Stored {
     /// The filters of its chunks, in the order of encoding.
     pub(crate) filters: Vec<Box<dyn Filter>>,
     /// The shards that its chunks lie in, the outermost first.
-    pub(crate) shards: Vec<chunkio::ShardSpec>,
+    pub(crate) shards: Vec<nczarr_chunkio::ShardSpec>,
     /// What makes bytes of elements of variable length.
     pub(crate) element: Option<Box<dyn ElementCodec>>,
     /// Whether its fill value is said to be no attribute.
@@ -101,7 +101,7 @@ pub(crate) struct Stored {
     /// What its elements are lists of, if they are lists.
     pub(crate) list: Option<NcType>,
     /// What a stored element of a user-defined type of NCZarr consists of.
-    pub(crate) pieces: Option<Vec<chunkio::Piece>>,
+    pub(crate) pieces: Option<Vec<nczarr_chunkio::Piece>>,
     /// Attributes of user-defined types, as they are stored.
     pub(crate) typed: Vec<user::Typed>,
     /// Whether its document tells another name than that by which it is stored.
@@ -216,7 +216,7 @@ fn fill_in(
     if is_char && let Some(fill) = var.atts.get_mut(FILL_VALUE) {
         *fill = annotation::char_fill(fill.clone());
     }
-    var.quantize = chunkio::rounding(&var.atts);
+    var.quantize = nczarr_chunkio::rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(var, at(ErrorKind::BadType.context(format!("member \"dtype\": type {} cannot be read", dtype.text))));
     }
@@ -239,7 +239,7 @@ fn fill_in(
                 }
             }
             Ok(None) => var.fill = VarFill::NoFill,
-            Ok(Some(value)) if value.nc_type() == var.xtype && model::fill::is_default(&value) => {
+            Ok(Some(value)) if value.nc_type() == var.xtype && nczarr_model::fill::is_default(&value) => {
                 var.fill = VarFill::Default;
             }
             Ok(Some(value)) => var.fill = VarFill::Value(same_nan(value, var.atts.get(FILL_VALUE))),
@@ -412,7 +412,7 @@ pub(crate) fn chunk_bytes(chunks: &[u64], item: u64) -> u64 {
 }
 
 /// A codec description for filters. Some versions wrote integer parameters as strings.
-pub(crate) fn codec_json(codec: &Value<'_>) -> dispatch::Json {
+pub(crate) fn codec_json(codec: &Value<'_>) -> nczarr_dispatch::Json {
     let parameter = |value: &Value<'_>| match value {
         Value::String(number) if number.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit()) => {
             crate::json::integer(number).map_or_else(|| value.to_serde(), |number| Value::int(number).to_serde())
@@ -420,9 +420,9 @@ pub(crate) fn codec_json(codec: &Value<'_>) -> dispatch::Json {
         other => other.to_serde(),
     };
     match codec {
-        Value::Object(members) => {
-            dispatch::Json::Object(members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect())
-        }
+        Value::Object(members) => nczarr_dispatch::Json::Object(
+            members.iter().map(|(name, value)| (name.to_owned(), parameter(value))).collect(),
+        ),
         other => other.to_serde(),
     }
 }

@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
-use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use crate::json::{Members, describe};

@@ -4,7 +4,7 @@
 //!
 //! Source: NumPy's type strings; Zarr V3's names of its core types.
 
-use dispatch::{ItemKind, ItemType, Json};
+use nczarr_dispatch::{ItemKind, ItemType, Json};
 
 /// A type of numbers, and how its description spelt it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! Knows no filter. Where the leniency comes from: netCDF-C 4.9.2 and 4.9.3 wrote integers as strings, other
 //! writers write them as floats, and decoding needs hardly any of them.
 
-use dispatch::{Json, ZarrFormat};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Json, ZarrFormat};
+use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::{Map, json};
 
 /// The members of one codec description.

@@ -9,7 +9,7 @@
 //! Not here: bitshuffle (HDF5 32008), which no Zarr document can name.
 //!
 //! Each is also registered through `inventory`. Nothing here knows chunks, keys or variables; what a filter
-//! must know of the data it learns in [`Filter::bind`](dispatch::Filter::bind). On the steady path nothing
+//! must know of the data it learns in [`Filter::bind`](nczarr_dispatch::Filter::bind). On the steady path nothing
 //! allocates: codec contexts and scratch memory are kept per thread.
 //!
 //! `unsafe` is confined to the modules that call C libraries, to the byte transposition, and to our own
@@ -80,7 +80,7 @@ mod zstd_ffi;
 #[allow(unsafe_code)]
 mod zstd_walk;
 
-use dispatch::{ElementClass, FilterClass};
+use nczarr_dispatch::{ElementClass, FilterClass};
 
 #[cfg(feature = "blosc")]
 pub use blosc::BloscClass;

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::thread::LocalKey;
 
-use model::Result;
+use nczarr_model::Result;
 
 /// Where a thread keeps one `T`.
 pub(crate) type Kept<T> = LocalKey<Cell<Option<T>>>;

@@ -5,8 +5,8 @@
 //!
 //! Source: HDF5 registered filter 32004, "LZ4 HDF5 filter: file format".
 
-use dispatch::OutBuf;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::lz4_ffi;
 

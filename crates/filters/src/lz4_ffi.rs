@@ -4,8 +4,8 @@
 
 use std::ffi::c_int;
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::raw;
 

@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use crate::local;
 

@@ -1,7 +1,7 @@
 //! The one way a C library writes into an [`OutBuf`].
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 /// Appends what `write` makes, which gets the start and the size of the free memory, at most `limit` bytes,
 /// and answers how many bytes of it were written.

@@ -9,8 +9,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, Stage, ZarrFormat, inventory};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{
+    ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, Stage, ZarrFormat, inventory,
+};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
 use crate::json::{Members, describe};

@@ -7,8 +7,8 @@
 //! All store the same bytes; `vlen-utf8` takes what is not UTF-8 for damage, on either way.
 //! Stricter than numcodecs: the count must be the declared one, and no byte may be left over.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
-use model::{ErrorKind, NcString, NcType, Result};
+use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, ItemType, Json, ZarrFormat, inventory};
+use nczarr_model::{ErrorKind, NcString, NcType, Result};
 use serde_json::json;
 
 use crate::dtype::Dtype;

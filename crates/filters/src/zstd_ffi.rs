@@ -9,8 +9,8 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{Error, ErrorKind, Result};
 use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective};
 #[cfg(feature = "zstd")]
 use zstd_safe::{DParameter, InBuffer, OutBuffer};

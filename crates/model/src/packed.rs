@@ -29,7 +29,7 @@ const LENGTH: usize = size_of::<u64>();
 ///
 /// # Examples
 /// ```
-/// use model::{Packer, Unpacker};
+/// use nczarr_model::{Packer, Unpacker};
 ///
 /// // A compound of an int, a string and a vlen of shorts.
 /// let mut packer = Packer::default();
@@ -46,7 +46,7 @@ const LENGTH: usize = size_of::<u64>();
 /// assert_eq!(parts.string()?, b"ab");
 /// assert_eq!(parts.vlen()?.fixed(2)?, 1i16.to_ne_bytes());
 /// parts.end()?;
-/// # Ok::<(), model::Error>(())
+/// # Ok::<(), nczarr_model::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Packer {

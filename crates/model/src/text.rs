@@ -26,7 +26,7 @@ impl NcString {
     ///
     /// # Examples
     /// ```
-    /// # use model::NcString;
+    /// # use nczarr_model::NcString;
     /// assert!(NcString::nil().is_nil() && !NcString::new().is_nil());
     /// assert_eq!(NcString::nil(), NcString::new());
     /// ```

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{Scheme, Target};
 

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// Words of `mode` that mean something to the project's own drivers and maps, or are refused by name.
 ///

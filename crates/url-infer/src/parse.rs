@@ -12,7 +12,7 @@
 //!
 //! Source: RFC 3986 for the parts of a URL; NCZarr manual and netCDF-C for the rest.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::fragment::{Fragment, looks_like_fragment};
 use crate::{Scheme, Target, rules};
@@ -24,12 +24,12 @@ use crate::{Scheme, Target, rules};
 ///
 /// # Examples
 /// ```
-/// let target = url_infer::parse("file:///data/x.zarr#zarr&log")?;
+/// let target = nczarr_url_infer::parse("file:///data/x.zarr#zarr&log")?;
 /// assert_eq!(target.path, "/data/x.zarr");
 /// assert_eq!(target.modes, ["zarr", "nczarr"]);
 /// assert_eq!(target.get("log"), Some(""));
-/// assert_eq!(url_infer::parse("dir/x.nc")?.path, "dir/x.nc");
-/// # Ok::<(), model::Error>(())
+/// assert_eq!(nczarr_url_infer::parse("dir/x.nc")?.path, "dir/x.nc");
+/// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub fn parse(path: &str) -> Result<Target> {
     if path.is_empty() {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::FileMap;
 
@@ -40,7 +40,7 @@ impl MapFactory for FileMaps {
     }
 }
 
-dispatch::inventory::submit! { MapPlugin(&FileMaps) }
+nczarr_dispatch::inventory::submit! { MapPlugin(&FileMaps) }
 
 fn path_of(path: &str) -> Result<&Path> {
     if path.is_empty() {

@@ -5,7 +5,7 @@
 //! byte lock that conditional writes of other processes take too. Elsewhere a plain form over [`std::fs`]
 //! keeps the same guarantees at a higher price.
 //!
-//! What it does not know: what the objects mean. Read [`dispatch::ZMap`] first: its guarantees are the rules here.
+//! What it does not know: what the objects mean. Read [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
 #![forbid(unsafe_code)]
 
 mod factory;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{ByteSource, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteSource, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{Config, HttpMap, HttpSource, Settings};
 
@@ -47,4 +47,4 @@ fn check(request: &OpenRequest<'_>) -> Result<()> {
 /// The one that is linked.
 pub static MAPS: HttpMaps = HttpMaps(Config::DEFAULT);
 
-dispatch::inventory::submit! { MapPlugin(&MAPS) }
+nczarr_dispatch::inventory::submit! { MapPlugin(&MAPS) }

@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::Forbidden;
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION, RANGE, USER_AGENT,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Forbidden;
+use nczarr_model::{Error, ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cookie::{Cookie, Expiration};
 use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::place::Place;
 
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     fn place(url: &str) -> Place {
-        Place::of(&url_infer::parse(url).unwrap()).unwrap()
+        Place::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
     }
 
     fn set(jar: &Jar, url: &str, text: &str) {

@@ -1,11 +1,11 @@
 //! What an answer means: [`judge`] its head; [`State`], which state of a file it is from.
 
-use dispatch::Forbidden;
 use hyper::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION,
 };
 use hyper::{Response, StatusCode};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::Forbidden;
+use nczarr_model::{ErrorKind, Result};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub(crate) enum Verdict {
     Absent,
     Elsewhere(String),
     /// It may be better next time; and when that may be, in seconds, if it says so.
-    Again(model::Error, Option<u64>),
-    Failed(model::Error),
+    Again(nczarr_model::Error, Option<u64>),
+    Failed(nczarr_model::Error),
 }
 
 /// Judges the head of an answer. No more than `most` bytes are wanted. `or_whole`: all of the file will do as well.
@@ -213,7 +213,7 @@ fn is_page(headers: &HeaderMap) -> bool {
 }
 
 /// The error for a file that is not what it was.
-pub(crate) fn changed() -> model::Error {
+pub(crate) fn changed() -> nczarr_model::Error {
     ErrorKind::Io.context("the file was changed while it was read")
 }
 

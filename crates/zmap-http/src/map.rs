@@ -1,12 +1,12 @@
 //! [`HttpMap`]: the files below a URL as a map.
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Fetch, Fetched, Forbidden, InFlight, Key, MapCaps, Ranges, ReadJob, ZMap, coalesce, gather,
     read_overlapped,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 use tokio::task::JoinSet;
-use url_infer::Target;
 
 use crate::clock::Clock;
 use crate::fetch::{Asker, Got, Question, fetch};

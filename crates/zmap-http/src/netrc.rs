@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// A file larger than this is none.
 const MOST: u64 = 1 << 20;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use hyper::Uri;
 use hyper::header::HeaderValue;
-use model::{ErrorKind, Result};
-use url_infer::{Scheme, Target};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::{Scheme, Target};
 
 use crate::Settings;
 
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn place(url: &str) -> Place {
-        Place::of(&url_infer::parse(url).unwrap()).unwrap()
+        Place::of(&nczarr_url_infer::parse(url).unwrap()).unwrap()
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dispatch::Rc;
 use hyper::header::{HeaderName, HeaderValue};
-use model::{Error, ErrorKind, Result};
-use url_infer::Target;
+use nczarr_dispatch::Rc;
+use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::Config;
 use crate::identity::Identity;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dispatch::{ByteRange, ByteSource, Part, WhenRead};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 use tokio::task::JoinSet;
-use url_infer::Target;
 
 use crate::fetch::{Asker, Question, fetch};
 use crate::judge::{State, Want};

@@ -6,12 +6,12 @@
 
 use std::path::PathBuf;
 
-use dispatch::Rc;
 use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, IF_RANGE, PROXY_AUTHORIZATION,
     RANGE, TRANSFER_ENCODING,
 };
-use model::{ErrorKind, Result};
+use nczarr_dispatch::Rc;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::identity::Identity;
 use crate::netrc::Netrc;
@@ -214,6 +214,6 @@ impl Lines {
 }
 
 /// Values may be secrets: messages have the key.
-fn bad(key: &str, what: &str) -> model::Error {
+fn bad(key: &str, what: &str) -> nczarr_model::Error {
     ErrorKind::RcFile.context(format!("{key}: {what}"))
 }

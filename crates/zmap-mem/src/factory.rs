@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Clobber, CreateRequest, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::MemMap;
 use crate::store::Store;
@@ -23,7 +23,7 @@ fn stores() -> MutexGuard<'static, BTreeMap<String, Arc<Store>>> {
     STORES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn name_of(target: &url_infer::Target) -> Result<String> {
+fn name_of(target: &nczarr_url_infer::Target) -> Result<String> {
     let name = match &target.host {
         Some(host) => format!("{host}{}", target.path),
         None => target.path.clone(),
@@ -78,4 +78,4 @@ impl MapFactory for MemMaps {
     }
 }
 
-dispatch::inventory::submit! { MapPlugin(&MemMaps) }
+nczarr_dispatch::inventory::submit! { MapPlugin(&MemMaps) }

@@ -3,7 +3,7 @@
 //! [`MemMap`] is the map. One made by [`MemMap::new`] is its holder's own; [`MemMaps`], the factory, keeps
 //! datasets by name, so that one can be created, closed and opened again within a process.
 //!
-//! What it does not know: what the objects mean. Read [`dispatch::ZMap`] first: its guarantees are the rules here.
+//! What it does not know: what the objects mean. Read [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
 #![forbid(unsafe_code)]
 
 mod factory;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, Written, ZMap, pull_parallel,
 };
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::store::{Entry, Intent, Outcome, Store};
 

@@ -9,9 +9,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dispatch::Rc;
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_dispatch::Rc;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::place::{Host, Place};
 use crate::profiles::Profiles;
@@ -184,7 +184,7 @@ impl Access {
             proxies: Proxies::of(&said, &variables).map_err(|error| error.at(target))?,
             virtual_host,
             requester_pays,
-            shown: url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
+            shown: nczarr_url_infer::Target { modes: Vec::new(), ..target.clone() }.to_string(),
             connect: seconds(&said, "HTTP.CONNECTTIMEOUT")?,
             patience,
             in_flight: 256,
@@ -232,7 +232,7 @@ fn endpoint(target: &Target, text: &str) -> Result<String> {
     let fits = !rest.is_empty() && !rest.contains(['@', '?', '#', ' ', '\\']) && !rest.starts_with('/');
     match scheme.as_str() {
         "http" | "https" if fits => {
-            url_infer::parse(&format!("{scheme}://{rest}#mode=s3")).map_err(|_| bad())?;
+            nczarr_url_infer::parse(&format!("{scheme}://{rest}#mode=s3")).map_err(|_| bad())?;
             Ok(format!("{scheme}://{rest}"))
         }
         _ => Err(bad()),
@@ -266,7 +266,7 @@ mod tests {
     use crate::secret::Secret;
 
     fn access(url: &str, variables: &[(&str, &str)]) -> Result<Access> {
-        let target = url_infer::parse(url).unwrap();
+        let target = nczarr_url_infer::parse(url).unwrap();
         Access::with_variables(&target, &|name| {
             let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
             found.or_else(|| (name == "NCRCENV_IGNORE").then(|| "1".to_owned()))
@@ -356,12 +356,12 @@ mod tests {
             assert_eq!(found.credentials, credentials, "{url} {variables:?}");
         }
         // The rc file, where it is not ignored.
-        let target = url_infer::parse("s3://b/k").unwrap();
+        let target = nczarr_url_infer::parse("s3://b/k").unwrap();
         let variables = [&base[..], &[("NCRCENV_RC", rc.as_str())]].concat();
         let lookup = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         let found = Access::with_variables(&target, &lookup).unwrap();
         assert_eq!((found.region.as_str(), found.endpoint), ("r-rc", http("rc.example")));
-        let target = url_infer::parse("https://h.example/b/k#mode=s3").unwrap();
+        let target = nczarr_url_infer::parse("https://h.example/b/k#mode=s3").unwrap();
         let found = Access::with_variables(&target, &lookup).unwrap();
         assert_eq!((found.region.as_str(), found.endpoint.as_deref()), ("r-h", Some("https://h.example")));
     }
@@ -415,7 +415,7 @@ mod tests {
             ("s3://b/k", vec![("NCRCENV_RC", rc), ("AWS_CONFIG_FILE", config)], true, false, Some("/by/rc.pem")),
             ("s3://b/k#aws.request_payer=requester&aws.addressing_style=virtual", vec![], true, true, None),
         ] {
-            let target = url_infer::parse(url).unwrap();
+            let target = nczarr_url_infer::parse(url).unwrap();
             let lookup = |name: &str| {
                 let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
                 let ignores = name == "NCRCENV_IGNORE" && !variables.iter().any(|(key, _)| *key == "NCRCENV_RC");

@@ -1,17 +1,17 @@
 //! Many objects at once: requests in flight on the runtime, decoding and encoding on the pool, this thread in between.
 //!
 //! What is in flight or waits to be decoded is bounded, by number and by bytes. Network threads only move bytes; what came
-//! is handed to the pool (`dispatch::hand_over`), and the next request is begun when a body is done with. A body that is
+//! is handed to the pool (`nczarr_dispatch::hand_over`), and the next request is begun when a body is done with. A body that is
 //! not long is left in the system until a thread of the pool takes it, which decodes it while it is near the processor.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Forbidden, Found as Value, Key, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob, WriteTicket,
     Written, ZMap as _, coalesce, gather, hand_over,
 };
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::body::Held;
 use crate::failure::Failure;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteSource, Clobber, CreateRequest, Key, MapFactory, MapInfo, MapPlugin, OpenRequest, Options, Part, ZMap,
 };
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::{Access, S3Map, S3Source};
 
@@ -74,4 +74,4 @@ impl MapFactory for S3Maps {
     }
 }
 
-dispatch::inventory::submit! { MapPlugin(&S3Maps) }
+nczarr_dispatch::inventory::submit! { MapPlugin(&S3Maps) }

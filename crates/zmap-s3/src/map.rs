@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Change, Expect, ExpectOwned, Forbidden, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
 };
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
 
 use crate::access::Access;
@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     fn what_no_object_may_be_is_refused_before_it_is_sent() {
-        let target = url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
+        let target = nczarr_url_infer::parse("http://127.0.0.1:1/bucket/set#mode=s3").unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
         let map = S3Map::open(Access::with_variables(&target, &ignored).unwrap(), true).unwrap().exclusive(true);
         let key = Key::new("a").unwrap();

@@ -11,8 +11,8 @@
 //!
 //! Source: netCDF-C's handling of S3 URLs, without its errors; Amazon's list of endpoints.
 
-use model::{ErrorKind, Result};
-use url_infer::{Scheme, Target};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::{Scheme, Target};
 
 /// Where the bucket is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,8 @@ impl Place {
         if !place.bucket.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')) {
             return Err(bad("a bucket has letters, digits, '-', '.' and '_' in its name"));
         }
-        place.key = dispatch::Key::new(&place.key).map_err(|error| bad("its path").caused_by(error))?.to_string();
+        place.key =
+            nczarr_dispatch::Key::new(&place.key).map_err(|error| bad("its path").caused_by(error))?.to_string();
         Ok(place)
     }
 }
@@ -197,12 +198,12 @@ mod tests {
             ("s3://127.0.0.1/bucket/key", endpoint("https://127.0.0.1"), "bucket", "key", None),
         ];
         for (url, host, bucket, key, region) in table {
-            let place = Place::of(&url_infer::parse(url).unwrap(), false).unwrap();
+            let place = Place::of(&nczarr_url_infer::parse(url).unwrap(), false).unwrap();
             let expected =
                 Place { host, bucket: bucket.to_owned(), key: key.to_owned(), region: region.map(str::to_owned) };
             assert_eq!(place, expected, "{url}");
         }
-        let dotted = Place::of(&url_infer::parse("s3://a.b/key").unwrap(), true).unwrap();
+        let dotted = Place::of(&nczarr_url_infer::parse("s3://a.b/key").unwrap(), true).unwrap();
         assert_eq!((dotted.host, dotted.bucket.as_str()), (Host::Amazon, "a.b"));
     }
 
@@ -217,7 +218,7 @@ mod tests {
             "https://s3.amazonaws.com/b/%zz",
             "s3://buck;et/k",
         ] {
-            let error = Place::of(&url_infer::parse(url).unwrap(), false).unwrap_err();
+            let error = Place::of(&nczarr_url_infer::parse(url).unwrap(), false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Url, "{url}");
             assert!(!error.to_string().contains("hush"), "{error}");
         }

@@ -15,7 +15,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use tokio::net::TcpStream;
 use tower_service::Service;
 

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn route(url: &str) -> Route {
-        let target = url_infer::parse(url).unwrap();
+        let target = nczarr_url_infer::parse(url).unwrap();
         let ignored = |name: &str| (name == "NCRCENV_IGNORE").then(|| "1".to_owned());
         let access = Access::with_variables(&target, &ignored).unwrap();
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(Route::of(&access)).unwrap()

@@ -11,7 +11,7 @@ use crate::trust::Trust;
 use aws_sdk_s3::config::{RuntimeComponents, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, Connector};
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use tokio::runtime::{Handle, Runtime};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
@@ -83,7 +83,7 @@ pub(crate) fn http(of: Option<&Handle>, trust: &Trust, proxies: &Proxies) -> Res
 /// # Errors
 /// `NC_ES3` if the runtime ends before the work does.
 pub(crate) fn wait<T: Send + 'static>(handle: &Handle, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
-    let answer = dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
+    let answer = nczarr_dispatch::wait_for(work, |task| drop(handle.spawn(task.with_subscriber(Dispatch::none()))));
     answer.map_err(|_| ErrorKind::S3.context("the runtime ended before the request did"))
 }
 

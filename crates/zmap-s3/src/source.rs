@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dispatch::{ByteRange, ByteSource, Part, WhenRead};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, ByteSource, Part, WhenRead};
+use nczarr_model::{ErrorKind, Result};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Dispatch;

@@ -2,8 +2,8 @@
 //!
 //! Keys that stand there are taken. The SDK gets those of a role, a program or single sign-on later.
 
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::access::Variables;
 use crate::place::percent_decoded;

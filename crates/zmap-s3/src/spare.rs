@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use dispatch::Buffer;
+use nczarr_dispatch::Buffer;
 
 /// Bodies that are worth it: of so many bytes, and not of more.
 pub(crate) const HELD: std::ops::RangeInclusive<u64> = 32 << 10..=2 << 20;

@@ -5,7 +5,7 @@ use std::path::Path;
 use aws_smithy_http_client::tls::{TlsContext, TrustStore};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hyper::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use rustls::ClientConfig;
 use tokio::runtime::Handle;
 use tower_service::Service as _;

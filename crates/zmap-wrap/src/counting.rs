@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, Payload, PutPart, ReadJob, ReadTicket, Sink, Version,
     WriteJob, WriteTicket, Written, ZMap,
 };
-use model::Result;
+use nczarr_model::Result;
 
 use crate::Op;
 

@@ -6,7 +6,7 @@
 //! * [`Slow`] takes time and fails as it is told, for tests.
 //!
 //! They can be put around one another. What they do not know: what storage is inside, and what the objects mean. Read
-//! [`dispatch::ZMap`] first: its guarantees are the rules here.
+//! [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
 #![forbid(unsafe_code)]
 
 mod cached;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A method of [`ZMap`](dispatch::ZMap) that is a request to the storage: all but `caps` and `image`.
+/// A method of [`ZMap`](nczarr_dispatch::ZMap) that is a request to the storage: all but `caps` and `image`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[expect(missing_docs, reason = "each is the method of its name")]

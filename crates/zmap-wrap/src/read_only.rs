@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// A map without the capabilities that change anything. Every method that would is `NC_EPERM` naming the key.
 ///

@@ -9,8 +9,8 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use dispatch::{Durability, Options};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Durability, Options};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::directory::Directory;
 use crate::listing::Entry;
@@ -239,7 +239,7 @@ fn record((directory, start): (&[u8], u64), at: u64) -> Result<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::{ByteRange, Key, ZMap};
+    use nczarr_dispatch::{ByteRange, Key, ZMap};
 
     use super::*;
     use crate::ZipMap;

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use dispatch::{ByteRange, Found, Key, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::ZipMap;
 use crate::listing::Entry;

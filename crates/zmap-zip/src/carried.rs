@@ -4,7 +4,7 @@
 //! They go to its beginning, in the order they lie in: then each lies where it did or nearer, and its record in the directory
 //! stays as long as it was.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::listing::{Entry, Flaw, Form};
 use crate::member::Members;

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use dispatch::{Key, Limits};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Key, Limits};
+use nczarr_model::{Error, ErrorKind, Result};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::central;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{ByteSource, Fetch, Fetched, Found, InFlight, Key, Ranges, ReadJob, ReadTicket, Reply, Version};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteSource, Fetch, Fetched, Found, InFlight, Key, Ranges, ReadJob, ReadTicket, Reply, Version};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::listing::{Entry, Form};
 use crate::member::{self, Came};
@@ -79,7 +79,7 @@ impl ReadJob for One<'_> {
 
 /// Runs a batch of reads.
 pub(crate) fn read(map: &ZipMap, source: &Arc<dyn ByteSource>, job: &dyn ReadJob) {
-    dispatch::read_overlapped(job, AT_ONCE, &mut |wanted, reply| begin(map, source, wanted, reply));
+    nczarr_dispatch::read_overlapped(job, AT_ONCE, &mut |wanted, reply| begin(map, source, wanted, reply));
 }
 
 /// Begins to read what a ticket wants of a member that lies elsewhere: with the record before it, of which it is not

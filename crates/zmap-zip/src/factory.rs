@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteSource, Clobber, CreateRequest, Key, Magic, MapFactory, MapInfo, MapPlugin, OpenRequest, Part, ZMap,
 };
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::ZipMap;
 use crate::persist::Persist;
@@ -90,7 +90,7 @@ impl MapFactory for ZipMaps {
     }
 }
 
-dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
+nczarr_dispatch::inventory::submit! { MapPlugin(&ZipMaps) }
 
 /// Whether these bytes end with the record at the end of a directory, and its comment.
 fn ends(tail: &[u8]) -> bool {
@@ -126,7 +126,7 @@ fn replaced(request: &CreateRequest<'_>, path: &Path) -> Result<Option<Held>> {
 /// Bytes from the end of an archive elsewhere that are read first: of most, all of the directory.
 const TAIL: u64 = 128 << 10;
 
-fn elsewhere(target: &Target) -> model::Error {
+fn elsewhere(target: &Target) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("{target}: an archive that is not a local file is only read"))
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, Deref};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::listing::{Entry, Listing};
 

@@ -7,7 +7,7 @@
 //! An archive that is written only ever grows: new members and then a new directory come after what is there, and the
 //! old directory stays the valid one until the new one is complete. One process at a time may write.
 //!
-//! What it does not know: what the objects mean. Read [`dispatch::ZMap`] first: its guarantees are the rules here.
+//! What it does not know: what the objects mean. Read [`nczarr_dispatch::ZMap`] first: its guarantees are the rules here.
 //!
 //! Source: the ZIP file format specification (APPNOTE 6.3).
 #![forbid(unsafe_code)]

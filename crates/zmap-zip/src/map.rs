@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
-use dispatch::{ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{
+    ByteRange, ByteSource, Expect, Key, Limits, MapCaps, Options, OutBuf, ReadJob, Version, Written, ZMap,
+};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::append::{Appender, Other};
 use crate::batch;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use dispatch::{ByteRange, ByteSource, OutBuf};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, ByteSource, OutBuf};
+use nczarr_model::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 
 use crate::listing::{Entry, Form};

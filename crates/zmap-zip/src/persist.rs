@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dispatch::Options;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Options;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
 use crate::place::{self, Held};

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dispatch::{Durability, Options};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Durability, Options};
+use nczarr_model::{Error, ErrorKind, Result};
 use tempfile::NamedTempFile;
 
 use crate::records;

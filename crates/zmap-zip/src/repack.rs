@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use dispatch::{Key, Options};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Key, Options};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::ZipMap;
 use crate::carried;

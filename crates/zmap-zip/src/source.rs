@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use dispatch::{ByteRange, ByteSource, OutBuf};
-use model::Error;
+use nczarr_dispatch::{ByteRange, ByteSource, OutBuf};
+use nczarr_model::Error;
 
 /// The bytes of an archive.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ impl Source {
     ///
     /// # Errors
     /// As [`Source::read`].
-    pub(crate) fn fill(&self, len: usize, at: u64, out: &mut OutBuf<'_>) -> model::Result<()> {
+    pub(crate) fn fill(&self, len: usize, at: u64, out: &mut OutBuf<'_>) -> nczarr_model::Result<()> {
         let fail = |error: io::Error| Error::io(format!("bytes from {at}"), error);
         #[cfg(unix)]
         if let Self::File(file) = self {
@@ -103,8 +103,9 @@ impl Source {
                 let before = out.filled().len();
                 let at = at + (before + len - goal) as u64;
                 out.fill_with(|room| {
-                    let room =
-                        room.get_mut(..goal - before).ok_or_else(|| model::ErrorKind::Internal.context("no room"))?;
+                    let room = room
+                        .get_mut(..goal - before)
+                        .ok_or_else(|| nczarr_model::ErrorKind::Internal.context("no room"))?;
                     match rustix::io::pread(file, room, at) {
                         Ok((read, _)) => Ok(read),
                         Err(error) => Err(fail(error.into())),

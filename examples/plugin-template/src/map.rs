@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Clobber, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory,
 };
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 static INFO: MapInfo = MapInfo { name: "shelf", schemes: &["shelf"], magic: &[], about: "memory of this process" };
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::{bench_filter, bench_map, check_filter, check_map};
-use dispatch::{Clobber, CreateRequest, MapFactory as _, Options, ZMap};
 use nczarr::{ErrorKind, OpenOptions};
+use nczarr_conformance::{bench_filter, bench_map, check_filter, check_map};
+use nczarr_dispatch::{Clobber, CreateRequest, MapFactory as _, Options, ZMap};
 use plugin_template::{MirrorClass, Shelves};
 
 /// A fresh, empty map.
@@ -13,7 +13,7 @@ fn fresh() -> Arc<dyn ZMap> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let path = format!("shelf://suite-{}", COUNT.fetch_add(1, Ordering::Relaxed));
     let (registry, options) = (nczarr::registry().unwrap(), Options::default());
-    let target = &url_infer::parse(&path).unwrap();
+    let target = &nczarr_url_infer::parse(&path).unwrap();
     let request = CreateRequest {
         target,
         clobber: Clobber::Refuse,

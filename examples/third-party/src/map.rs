@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nczarr::Result;
 use nczarr::dispatch::{ByteRange, CreateRequest, Key, MapCaps, MapFactory, MapInfo, MapPlugin, OpenRequest, ZMap, inventory};
-use zmap_mem::MemMaps;
+use nczarr_zmap_mem::MemMaps;
 
 static INFO: MapInfo = MapInfo { name: "veil", schemes: &["veil"], magic: &[], about: "datasets in memory, inverted" };
 

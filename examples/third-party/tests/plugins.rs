@@ -70,16 +70,16 @@ fn use_all(registry: &Arc<Registry>, name: &str) {
 #[test]
 fn the_driver_passes_its_suite() {
     let registry = nczarr::registry().unwrap();
-    conformance::check_driver(&Ramp, &registry, &|| "nothing#mode=ramp".to_owned()).unwrap();
+    nczarr_conformance::check_driver(&Ramp, &registry, &|| "nothing#mode=ramp".to_owned()).unwrap();
     for len in [0, 1, 1000] {
         let ramp = nczarr::open(&format!("{len}#mode=ramp")).unwrap();
-        conformance::check_dataset(&**ramp.dataset()).unwrap();
+        nczarr_conformance::check_dataset(&**ramp.dataset()).unwrap();
     }
 }
 
 #[test]
 fn the_filter_passes_its_suite() {
-    conformance::check_filter(&XorClass, &[&[0], &[1], &[85], &[255]]).unwrap();
+    nczarr_conformance::check_filter(&XorClass, &[&[0], &[1], &[85], &[255]]).unwrap();
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_map_passes_its_suite() {
     let count = std::sync::atomic::AtomicUsize::new(0);
     let make = || -> Arc<dyn ZMap> {
         let name = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let target = url_infer::parse(&format!("veil://suite-{name}")).unwrap();
+        let target = nczarr_url_infer::parse(&format!("veil://suite-{name}")).unwrap();
         let request = CreateRequest {
             target: &target,
             clobber: Clobber::Refuse,
@@ -100,7 +100,7 @@ fn the_map_passes_its_suite() {
         };
         Veils.create(&request).unwrap()
     };
-    conformance::check_map(&make).unwrap();
+    nczarr_conformance::check_map(&make).unwrap();
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use nczarr::dispatch::{ByteRange, Key, Limits, ZMap as _};
 use nczarr::{Error, Extent, File, NcType, OpenOptions};
-use zmap_mem::MemMap;
-use zmap_zip::ZipMap;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_zip::ZipMap;
 
 use super::rng::Rng;
 use super::stores::{self, Store};

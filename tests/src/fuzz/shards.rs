@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use nczarr::dispatch::Limits;
 use nczarr::{Error, OpenOptions};
+use nczarr_zmap_mem::MemMap;
 use serde_json::{Value, json};
-use zmap_mem::MemMap;
 
 use super::rng::Rng;
 use super::{Case, Entry, Outcome, Target, judged, mutate};

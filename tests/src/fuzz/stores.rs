@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nczarr::CreateOptions;
+use nczarr_zmap_mem::MemMap;
 use serde_json::{Map, Value, json};
-use zmap_mem::MemMap;
 
 use crate::samples;
 

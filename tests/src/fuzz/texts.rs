@@ -125,9 +125,9 @@ impl Target for Urls {
     fn case(&self, rng: &mut Rng) -> Case<'_> {
         Case::of_bytes("a path or URL".to_owned(), text(rng, URLS, URL_WORDS), |bytes| {
             let path = String::from_utf8_lossy(bytes);
-            judged(url_infer::parse(&path).map(|target| {
+            judged(nczarr_url_infer::parse(&path).map(|target| {
                 // What is shown of it, and what a new dataset there would be.
-                format!("{target}").len() + usize::from(url_infer::infer_create(&target).is_ok())
+                format!("{target}").len() + usize::from(nczarr_url_infer::infer_create(&target).is_ok())
             }))
         })
     }

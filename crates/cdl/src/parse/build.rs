@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId};
+use nczarr_model::{Defined, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, TypeId, Values, VarId};
 
 use super::layout::{Layout, is_special_of_dataset};
 use super::tree::{AttDef, ClassDef, GroupDef, TypeDef, TypeRef};
@@ -144,7 +144,7 @@ impl Builder<'_, '_> {
             && bytes.is_empty()
             && att.name == "_FillValue"
         {
-            bytes.push(model::fill::CHAR);
+            bytes.push(nczarr_model::fill::CHAR);
         }
         // The group of a variable that a path names is its own.
         let owner = match var {

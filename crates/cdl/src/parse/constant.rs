@@ -3,7 +3,7 @@
 //! What it becomes in a variable or an attribute is decided where its type is known (`values`).
 //! Source: netCDF-C's CDL reader, its documents on constants and their suffixes.
 
-use model::{ErrorKind, NcType, Result};
+use nczarr_model::{ErrorKind, NcType, Result};
 
 use super::cursor::{Cursor, in_name};
 

@@ -2,7 +2,7 @@
 //!
 //! It knows no grammar. Source: the CDL chapter of the netCDF user's guide; escapes as the printer writes them.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// A place in a text.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The error of finding something else than `expected` here.
-    pub(crate) fn unexpected(&mut self, expected: &str) -> model::Error {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> nczarr_model::Error {
         let found = match self.peek() {
             None => "the end of the text".to_owned(),
             Some(_) => {

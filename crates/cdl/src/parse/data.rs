@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{DimId, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
+use nczarr_model::{DimId, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Values, VarFill, VarId};
 
 use super::build::At;
 use super::constant::{self, Constant, Placed};
@@ -394,7 +394,7 @@ impl<'r, 't> Run<'r, 't> {
         cursor: &mut Cursor<'t>,
         place: &Place<'_>,
         each: impl Fn(&Self, &Placed, &Budget) -> At<T>,
-        values: impl Fn(&Self, Vec<T>) -> model::Result<Values>,
+        values: impl Fn(&Self, Vec<T>) -> nczarr_model::Result<Values>,
     ) -> At<()> {
         let start = cursor.at();
         let mut all = Vec::new();
@@ -587,7 +587,7 @@ fn bare(list: Vec<Placed>) -> At<Vec<Placed>> {
 }
 
 /// What is wrong with braces among values that are no lists: where these belong follows from their order alone.
-fn no_list() -> model::Error {
+fn no_list() -> nczarr_model::Error {
     ErrorKind::Inval.context("braces inside the values along a dimension that is not unlimited")
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Source: the CDL chapter of the netCDF user's guide, and what netCDF's own reader takes beyond it.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::constant::{self, Constant};
 use super::cursor::{Cursor, is_blank};

@@ -2,7 +2,7 @@
 //!
 //! The printer's `special` writes them. Source: netCDF's documents on special attributes.
 
-use model::{Chunking, Endian, ErrorKind, NcType, Quantize, Result};
+use nczarr_model::{Chunking, Endian, ErrorKind, NcType, Quantize, Result};
 
 use super::constant::{Constant, Placed};
 

@@ -17,7 +17,7 @@ mod values;
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Defined, Edit, Error, Model, Result, Values, VarId};
+use nczarr_model::{Defined, Edit, Error, Model, Result, Values, VarId};
 
 pub use layout::Layout;
 

@@ -1,6 +1,6 @@
 //! Whether a text asks for more than the classic model has, as far as its definitions tell.
 
-use model::NcType;
+use nczarr_model::NcType;
 
 use super::layout::{Layout, is_special_of_dataset};
 use super::tree::{AttDef, GroupDef, TypeRef};

@@ -1,6 +1,6 @@
 //! Names of types, dimensions and variables in a CDL text, looked up in the model so far.
 
-use model::{DimId, ErrorKind, GroupId, Model, NcType, Result, VarId, name};
+use nczarr_model::{DimId, ErrorKind, GroupId, Model, NcType, Result, VarId, name};
 
 /// The words for atomic types, the old ones included.
 const ATOMIC: &[(&str, NcType)] = &[

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
+use nczarr_model::{ErrorKind, Field, Item, Model, NcString, NcType, Result, TypeClass, Values, fill};
 
 use super::constant::{Constant, Placed};
 use super::cursor::Cursor;
@@ -147,7 +147,7 @@ pub(crate) fn number<T: Num>(constant: &Constant, fill: T, ty: NcType) -> Result
     }
 }
 
-fn wrong(expected: &str, constant: &Constant) -> model::Error {
+fn wrong(expected: &str, constant: &Constant) -> nczarr_model::Error {
     let found = match constant {
         Constant::Name(path) => format!("the name {:?}", path.join("/")),
         Constant::List(_) => "a list between braces".to_owned(),
@@ -218,8 +218,8 @@ pub(crate) fn attribute(
     text: &[u8],
     values: &[Placed],
     ty: NcType,
-) -> Result<Values, (usize, model::Error)> {
-    fn numbers<T: Num>(text: &[u8], values: &[Placed], ty: NcType) -> Result<Values, (usize, model::Error)> {
+) -> Result<Values, (usize, nczarr_model::Error)> {
+    fn numbers<T: Num>(text: &[u8], values: &[Placed], ty: NcType) -> Result<Values, (usize, nczarr_model::Error)> {
         let each = |value: &Placed| {
             // A float keeps the sign of a zero, which an integer has not.
             let zero = matches!(value.constant, Constant::Int { value: 0, .. }) && text.get(value.at) == Some(&b'-');
@@ -299,8 +299,8 @@ pub(super) fn item(
     (text, budget): (&[u8], &Budget),
     ty: NcType,
     value: &Placed,
-) -> Result<Item, (usize, model::Error)> {
-    let here = |error: model::Error| (value.at, error);
+) -> Result<Item, (usize, nczarr_model::Error)> {
+    let here = |error: nczarr_model::Error| (value.at, error);
     let NcType::User(id) = ty else {
         if ty == NcType::Char {
             let mut bytes = Vec::new();

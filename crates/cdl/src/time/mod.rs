@@ -9,7 +9,7 @@ mod units;
 
 use std::io::Write as _;
 
-use model::{Group, Model, Values, Var};
+use nczarr_model::{Group, Model, Values, Var};
 
 use calendar::{Calendar, Date};
 use units::Unit;
@@ -95,8 +95,8 @@ impl TimeAxis {
     /// Appends value `at` as a date in quotes; `false` if it is none.
     pub(crate) fn push(&self, out: &mut Vec<u8>, values: &Values, at: usize, separator: char) -> bool {
         let value = match values.scalar(at) {
-            Some(model::Scalar::Int(value)) => value as f64,
-            Some(model::Scalar::Float(value)) => value,
+            Some(nczarr_model::Scalar::Int(value)) => value as f64,
+            Some(nczarr_model::Scalar::Float(value)) => value,
             None => return false,
         };
         let Some(moment) = self.moment(value) else { return false };

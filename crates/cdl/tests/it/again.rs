@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cdl::{Cdl, DataSource, Facts, Layout, Options, Target};
-use model::{Defined, Edit, Item, Model, Result, Values, VarId};
+use nczarr_cdl::{Cdl, DataSource, Facts, Layout, Options, Target};
+use nczarr_model::{Defined, Edit, Item, Model, Result, Values, VarId};
 
 /// A dataset in memory: the elements that were written, by their indices.
 #[derive(Default)]
@@ -81,7 +81,7 @@ pub fn again(text: &[u8]) -> std::result::Result<String, String> {
     let (model, options) = (kept.model.clone(), Options { name, ..Options::default() });
     let facts = Facts { format: "netCDF-4".to_owned(), ..Facts::default() };
     let mut out = Vec::new();
-    cdl::print(&model, &facts, &options, &mut kept, &mut out).map_err(|error| error.to_string())?;
+    nczarr_cdl::print(&model, &facts, &options, &mut kept, &mut out).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 

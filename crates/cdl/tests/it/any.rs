@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use cdl::{Cdl, Facts, Options};
-use model::{DimId, Edit, GroupId, Item, Model, NcString, NcType, TypeClass, Values};
+use nczarr_cdl::{Cdl, Facts, Options};
+use nczarr_model::{DimId, Edit, GroupId, Item, Model, NcString, NcType, TypeClass, Values};
 use proptest::prelude::*;
 
 use crate::again::{Kept, each};
@@ -96,15 +96,16 @@ fn item(model: &Model, dice: &mut Dice, ty: NcType) -> Item {
                 Item::Vlen(list)
             }
             TypeClass::Compound { fields, .. } => {
-                let of =
-                    |field: &model::Field| (0..field.count().unwrap()).map(|_| item(model, dice, field.ty)).collect();
+                let of = |field: &nczarr_model::Field| {
+                    (0..field.count().unwrap()).map(|_| item(model, dice, field.ty)).collect()
+                };
                 Item::Compound(fields.iter().map(of).collect())
             }
         },
     }
 }
 
-fn define(kept: &mut Kept, edit: &Edit<'_>) -> model::Defined {
+fn define(kept: &mut Kept, edit: &Edit<'_>) -> nczarr_model::Defined {
     kept.model.apply(edit).unwrap_or_else(|error| panic!("{edit:?}: {error}"))
 }
 
@@ -117,7 +118,7 @@ fn define_type(kept: &mut Kept, dice: &mut Dice, group: GroupId, name: &str, kno
         2 => {
             let base = dice.one(&[NcType::Byte, NcType::UShort, NcType::Int, NcType::UInt64]);
             let made = define(kept, &Edit::DefEnum { group, name, base });
-            let model::Defined::Type(ty) = made else { panic!("{made:?}") };
+            let nczarr_model::Defined::Type(ty) = made else { panic!("{made:?}") };
             for number in 0..1 + dice.below(4) {
                 let name = dice.name(number);
                 define(kept, &Edit::InsertEnum { ty, name: &name, value: number as i128 * 3 + 1 });
@@ -137,14 +138,14 @@ fn define_type(kept: &mut Kept, dice: &mut Dice, group: GroupId, name: &str, kno
                 fields.push((dice.name(number), ty, shape, offset));
             }
             let made = define(kept, &Edit::DefCompound { group, name, size: end.next_multiple_of(widest) });
-            let model::Defined::Type(ty) = made else { panic!("{made:?}") };
+            let nczarr_model::Defined::Type(ty) = made else { panic!("{made:?}") };
             for (name, field, shape, offset) in &fields {
                 define(kept, &Edit::InsertField { ty, name, offset: *offset, field: *field, shape });
             }
             made
         }
     };
-    let model::Defined::Type(id) = made else { panic!("{made:?}") };
+    let nczarr_model::Defined::Type(id) = made else { panic!("{made:?}") };
     known.push(NcType::User(id));
 }
 
@@ -163,7 +164,7 @@ fn any(seed: u64) -> Kept {
     for number in 0..dice.below(4) {
         let parent = groups[dice.below(groups.len())];
         let name = dice.name(number);
-        if let model::Defined::Group(id) = define(&mut kept, &Edit::DefGroup { parent, name: &name }) {
+        if let nczarr_model::Defined::Group(id) = define(&mut kept, &Edit::DefGroup { parent, name: &name }) {
             groups.push(id);
         }
     }
@@ -178,7 +179,7 @@ fn any(seed: u64) -> Kept {
         for number in 0..dice.below(4) {
             let len = (dice.below(3) > 0).then(|| 1 + dice.below(4) as u64);
             let name = format!("d{at}{}", dice.name(number));
-            if let model::Defined::Dim(id) = define(&mut kept, &Edit::DefDim { group, name: &name, len }) {
+            if let nczarr_model::Defined::Dim(id) = define(&mut kept, &Edit::DefDim { group, name: &name, len }) {
                 dims.push((group, id));
             }
         }
@@ -190,7 +191,7 @@ fn any(seed: u64) -> Kept {
                 (0..dice.below(4)).filter_map(|_| seen.get(dice.below(seen.len().max(1))).copied()).collect();
             let name = format!("v{at}{}", dice.name(number));
             let made = define(&mut kept, &Edit::DefVar { group, name: &name, xtype, dims: &used });
-            let model::Defined::Var(var) = made else { panic!("{made:?}") };
+            let nczarr_model::Defined::Var(var) = made else { panic!("{made:?}") };
             attributes(&mut kept, &mut dice, (group, Some(var)), &types);
             if dice.below(3) == 0 && ![NcType::Char, NcType::Float, NcType::Double].contains(&xtype) {
                 let fill = values(&kept.model, &mut dice, xtype, 1);
@@ -234,7 +235,12 @@ fn fill(kept: &mut Kept, dice: &mut Dice) {
     }
 }
 
-fn attributes(kept: &mut Kept, dice: &mut Dice, (group, var): (GroupId, Option<model::VarId>), types: &[NcType]) {
+fn attributes(
+    kept: &mut Kept,
+    dice: &mut Dice,
+    (group, var): (GroupId, Option<nczarr_model::VarId>),
+    types: &[NcType],
+) {
     for number in 0..dice.below(4) {
         let name = format!("a{}", dice.name(number));
         let ty = types[dice.below(types.len())];
@@ -294,7 +300,7 @@ fn statements(kept: &Kept) -> Vec<String> {
     let mut all = Vec::new();
     let mut order = Vec::new();
     walk(model, GroupId::ROOT, &mut order);
-    let atts = |all: &mut Vec<String>, owner: &str, atts: &model::Att| {
+    let atts = |all: &mut Vec<String>, owner: &str, atts: &nczarr_model::Att| {
         for (name, values) in atts {
             let items: Vec<String> = model.items(values).unwrap().iter().map(say).collect();
             all.push(format!("{owner}:{name} = {} {items:?}", name_of(model, values.nc_type())));
@@ -355,7 +361,7 @@ fn comes_back(seed: u64) {
         Options { name: "any".to_owned(), float_digits: Some(9), double_digits: Some(17), ..Options::default() };
     let facts = Facts { format: "netCDF-4".to_owned(), ..Facts::default() };
     let mut text = Vec::new();
-    cdl::print(&model, &facts, &options, &mut kept, &mut text).unwrap();
+    nczarr_cdl::print(&model, &facts, &options, &mut kept, &mut text).unwrap();
     let told = |why: &str| format!("{why}\n{}", String::from_utf8_lossy(&text));
     let mut again = Kept::default();
     let read = Cdl::parse(&text).and_then(|cdl| cdl.build(&mut again));

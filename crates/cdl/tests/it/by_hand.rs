@@ -1,8 +1,8 @@
 //! What the reference texts do not show: formats of a variable's own, bytes of any kind, parts of a dataset, and sources that
 //! fail or lie.
 
-use cdl::{DataSource, Facts, NoData, Options, Part};
-use model::{ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId};
+use nczarr_cdl::{DataSource, Facts, NoData, Options, Part};
+use nczarr_model::{ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values, Var, VarId};
 
 /// The same answer for each variable, whatever is asked.
 struct Answers(Vec<Result<Values>>);
@@ -15,7 +15,7 @@ impl DataSource for Answers {
 
 fn printed(model: &Model, options: &Options, source: &mut dyn DataSource) -> (String, Result<()>) {
     let mut out = Vec::new();
-    let outcome = cdl::print(model, &Facts::default(), options, source, &mut out);
+    let outcome = nczarr_cdl::print(model, &Facts::default(), options, source, &mut out);
     (String::from_utf8_lossy(&out).into_owned(), outcome)
 }
 
@@ -45,7 +45,7 @@ fn a_format_of_the_variable_is_used_unless_digits_are_asked_for() {
     let format = |text: &str| ("C_format", Values::text(text));
     let vars: [Given<'_>; 4] = [
         ("f", NcType::Float, &[3], &[format("%4.1f")], Values::Float(vec![1.25, f32::NAN, 1e10])),
-        ("i", NcType::Int, &[3], &[format("%05x")], Values::Int(vec![1, model::fill::INT, -1])),
+        ("i", NcType::Int, &[3], &[format("%05x")], Values::Int(vec![1, nczarr_model::fill::INT, -1])),
         ("d", NcType::Double, &[], &[format("v=%8.3e")], Values::Double(vec![3.5])),
         ("bad", NcType::Double, &[], &[format("%n%s")], Values::Double(vec![3.5])),
     ];
@@ -81,7 +81,7 @@ fn fill_values_are_compared_as_numbers() {
         ("z", NcType::Float, &[2], &[fill(Values::Float(vec![0.0]))], Values::Float(vec![-0.0, 1.0])),
         ("n", NcType::Double, &[2], &[fill(Values::Double(vec![f64::NAN]))], Values::Double(vec![-f64::NAN, 1.0])),
         // Of another type: the default counts.
-        ("t", NcType::Short, &[2], &[fill(Values::Int(vec![5]))], Values::Short(vec![5, model::fill::SHORT])),
+        ("t", NcType::Short, &[2], &[fill(Values::Int(vec![5]))], Values::Short(vec![5, nczarr_model::fill::SHORT])),
         // Every byte may be meant.
         ("b", NcType::UByte, &[1], &[], Values::UByte(vec![255])),
         (

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cdl::{Cdl, Layout, Target};
-use model::{Defined, Edit, ErrorKind, Item, Model, Result, Values, VarId};
+use nczarr_cdl::{Cdl, Layout, Target};
+use nczarr_model::{Defined, Edit, ErrorKind, Item, Model, Result, Values, VarId};
 
 /// What is written, and how much at once.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Target for Written {
     }
 }
 
-fn written(text: &str) -> std::result::Result<Written, cdl::Mistake> {
+fn written(text: &str) -> std::result::Result<Written, nczarr_cdl::Mistake> {
     let mut written = Written::default();
     Cdl::parse(text.as_bytes()).and_then(|cdl| cdl.build(&mut written)).map(|()| written)
 }
@@ -87,7 +87,7 @@ fn a_few_words_do_not_become_gigabytes() {
         assert!(found.bytes > 12_000_000 && found.largest <= 4 << 20, "{ty}: {} {}", found.bytes, found.largest);
         let items = found.model.items(&found.last.unwrap()).unwrap();
         let Some(Item::Compound(parts)) = items.last() else { panic!("{items:?}") };
-        assert_eq!((parts[1].len(), &parts[1][999]), (1000, &Item::Int(model::fill::INT.into())), "{ty}");
+        assert_eq!((parts[1].len(), &parts[1][999]), (1000, &Item::Int(nczarr_model::fill::INT.into())), "{ty}");
     }
 }
 

@@ -10,7 +10,7 @@ mod read;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-use cdl::{Options, Part};
+use nczarr_cdl::{Options, Part};
 
 /// One reference text and the options it was made with.
 struct Case {
@@ -78,7 +78,7 @@ fn check(stem: &Path) -> Result<usize, String> {
             ..Options::default()
         };
         let mut got = Vec::new();
-        cdl::print(&parsed.model, &parsed.facts, &options, &mut parsed.data, &mut got)
+        nczarr_cdl::print(&parsed.model, &parsed.facts, &options, &mut parsed.data, &mut got)
             .map_err(|error| error.to_string())?;
         if got != want {
             let (got, want) = (String::from_utf8_lossy(&got), String::from_utf8_lossy(&want));

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cdl::{Cdl, Layout, Target};
-use model::{Defined, Edit, Model, Result, Values, VarId};
+use nczarr_cdl::{Cdl, Layout, Target};
+use nczarr_model::{Defined, Edit, Model, Result, Values, VarId};
 
 /// A dataset of which only the model is kept, and how many values were written.
 #[derive(Default)]

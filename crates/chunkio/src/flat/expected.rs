@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::ReadAhead;
+use nczarr_dispatch::ReadAhead;
 
 use super::layout::Cut;
 

@@ -3,8 +3,8 @@
 //! Elements lie in the same order in the store and in memory, and in memory one after another. So a piece is a range
 //! of memory, and pieces that follow one another in memory do so in the store. Steps here are in bytes of the store.
 
-use dispatch::Small;
-use model::Slab;
+use nczarr_dispatch::Small;
+use nczarr_model::Slab;
 
 use crate::project::{Dim, Part};
 

@@ -14,9 +14,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dispatch::{MemMut, MemRef, Options, OutBuf, ReadAhead, Small, VarData, byte_len};
-use model::convert::{self, Linear};
-use model::{ErrorKind, NcType, Result, Slab};
+use nczarr_dispatch::{MemMut, MemRef, Options, OutBuf, ReadAhead, Small, VarData, byte_len};
+use nczarr_model::convert::{self, Linear};
+use nczarr_model::{ErrorKind, NcType, Result, Slab};
 
 use crate::ArrayDim;
 use crate::kernel::{Convert, Layout};
@@ -234,7 +234,7 @@ impl FlatArray {
         Ok(())
     }
 
-    fn no_strings(&self) -> model::Error {
+    fn no_strings(&self) -> nczarr_model::Error {
         ErrorKind::Char.context(format!("{}: text and numbers do not convert to each other", self.name))
     }
 }

@@ -4,8 +4,8 @@
 //! processor's cache holds it. Everything else is read into the thread's own scratch, small enough for that cache too,
 //! and from there goes through one kernel.
 
-use dispatch::{OutBuf, pull_parallel};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{OutBuf, pull_parallel};
+use nczarr_model::{ErrorKind, Result};
 
 use super::expected::Expected;
 use super::layout::{Cut, Lie, Piece};
@@ -105,7 +105,7 @@ impl Get<'_> {
 
     fn run(&self, offset: u64, len: usize, out: &mut OutBuf<'_>) -> Result<()> {
         let array = self.array;
-        let at = |error: model::Error| error.at(format_args!("{}: {len} bytes at offset {offset}", array.name));
+        let at = |error: nczarr_model::Error| error.at(format_args!("{}: {len} bytes at offset {offset}", array.name));
         let got = out.limited(len, |out| array.store.read_at(offset, out)).map_err(at)?;
         if got == len {
             return Ok(());

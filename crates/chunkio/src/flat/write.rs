@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::pull_parallel;
-use model::{NcType, Result};
+use nczarr_dispatch::pull_parallel;
+use nczarr_model::{NcType, Result};
 
 use super::FlatArray;
 use super::layout::{Cut, Lie, Piece};

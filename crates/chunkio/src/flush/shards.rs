@@ -1,13 +1,13 @@
 //! Changed chunks in shards to storage: all of one shard together, so that it is written once.
 //!
-//! A shard of which all chunks are known here is written as it is; every other goes through [`dispatch::ZMap::update`], where chunks
+//! A shard of which all chunks are known here is written as it is; every other goes through [`nczarr_dispatch::ZMap::update`], where chunks
 //! that did not change are moved as they are stored.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{ByteRange, Key, Payload, Small, pull_parallel};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Key, Payload, Small, pull_parallel};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::grid::ChunkIndex;
 use crate::keeper::{Form, Keeper, Landing, Snapshot};

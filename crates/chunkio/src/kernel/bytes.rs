@@ -4,8 +4,8 @@
 //! Of arrays without chunks: a record may end anywhere, so that an element of the next one need not lie a whole number
 //! of elements further on.
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use super::{Convert, Layout, choose, each_block, write_all};
 use crate::project::Part;

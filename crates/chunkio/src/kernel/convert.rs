@@ -2,8 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use model::convert::{self, Half, Linear, Row};
-use model::{ErrorKind, NcType, Result};
+use nczarr_model::convert::{self, Half, Linear, Row};
+use nczarr_model::{ErrorKind, NcType, Result};
 
 use super::linear::Transform;
 use super::{Kernel, Layout, Rows, choose, each_row};

@@ -2,10 +2,10 @@
 //!
 //! The loops go over lines of 64 bytes of the result: in the instructions of AVX2 ([`four`]), or for other machines, and for
 //! missing numbers that no double is exactly, in plain arithmetic. Where the result is large whole lines bypass the
-//! caches. The arithmetic is that of [`model::convert::LinearRow`], to the bit.
+//! caches. The arithmetic is that of [`nczarr_model::convert::LinearRow`], to the bit.
 
-use model::convert::Linear;
-use model::{NcType, Result};
+use nczarr_model::convert::Linear;
+use nczarr_model::{NcType, Result};
 
 use super::convert::{PIECE, Side, through};
 #[cfg(target_arch = "x86_64")]

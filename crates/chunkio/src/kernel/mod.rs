@@ -21,8 +21,8 @@ use std::mem::MaybeUninit;
 
 pub(crate) use bytes::{load_bytes, swap_bytes};
 pub(crate) use convert::Convert;
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::odometer::Odometer;
 use crate::project::Part;

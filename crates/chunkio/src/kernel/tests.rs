@@ -1,5 +1,5 @@
-use model::convert::Linear;
-use model::{NcType, Scalar, Values};
+use nczarr_model::convert::Linear;
+use nczarr_model::{NcType, Scalar, Values};
 use proptest::prelude::*;
 
 use super::*;
@@ -113,7 +113,7 @@ proptest! {
 
         let mut mem = vec![0xEE; lead + mem_elems * mem_item];
         let (mut expected, mut expected_range) = (mem.clone(), false);
-        let row = model::convert::read_row(from, to, false).unwrap();
+        let row = nczarr_model::convert::read_row(from, to, false).unwrap();
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, slot| {
             let slot = lead + slot * mem_item;
             expected_range |= row(&native(at), uninit(&mut expected[slot..slot + mem_item]));
@@ -127,7 +127,7 @@ proptest! {
 
         let mut back = vec![0xDD; chunk.len()];
         let (mut expected, mut expected_range) = (back.clone(), false);
-        let row = model::convert::write_row(to, from, false).unwrap();
+        let row = nczarr_model::convert::write_row(to, from, false).unwrap();
         Odometer::each(&part.dims, part.chunk_start, part.mem_start, |at, slot| {
             let slot = lead + slot * mem_item;
             let mut value = vec![0; item];

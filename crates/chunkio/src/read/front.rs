@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use dispatch::{OutBuf, Pages};
+use nczarr_dispatch::{OutBuf, Pages};
 
 /// Results of less have too few pages to divide.
 const LEAST: usize = 4 << 20;
@@ -83,7 +83,7 @@ impl Front {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::Buffer;
+    use nczarr_dispatch::Buffer;
 
     use super::*;
 

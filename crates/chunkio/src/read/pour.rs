@@ -3,8 +3,8 @@
 //! What is read of a file and scattered right away is still near the processor; of many megabytes read at once the first are
 //! far away when the last arrive.
 
-use dispatch::Sink;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::Sink;
+use nczarr_model::{ErrorKind, Result};
 
 use super::Get;
 use super::course::{Course, Next};

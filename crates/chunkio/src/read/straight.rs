@@ -4,8 +4,8 @@
 
 use std::cell::Cell;
 
-use dispatch::{Key, MissingChunks, OutBuf};
-use model::{NcType, Result, Slab};
+use nczarr_dispatch::{Key, MissingChunks, OutBuf};
+use nczarr_model::{NcType, Result, Slab};
 
 use crate::grid::Grid;
 use crate::keeper::Keeper;

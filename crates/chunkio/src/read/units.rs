@@ -4,7 +4,7 @@
 //! processor when the last of them are there. Where the one filter decodes units on their own (blocks of a blosc
 //! frame), a few of them at a time are decoded and put in place.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::Get;
 use super::course::Course;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dispatch::Key;
+use nczarr_dispatch::Key;
 
 use crate::grid::{ChunkIndex, Grid};
 use crate::{ArrayDim, ChunkStore};

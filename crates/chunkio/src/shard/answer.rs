@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version, pull_parallel};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Stretches, Version, pull_parallel};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::cache::Known;
 use super::index::beyond;

@@ -1,6 +1,6 @@
 //! [`Index`]: where the chunks of one shard are. What it says is somebody else's word: every look checks it.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 /// Bytes of an entry: an offset and a length.
 pub(crate) const ENTRY: usize = 16;
@@ -73,7 +73,7 @@ impl Index {
 }
 
 /// The error of a chunk that does not lie inside its shard.
-pub(crate) fn beyond(number: usize, entry: Entry, end: u64) -> model::Error {
+pub(crate) fn beyond(number: usize, entry: Entry, end: u64) -> nczarr_model::Error {
     let Entry { offset, len } = entry;
     ErrorKind::Io
         .context(format!("the shard's index: chunk {number} at {offset} + {len} bytes, but the shard ends at {end}"))

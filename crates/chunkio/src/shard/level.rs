@@ -1,7 +1,7 @@
 //! [`Level`]: how the chunks of a shard are numbered and where its index lies; all sizes checked once.
 
-use dispatch::{Filter, OutBuf};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Filter, OutBuf};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::index::{ENTRY, Entry, Index};
 use crate::memory::fill_vec;

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Version, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use super::ahead::Ahead;
 use super::cache::Indexes;

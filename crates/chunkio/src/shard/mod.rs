@@ -18,8 +18,8 @@ mod together;
 
 use std::sync::Arc;
 
-use dispatch::{Key, Limits, Small, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Key, Limits, Small, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 pub(crate) use level::Level;
 pub(crate) use rewrite::{Edits, Rewrite, has_parts};

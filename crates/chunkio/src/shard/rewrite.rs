@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{Payload, PutPart, Small, pull_apart};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Payload, PutPart, Small, pull_apart};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::index::{Entry, Index};
 use super::level::Level;

@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Stretches, Version, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, MapCaps, Ranges, ReadJob, ReadTicket, Stretches, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use super::ahead::Ahead;
 use super::answer::Requests;

@@ -2,7 +2,7 @@
 //!
 //! Near ones, as far as one request should go; a large one that has its place in memory is read alone, straight into it.
 
-use dispatch::Stretches;
+use nczarr_dispatch::Stretches;
 
 /// Bytes between two chunks that are rather read than asked for twice, of a local storage and of a remote one.
 const GAP: u64 = 4 << 10;

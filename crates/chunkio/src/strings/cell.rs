@@ -1,6 +1,6 @@
 //! [`Cell`]: text of a fixed size, as it is stored, in one place per element, padded with zeros.
 
-use model::{ErrorKind, NcString, Result, TimeUnit};
+use nczarr_model::{ErrorKind, NcString, Result, TimeUnit};
 
 use super::{Fit, too_long};
 
@@ -120,7 +120,7 @@ fn point(bytes: &[u8; 4], big_endian: bool) -> u32 {
     if big_endian { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) }
 }
 
-fn no_character(value: u32) -> model::Error {
+fn no_character(value: u32) -> nczarr_model::Error {
     ErrorKind::Char.context(format!("{value:#x} is no Unicode character"))
 }
 

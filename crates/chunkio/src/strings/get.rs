@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version};
-use model::{ErrorKind, NcString, Result, Slab};
+use nczarr_dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version};
+use nczarr_model::{ErrorKind, NcString, Result, Slab};
 
 use super::Strings;
 use crate::keeper::{Form, Keeper};

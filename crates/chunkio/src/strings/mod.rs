@@ -12,8 +12,8 @@ pub(crate) use cell::Cell;
 pub(crate) use get::get;
 pub(crate) use put::put;
 
-use dispatch::{ElementCodec, OutBuf};
-use model::{ErrorKind, NcString, Result, Values};
+use nczarr_dispatch::{ElementCodec, OutBuf};
+use nczarr_model::{ErrorKind, NcString, Result, Values};
 
 use crate::keeper::Form;
 use crate::mask::Mask;
@@ -212,6 +212,6 @@ impl Form for Strings {
     }
 }
 
-fn too_long(found: usize, allowed: usize, unit: &str) -> model::Error {
+fn too_long(found: usize, allowed: usize, unit: &str) -> nczarr_model::Error {
     ErrorKind::Inval.context(format!("text of {found} {unit} where {allowed} are stored"))
 }

@@ -1,6 +1,6 @@
 //! Writing text: every element is checked before the first is written.
 
-use model::{NcString, Result, Slab};
+use nczarr_model::{NcString, Result, Slab};
 
 use super::{Fit, Strings, too_long};
 use crate::keeper::Keeper;

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use dispatch::PutPart;
-use model::Result;
+use nczarr_dispatch::PutPart;
+use nczarr_model::Result;
 
 use super::Put;
 use crate::kernel;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Key, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Key, Payload, PutPart, Small, WriteJob, WriteTicket, Written};
+use nczarr_model::{ErrorKind, Result};
 
 use super::Put;
 use crate::claims::Claim;
@@ -125,7 +125,7 @@ impl WriteJob for Batch<'_> {
             flying.swap_remove(at).1
         };
         let Some(shard) = self.list.get(ticket.index) else { return };
-        let blame = |error: model::Error| {
+        let blame = |error: nczarr_model::Error| {
             let mut key = Key::root();
             keeper.store.locate(&shard.index, &mut key);
             error.at(format_args!("{}: shard {key}", keeper.name))

@@ -7,8 +7,8 @@
 
 use std::cell::Cell;
 
-use dispatch::Key;
-use model::{NcType, Result, Slab};
+use nczarr_dispatch::Key;
+use nczarr_model::{NcType, Result, Slab};
 
 use crate::grid::{ChunkIndex, Grid};
 use crate::keeper::Keeper;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chunkio::Element;
-use dispatch::{MemRef, VarData};
-use model::{ErrorKind, NcString, NcType, Slab};
+use nczarr_chunkio::Element;
+use nczarr_dispatch::{MemRef, VarData};
+use nczarr_model::{ErrorKind, NcString, NcType, Slab};
 
 use crate::map::{ALL, Mem};
 use crate::support::{Setup, get_ints, put_ints};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use model::NcType;
+use nczarr_model::NcType;
 
 use crate::filters::{Shuffle, Sum, Xor};
 use crate::map::{ALL, Mem};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use dispatch::MapCaps;
-use model::{NcType, Values};
+use nczarr_dispatch::MapCaps;
+use nczarr_model::{NcType, Values};
 
 use crate::filters::{Shuffle, Xor};
 use crate::map::{ALL, Mem};

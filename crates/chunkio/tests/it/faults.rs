@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use dispatch::{Key, MapCaps, ReadJob, WriteJob};
-use model::ErrorKind;
+use nczarr_dispatch::{Key, MapCaps, ReadJob, WriteJob};
+use nczarr_model::ErrorKind;
 
 use crate::filters::{Shuffle, Sum, Xor};
 use crate::map::{ALL, Mem};
@@ -12,7 +12,7 @@ use crate::support::{Setup, get_ints, put_ints};
 
 fn setup(caps: MapCaps) -> (Arc<Mem>, Setup) {
     let map = Arc::new(Mem::new(caps));
-    let setup = Setup::new(&map, &[8, 8], &[4, 4], model::NcType::Int)
+    let setup = Setup::new(&map, &[8, 8], &[4, 4], nczarr_model::NcType::Int)
         .filters(vec![Box::new(Shuffle { item: 4, told: true }), Box::new(Sum)]);
     (map, setup)
 }
@@ -139,20 +139,20 @@ fn a_whole_write_that_fails_leaves_the_rest_as_it_was() {
 #[test]
 fn a_lost_race_merges_with_what_the_other_wrote() {
     let map = Arc::new(Mem::new(ALL));
-    let setup = Setup::new(&map, &[4], &[4], model::NcType::Byte);
+    let setup = Setup::new(&map, &[4], &[4], nczarr_model::NcType::Byte);
     map.set("0", &[1, 2, 3, 4]);
     let array = setup.open();
-    let bytes = crate::support::put(&array, &model::Slab::new(&[1], &[1]), model::NcType::Byte, &[50]);
+    let bytes = crate::support::put(&array, &nczarr_model::Slab::new(&[1], &[1]), nczarr_model::NcType::Byte, &[50]);
     bytes.unwrap();
     // Each loss adds one to every stored element.
     map.losing.store(5, SeqCst);
     array.flush().unwrap();
     assert_eq!(map.object("0").unwrap(), [6, 50, 8, 9]);
     // What was merged is what is read.
-    let (found, _) = crate::support::get(&array, &model::Slab::new(&[0], &[4]), model::NcType::Byte);
+    let (found, _) = crate::support::get(&array, &nczarr_model::Slab::new(&[0], &[4]), nczarr_model::NcType::Byte);
     assert_eq!(found, [6, 50, 8, 9]);
     // One that never ends is an error that names the chunk, and loses nothing.
-    crate::support::put(&array, &model::Slab::new(&[3], &[1]), model::NcType::Byte, &[60]).unwrap();
+    crate::support::put(&array, &nczarr_model::Slab::new(&[3], &[1]), nczarr_model::NcType::Byte, &[60]).unwrap();
     map.losing.store(1000, SeqCst);
     let error = array.flush().unwrap_err();
     assert!(error.to_string().contains("/v: chunk 0"), "{error}");
@@ -207,24 +207,24 @@ fn without_conditional_writes_only_an_exclusive_user_writes_parts() {
 #[derive(Debug)]
 struct Rogue(Mem, u8);
 
-impl dispatch::ZMap for Rogue {
+impl nczarr_dispatch::ZMap for Rogue {
     fn caps(&self) -> MapCaps {
         self.0.caps
     }
 
-    fn len(&self, key: &Key) -> model::Result<Option<u64>> {
+    fn len(&self, key: &Key) -> nczarr_model::Result<Option<u64>> {
         self.0.len(key)
     }
 
-    fn read(&self, key: &Key, range: dispatch::ByteRange, out: &mut Vec<u8>) -> model::Result<bool> {
+    fn read(&self, key: &Key, range: nczarr_dispatch::ByteRange, out: &mut Vec<u8>) -> nczarr_model::Result<bool> {
         self.0.read(key, range, out)
     }
 
-    fn search(&self, prefix: &Key) -> model::Result<Vec<String>> {
+    fn search(&self, prefix: &Key) -> nczarr_model::Result<Vec<String>> {
         self.0.search(prefix)
     }
 
-    fn write(&self, key: &Key, value: &[u8]) -> model::Result<()> {
+    fn write(&self, key: &Key, value: &[u8]) -> nczarr_model::Result<()> {
         self.0.write(key, value)
     }
 
@@ -232,10 +232,10 @@ impl dispatch::ZMap for Rogue {
         let mut key = Key::root();
         while let Some(mut ticket) = job.next(&mut key) {
             let bytes = [1; 16];
-            let found = || Ok(Some((dispatch::Found::Bytes(&bytes), None)));
-            let copy = |index| dispatch::ReadTicket {
+            let found = || Ok(Some((nczarr_dispatch::Found::Bytes(&bytes), None)));
+            let copy = |index| nczarr_dispatch::ReadTicket {
                 index,
-                ranges: dispatch::Ranges::All,
+                ranges: nczarr_dispatch::Ranges::All,
                 hint: 0,
                 limit: 0,
                 versioned: false,
@@ -250,15 +250,15 @@ impl dispatch::ZMap for Rogue {
                 2 => job.done(copy(ticket.index + 100), found()),
                 3 => {
                     ticket.into = None;
-                    job.done(ticket, Ok(Some((dispatch::Found::InPlace, None))));
+                    job.done(ticket, Ok(Some((nczarr_dispatch::Found::InPlace, None))));
                 }
                 4 => {
                     let mut elsewhere = [7; 16];
-                    let mut out = dispatch::OutBuf::over(&mut elsewhere);
+                    let mut out = nczarr_dispatch::OutBuf::over(&mut elsewhere);
                     out.zeroed(16).unwrap();
                     let mut other = copy(ticket.index);
                     other.into = Some(out);
-                    job.done(other, Ok(Some((dispatch::Found::InPlace, None))));
+                    job.done(other, Ok(Some((nczarr_dispatch::Found::InPlace, None))));
                 }
                 _ => {
                     // Lent memory may be left alone.
@@ -277,10 +277,10 @@ impl dispatch::ZMap for Rogue {
                 0 => drop(ticket),
                 1 => assert!(job.value(ticket.index + 100, &mut Vec::new()).is_err()),
                 2 => job.done(
-                    dispatch::WriteTicket { index: ticket.index + 100, expect: None },
-                    Ok(dispatch::Written::Done(None)),
+                    nczarr_dispatch::WriteTicket { index: ticket.index + 100, expect: None },
+                    Ok(nczarr_dispatch::Written::Done(None)),
                 ),
-                _ => job.done(ticket, Ok(dispatch::Written::Lost)),
+                _ => job.done(ticket, Ok(nczarr_dispatch::Written::Lost)),
             }
         }
     }
@@ -289,8 +289,8 @@ impl dispatch::ZMap for Rogue {
 #[derive(Debug)]
 struct RogueCells(Rogue);
 
-impl chunkio::ChunkStore for RogueCells {
-    fn map(&self) -> &dyn dispatch::ZMap {
+impl nczarr_chunkio::ChunkStore for RogueCells {
+    fn map(&self) -> &dyn nczarr_dispatch::ZMap {
         &self.0
     }
 
@@ -304,13 +304,13 @@ impl chunkio::ChunkStore for RogueCells {
 fn a_map_that_cheats_is_found_out() {
     for (kind, filtered) in (0..6).flat_map(|kind| [(kind, false), (kind, true)]) {
         let mem = Arc::new(Mem::new(ALL));
-        let mut setup = Setup::new(&mem, &[16], &[4], model::NcType::Int);
+        let mut setup = Setup::new(&mem, &[16], &[4], nczarr_model::NcType::Int);
         if filtered {
             setup = setup.filters(vec![Box::new(Xor(0))]);
         }
         let mut spec = setup.spec();
         spec.store = Arc::new(RogueCells(Rogue(Mem::new(ALL), kind)));
-        let array = chunkio::ChunkedArray::new(spec).unwrap();
+        let array = nczarr_chunkio::ChunkedArray::new(spec).unwrap();
         let error = get_ints(&array, &[0], &[16]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Internal | ErrorKind::Trunc | ErrorKind::Filter), "{kind}: {error}");
         let error = put_ints(&array, &[0], &[16], &[1; 16]).unwrap_err();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
-use dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 macro_rules! common {
     ($name:literal) => {

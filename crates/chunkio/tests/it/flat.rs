@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use chunkio::{ArrayDim, ByteStore, FlatArray, FlatSpec, Short};
-use dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
-use model::{ErrorKind, NcString, NcType, Result, Slab};
+use nczarr_chunkio::{ArrayDim, ByteStore, FlatArray, FlatSpec, Short};
+use nczarr_dispatch::{Linear, MemMut, MemRef, Options, OutBuf, Progress, VarData};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab};
 
 use crate::oracle::{NUMBERS, indices, row, slab};
 use crate::random::Random;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
-use dispatch::{Filter, Key, Options, ZMap};
-use model::{ErrorKind, NcType, Slab, Values};
-use zmap_file::FileMap;
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_model::{ErrorKind, NcType, Slab, Values};
+use nczarr_zmap_file::FileMap;
 
 use crate::filters::Units;
 use crate::support::{get, put};

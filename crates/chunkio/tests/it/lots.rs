@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::ChunkedArray;
-use model::{ErrorKind, NcType, Result};
+use nczarr_chunkio::ChunkedArray;
+use nczarr_model::{ErrorKind, NcType, Result};
 
 use crate::filters::Sum;
 use crate::map::{ALL, Mem};

@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, Written, ZMap, pull_parallel, read_parallel,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 pub struct Mem {
     pub objects: Mutex<BTreeMap<String, (Vec<u8>, u64)>>,

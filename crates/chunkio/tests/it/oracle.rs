@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use chunkio::{ChunkedArray, Element};
-use dispatch::{Linear, MemMut, OutBuf, VarData};
-use model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
+use nczarr_chunkio::{ChunkedArray, Element};
+use nczarr_dispatch::{Linear, MemMut, OutBuf, VarData};
+use nczarr_model::{ErrorKind, NcType, Scalar, Slab, Values, convert};
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::{ChunkedArray, Element, Piece, pack, unpack};
-use dispatch::{MemMut, OutBuf, VarData};
-use model::convert::Half;
-use model::{ErrorKind, NcType, Result, Slab, TypeId, Values};
+use nczarr_chunkio::{ChunkedArray, Element, Piece, pack, unpack};
+use nczarr_dispatch::{MemMut, OutBuf, VarData};
+use nczarr_model::convert::Half;
+use nczarr_model::{ErrorKind, NcType, Result, Slab, TypeId, Values};
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};

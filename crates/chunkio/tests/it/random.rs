@@ -1,6 +1,6 @@
 //! A small generator of numbers: one seed is one case.
 
-use chunkio::Order;
+use nczarr_chunkio::Order;
 
 pub struct Random(u64);
 

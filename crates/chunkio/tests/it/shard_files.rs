@@ -5,12 +5,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
-use dispatch::{Filter, Key, Options, ZMap};
-use model::{ErrorKind, NcType};
-use zmap_file::FileMap;
-use zmap_mem::MemMap;
-use zmap_wrap::{Counting, Fault, Faults, Op, Slow, When};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_dispatch::{Filter, Key, Options, ZMap};
+use nczarr_model::{ErrorKind, NcType};
+use nczarr_zmap_file::FileMap;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_wrap::{Counting, Fault, Faults, Op, Slow, When};
 
 use crate::filters::Sum;
 use crate::shards::{encode, plain};
@@ -159,7 +159,7 @@ fn faults_are_errors_and_lose_nothing() {
 fn boxes_from_shards_over_a_network_cost_few_requests() {
     // 4 shards of 4 × 8 × 8 chunks of 16 KiB.
     let (chunk, counts, shape) = ([16; 3], [4, 8, 8], [64, 256, 256]);
-    let caps = dispatch::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
+    let caps = nczarr_dispatch::MapCaps { remote: true, versioned_parts: true, ..crate::map::ALL };
     let mem = Arc::new(crate::map::Mem::new(caps));
     let open = |map: Arc<dyn ZMap>| {
         let mut options = Options::default();
@@ -295,7 +295,7 @@ fn large_chunks_are_read_into_their_place_if_they_are_of_one_state() {
 fn a_shard_replaced_in_between_is_read_as_it_is_now() {
     for versioned_parts in [true, false] {
         for number in 1..4 {
-            let mem = Arc::new(crate::map::Mem::new(dispatch::MapCaps { versioned_parts, ..crate::map::ALL }));
+            let mem = Arc::new(crate::map::Mem::new(nczarr_dispatch::MapCaps { versioned_parts, ..crate::map::ALL }));
             mem.set("0.0", &shard_of_rows(0, 0));
             let mut setup = crate::support::Setup::new(&mem, &[4, ROW], &[1, ROW], NcType::Int);
             (setup.shards, setup.options.cache_bytes, setup.options.threads) =

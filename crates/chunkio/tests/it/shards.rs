@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::{Order, ShardIndex, ShardSpec};
-use dispatch::{Filter, MapCaps, OutBuf};
-use model::{ErrorKind, NcType, Slab};
+use nczarr_chunkio::{Order, ShardIndex, ShardSpec};
+use nczarr_dispatch::{Filter, MapCaps, OutBuf};
+use nczarr_model::{ErrorKind, NcType, Slab};
 
 use crate::filters::{Runs, Sum, Xor};
 use crate::map::{ALL, Mem};
@@ -146,7 +146,7 @@ fn shards_of_others_are_read() {
         };
         let map = Arc::new(Mem::new(caps));
         let mut setup = Setup::new(&map, &shape, &chunk, NcType::Int);
-        setup.fill = Some(model::Values::Int(vec![-7]));
+        setup.fill = Some(nczarr_model::Values::Int(vec![-7]));
         setup.shards = vec![spec.clone()];
         setup.options.cache_bytes = Some(random.pick(&[0, 1 << 20]));
         let elems = chunk.iter().product::<u64>() as i32;
@@ -354,7 +354,7 @@ fn sizes_are_checked_before_memory_is_taken() {
     for counts in [vec![0], vec![1 << 40], vec![u64::MAX], vec![1, 1]] {
         let mut setup = Setup::new(&map, &[16], &[4], NcType::Int);
         setup.shards = vec![plain(&counts, false)];
-        let error = chunkio::ChunkedArray::new(setup.spec()).map(drop).unwrap_err();
+        let error = nczarr_chunkio::ChunkedArray::new(setup.spec()).map(drop).unwrap_err();
         assert!([ErrorKind::BadChunk, ErrorKind::Inval].contains(&error.kind()), "{counts:?}: {error}");
     }
 }
@@ -381,13 +381,13 @@ fn a_failure_loses_nothing() {
 fn text_lies_in_shards_too() {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[7], &[2], NcType::Char);
-    setup.element = chunkio::Element::Text { width: 3 };
+    setup.element = nczarr_chunkio::Element::Text { width: 3 };
     setup.shards = vec![plain(&[2], true)];
     let array = setup.open();
-    let texts: Vec<model::NcString> = ["a", "bcd", "", "e"].map(model::NcString::from).into();
-    dispatch::VarData::put(&array, &Slab::new(&[2], &[4]), dispatch::MemRef::Strings(&texts)).unwrap();
+    let texts: Vec<nczarr_model::NcString> = ["a", "bcd", "", "e"].map(nczarr_model::NcString::from).into();
+    nczarr_dispatch::VarData::put(&array, &Slab::new(&[2], &[4]), nczarr_dispatch::MemRef::Strings(&texts)).unwrap();
     array.flush().unwrap();
     assert_eq!(map.writes.load(SeqCst), 2);
     let found = get_strings(&setup.open(), &Slab::new(&[1], &[6])).unwrap();
-    assert_eq!(found, ["", "a", "bcd", "", "e", ""].map(model::NcString::from));
+    assert_eq!(found, ["", "a", "bcd", "", "e", ""].map(nczarr_model::NcString::from));
 }

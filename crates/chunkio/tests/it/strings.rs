@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use chunkio::Element;
-use dispatch::{ElementCodec, Json, MemMut, MemRef, OutBuf, VarData};
-use model::{ErrorKind, NcString, NcType, Result, Slab, Values};
+use nczarr_chunkio::Element;
+use nczarr_dispatch::{ElementCodec, Json, MemMut, MemRef, OutBuf, VarData};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values};
 
 use crate::filters::{CHAINS, chain};
 use crate::map::{ALL, Mem};
@@ -63,7 +63,7 @@ fn elements() -> [Element; 5] {
 
 const WORDS: [&str; 8] = ["", "a", "bcd", "äöüß", "日本", "e\u{301}x", "12345", "\u{1F600}!"];
 
-fn put(array: &chunkio::ChunkedArray, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
+fn put(array: &nczarr_chunkio::ChunkedArray, slab: &Slab<'_>, values: &[NcString]) -> Result<()> {
     array.put(slab, MemRef::Strings(values))
 }
 
@@ -138,7 +138,7 @@ fn any_history_reads_back() {
     }
 }
 
-fn one(element: Element, truncate: bool) -> (Arc<Mem>, chunkio::ChunkedArray) {
+fn one(element: Element, truncate: bool) -> (Arc<Mem>, nczarr_chunkio::ChunkedArray) {
     let map = Arc::new(Mem::new(ALL));
     let mut setup = Setup::new(&map, &[2, 3], &[2, 3], NcType::Int);
     setup.element = element;

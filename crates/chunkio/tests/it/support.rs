@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
-use dispatch::{Filter, Key, MemMut, MemRef, Options, OutBuf, VarData, ZMap};
-use model::{NcString, NcType, Result, Slab, Values};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkStore, ChunkedArray, Element, Order};
+use nczarr_dispatch::{Filter, Key, MemMut, MemRef, Options, OutBuf, VarData, ZMap};
+use nczarr_model::{NcString, NcType, Result, Slab, Values};
 
 use crate::map::Mem;
 
@@ -33,7 +33,7 @@ pub struct Setup {
     pub order: Order,
     pub filters: Vec<Box<dyn Filter>>,
     pub fill: Option<Values>,
-    pub shards: Vec<chunkio::ShardSpec>,
+    pub shards: Vec<nczarr_chunkio::ShardSpec>,
     pub options: Options,
     pub writable: bool,
 }

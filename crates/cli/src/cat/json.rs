@@ -6,7 +6,7 @@
 
 use std::io::Write as _;
 
-use model::{Item, Model, NcType, Result, Scalar, TypeClass, Values};
+use nczarr_model::{Item, Model, NcType, Result, Scalar, TypeClass, Values};
 
 use crate::output::Output;
 

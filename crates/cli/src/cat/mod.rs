@@ -6,8 +6,8 @@ pub mod json;
 mod npy;
 mod text;
 
-use cdl::{Blocks, Grid};
-use model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
+use nczarr_cdl::{Blocks, Grid};
+use nczarr_model::{ErrorKind, GroupId, Model, NcType, Result, Slab, TypeClass, VarId};
 
 use crate::args::{Cat, CatFormat};
 use crate::failure::{Failure, at};
@@ -174,7 +174,7 @@ impl Job<'_> {
 }
 
 /// The fields of a compound type, and whether there is anything of varying length in it.
-fn fields(model: &Model, ty: NcType) -> Option<&[model::Field]> {
+fn fields(model: &Model, ty: NcType) -> Option<&[nczarr_model::Field]> {
     let NcType::User(id) = ty else { return None };
     match &model.user_type(id).ok()?.class {
         TypeClass::Compound { fields, .. } => Some(fields),

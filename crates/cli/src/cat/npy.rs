@@ -2,7 +2,7 @@
 //!
 //! Source: numpy, `numpy.lib.format`: version 1.0, 2.0 for a long header, 3.0 for names beyond ASCII.
 
-use model::{ErrorKind, Model, NcType, Result, TypeClass};
+use nczarr_model::{ErrorKind, Model, NcType, Result, TypeClass};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The elements start at a multiple of this.
@@ -130,7 +130,7 @@ fn scalar(model: &Model, ty: NcType, order: char) -> Result<String> {
     })
 }
 
-fn varying() -> model::Error {
+fn varying() -> nczarr_model::Error {
     ErrorKind::BadType.context("elements of varying length have no npy form; --format json has them")
 }
 
@@ -150,7 +150,7 @@ pub fn to_little(ty: NcType, bytes: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use model::{Field, GroupId, UserType};
+    use nczarr_model::{Field, GroupId, UserType};
 
     use super::*;
 

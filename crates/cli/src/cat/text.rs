@@ -3,7 +3,7 @@
 //! Numbers and strings as in JSON, but `NaN` and infinities bare; text without quotation marks, and without the NULs at
 //! the end of a row.
 
-use model::{Model, Result, Values};
+use nczarr_model::{Model, Result, Values};
 
 use super::json;
 use crate::output::Output;

@@ -1,7 +1,7 @@
 //! Called as `nccopy`: of which kind the copy is where the command line does not say it, of which the target's ending says nothing there;
 //! and what `-c` means without lengths.
 
-use model::{Chunking, Model, Result};
+use nczarr_model::{Chunking, Model, Result};
 
 use super::kept;
 use super::kind::Kind;
@@ -58,7 +58,7 @@ pub fn chunks(args: &Copy, model: &Model) -> Result<Vec<String>> {
 /// `dim/` with the length of the dimension; anything else, and what names none or several, as it is.
 fn with_length(model: &Model, item: String) -> String {
     let Some(path) = item.strip_suffix('/') else { return item };
-    let names = model::name::split_path(path);
+    let names = nczarr_model::name::split_path(path);
     let mut lens: Vec<u64> =
         model.dims().filter(|(_, dim)| names.last() == Some(&dim.name)).map(|(_, dim)| dim.len().max(1)).collect();
     lens.dedup();

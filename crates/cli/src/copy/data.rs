@@ -1,7 +1,7 @@
 //! Copying the data, block by block.
 
-use model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 use nczarr::dispatch::{Dataset, FormatX, MemRef, NcDispatch as _};
+use nczarr_model::{Endian, ErrorKind, Model, NcString, NcType, Result, Slab, VarId};
 
 use super::Broken;
 use super::define::{Copied, Form, NewVar};
@@ -209,7 +209,7 @@ fn chunks_within(chunk: Option<Vec<u64>>, start: &[u64], count: &[u64]) -> Vec<P
 }
 
 /// Values are looked at before the form of a variable is chosen.
-fn changed() -> model::Error {
+fn changed() -> nczarr_model::Error {
     ErrorKind::Range.context("its values changed while they were copied")
 }
 

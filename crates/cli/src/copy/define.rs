@@ -6,12 +6,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use model::{
+use nczarr::Registry;
+use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
+use nczarr_model::{
     Defined, Dim, DimId, Edit, Error, ErrorKind, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId, UserType,
     Values, VarId,
 };
-use nczarr::Registry;
-use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 
 use super::Broken;
 use super::fit::Change;
@@ -249,7 +249,7 @@ impl Work<'_> {
         self.copied.lost.add(kind, format!("{path} ({why:#})"));
     }
 
-    fn group(&mut self, id: GroupId, group: &model::Group) -> Result<()> {
+    fn group(&mut self, id: GroupId, group: &nczarr_model::Group) -> Result<()> {
         let parent = self.place(group.parent.unwrap_or(GroupId::ROOT))?;
         // In a group that has no place of its own none can be.
         if !self.wanted.select.has_group(id) {

@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use cdl::Blocks;
-use model::{Error, ErrorKind, FilterSpec, Model, NcType, Result, Slab, VarId};
 use nczarr::Registry;
+use nczarr_cdl::Blocks;
+use nczarr_model::{Error, ErrorKind, FilterSpec, Model, NcType, Result, Slab, VarId};
 
 use super::Broken;
 use super::data::{BUDGET, STRING};

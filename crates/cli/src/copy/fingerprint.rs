@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use cdl::{Options, Part};
-use model::Result;
 use nczarr::dispatch::Key;
 use nczarr::{File, OpenOptions};
+use nczarr_cdl::{Options, Part};
+use nczarr_model::Result;
 use serde_json::{Value, json};
 
 use crate::dump::facts;
@@ -69,7 +69,7 @@ pub fn header(file: &File) -> Result<String> {
     let options = Options { part: Part::Header, special: true, ..Options::default() };
     let mut sum = Sum::default();
     let mut source = DatasetSource::new(file.dataset().as_ref());
-    cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut sum)?;
+    nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut sum)?;
     Ok(format!("{:016x}", sum.0))
 }
 
@@ -86,7 +86,7 @@ impl Content {
     /// Of the dataset at `url`; `None` where they cannot be listed.
     pub fn of(url: &str) -> Option<Self> {
         let mut content = Self::default();
-        let target = url_infer::parse(url).ok()?;
+        let target = nczarr_url_infer::parse(url).ok()?;
         if target.scheme.is_local() {
             let path = Path::new(&target.path);
             content.path(path, path).ok()?;

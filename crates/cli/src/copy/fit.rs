@@ -4,8 +4,8 @@
 //! default. No other element may become it. A byte has no default fill value, as everywhere in netCDF: all its values are
 //! values.
 
-use model::convert::convert_values;
-use model::{FILL_VALUE, NcString, NcType, Result, Values, Var, VarFill, fill};
+use nczarr_model::convert::convert_values;
+use nczarr_model::{FILL_VALUE, NcString, NcType, Result, Values, Var, VarFill, fill};
 
 /// Types in which the values of another one may be kept, in the order of preference. Each has its own only in a format that
 /// lacks it.
@@ -199,17 +199,17 @@ mod tests {
             let to = [NcType::Int, NcType::Double][to as usize];
             let values = Values::Int64(values.into_iter().map(|value| value >> shift).collect());
             let fits = |at| match values.scalar(at).unwrap() {
-                model::Scalar::Int(value) if to == NcType::Int => i32::try_from(value).is_ok_and(|value| value != fill::INT),
-                model::Scalar::Int(value) => (value as f64) as i128 == value,
-                model::Scalar::Float(_) => unreachable!("integers"),
+                nczarr_model::Scalar::Int(value) if to == NcType::Int => i32::try_from(value).is_ok_and(|value| value != fill::INT),
+                nczarr_model::Scalar::Int(value) => (value as f64) as i128 == value,
+                nczarr_model::Scalar::Float(_) => unreachable!("integers"),
             };
             let all = (0..values.len()).all(fits);
             let changed = change(&values, None, to);
             prop_assert_eq!(changed.is_some(), all);
             for (at, new) in changed.iter().flat_map(|new| (0..new.len()).map(move |at| (at, new))) {
                 let number = |scalar| match scalar {
-                    model::Scalar::Int(value) => value,
-                    model::Scalar::Float(value) => value as i128,
+                    nczarr_model::Scalar::Int(value) => value,
+                    nczarr_model::Scalar::Float(value) => value as i128,
                 };
                 prop_assert_eq!(number(new.scalar(at).unwrap()), number(values.scalar(at).unwrap()));
             }

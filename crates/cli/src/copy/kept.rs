@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use model::Result;
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
+use nczarr_model::Result;
 
 use super::kind::Kind;
 use crate::args::Copy;
@@ -17,7 +17,7 @@ use crate::args::Copy;
 /// Why the source cannot be opened.
 pub fn url(args: &Copy) -> Result<String> {
     let given = || Ok(args.target.clone());
-    let target = match url_infer::parse(&args.target) {
+    let target = match nczarr_url_infer::parse(&args.target) {
         Ok(target) if target.scheme.is_local() && target.modes.is_empty() => target,
         // A mistake in it is reported when it is created.
         _ => return given(),

@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use url_infer::Target;
+use nczarr_url_infer::Target;
 
 use crate::failure::Failure;
 
@@ -71,7 +71,7 @@ impl Kind {
         [classic, offset64, cdf5, netcdf4, netcdf7]: [bool; 5],
         url: &str,
     ) -> Option<Self> {
-        let says_itself = url_infer::parse(url).is_ok_and(|target| !target.modes.is_empty());
+        let says_itself = nczarr_url_infer::parse(url).is_ok_and(|target| !target.modes.is_empty());
         kind.or(match (classic, offset64, cdf5) {
             (true, ..) => Some(Self::Classic),
             (_, true, _) => Some(Self::Offset64),
@@ -106,7 +106,7 @@ impl Kind {
     /// [`Failure::Usage`] if it says that it is to be of another one.
     pub fn url(self, url: &str) -> Result<String, Failure> {
         // What is wrong with it is said when it is created.
-        let Ok(target) = url_infer::parse(url) else { return Ok(url.to_owned()) };
+        let Ok(target) = nczarr_url_infer::parse(url) else { return Ok(url.to_owned()) };
         if let Some(said) = Self::said(&target).filter(|said| *said != self) {
             let what = format!("-k {}: the target says mode={}", self.mode(), said.mode());
             return Err(Failure::Usage(what));
@@ -130,7 +130,7 @@ impl Kind {
 /// Whether one of netCDF's tools would make a netCDF file at `url`: a path that says neither by a mode nor by its ending that a
 /// Zarr store is meant.
 fn is_netcdf_file(url: &str) -> bool {
-    url_infer::parse(url).is_ok_and(|target| {
+    nczarr_url_infer::parse(url).is_ok_and(|target| {
         let is_store = ["/", ".zarr", ".zip"].iter().any(|end| target.path.ends_with(end));
         target.scheme.is_local() && target.modes.is_empty() && !is_store
     })

@@ -5,11 +5,11 @@
 
 use std::collections::HashSet;
 
-use model::{
-    DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId,
-};
 use nczarr::File;
 use nczarr::dispatch::Fault;
+use nczarr_model::{
+    DimId, FILL_VALUE, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, UserType, Values, Var, VarFill, VarId,
+};
 
 use super::define::{Copied, Form};
 use super::fit;
@@ -214,7 +214,7 @@ impl Compared<'_> {
         let atts = group.atts.iter().map(|(name, values)| (name.as_str(), renamed(name), values));
         self.atts(&path, atts, &there.atts, &mut lost);
         if place.prefix.is_empty() {
-            let names = |atts: &model::Att| atts.keys().cloned().collect::<HashSet<_>>();
+            let names = |atts: &nczarr_model::Att| atts.keys().cloned().collect::<HashSet<_>>();
             let given = names(&group.atts).into_iter().chain(self.copied.atts.values().cloned()).collect();
             added(&path, &there.atts, &given, &mut lost);
         }
@@ -254,7 +254,7 @@ impl Compared<'_> {
         }
         let extra = usize::from(matches!(new.form, Form::Text { .. }));
         let kept = &there.dims[..there.dims.len().saturating_sub(extra)];
-        let len = |dim: &DimId| self.copy.dim(*dim).ok().map(model::Dim::len);
+        let len = |dim: &DimId| self.copy.dim(*dim).ok().map(nczarr_model::Dim::len);
         if self.source.shape(id).ok() != kept.iter().map(len).collect() {
             self.lost.add("shape of variables", &path);
         }
@@ -280,7 +280,7 @@ impl Compared<'_> {
         &self,
         path: &str,
         source: impl Iterator<Item = (&'v str, String, &'v Values)>,
-        copy: &model::Att,
+        copy: &nczarr_model::Att,
         lost: &mut Losses,
     ) {
         for (name, new, values) in source.filter(|(name, ..)| ![MAX_LEN, GIVEN_LEN].contains(name)) {
@@ -322,11 +322,11 @@ fn group_there(copied: &Copied, copy: &Model, defined: GroupId) -> Option<GroupI
 pub fn path(model: &Model, group: GroupId, name: &str) -> String {
     let group = model.group_path(group).unwrap_or_default();
     let separator = if name.is_empty() || group == "/" { "" } else { "/" };
-    format!("{group}{separator}{}", model::name::escape(name))
+    format!("{group}{separator}{}", nczarr_model::name::escape(name))
 }
 
 /// Attributes that the source has not.
-fn added(path: &str, there: &model::Att, source: &HashSet<String>, lost: &mut Losses) {
+fn added(path: &str, there: &nczarr_model::Att, source: &HashSet<String>, lost: &mut Losses) {
     // What says how long strings get belongs to the format.
     let length = |name: &str| [MAX_LEN, DEFAULT_MAX_LEN, GIVEN_LEN].contains(&name) || name.ends_with(".strlen");
     let new = there.keys().filter(|name| !length(name));

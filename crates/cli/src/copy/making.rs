@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use model::{ErrorKind, Model, NcType, Result, VarId};
 use nczarr::File;
 use nczarr::dispatch::Dataset;
+use nczarr_model::{ErrorKind, Model, NcType, Result, VarId};
 
 use super::define::{self, Copied, Wanted};
 use super::draft::{Draft, Left, Terms};

@@ -33,8 +33,8 @@ mod threads;
 mod tiles;
 mod var;
 
-use model::{Error, Result};
 use nczarr::{CreateOptions, OpenOptions};
+use nczarr_model::{Error, Result};
 
 use crate::args::Copy;
 use crate::exclusive;
@@ -153,7 +153,7 @@ fn make(args: &Copy) -> Result<Vec<String>, Failure> {
     let options = CreateOptions::new().clobber(args.clobber).annotate(!args.plain).threads(jobs.unwrap_or(0));
     let options = options.durability(draft::durability());
     // What it would be made in, if that is not to be touched.
-    let is_local = url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
+    let is_local = nczarr_url_infer::parse(&target_url).is_ok_and(|target| target.scheme.is_local());
     let elsewhere = match args.dry_run && (can_resume || is_local) {
         true => {
             place::check(&target_url, args.clobber, source.registry()).map_err(&at_target)?;

@@ -112,7 +112,7 @@ impl<'d> Moving<'d> {
     }
 
     /// A part of a variable cannot be read and is left out.
-    pub fn skip(&self, path: &str, (start, count): (&[u64], &[u64]), why: &model::Error) {
+    pub fn skip(&self, path: &str, (start, count): (&[u64], &[u64]), why: &nczarr_model::Error) {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         self.skipped.borrow_mut().push(format!("{path} ({} from {}: {why})", list(count), list(start)));
     }
@@ -149,7 +149,7 @@ impl<'d> Moving<'d> {
         }
     }
 
-    fn write_down(&self, to: &dyn Dataset) -> model::Result<()> {
+    fn write_down(&self, to: &dyn Dataset) -> nczarr_model::Result<()> {
         self.draft.reached(to, &self.reached.borrow())
     }
 

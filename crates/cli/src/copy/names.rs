@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use model::{GroupId, Model};
+use nczarr_model::{GroupId, Model};
 
 /// Where the objects of a group of the source go.
 #[derive(Debug, Clone)]

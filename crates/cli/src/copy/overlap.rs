@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{ErrorKind, Result};
 use nczarr::OpenOptions;
 use nczarr::dispatch::{ByteRange, Key, ZMap};
-use url_infer::Scheme;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Scheme;
 
 use super::draft::{NAME, Record};
 
@@ -61,13 +61,13 @@ pub fn check_file(source: &Path, target: &str) -> Result<()> {
 }
 
 /// What is said of two places that are not apart.
-pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -> model::Error {
+pub fn overlap(source: impl std::fmt::Display, target: impl std::fmt::Display) -> nczarr_model::Error {
     ErrorKind::Inval.context(format!("source and target overlap: {source} and {target}"))
 }
 
 /// The place of a local dataset, without links. What is not there yet is below the nearest directory that is.
 pub fn local(url: &str) -> Option<PathBuf> {
-    let target = url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
+    let target = nczarr_url_infer::parse(url).ok().filter(|target| target.scheme.is_local())?;
     real(Path::new(&target.path))
 }
 
@@ -86,7 +86,7 @@ const GOOGLE: &str = "storage.googleapis.com";
 
 /// The host of a place far away and the segments of its path, the bucket first.
 fn far(url: &str) -> Option<(String, Vec<String>)> {
-    let target = url_infer::parse(url).ok().filter(|target| !target.scheme.is_local())?;
+    let target = nczarr_url_infer::parse(url).ok().filter(|target| !target.scheme.is_local())?;
     let mut host = target.host.unwrap_or_default().to_ascii_lowercase();
     let mut bucket = None;
     match &target.scheme {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use model::{Model, NcType, Result, VarId};
 use nczarr::dispatch::Dataset;
+use nczarr_model::{Model, NcType, Result, VarId};
 
 use super::data::{STRING, block};
 use super::define::Copied;

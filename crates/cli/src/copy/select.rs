@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use model::{Error, GroupId, Model, Result, Var, VarId};
 use nczarr::dispatch::Dataset;
+use nczarr_model::{Error, GroupId, Model, Result, Var, VarId};
 
 use crate::args::Copy;
 use crate::find;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use model::{FILL_VALUE, Model, NcString, NcType, Result, Slab, Values, VarFill, VarId};
 use nczarr::dispatch::{MemRef, VarData};
+use nczarr_model::{FILL_VALUE, Model, NcString, NcType, Result, Slab, Values, VarFill, VarId};
 
 use super::tiles::Tiles;
 

@@ -1,8 +1,8 @@
 //! `--chunks`, `--shards` and `--filter`: what the copy's variables are to be laid out like.
 
-use model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 use nczarr::Registry;
 use nczarr::dispatch::FilterText;
+use nczarr_model::{DimId, FilterSpec, GroupId, Model, Var, VarId};
 
 use crate::args::{Copy, split_list};
 use crate::failure::Failure;
@@ -271,7 +271,7 @@ fn filter(registry: &Registry, name: &str, params: &[String]) -> Result<FilterSp
 
 /// The variable at a path, or all variables of a name.
 fn find_vars(model: &Model, wanted: &str) -> Result<Vec<VarId>, String> {
-    let names = model::name::split_path(wanted);
+    let names = nczarr_model::name::split_path(wanted);
     let found: Vec<VarId> = match names.as_slice() {
         [name] if !wanted.starts_with('/') => {
             model.vars().filter(|(_, var)| var.name == *name).map(|(id, _)| id).collect()
@@ -283,7 +283,7 @@ fn find_vars(model: &Model, wanted: &str) -> Result<Vec<VarId>, String> {
 
 /// The dimension at a path, or all dimensions of a name.
 fn find_dims(model: &Model, wanted: &str) -> Result<Vec<DimId>, String> {
-    let names = model::name::split_path(wanted);
+    let names = nczarr_model::name::split_path(wanted);
     let Some((name, groups)) = names.split_last() else { return Err("names no dimension".to_owned()) };
     let anywhere = groups.is_empty() && !wanted.starts_with('/');
     let found: Vec<DimId> = model
@@ -297,7 +297,7 @@ fn find_dims(model: &Model, wanted: &str) -> Result<Vec<DimId>, String> {
 
 #[cfg(test)]
 mod tests {
-    use model::NcType;
+    use nczarr_model::NcType;
 
     use super::*;
 

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use nczarr::dispatch::{Dataset, MemRef, NcDispatch as _};
 use nczarr::{CreateOptions, File};
+use nczarr_model::{Chunking, GroupId, Model, NcType, Result, Slab, VarId};
 use tempfile::TempDir;
 
 use super::Broken;

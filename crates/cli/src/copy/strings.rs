@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use cdl::Blocks;
-use model::{Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
 use nczarr::dispatch::Dataset;
+use nczarr_cdl::Blocks;
+use nczarr_model::{Field, Item, Model, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId};
 
 use super::data::{BUDGET, STRING};
 use super::select::Selection;
@@ -95,7 +95,7 @@ pub fn has_nul(from: &dyn Dataset, model: &Model, id: VarId) -> Result<bool> {
         let mut found = false;
         for element in source.strings(id, &Slab::new(&start, &count))?.iter().filter(|element| !element.is_nil()) {
             model.parts(var.xtype, element.as_bytes(), &mut |part| {
-                found |= matches!(part, model::Part::String(text) if text.contains(&0));
+                found |= matches!(part, nczarr_model::Part::String(text) if text.contains(&0));
                 Ok(())
             })?;
         }

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cdl::Options;
-use model::name::escape;
+use nczarr_cdl::Options;
+use nczarr_model::name::escape;
 use nczarr_tests::unpack::unpack;
 
 use super::losses::says_more;
@@ -372,11 +372,11 @@ fn text(url: &str) -> Result<String, String> {
     let print = || {
         let (file, mut text) = (nczarr::open(url)?, Vec::new());
         let mut source = DatasetSource::new(file.dataset().as_ref());
-        cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut text)?;
+        nczarr_cdl::print(&file.model(), &facts(file.info()), &options, &mut source, &mut text)?;
         // How a string without a character is shown is a matter of the format; that it is one, values tell.
         Ok(String::from_utf8_lossy(&text).replace("NIL", "_").replace("\"\"", "_"))
     };
-    print().map_err(|error: model::Error| format!("{error:#}"))
+    print().map_err(|error: nczarr_model::Error| format!("{error:#}"))
 }
 
 fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
@@ -389,7 +389,7 @@ fn copy(source: &str, kind: &str, target: &str) -> Result<Vec<String>, String> {
 }
 
 /// How variables of a copy that can hold everything differ and nothing says so: their layout, and their values bit by bit.
-fn not_the_same(source: &str, copy: &str, told: &[String]) -> model::Result<Vec<String>> {
+fn not_the_same(source: &str, copy: &str, told: &[String]) -> nczarr_model::Result<Vec<String>> {
     let named = named(told);
     let (source, copy) = (nczarr::open(source)?, nczarr::open(copy)?);
     let (here, there) = (source.model(), copy.model());
@@ -399,7 +399,7 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> model::Result<Vec<
     for (id, var) in here.vars() {
         let path = here.var_path(id)?;
         // That one is missing is another's to say.
-        let Ok(new) = there.var_at(model::GroupId::ROOT, &path) else { continue };
+        let Ok(new) = there.var_at(nczarr_model::GroupId::ROOT, &path) else { continue };
         let (copied, shape) = (there.var(new)?, here.shape(id)?);
         // In what is not chunked they are what the target makes of it; a scalar has a chunk or none. Along a fixed dimension
         // netCDF knows none that is longer.
@@ -412,7 +412,7 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> model::Result<Vec<
         if zarr && !shape.is_empty() && chunks[0] != chunks[1] && !shape.contains(&0) {
             bad.push(format!("{path}: chunks {:?} became {:?}", chunks[0], chunks[1]));
         }
-        let names = |var: &model::Var| {
+        let names = |var: &nczarr_model::Var| {
             var.filters.iter().map(|filter| (filter.name.clone(), filter.params.clone())).collect::<Vec<_>>()
         };
         let said = LAYOUT.map(|what| named.get(&path).is_some_and(|said| said.iter().any(|(kind, _)| kind == what)));
@@ -430,7 +430,7 @@ fn not_the_same(source: &str, copy: &str, told: &[String]) -> model::Result<Vec<
             continue;
         }
         let start = vec![0; shape.len()];
-        let slab = model::Slab::new(&start, &shape);
+        let slab = nczarr_model::Slab::new(&start, &shape);
         if from.values(id, &slab)? != to.values(new, &slab)? {
             bad.push(format!("{path}: values are not the same"));
         }

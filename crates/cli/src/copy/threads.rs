@@ -3,8 +3,8 @@
 //! Each thread that reads holds a chunk as it is stored and as it is decoded, and each that writes as it is decoded and as it is
 //! encoded. Half of the memory that was asked for is for that; the other half is for the block that is moved.
 
-use model::{Model, Result, VarId};
 use nczarr::{File, dispatch};
+use nczarr_model::{Model, Result, VarId};
 
 use super::plan::bytes_of;
 use super::select::Selection;
@@ -37,7 +37,7 @@ pub fn within(args: &Copy, source: &File, layout: &Layout, select: &Selection) -
         most = most.max(chunks(&model, source, layout, id)?);
     }
     let fit = usize::try_from(memory / 2 / most.saturating_mul(HELD)).unwrap_or(usize::MAX).max(1);
-    let all = args.jobs.unwrap_or_else(dispatch::processors);
+    let all = args.jobs.unwrap_or_else(nczarr_dispatch::processors);
     Ok(if fit < all { Some(fit) } else { args.jobs })
 }
 

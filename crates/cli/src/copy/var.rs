@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use cdl::Blocks;
-use model::{
+use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
+use nczarr_cdl::Blocks;
+use nczarr_model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, FilterSpec, GroupId, NcType, Result, Slab, Values,
     Var, VarFill, VarId,
 };
-use nczarr::dispatch::{Dataset, Format, FormatX, NcDispatch as _};
 
 use super::Broken;
 use super::data::BUDGET;
@@ -50,7 +50,7 @@ impl Work<'_> {
     ///
     /// # Errors
     /// What writing says.
-    pub fn group_atts(&mut self, id: GroupId, atts: &model::Att) -> Result<()> {
+    pub fn group_atts(&mut self, id: GroupId, atts: &nczarr_model::Att) -> Result<()> {
         let json = self.from.attributes_json(id, None)?;
         for (name, values) in atts {
             let (group, new) = self.name(Space::Atts, id, name)?;
@@ -493,8 +493,8 @@ impl Work<'_> {
         if to.formatx == FormatX::NcZarr && to.version == "3" && !is_fixed {
             return Ok(());
         }
-        let said = |atts: &model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
-            Some(model::Scalar::Int(len)) => usize::try_from(len).ok(),
+        let said = |atts: &nczarr_model::Att, name| match atts.get(name).and_then(|values| values.scalar(0)) {
+            Some(nczarr_model::Scalar::Int(len)) => usize::try_from(len).ok(),
             _ => None,
         };
         let limit = match said(&var.atts, MAX_LEN) {

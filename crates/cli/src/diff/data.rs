@@ -1,8 +1,8 @@
 //! The values of one variable in two datasets, block by block.
 
-use cdl::{Blocks, DataSource as _};
-use model::{Item, Model, Result, Scalar, Values, VarId};
 use nczarr::File;
+use nczarr_cdl::{Blocks, DataSource as _};
+use nczarr_model::{Item, Model, Result, Scalar, Values, VarId};
 
 use super::{Difference, Found};
 use crate::args::Diff;

@@ -11,8 +11,10 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use model::{Att, Error, ErrorKind, FILL_VALUE, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use nczarr::File;
+use nczarr_model::{
+    Att, Error, ErrorKind, FILL_VALUE, Field, GroupId, Model, NcType, Result, TypeClass, Values, VarId,
+};
 use serde_json::{Value, json};
 
 use crate::args::{Diff, split_list};
@@ -298,7 +300,7 @@ fn paths(model: &Model) -> Result<Vec<(String, GroupId)>> {
     let mut all = Vec::new();
     for (id, _) in model.groups() {
         let names = model.group_names(id)?;
-        let path: String = names.into_iter().map(|name| format!("/{}", model::name::escape(name))).collect();
+        let path: String = names.into_iter().map(|name| format!("/{}", nczarr_model::name::escape(name))).collect();
         all.push((if path.is_empty() { "/".to_owned() } else { path }, id));
     }
     Ok(all)
@@ -333,5 +335,5 @@ impl Named for (String, GroupId) {
 }
 
 fn join(group: &str, name: &str) -> String {
-    format!("{}/{}", if group == "/" { "" } else { group }, model::name::escape(name))
+    format!("{}/{}", if group == "/" { "" } else { group }, nczarr_model::name::escape(name))
 }

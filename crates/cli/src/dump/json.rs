@@ -6,8 +6,8 @@
 //! them, but the rows of a text variable are strings, and moments, where they are asked for, are ISO 8601 text. What cannot
 //! be read is `{"error":"…"}` in its place.
 
-use cdl::{Blocks, DataSource as _, Options, Part, TimeAxis};
-use model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use nczarr_cdl::{Blocks, DataSource as _, Options, Part, TimeAxis};
+use nczarr_model::{Att, Group, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 use serde_json::{Map, Value, json};
 
 use crate::cat::json::{each, push_text};
@@ -38,7 +38,7 @@ struct Printer<'a, 'b> {
     options: &'a Options,
     source: &'a mut DatasetSource<'b>,
     out: &'a mut Output,
-    failed: Option<model::Error>,
+    failed: Option<nczarr_model::Error>,
 }
 
 impl Printer<'_, '_> {
@@ -153,7 +153,7 @@ impl Printer<'_, '_> {
             let seen = self.model.dim(dim)?;
             let path = || -> Result<String> {
                 let names = self.model.group_names(seen.group)?.into_iter().chain([seen.name.as_str()]);
-                Ok(names.map(|name| format!("/{}", model::name::escape(name))).collect())
+                Ok(names.map(|name| format!("/{}", nczarr_model::name::escape(name))).collect())
             };
             let plain = self.model.find_dim(var.group, &seen.name) == Some(dim);
             dims.push(if plain { seen.name.clone() } else { path()? });
@@ -251,8 +251,8 @@ impl Printer<'_, '_> {
 /// A moment as text; the number where it is none.
 fn moment(axis: &TimeAxis, values: &Values, at: usize) -> Value {
     let number = match values.scalar(at) {
-        Some(model::Scalar::Int(value)) => value as f64,
-        Some(model::Scalar::Float(value)) => value,
+        Some(nczarr_model::Scalar::Int(value)) => value as f64,
+        Some(nczarr_model::Scalar::Float(value)) => value,
         None => return Value::Null,
     };
     axis.moment(number).map_or_else(|| Value::from(number), |moment| moment.iso().into())

@@ -2,8 +2,8 @@
 
 mod json;
 
-use cdl::{Facts, Indices, Notes, Options, Part};
 use nczarr::dispatch::{DatasetInfo, Format, FormatX};
+use nczarr_cdl::{Facts, Indices, Notes, Options, Part};
 
 use crate::args::{Dump, Extra, Language};
 use crate::failure::{Failure, at};
@@ -62,9 +62,9 @@ pub fn run(args: &Dump) -> Result<(), Failure> {
     let mut facts = facts(file.info());
     facts.properties = facts.properties.filter(|_| !args.extras.contains(&Extra::NoProperties));
     let printed = match (args.xml, args.json) {
-        (true, _) => cdl::ncml(&model, &options, &args.url, out.writer()),
+        (true, _) => nczarr_cdl::ncml(&model, &options, &args.url, out.writer()),
         (_, true) => json::print(&model, &options, &mut source, &mut out),
-        _ => cdl::print(&model, &facts, &options, &mut source, out.writer()),
+        _ => nczarr_cdl::print(&model, &facts, &options, &mut source, out.writer()),
     };
     // What was printed stands, also if something could not be.
     let finished = out.finish();
@@ -87,7 +87,7 @@ fn extended_kind(info: &DatasetInfo) -> String {
 
 /// The name of a dataset in its CDL.
 fn name_of(url: &str) -> String {
-    cdl::dataset_name(&url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path))
+    nczarr_cdl::dataset_name(&nczarr_url_infer::parse(url).map_or_else(|_| url.to_owned(), |target| target.path))
 }
 
 /// What the text says of the file as a whole.

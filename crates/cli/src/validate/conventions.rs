@@ -1,8 +1,8 @@
 //! What attributes say of variables, by the netCDF and CF conventions: references that lead nowhere, values of another type
 //! than the data, units of time that are none. All of these are warnings: the data can be read.
 
-use cdl::TimeAxis;
-use model::{Model, Result, Values, Var};
+use nczarr_cdl::TimeAxis;
+use nczarr_model::{Model, Result, Values, Var};
 
 use super::Report;
 

@@ -1,8 +1,8 @@
 //! The variables: whether each can be read, and with `--deep` every chunk of it.
 
-use cdl::{Blocks, DataSource as _};
-use model::{NcType, Result, Slab, TypeClass, VarId};
 use nczarr::File;
+use nczarr_cdl::{Blocks, DataSource as _};
+use nczarr_model::{NcType, Result, Slab, TypeClass, VarId};
 
 use super::Report;
 use crate::source::DatasetSource;

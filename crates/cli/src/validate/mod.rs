@@ -11,8 +11,8 @@ mod data;
 
 use std::process::ExitCode;
 
-use model::Result;
 use nczarr::dispatch::FaultKind;
+use nczarr_model::Result;
 use serde_json::json;
 
 use crate::args::Validate;

@@ -1,7 +1,7 @@
 //! [`Field`]: a slab of a variable, thinned to as many points as can be shown.
 
-use model::{ErrorKind, Result};
 use nczarr::{Extent, File, Variable};
+use nczarr_model::{ErrorKind, Result};
 
 /// No more points are read along a dimension than this many for each that is shown; what is shown is their mean.
 const DENSITY: u64 = 4;

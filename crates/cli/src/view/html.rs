@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use model::{NcType, Result, Values};
 use nczarr::{File, Group, Variable};
+use nczarr_model::{NcType, Result, Values};
 
 use super::colors;
 use super::field::Field;
@@ -203,8 +203,8 @@ fn value(values: &Values) -> String {
             let numbers = (0..values.len().min(MOST)).filter_map(|at| values.scalar(at));
             let mut texts: Vec<String> = numbers
                 .map(|number| match number {
-                    model::Scalar::Int(value) => value.to_string(),
-                    model::Scalar::Float(value) => value.to_string(),
+                    nczarr_model::Scalar::Int(value) => value.to_string(),
+                    nczarr_model::Scalar::Float(value) => value.to_string(),
                 })
                 .collect();
             if values.len() > MOST {

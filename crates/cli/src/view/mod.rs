@@ -7,8 +7,8 @@ mod terminal;
 
 use std::io::IsTerminal as _;
 
-use model::{ErrorKind, Result};
 use nczarr::{File, Variable};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::args::View;
 use crate::failure::{Failure, at, place};

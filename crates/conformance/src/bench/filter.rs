@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, ItemKind, ItemType, OutBuf};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemKind, ItemType, OutBuf};
+use nczarr_model::{ErrorKind, Result};
 
 use super::{best, mib_per_second};
 use crate::failure::{Outcome, broken, ok, same};

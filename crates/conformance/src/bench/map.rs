@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Key, OutBuf, ZMap};
+use nczarr_dispatch::{ByteRange, Key, OutBuf, ZMap};
 
 use super::{Timing, best};
 use crate::failure::{Outcome, broken, ok, same, same_bytes};

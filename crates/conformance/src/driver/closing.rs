@@ -2,9 +2,9 @@
 
 use std::sync::Barrier;
 
-use dispatch::{Clobber, Dataset, MemRef, NcDispatch, VarData};
-use model::{ErrorKind, GroupId, NcType, Slab, Values, VarId};
-use url_infer::Target;
+use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch, VarData};
+use nczarr_model::{ErrorKind, GroupId, NcType, Slab, Values, VarId};
+use nczarr_url_infer::Target;
 
 use super::Suite;
 use super::data::{Elements, read};

@@ -1,7 +1,7 @@
 //! Data: parts are what the whole is, and what lies outside is refused.
 
-use dispatch::{Dataset, MemMut, NcDispatch, OutBuf, byte_len};
-use model::{ErrorKind, NcString, NcType, Result, VarId};
+use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf, byte_len};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, VarId};
 
 use crate::failure::{Outcome, fails, ok, same};
 

@@ -1,7 +1,7 @@
 //! Inquiries: every list, name and id agrees with every other.
 
-use dispatch::{Dataset, NcDispatch};
-use model::{ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_dispatch::{Dataset, NcDispatch};
+use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarId};
 
 use crate::failure::{Outcome, fails, holds, ok, same};
 

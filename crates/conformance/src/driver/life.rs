@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, Dataset, MemRef, NcDispatch};
-use model::{ErrorKind, GroupId, NcString, NcType, Scalar, Values, VarId};
-use url_infer::Target;
+use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch};
+use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Scalar, Values, VarId};
+use nczarr_url_infer::Target;
 
 use super::data::{Elements, read};
 use super::{Suite, check_dataset};

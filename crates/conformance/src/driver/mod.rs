@@ -8,9 +8,9 @@ mod life;
 use std::fs;
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, Dataset, Driver, OpenRequest, Options, Registry};
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, Driver, OpenRequest, Options, Registry};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::failure::{Outcome, broken, fails, holds, ok, same};
 
@@ -67,7 +67,7 @@ struct Suite<'s> {
 
 impl Suite<'_> {
     fn target(&self, path: &str) -> Outcome<Target> {
-        ok(format!("{path:?} is a path or URL"), url_infer::parse(path))
+        ok(format!("{path:?} is a path or URL"), nczarr_url_infer::parse(path))
     }
 
     fn open(&self, target: &Target, writable: bool) -> Result<Arc<dyn Dataset>> {

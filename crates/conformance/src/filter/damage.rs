@@ -2,8 +2,8 @@
 
 use std::slice;
 
-use dispatch::{Filter, FilterClass, Json, ZarrFormat};
-use model::ErrorKind;
+use nczarr_dispatch::{Filter, FilterClass, Json, ZarrFormat};
+use nczarr_model::ErrorKind;
 use serde_json::json;
 
 use super::{guarded, into_output, parse, sample};
@@ -41,7 +41,7 @@ pub(super) fn check(what: &str, filter: &dyn Filter, data: &[u8], encoded: &[u8]
     decode("with more behind it", &more)
 }
 
-fn only_filter<T>(what: &str, outcome: model::Result<T>) -> Outcome {
+fn only_filter<T>(what: &str, outcome: nczarr_model::Result<T>) -> Outcome {
     match outcome {
         Ok(_) => Ok(()),
         failed => fails(what, &[ErrorKind::Filter], failed),

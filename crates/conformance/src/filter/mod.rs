@@ -9,8 +9,8 @@ pub(crate) use sample::noise;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, OutBuf};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, OutBuf};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::failure::{Outcome, broken, fails, ok};
 

@@ -1,6 +1,6 @@
 //! Data to filter: constant, smooth, random, and of sizes that do not fit.
 
-use dispatch::ChunkInfo;
+use nczarr_dispatch::ChunkInfo;
 
 /// Random bytes, the same for one seed.
 pub(crate) fn noise(len: usize, seed: u64) -> Vec<u8> {

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::slice;
 use std::thread;
 
-use dispatch::{Filter, OutBuf, Stage};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, OutBuf, Stage};
+use nczarr_model::{ErrorKind, Result};
 
 use super::into_output;
 use crate::failure::{Outcome, broken, fails, ok, same_bytes};

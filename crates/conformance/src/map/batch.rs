@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, ExpectOwned, Found, Key, OutBuf, Payload, PutPart, Ranges, ReadJob, ReadTicket, Version, WriteJob,
     WriteTicket, Written, ZMap,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::objects::get;
 use super::{Make, key, value};
@@ -30,7 +30,7 @@ pub(super) fn check(make: Make<'_>) -> Outcome {
 enum Back {
     Absent,
     Bytes { bytes: Vec<u8>, in_place: bool, version: Option<Version> },
-    Failed(model::Error),
+    Failed(nczarr_model::Error),
 }
 
 /// One piece of work.
@@ -385,7 +385,7 @@ fn writes(map: &dyn ZMap, threads: usize, in_parts: bool) -> Outcome {
         put(key(&format!("w{threads}/b"))?, 20, false),
     ];
     let back = put_all(map, &puts, how)?;
-    let kinds: Vec<_> = back.iter().map(|back| back.as_ref().err().map(model::Error::kind)).collect();
+    let kinds: Vec<_> = back.iter().map(|back| back.as_ref().err().map(nczarr_model::Error::kind)).collect();
     let filter = Some(ErrorKind::Filter);
     let object = Some(ErrorKind::Object);
     let mut expected = vec![None, filter, object, object, None];

@@ -7,8 +7,8 @@ mod tree;
 
 use std::sync::Arc;
 
-use dispatch::{Expect, Key, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{Expect, Key, ZMap};
+use nczarr_model::ErrorKind;
 
 use crate::failure::{Outcome, broken, fails, ok, same};
 
@@ -59,10 +59,10 @@ fn absence(map: &dyn ZMap) -> Outcome {
         same(
             format!("read of absent {text:?}"),
             false,
-            ok("read", map.read(&key, dispatch::ByteRange::ALL, &mut out))?,
+            ok("read", map.read(&key, nczarr_dispatch::ByteRange::ALL, &mut out))?,
         )?;
         let mut memory = [0; 4];
-        let mut into = dispatch::OutBuf::over(&mut memory);
+        let mut into = nczarr_dispatch::OutBuf::over(&mut memory);
         same(format!("read_into of absent {text:?}"), false, ok("read_into", map.read_into(&key, 0, &mut into))?)?;
         if map.caps().list {
             same(format!("search below absent {text:?}"), vec![], ok("search", map.search(&key))?)?;

@@ -1,7 +1,7 @@
 //! One object at a time: values, ranges, replacing, deleting, prefixes, conditional writes.
 
-use dispatch::{ByteRange, Expect, Key, OutBuf, Version, Written, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Expect, Key, OutBuf, Version, Written, ZMap};
+use nczarr_model::ErrorKind;
 
 use super::{Make, key, value};
 use crate::failure::{Outcome, broken, fails, holds, ok, same, same_bytes};
@@ -224,14 +224,14 @@ fn versioned(map: &dyn ZMap, key: &Key) -> Outcome<Option<(Vec<u8>, Version)>> {
     Ok(version.map(|version| (out, version)))
 }
 
-fn won(what: &str, written: model::Result<Written>) -> Outcome<Option<Version>> {
+fn won(what: &str, written: nczarr_model::Result<Written>) -> Outcome<Option<Version>> {
     match ok(what, written)? {
         Written::Done(version) => Ok(version),
         Written::Lost => Err(broken(what, "done", "lost")),
     }
 }
 
-fn lost(what: &str, written: model::Result<Written>) -> Outcome {
+fn lost(what: &str, written: nczarr_model::Result<Written>) -> Outcome {
     match ok(what, written)? {
         Written::Lost => Ok(()),
         Written::Done(_) => Err(broken(what, "lost", "done")),

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use dispatch::{ByteRange, Expect, Key, OutBuf, Written, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Expect, Key, OutBuf, Written, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use super::{Make, key};
 use crate::failure::{Outcome, broken, ok, same};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dispatch::{Key, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{Key, ZMap};
+use nczarr_model::ErrorKind;
 
 use super::objects::get;
 use super::{Make, key, value};

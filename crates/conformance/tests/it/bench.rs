@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::{Timing, bench_filter, bench_map};
-use dispatch::{Key, MapCaps, Options, ZMap};
-use model::Result;
-use zmap_file::FileMap;
-use zmap_mem::MemMap;
-use zmap_zip::ZipMap;
+use nczarr_conformance::{Timing, bench_filter, bench_map};
+use nczarr_dispatch::{Key, MapCaps, Options, ZMap};
+use nczarr_model::Result;
+use nczarr_zmap_file::FileMap;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_zip::ZipMap;
 
 type Make<'a> = &'a dyn Fn() -> Arc<dyn ZMap>;
 
@@ -57,7 +57,7 @@ fn the_filters_of_this_project_are_measured() {
         "scale_offset",
     ];
     let mut measured = 0;
-    for class in filters::BUILTIN {
+    for class in nczarr_filters::BUILTIN {
         let name = class.info().name;
         let params: &[u32] = match name {
             "deflate" | "gzip" | "zstd" | "bzip2" => &[1],
@@ -82,12 +82,12 @@ fn the_filters_of_this_project_are_measured() {
         assert!(!compresses || flags.ratio() > 2.0, "{name}: {flags:?}");
         measured += 1;
     }
-    assert_eq!(measured + by_json.len() + only_read.len(), filters::BUILTIN.len());
+    assert_eq!(measured + by_json.len() + only_read.len(), nczarr_filters::BUILTIN.len());
 }
 
 #[test]
 fn an_element_filter_is_measured_on_its_elements() {
-    let class = filters::BUILTIN.iter().find(|class| class.info().name == "packbits").unwrap();
+    let class = nczarr_filters::BUILTIN.iter().find(|class| class.info().name == "packbits").unwrap();
     let bench = bench_filter(*class, &[&[]]).unwrap();
     let flags = bench.timings.iter().find(|timing| timing.data == "flags").unwrap();
     assert!(flags.ratio() > 7.9 && flags.ratio() < 8.1, "{flags:?}");
@@ -107,7 +107,7 @@ impl ZMap for Wrong {
         self.0.len(key)
     }
 
-    fn read(&self, key: &Key, range: dispatch::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
+    fn read(&self, key: &Key, range: nczarr_dispatch::ByteRange, out: &mut Vec<u8>) -> Result<bool> {
         let found = self.0.read(key, range, out)?;
         out.first_mut().into_iter().for_each(|byte| *byte ^= 1);
         Ok(found)

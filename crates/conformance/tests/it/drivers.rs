@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::check_driver;
-use dispatch::{
+use nczarr_conformance::check_driver;
+use nczarr_dispatch::{
     CacheConfig, Clobber, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, MemMut, MemRef, OpenRequest,
     Registry, VarData,
 };
-use driver_nczarr::NcZarrDriver;
-use model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
-use zmap_file::FileMaps;
-use zmap_mem::MemMaps;
+use nczarr_driver_nczarr::NcZarrDriver;
+use nczarr_model::{Edit, ErrorKind, ModelCell, Result, Slab, VarId};
+use nczarr_zmap_file::FileMaps;
+use nczarr_zmap_mem::MemMaps;
 
 fn registry() -> Arc<Registry> {
     let mut registry = Registry::default().with_map(MemMaps).with_map(FileMaps).with_driver(NcZarrDriver);
-    for class in filters::BUILTIN {
-        registry = registry.with_filter(dispatch::Static(*class));
+    for class in nczarr_filters::BUILTIN {
+        registry = registry.with_filter(nczarr_dispatch::Static(*class));
     }
     Arc::new(registry)
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use conformance::check_filter;
-use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_conformance::check_filter;
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, Json, OutBuf, Stage, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
 #[test]
@@ -27,7 +27,7 @@ fn the_filters_of_this_project_pass() {
         ("adler32", &[&[], &[1]]),
         ("jenkins_lookup3", &[&[0], &[7, 1, 2, 3]]),
     ];
-    for class in filters::BUILTIN {
+    for class in nczarr_filters::BUILTIN {
         let name = class.info().name;
         // Zarr has no codec for those of HDF5 files only, which the suite would have them read again from.
         if element_filters::NAMES.contains(&name) || ["nbit", "scaleoffset", "lzf"].contains(&name) {
@@ -39,8 +39,8 @@ fn the_filters_of_this_project_pass() {
 }
 
 mod element_filters {
-    use conformance::{ElementFilter, check_element_filter};
-    use dispatch::{ChunkInfo, ItemKind, ItemType, ZarrFormat};
+    use nczarr_conformance::{ElementFilter, check_element_filter};
+    use nczarr_dispatch::{ChunkInfo, ItemKind, ItemType, ZarrFormat};
     use serde_json::{Value, json};
 
     pub(super) const NAMES: [&str; 9] = [
@@ -155,7 +155,7 @@ mod element_filters {
         ];
         for (codec, chunks, takes, gives) in cases {
             let name = codec["id"].as_str().unwrap();
-            let class = filters::BUILTIN.iter().find(|class| class.info().name == name).unwrap();
+            let class = nczarr_filters::BUILTIN.iter().find(|class| class.info().name == name).unwrap();
             let params = class.parse_json(&codec, ZarrFormat::V2).unwrap().params().into_owned();
             let sample = ElementFilter { params: &params, chunks: &chunks, takes, gives };
             check_element_filter(*class, &sample).unwrap_or_else(|failure| panic!("{codec}: {failure}"));
@@ -164,7 +164,7 @@ mod element_filters {
 
     #[test]
     fn a_loss_that_was_not_told_is_found() {
-        let class = filters::BUILTIN.iter().find(|class| class.info().name == "bitround").unwrap();
+        let class = nczarr_filters::BUILTIN.iter().find(|class| class.info().name == "bitround").unwrap();
         let takes = |bytes: &[u8]| floats(bytes, finite);
         let chunks = chunks(ItemKind::Float, 8, false);
         let sample = ElementFilter { params: &[6], chunks: &chunks, takes: &takes, gives: &<[u8]>::to_vec };

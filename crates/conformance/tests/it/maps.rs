@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use conformance::check_map;
-use dispatch::{
+use nczarr_conformance::check_map;
+use nczarr_dispatch::{
     ByteRange, Expect, Found, Key, MapCaps, OutBuf, ReadJob, ReadTicket, Version, WriteJob, WriteTicket, Written, ZMap,
     read_parallel, write_parallel,
 };
-use model::{ErrorKind, Result};
-use zmap_mem::MemMap;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_mem::MemMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -173,7 +173,7 @@ impl ZMap for Faulty {
         }
     }
 
-    fn update(&self, key: &Key, limit: usize, change: &mut dispatch::Change<'_>) -> Result<()> {
+    fn update(&self, key: &Key, limit: usize, change: &mut nczarr_dispatch::Change<'_>) -> Result<()> {
         match self.fault {
             Fault::PromisesVersions | Fault::PromisesDeletion => Err(ErrorKind::Perm.into()),
             Fault::RefusesWithAnotherError => Err(ErrorKind::Io.into()),
@@ -306,7 +306,7 @@ impl WriteJob for MeddledWrites<'_> {
         Some(ticket)
     }
 
-    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<dispatch::Payload<'_>> {
+    fn value(&self, index: usize, scratch: &mut Vec<u8>) -> Result<nczarr_dispatch::Payload<'_>> {
         self.job.value(index, scratch)
     }
 
@@ -316,7 +316,7 @@ impl WriteJob for MeddledWrites<'_> {
     }
 }
 
-fn check(fault: Fault) -> conformance::Outcome {
+fn check(fault: Fault) -> nczarr_conformance::Outcome {
     check_map(&|| Arc::new(Faulty { inner: MemMap::new(), fault, log: Mutex::default() }))
 }
 

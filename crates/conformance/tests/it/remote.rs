@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use conformance::check_map;
-use dispatch::{ByteRange, Expect, Key, MapCaps, Version, Written, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_conformance::check_map;
+use nczarr_dispatch::{ByteRange, Expect, Key, MapCaps, Version, Written, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 /// Objects behind requests. Keys are what they are: nobody asks whether one is a prefix of another, unless `careful`.
 #[derive(Debug, Default)]

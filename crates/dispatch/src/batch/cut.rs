@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{ByteRange, Key, Ranges};
 

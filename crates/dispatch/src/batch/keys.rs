@@ -1,6 +1,6 @@
 //! Walking and moving keys, made of a map's single operations.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::Key;
 use crate::zmap::{ByteRange, ZMap};

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::read::{cut, each_wanted};
 use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket};

@@ -1,6 +1,6 @@
 //! [`read_parallel`]: a batch of reads over a map's single reads.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::{Scratch, with_scratch};
 use crate::zmap::{ByteRange, Found, Ranges, ReadJob, ReadTicket, ZMap};

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::read::too_long;
 use crate::Key;

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use model::{Error, ErrorKind, Result};
-use url_infer::{Scheme, Target};
+use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_url_infer::{Scheme, Target};
 
 use crate::{ForbiddenKeys, Options, Rc};
 
@@ -69,7 +69,7 @@ mod tests {
         let mut rc = Rc::default();
         rc.add("ZARR.FORBIDDEN=absent\n[https://h/shared]ZARR.EXCLUSIVE=yes\n[https://h/bad]ZARR.EXCLUSIVE=perhaps\n");
         let found = |url: &str, written: bool, options: &Options, rc: &Rc| {
-            let target = url_infer::parse(url).unwrap();
+            let target = nczarr_url_infer::parse(url).unwrap();
             let found = with_rc(&target, options, written, rc).map(Cow::into_owned);
             found.map(|found| (found.forbidden == ForbiddenKeys::Absent, found.exclusive))
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::{Looks, asked, open_chosen, target_of};
 use crate::{DatasetInfo, OpenRequest, Options, Registry};
@@ -40,7 +40,7 @@ pub struct Explanation {
     /// What the opened dataset says of itself: its map, flavour, version and notes.
     pub dataset: Option<DatasetInfo>,
     /// Why it cannot be opened, if so.
-    pub problem: Option<model::Error>,
+    pub problem: Option<nczarr_model::Error>,
 }
 
 impl Registry {

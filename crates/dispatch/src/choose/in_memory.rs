@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::site::Site;
 use super::site::TAIL;
@@ -28,7 +28,7 @@ impl Registry {
         writable: bool,
         options: &Options,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = url_infer::parse(name)?;
+        let target = nczarr_url_infer::parse(name)?;
         let starts = |magic: &[Magic]| magic.iter().any(|magic| has(&bytes, magic));
         let known = self.driver_by_content("the first bytes in memory", |driver| starts(driver.magic))?;
         let mut archive = None;

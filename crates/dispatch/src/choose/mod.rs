@@ -19,8 +19,8 @@ mod words;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::forbidden::ForbiddenIsAbsent;
 use crate::registry::not_built;
@@ -179,7 +179,7 @@ impl Registry {
         place: (Option<MountedMap>, &[&str]),
         create: impl FnOnce(&dyn Driver, &CreateRequest<'_>) -> Result<Arc<dyn Dataset>>,
     ) -> Result<Arc<dyn Dataset>> {
-        let target = url_infer::parse(path)?;
+        let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
         let options = &*asked::options(&target, options, true)?;
         trace::call("create", &target, || {
@@ -321,7 +321,7 @@ impl Registry {
             Err(error) => return Err(error.at(target)),
         }
         if may_be_file
-            && !url_infer::names_a_file(target)
+            && !nczarr_url_infer::names_a_file(target)
             && let Ok(Some(site)) = self.file_there(request, false, looks)
         {
             return self.choose_at(Some(site), named, request, looks);
@@ -352,7 +352,7 @@ impl Registry {
     }
 
     /// The error for a target whose `mode=` names a driver that the project knows and this build lacks.
-    fn missing_driver(&self, target: &Target) -> Option<model::Error> {
+    fn missing_driver(&self, target: &Target) -> Option<nczarr_model::Error> {
         let known = target.modes.iter().find_map(|mode| self.known_as(PluginKind::Driver, mode))?;
         Some(not_built(&format!("{target}: driver {:?}", known.name), known))
     }
@@ -436,7 +436,7 @@ impl Registry {
             return Ok((driver, format!("mode={mode}")));
         }
         check_name(target)?;
-        let plan = url_infer::infer_create(target)?;
+        let plan = nczarr_url_infer::infer_create(target)?;
         let driver = match (self.driver(plan.driver), plan.fallback.map(|name| self.driver(name))) {
             (Err(_), Some(Ok(fallback))) => Ok(fallback),
             (driver, _) => driver,
@@ -454,8 +454,8 @@ impl Registry {
             let scheme = target.scheme.name().unwrap_or_default();
             return Ok((self.map_by_scheme(scheme).map_err(|error| error.at(target))?, format!("scheme {scheme}:")));
         }
-        match url_infer::infer_create(target) {
-            Ok(url_infer::CreatePlan { map: Some(name), reason, .. }) => match self.map_by_mode(&name)? {
+        match nczarr_url_infer::infer_create(target) {
+            Ok(nczarr_url_infer::CreatePlan { map: Some(name), reason, .. }) => match self.map_by_mode(&name)? {
                 Some(factory) => Ok((factory, reason)),
                 None => Ok((self.map(&name).map_err(|error| error.at(target))?, reason)),
             },
@@ -534,7 +534,7 @@ impl Registry {
 
     /// The error for a map without a marker. `itself`: the URL was looked at too; `refused`: the keys that the storage did
     /// not let anybody look at.
-    fn nothing_in_map(&self, target: &Target, map: &MountedMap, itself: bool, refused: Refused) -> model::Error {
+    fn nothing_in_map(&self, target: &Target, map: &MountedMap, itself: bool, refused: Refused) -> nczarr_model::Error {
         let markers = self.markers();
         // Storage that lists tells whether it is empty. Of other storage all that is known is what was asked for.
         let caps = map.caps();
@@ -560,7 +560,7 @@ impl Registry {
 /// Refuses a name that promises a file, where many objects would be written and no mode says that they may be.
 fn check_name(target: &Target) -> Result<()> {
     let is_far = ["s3", "gs3"].iter().any(|mode| target.has_mode(mode));
-    if !is_far || !url_infer::names_a_file(target) {
+    if !is_far || !nczarr_url_infer::names_a_file(target) {
         return Ok(());
     }
     let ending = target.path.rsplit('.').next().unwrap_or_default();
@@ -608,13 +608,13 @@ fn first_marker(
 
 /// What a path or URL says; a plain path with a `#` that exists as it is written is just that.
 fn target_of(path: &str) -> Result<Target> {
-    let target = url_infer::parse(path);
-    if matches!(&target, Ok(target) if target.scheme != url_infer::Scheme::Path) || !path.contains('#') {
+    let target = nczarr_url_infer::parse(path);
+    if matches!(&target, Ok(target) if target.scheme != nczarr_url_infer::Scheme::Path) || !path.contains('#') {
         return target;
     }
     if std::fs::symlink_metadata(path).is_ok() {
         return Ok(Target {
-            scheme: url_infer::Scheme::Path,
+            scheme: nczarr_url_infer::Scheme::Path,
             path: path.to_owned(),
             host: None,
             user_info: None,

@@ -1,7 +1,7 @@
 //! [`Refused`]: keys that the storage refused while a dataset was looked for, and [`no_dataset`], the error in the end.
 
-use model::{Error, ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::{Forbidden, Key};
 

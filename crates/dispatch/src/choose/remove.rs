@@ -3,7 +3,7 @@
 use std::fs::TryLockError;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::refused::Refused;
 use super::site::{Content, Place, Site};

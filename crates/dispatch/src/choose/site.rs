@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
-use url_infer::{Scheme, Target};
+use nczarr_model::{Error, ErrorKind, Result};
+use nczarr_url_infer::{Scheme, Target};
 
 use super::{Look, Looks};
 use crate::registry::not_built;
@@ -96,7 +96,7 @@ impl Registry {
         if !target.scheme.is_local() && target.has_mode("bytes") && self.archive_of(target)?.is_none() {
             return self.by_first_bytes_there(request, maps_only, looks);
         }
-        if url_infer::names_a_file(target)
+        if nczarr_url_infer::names_a_file(target)
             && self.may_be_file(request)?
             && let Some(site) = self.file_there(request, maps_only, looks)?
         {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::{asked, check_name, target_of};
 use crate::{Clobber, CreateRequest, OpenRequest, Options, Registry, ZMap, trace};
@@ -26,7 +26,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::create_map`].
     pub fn new_storage(self: &Arc<Self>, path: &str, clobber: Clobber, options: &Options) -> Result<Arc<dyn ZMap>> {
-        let target = url_infer::parse(path)?;
+        let target = nczarr_url_infer::parse(path)?;
         self.check_words(&target, true)?;
         let options = &*asked::options(&target, options, true)?;
         if self.driver_of(&target)?.is_none() {

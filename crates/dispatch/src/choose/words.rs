@@ -8,8 +8,8 @@
 //! Keys that nobody knows are ignored, as netCDF-C does: other programs keep theirs in the same fragment. But one that is a letter
 //! away from a key of ours is that key misspelt, and refused; of short keys, which many words are like, where no mode is given.
 
-use model::{ErrorKind, Result};
-use url_infer::Target;
+use nczarr_model::{ErrorKind, Result};
+use nczarr_url_infer::Target;
 
 use crate::{Origin, Plugin, PluginKind, Registry};
 
@@ -23,7 +23,7 @@ impl Registry {
     /// `NC_EINVAL` naming the word, and the nearest one that is known.
     pub(super) fn check_words(&self, target: &Target, created: bool) -> Result<()> {
         for (key, _) in &target.fragment {
-            let known = url_infer::known_keys();
+            let known = nczarr_url_infer::known_keys();
             if !known.contains(&key.as_str())
                 && let Some(near) = known
                     .into_iter()
@@ -35,7 +35,7 @@ impl Registry {
         }
         let mut unknown = Vec::new();
         for mode in &target.modes {
-            if !url_infer::is_known_mode(mode) && !self.knows(mode)? {
+            if !nczarr_url_infer::is_known_mode(mode) && !self.knows(mode)? {
                 unknown.push(mode);
             }
         }
@@ -82,7 +82,7 @@ impl Registry {
         let plugins = self.plugins();
         let own = plugins.iter().filter(|plugin| matches!(plugin.kind, PluginKind::Driver | PluginKind::Map));
         let own = own.flat_map(|plugin| plugin.words.iter().copied().chain([plugin.name]));
-        let words: Vec<&str> = url_infer::known_modes().iter().copied().chain(own).collect();
+        let words: Vec<&str> = nczarr_url_infer::known_modes().iter().copied().chain(own).collect();
         words.into_iter().map(|word| (distance(mode, word), word)).min()
     }
 
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_refused_with_what_may_be_meant() {
         let registry = Registry::new();
-        let check = |url: &str| registry.check_words(&url_infer::parse(url).unwrap(), false);
+        let check = |url: &str| registry.check_words(&nczarr_url_infer::parse(url).unwrap(), false);
         for (url, what) in [
             ("a.nc#mode=zar", "nobody here knows mode \"zar\"; is \"zarr\" meant?"),
             ("x.zarr#mode=nczar", "mode \"nczar\"; is \"nczarr\" meant?"),
@@ -167,7 +167,7 @@ mod tests {
         ] {
             check(url).unwrap();
         }
-        let created = registry.check_words(&url_infer::parse("a.zarr#mode=zarr,tralala").unwrap(), true);
+        let created = registry.check_words(&nczarr_url_infer::parse("a.zarr#mode=zarr,tralala").unwrap(), true);
         assert!(created.unwrap_err().to_string().contains("tralala"));
         let error = check("x#mode=zar&token=hush").unwrap_err().to_string();
         assert!(!error.contains("hush"), "{error}");

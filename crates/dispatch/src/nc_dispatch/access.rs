@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
+use nczarr_model::{Dim, Error, ErrorKind, Model, NcType, Result, Slab, VarId, convert};
 
 use crate::{Dataset, Linear, MemMut, MemRef, Small, VarData, byte_len, trace};
 

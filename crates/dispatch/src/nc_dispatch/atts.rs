@@ -1,8 +1,8 @@
 //! Attributes, and the three of the root that no dataset stores as such: `_NCProperties`, `_IsNetcdf4`,
 //! `_SuperblockVersion`. They are read by name, are not counted or listed, and cannot be changed.
 
-use model::name::nfc;
-use model::{Att, Edit, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, convert};
+use nczarr_model::name::nfc;
+use nczarr_model::{Att, Edit, ErrorKind, GroupId, Model, NcType, Result, Values, VarId, convert};
 
 use super::NcDispatch;
 use super::inquire::AttInquiry;
@@ -66,7 +66,7 @@ pub(super) fn name_of(model: &Model, group: GroupId, var: Option<VarId>, place: 
         .ok_or_else(|| ErrorKind::NotAtt.context(format!("no attribute {place}; there are {}", atts.len())))
 }
 
-fn no_att(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> model::Error {
+fn no_att(model: &Model, group: GroupId, var: Option<VarId>, name: &str) -> nczarr_model::Error {
     match model.find_att(group, var, name) {
         Err(error) => error,
         Ok(_) => ErrorKind::Internal.context(format!("attribute {name:?} has no place")),

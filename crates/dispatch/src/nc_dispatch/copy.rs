@@ -1,6 +1,6 @@
 //! [`copy_att`] and [`copy_var`]: within a dataset or from one to another.
 
-use model::{
+use nczarr_model::{
     Chunking, DimId, Edit, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcString, NcType, Result, Slab,
     Values, VarFill, VarId,
 };
@@ -79,7 +79,7 @@ fn define(from: &dyn Dataset, source: &Model, id: VarId, to: &dyn Dataset, group
                 outcome => outcome?,
             }
             // As one list, in which a filter may be twice.
-            let filters: Vec<_> = var.filters.iter().map(model::FilterSpec::anew).collect();
+            let filters: Vec<_> = var.filters.iter().map(nczarr_model::FilterSpec::anew).collect();
             to.edit(&Edit::DefVarFilters { var: new, filters: &filters })?;
         }
         if var.endian != Endian::Native {

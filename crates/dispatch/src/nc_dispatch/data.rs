@@ -1,6 +1,6 @@
 //! Data calls of the table, mapped access among them. The checks are in `access`.
 
-use model::{
+use nczarr_model::{
     Error, ErrorKind, NcString, NcType, Result, Slab, VarId, gather_items, gather_mapped, scatter_items, scatter_mapped,
 };
 
@@ -99,13 +99,13 @@ pub(super) fn get_mapped<D: Dataset + ?Sized>(
     let at = |error: Error| shape.at(error);
     match out {
         MappedMut::Fixed { ty, bytes } => {
-            model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
+            nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
             let outcome = get(dataset, var, slab, MemMut::Fixed { ty, out: &mut OutBuf::over(&mut dense) });
             after_range(outcome, || scatter_mapped(slab.count, &imap, item, bytes, &dense).map_err(at))
         }
         MappedMut::Strings(strings) => {
-            model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
+            nczarr_model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
             let mut dense = empty_strings(byte_len(slab.len(), 1)?)?;
             let outcome = get(dataset, var, slab, MemMut::Strings(&mut dense));
             after_range(outcome, || scatter_items(slab.count, &imap, strings, &dense).map_err(at))
@@ -136,13 +136,13 @@ pub(super) fn put_mapped<D: Dataset + ?Sized>(
     let at = |error: Error| shape.at(error);
     match data {
         MappedRef::Fixed { ty, bytes } => {
-            model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
+            nczarr_model::check_imap(slab.count, &imap, bytes.len() / item).map_err(at)?;
             let mut dense = zeroed(byte_len(slab.len(), item)?)?;
             gather_mapped(slab.count, &imap, item, bytes, &mut dense).map_err(at)?;
             put(dataset, var, slab, MemRef::Fixed { ty, bytes: &dense })
         }
         MappedRef::Strings(strings) => {
-            model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
+            nczarr_model::check_imap(slab.count, &imap, strings.len()).map_err(at)?;
             let mut dense = empty_strings(byte_len(slab.len(), 1)?)?;
             gather_items(slab.count, &imap, strings, &mut dense).map_err(at)?;
             put(dataset, var, slab, MemRef::Strings(&dense))

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId};
+use nczarr_model::{Defined, Edit, Error, ErrorKind, FillMode, GroupId, Model, Result, TypeId, Values, VarId};
 
 use crate::{Dataset, Format, Registry, Spacing, trace};
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use model::{Chunking, DimId, Endian, ErrorKind, FilterSpec, GroupId, Model, NcType, Quantize, Result, VarFill, VarId};
+use nczarr_model::{
+    Chunking, DimId, Endian, ErrorKind, FilterSpec, GroupId, Model, NcType, Quantize, Result, VarFill, VarId,
+};
 
 use crate::{Dataset, Format, FormatX};
 
@@ -112,7 +114,12 @@ pub(super) fn var_id(model: &Model, group: GroupId, name: &str) -> Result<VarId>
     model.find_var(group, name).ok_or_else(|| missing(ErrorKind::NotVar, "variable", name, known))
 }
 
-fn missing<'k>(kind: ErrorKind, what: &str, name: &str, known: impl Iterator<Item = &'k String>) -> model::Error {
+fn missing<'k>(
+    kind: ErrorKind,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'k String>,
+) -> nczarr_model::Error {
     let known: Vec<_> = known.map(String::as_str).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     kind.context(format!("no {what} {name:?}; the group has: {known}"))

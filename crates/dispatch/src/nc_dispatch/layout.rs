@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::{Chunking, Edit, Endian, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
+use nczarr_model::{Chunking, Edit, Endian, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
 
 use super::inquire::VarInquiry;
 use super::{NcDispatch, define};

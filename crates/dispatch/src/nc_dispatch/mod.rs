@@ -20,7 +20,7 @@ mod inquire;
 mod layout;
 mod types;
 
-use model::{
+use nczarr_model::{
     Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, Field, FillMode, FilterSpec, GroupId, NcType,
     Quantize, Result, Slab, TypeId, UserType, Values, VarId,
 };

@@ -1,6 +1,6 @@
 //! Answers about types.
 
-use model::{EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values};
+use nczarr_model::{EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, TypeClass, TypeId, UserType, Values};
 
 pub(super) fn name_and_size(model: &Model, ty: NcType) -> Result<(String, Option<usize>)> {
     let name = match ty {
@@ -67,7 +67,7 @@ fn same(a: &Model, a_ty: NcType, b: &Model, b_ty: NcType, depth: usize) -> Resul
     }
 }
 
-fn wrong_class(ty: &UserType, wanted: &str) -> model::Error {
+fn wrong_class(ty: &UserType, wanted: &str) -> nczarr_model::Error {
     ErrorKind::BadType.context(format!("type {:?} is no {wanted}", ty.name))
 }
 

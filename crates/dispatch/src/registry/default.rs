@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::{Registry, Table};
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::{Origin, PluginKind, Static};
 use crate::{Driver, ElementClass, FilterClass, MapFactory};

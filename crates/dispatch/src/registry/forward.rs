@@ -6,7 +6,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::{
     ByteSource, CreateRequest, Dataset, Driver, DriverInfo, ElementClass, ElementCodec, Filter, FilterClass,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::entry::{Entries, Named, conflict};
 use super::{Known, Origin, PluginKind, Registry};

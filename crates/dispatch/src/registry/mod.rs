@@ -16,7 +16,7 @@ mod lookup;
 
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::{Driver, ElementClass, FilterClass, Magic, MapFactory};
 use entry::{Entries, Entry};
@@ -147,7 +147,7 @@ impl Registry {
     /// Everything linked through `inventory`.
     ///
     /// # Errors
-    /// [`ErrorKind::Plugin`](model::ErrorKind::Plugin) if two different entries have one name, naming both.
+    /// [`ErrorKind::Plugin`](nczarr_model::ErrorKind::Plugin) if two different entries have one name, naming both.
     pub fn linked() -> Result<Self> {
         let registry = Self::gathered(&Self::new());
         registry.check()?;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::ByteSource;
 use super::stretches::{State, Stretches};

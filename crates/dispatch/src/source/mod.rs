@@ -10,7 +10,7 @@ mod stretches;
 use std::fmt;
 use std::ops::Range;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::{ByteRange, OutBuf};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::Error;
+use nczarr_model::Error;
 
 /// One stretch: its bytes, or what became of the request for them.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::job::{TracedReads, TracedWrites};
 use super::{MAPS, micros};
@@ -37,7 +37,7 @@ impl TracedMap {
 }
 
 /// One event: what was done to which key, how many bytes it moved (or how it failed), how long it took.
-pub(super) fn tell(op: &'static str, key: &Key, outcome: Result<u64, &model::Error>, started: Instant) {
+pub(super) fn tell(op: &'static str, key: &Key, outcome: Result<u64, &nczarr_model::Error>, started: Instant) {
     let us = micros(started);
     match outcome {
         Ok(bytes) => tracing::trace!(target: MAPS, op, %key, bytes, us),

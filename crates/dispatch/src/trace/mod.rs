@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
-use model::Result;
+use nczarr_model::Result;
+use nczarr_url_infer::Target;
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
-use url_infer::Target;
 
 use crate::ZMap;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dispatch::NcDispatch as _;
+use nczarr_dispatch::NcDispatch as _;
 
 use crate::dispatch_table::ENTRIES;
 
@@ -117,7 +117,7 @@ fn every_function_has_a_row_and_every_row_a_function() {
 fn every_row_says_something_that_is_there() {
     let entries: BTreeSet<_> = ENTRIES.split_whitespace().collect();
     // Beside the table.
-    let _ = <dyn dispatch::Dataset>::def_var_filter_spec;
+    let _ = <dyn nczarr_dispatch::Dataset>::def_var_filter_spec;
     for (name, text) in rows() {
         assert!(text.contains('`') || text.starts_with("none") || text.contains("as `"), "{name}: {text}");
         for word in quoted(text) {

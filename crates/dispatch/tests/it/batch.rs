@@ -4,11 +4,11 @@ use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, ExpectOwned, Found, Key, MapCaps, OutBuf, Payload, Ranges, ReadJob, ReadTicket, Version, WriteJob,
     WriteTicket, Written, ZMap, read_parallel, write_parallel,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
 
 use crate::world::{TestMap, all_caps};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dispatch::{Clobber, DriverInfo, Known, Magic, MapInfo, OpenRequest, Options, PluginKind, Registry, Table};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Clobber, DriverInfo, Known, Magic, MapInfo, OpenRequest, Options, PluginKind, Registry, Table};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::world::{Directories, Elsewhere, TestDriver, TestMap, driver_info};
 
@@ -312,7 +312,7 @@ fn a_driver_gets_its_map_by_mode_scheme_or_place() {
         (here.path("nowhere"), Err(ErrorKind::NotFound)),
         (here.path("g#mode=cloud"), Err(ErrorKind::NotBuilt)),
     ] {
-        let target = url_infer::parse(&path).unwrap();
+        let target = nczarr_url_infer::parse(&path).unwrap();
         let request = OpenRequest {
             target: &target,
             writable: false,

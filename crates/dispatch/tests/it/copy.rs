@@ -1,7 +1,7 @@
 //! Copying attributes and variables between datasets.
 
-use dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings};
-use model::{Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill};
+use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf, Registry, copy_att, copy_var, settings};
+use nczarr_model::{Chunking, Endian, ErrorKind, FilterSpec, GroupId, NcString, NcType, Result, Values, VarFill};
 
 use crate::world::TestDataset;
 
@@ -107,12 +107,12 @@ fn a_user_type_becomes_its_equal() {
 #[test]
 fn settings_are_kept() {
     let before = settings::chunk_cache();
-    let wanted = dispatch::CacheConfig { bytes: 123, slots: 7, preemption: 0.5 };
+    let wanted = nczarr_dispatch::CacheConfig { bytes: 123, slots: 7, preemption: 0.5 };
     settings::set_chunk_cache(wanted).unwrap();
     assert_eq!(settings::chunk_cache(), wanted);
-    assert_eq!(dispatch::Options::default().cache_bytes, Some(123));
+    assert_eq!(nczarr_dispatch::Options::default().cache_bytes, Some(123));
     assert_eq!(
-        kind(settings::set_chunk_cache(dispatch::CacheConfig { preemption: 2.0, ..wanted })),
+        kind(settings::set_chunk_cache(nczarr_dispatch::CacheConfig { preemption: 2.0, ..wanted })),
         Some(ErrorKind::Inval)
     );
     settings::set_chunk_cache(before).unwrap();

@@ -1,6 +1,6 @@
 //! All 77 entries of netCDF's dispatch table are there by their names.
 
-use dispatch::{Dataset, NcDispatch, Registry};
+use nczarr_dispatch::{Dataset, NcDispatch, Registry};
 
 /// The entries of version 5 of the table, in its order.
 pub const ENTRIES: &str = "

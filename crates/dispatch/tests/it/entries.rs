@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use dispatch::{
+use nczarr_dispatch::{
     AttInquiry, CacheConfig, Dataset, FilterInfo, Format, FormatX, Known, MappedMut, MappedRef, MemMut, MemRef,
     NcDispatch, OutBuf, PluginKind, Registry, Table, VarAccess,
 };
-use model::{
+use nczarr_model::{
     Chunking, DimId, Endian, ErrorKind, FillMode, GroupId, NcString, NcType, Quantize, Result, Slab, Values, VarFill,
     VarId,
 };

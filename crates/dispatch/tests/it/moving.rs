@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use dispatch::{Key, MapCaps, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{Key, MapCaps, ZMap};
+use nczarr_model::ErrorKind;
 
 use crate::world::{TestMap, all_caps};
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{
+use nczarr_dispatch::{
     DriverInfo, ElementClass, ElementCodec, Filter, FilterClass, FilterInfo, Json, Known, MapInfo, Origin, OutBuf,
     PluginKind, Registry, Static, Table, ZarrFormat,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::world::{Elsewhere, TestDriver, driver_info};
 
@@ -263,8 +263,8 @@ fn the_list_is_sorted_and_complete() {
     );
 }
 
-dispatch::inventory::submit! { dispatch::FilterPlugin(&LINKED) }
-dispatch::inventory::submit! { dispatch::FilterPlugin(&LINKED) }
+nczarr_dispatch::inventory::submit! { nczarr_dispatch::FilterPlugin(&LINKED) }
+nczarr_dispatch::inventory::submit! { nczarr_dispatch::FilterPlugin(&LINKED) }
 static LINKED_INFO: FilterInfo = filter_info("linked", None, &[], "linked");
 static LINKED: Class = Class(&LINKED_INFO);
 

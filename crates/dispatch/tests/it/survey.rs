@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use dispatch::{ByteRange, Found, Key, Limits, MapCaps, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, Limits, MapCaps, Ranges, ReadJob, ReadTicket, Survey, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
 use proptest::prelude::*;
 
 /// Objects somewhere else: what is asked for is noted. One called `broken` cannot be read.

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use dispatch::trace::{self, TracedMap};
-use dispatch::{ByteRange, Clobber, Key, Options, OutBuf, Registry, ZMap};
+use nczarr_dispatch::trace::{self, TracedMap};
+use nczarr_dispatch::{ByteRange, Clobber, Key, Options, OutBuf, Registry, ZMap};
 use tracing::level_filters::LevelFilter;
 
 use crate::batch::{Reads, Want};

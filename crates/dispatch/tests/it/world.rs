@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, CacheConfig, CreateRequest, Dataset, DatasetInfo, Driver, DriverInfo, Expect, Format, FormatX, Key,
     Magic, MapCaps, MapFactory, MapInfo, MemMut, MemRef, OpenRequest, Registry, VarData, Version, Written, ZMap,
 };
-use model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
+use nczarr_model::{Edit, ErrorKind, ModelCell, NcString, NcType, Result, Slab, Values, VarId, convert};
 
 /// Objects in memory. Every operation can be made to fail, and to be overtaken by somebody else.
 #[derive(Debug, Default)]
@@ -229,7 +229,7 @@ impl Dataset for TestDataset {
 struct TestData {
     id: VarId,
     xtype: NcType,
-    dims: Vec<model::Dim>,
+    dims: Vec<nczarr_model::Dim>,
     elements: Arc<Mutex<Elements>>,
     cache: Mutex<CacheConfig>,
 }
@@ -407,7 +407,7 @@ impl ZMap for Directory {
 
     fn search(&self, prefix: &Key) -> Result<Vec<String>> {
         let place = self.0.join(prefix.as_str());
-        let entries = std::fs::read_dir(&place).map_err(|error| model::Error::io(prefix.as_str(), error))?;
+        let entries = std::fs::read_dir(&place).map_err(|error| nczarr_model::Error::io(prefix.as_str(), error))?;
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -415,7 +415,7 @@ impl ZMap for Directory {
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
-        std::fs::write(self.0.join(key.as_str()), value).map_err(|error| model::Error::io(key.as_str(), error))
+        std::fs::write(self.0.join(key.as_str()), value).map_err(|error| nczarr_model::Error::io(key.as_str(), error))
     }
 }
 
@@ -434,12 +434,12 @@ impl MapFactory for Directories {
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn ZMap>> {
         let path = std::path::PathBuf::from(&request.target.path);
-        std::fs::create_dir(&path).map_err(|error| model::Error::io(&request.target.path, error))?;
+        std::fs::create_dir(&path).map_err(|error| nczarr_model::Error::io(&request.target.path, error))?;
         Ok(Arc::new(Directory(path)))
     }
 
     fn delete(&self, request: &OpenRequest<'_>) -> Result<()> {
-        std::fs::remove_dir_all(&request.target.path).map_err(|error| model::Error::io("delete", error))
+        std::fs::remove_dir_all(&request.target.path).map_err(|error| nczarr_model::Error::io("delete", error))
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use dispatch::{Clobber, Dataset, MemRef, NcDispatch as _, Options, Progress, VarData};
-use model::{ErrorKind, NcType, Slab, Values, VarId, fill};
+use nczarr_dispatch::{Clobber, Dataset, MemRef, NcDispatch as _, Options, Progress, VarData};
+use nczarr_model::{ErrorKind, NcType, Slab, Values, VarId, fill};
 
 use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, registry, try_put, var, with_mode};
 
@@ -127,7 +127,7 @@ fn what_a_failed_write_left_is_filled_when_it_counts() {
     assert_eq!(get(&*ds, b, &[0], &[2]), Values::Int(vec![fill::INT, 7]));
 }
 
-fn put_kept(data: &dyn VarData, start: &[u64], count: &[u64], values: &Values) -> model::Result<()> {
+fn put_kept(data: &dyn VarData, start: &[u64], count: &[u64], values: &Values) -> nczarr_model::Result<()> {
     let bytes = values.to_native_bytes().unwrap();
     data.put(&Slab::new(start, count), MemRef::Fixed { ty: values.nc_type(), bytes: &bytes })
 }
@@ -241,8 +241,8 @@ fn a_reader_goes_on_in_the_file_that_took_the_place() {
     reader.sync().unwrap();
     assert_eq!(all(&*reader, "v"), Values::Short(vec![1, 2, 3]));
     let mut bytes = [0; 2];
-    let out = &mut dispatch::OutBuf::over(&mut bytes);
-    kept.get(&Slab::new(&[2], &[1]), dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
+    let out = &mut nczarr_dispatch::OutBuf::over(&mut bytes);
+    kept.get(&Slab::new(&[2], &[1]), nczarr_dispatch::MemMut::Fixed { ty: NcType::Short, out }).unwrap();
     assert_eq!(i16::from_ne_bytes(bytes), 3, "also what somebody kept");
     // A file that is gone can be read on.
     fs::remove_file(&path).unwrap();

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use driver_classic::ClassicDriver;
+use nczarr_driver_classic::ClassicDriver;
 
 use crate::support::{create, enddef, open, place, registry, var};
-use model::NcType;
+use nczarr_model::NcType;
 
 #[test]
 fn every_kind_passes() {
@@ -16,7 +16,7 @@ fn every_kind_passes() {
             number.set(number.get() + 1);
             format!("{}{}.nc#mode={mode}", path.display(), number.get())
         };
-        conformance::check_driver(&ClassicDriver, &registry(), &next)
+        nczarr_conformance::check_driver(&ClassicDriver, &registry(), &next)
             .unwrap_or_else(|broken| panic!("{mode}: {broken}"));
     }
 }
@@ -29,6 +29,6 @@ fn an_opened_file_passes() {
     enddef(&*ds);
     ds.close().unwrap();
     for writable in [false, true] {
-        conformance::check_dataset(&*open(&path, writable)).unwrap();
+        nczarr_conformance::check_dataset(&*open(&path, writable)).unwrap();
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use dispatch::{Dataset, Linear, MemMut, NcDispatch as _, OutBuf};
-use model::{ErrorKind, FillMode, NcType, Slab, Values, fill};
+use nczarr_dispatch::{Dataset, Linear, MemMut, NcDispatch as _, OutBuf};
+use nczarr_model::{ErrorKind, FillMode, NcType, Slab, Values, fill};
 
 use crate::support::{ROOT, all, create, dim, enddef, get, open, place, put, try_put, var};
 

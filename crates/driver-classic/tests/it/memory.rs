@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use dispatch::{Clobber, Durability, NcDispatch as _, Options};
-use model::{ErrorKind, NcType, Values};
+use nczarr_dispatch::{Clobber, Durability, NcDispatch as _, Options};
+use nczarr_model::{ErrorKind, NcType, Values};
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, open, place, put, registry, try_get, try_open, try_put, var, with_mode,
@@ -40,7 +40,7 @@ fn bytes_are_opened_and_changed_in_a_copy() {
     let changed = ds.image().unwrap();
     let ds = registry.open_bytes("anything", changed.into(), false, &options).unwrap();
     assert_eq!(all(&*ds, "v"), Values::Int(vec![1, 2, 3]));
-    assert_eq!(all(&*ds, "w"), Values::Byte(vec![model::fill::BYTE]));
+    assert_eq!(all(&*ds, "w"), Values::Byte(vec![nczarr_model::fill::BYTE]));
 
     let error = registry.open_bytes("x", b"no dataset".to_vec().into(), false, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotNc);

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use dispatch::{Clobber, Dataset, NcDispatch as _, Options};
-use model::{ErrorKind, NcType, Result, Values};
+use nczarr_dispatch::{Clobber, Dataset, NcDispatch as _, Options};
+use nczarr_model::{ErrorKind, NcType, Result, Values};
 
 use crate::support::{ROOT, all, dim, enddef, files, open, place, put, registry, try_open, var, with_mode};
 

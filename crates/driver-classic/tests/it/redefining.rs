@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use dispatch::{Clobber, Dataset, Durability, NcDispatch as _, Options};
-use model::{ErrorKind, NcType, Values, fill};
+use nczarr_dispatch::{Clobber, Dataset, Durability, NcDispatch as _, Options};
+use nczarr_model::{ErrorKind, NcType, Values, fill};
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, try_put, var, with_mode,
 };
 
-fn text(ds: &dyn Dataset, name: &str, value: &str) -> model::Result<()> {
+fn text(ds: &dyn Dataset, name: &str, value: &str) -> nczarr_model::Result<()> {
     ds.put_att(ROOT, None, name, NcType::Char, &Values::text(value))
 }
 
@@ -64,8 +64,8 @@ fn data_stay_when_variables_come() {
         put(&*ds, s, &[3, 0], &[1, 2], &Values::Int(vec![7, 8]));
         // What somebody kept goes on in the new file.
         let bytes = [9u8; 5];
-        let data = dispatch::MemRef::Fixed { ty: NcType::Byte, bytes: &bytes };
-        kept.put(&model::Slab::new(&[4, 0], &[1, 5]), data).unwrap();
+        let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Byte, bytes: &bytes };
+        kept.put(&nczarr_model::Slab::new(&[4, 0], &[1, 5]), data).unwrap();
         ds.close().unwrap();
 
         let ds = open(&path, false);
@@ -248,8 +248,8 @@ fn writers_go_on_while_definitions_come() {
         scope.spawn(|| {
             for at in 0..300u64 {
                 let bytes = (at as i32 * 3).to_ne_bytes();
-                let data = dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
-                kept.put(&model::Slab::new(&[at], &[1]), data).unwrap();
+                let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
+                kept.put(&nczarr_model::Slab::new(&[at], &[1]), data).unwrap();
             }
         });
         scope.spawn(|| {

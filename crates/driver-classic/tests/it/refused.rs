@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use dispatch::{Clobber, Dataset, NcDispatch as _, Options};
-use model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Slab, Values};
+use nczarr_dispatch::{Clobber, Dataset, NcDispatch as _, Options};
+use nczarr_model::{Chunking, DimId, Endian, ErrorKind, FillMode, NcString, NcType, Slab, Values};
 
 use crate::support::{
     ROOT, all, create, dim, enddef, files, get, open, place, put, registry, try_get, try_open, var, with_mode,
 };
 
-fn kind<T>(outcome: model::Result<T>) -> Option<ErrorKind> {
+fn kind<T>(outcome: nczarr_model::Result<T>) -> Option<ErrorKind> {
     outcome.err().map(|error| error.kind())
 }
 

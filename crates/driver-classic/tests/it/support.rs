@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
-use driver_classic::ClassicDriver;
-use model::{DimId, GroupId, NcType, Result, Values, VarId};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use nczarr_driver_classic::ClassicDriver;
+use nczarr_model::{DimId, GroupId, NcType, Result, Values, VarId};
 
 pub const ROOT: GroupId = GroupId::ROOT;
 

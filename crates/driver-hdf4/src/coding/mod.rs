@@ -13,8 +13,8 @@ mod szip;
 
 use std::borrow::Cow;
 
-use dispatch::{Filter, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cursor::Cursor;
 use crate::number::Number;

@@ -1,7 +1,7 @@
 //! N-bit: of each number only some bits are stored, one number after another; the others are zeros, ones, or the sign.
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::bits::Bits;
 use crate::cursor::Cursor;

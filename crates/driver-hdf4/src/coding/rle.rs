@@ -1,7 +1,7 @@
 //! Runs: a byte that counts, then so many bytes, or one that stands for so many.
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 /// Set where one byte is repeated.
 const RUN: u8 = 0x80;
@@ -33,7 +33,7 @@ pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     Ok(())
 }
 
-fn short(expected: usize, found: usize) -> model::Error {
+fn short(expected: usize, found: usize) -> nczarr_model::Error {
     ErrorKind::Filter.context(format!("runs: {expected} bytes are to follow, there are {found}"))
 }
 

@@ -5,8 +5,8 @@
 //!
 //! Source: HDF Specification, "Skipping Huffman"; D. W. Jones, "Application of splay trees to data compression", 1988.
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::bits::Bits;
 

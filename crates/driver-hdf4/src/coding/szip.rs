@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{ChunkInfo, Filter, FilterInfo, ItemType, Json, OutBuf, Registry, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, ItemType, Json, OutBuf, Registry, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 use crate::cursor::Cursor;
 
@@ -95,6 +95,6 @@ impl Filter for Headed {
     }
 }
 
-fn short(expected: usize, found: usize) -> model::Error {
+fn short(expected: usize, found: usize) -> nczarr_model::Error {
     ErrorKind::Filter.context(format!("szip: {expected} bytes expected, found {found}"))
 }

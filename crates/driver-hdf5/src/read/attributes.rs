@@ -1,6 +1,6 @@
 //! The attributes of an object as they are stored: name, type, shape, bytes.
 
-use model::{Error, Result};
+use nczarr_model::{Error, Result};
 
 use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -82,7 +82,7 @@ fn parse(file: &Hdf, bytes: &[u8], order: u32) -> Result<Attribute> {
         if version == 1 {
             at.align(from)?;
         }
-        Ok::<_, model::Error>(bytes)
+        Ok::<_, nczarr_model::Error>(bytes)
     };
     let (name, ty, space) = (part(name)?, part(ty)?, part(space)?);
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Buffer, CacheConfig, MemMut, OutBuf, VarData, byte_len};
-use model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
+use nczarr_dispatch::{Buffer, CacheConfig, MemMut, OutBuf, VarData, byte_len};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
 
 /// The data of such a variable.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! B-trees of the second version: their records, in order.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::{Budget, Hdf};

@@ -1,7 +1,7 @@
 //! What a file holds → the model that netCDF shows of it.
 
-use dispatch::{Fault, Registry};
-use model::{
+use nczarr_dispatch::{Fault, Registry};
+use nczarr_model::{
     Att, Chunking, Endian, Error, ErrorKind, FilterSpec, GroupId, Model, NcString, NcType, Quantize, Result, Values,
     Var, VarFill, fill,
 };
@@ -117,7 +117,7 @@ struct Builder<'f> {
 
 impl Builder<'_> {
     /// Adds a variable. Damage to it is its own problem.
-    fn var(&mut self, group: GroupId, dims: Vec<model::DimId>, dataset: Dataset) {
+    fn var(&mut self, group: GroupId, dims: Vec<nczarr_model::DimId>, dataset: Dataset) {
         let Dataset { name, attributes, space, stored, other, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let path = self.model.fqn(group, &name).unwrap_or_else(|_| name.clone());

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use chunkio::{ByteStore as _, ChunkStore};
-use dispatch::{
+use nczarr_chunkio::{ByteStore as _, ChunkStore};
+use nczarr_dispatch::{
     ByteRange, Fetch, InFlight, Key, MapCaps, OutBuf, Ranges, ReadJob, Reply, ZMap, read_overlapped, read_parallel,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::cursor::UNDEFINED;
 use super::file::Hdf;

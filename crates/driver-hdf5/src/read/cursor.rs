@@ -1,6 +1,6 @@
 //! [`Cursor`]: numbers and bytes out of a structure, one after another; what goes beyond its end is an error.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// A place in the bytes of a structure. Numbers are little-endian.
 #[derive(Debug, Clone)]

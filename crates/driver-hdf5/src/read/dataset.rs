@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
-use model::{Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
+use nczarr_model::{Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::file::Hdf;
 use super::messages::Space;

@@ -1,7 +1,7 @@
 //! [`Datatype`]: what elements are, as HDF5 describes them.
 
-use model::Result;
-use model::convert::Half;
+use nczarr_model::Result;
+use nczarr_model::convert::Half;
 
 use super::cursor::{Cursor, bad};
 use super::file::Hdf;

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use dispatch::Fault;
-use model::{DimId, GroupId, Model, NcString, Result};
+use nczarr_dispatch::Fault;
+use nczarr_model::{DimId, GroupId, Model, NcString, Result};
 
 use super::attributes::Attribute;
 use super::cursor::{Cursor, UNDEFINED, bad};

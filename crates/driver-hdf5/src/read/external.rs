@@ -10,9 +10,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chunkio::ByteStore;
-use dispatch::{OutBuf, file_io, place};
-use model::{Error, ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::{OutBuf, file_io, place};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chunkio::ChunkedArray;
-use dispatch::{CacheConfig, MemMut, StoredChunks, VarData};
-use model::convert::Linear;
-use model::{NcType, Result, Slab};
+use nczarr_chunkio::ChunkedArray;
+use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData};
+use nczarr_model::convert::Linear;
+use nczarr_model::{NcType, Result, Slab};
 
 use super::index::{Known, Wanted};
 

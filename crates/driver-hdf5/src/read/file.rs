@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chunkio::ByteStore as _;
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ByteStore as _;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, bad};
 use super::external::Beside;

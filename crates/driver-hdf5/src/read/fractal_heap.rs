@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;

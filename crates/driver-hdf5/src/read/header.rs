@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::{Budget, Hdf};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{ErrorKind, NcType, Values};
+use nczarr_model::{ErrorKind, NcType, Values};
 
 use super::datatype::{Class, Datatype, Member};
 use super::file::Hdf;

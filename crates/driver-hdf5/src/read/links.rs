@@ -1,6 +1,6 @@
 //! The links of a group: a table of symbols in older files, messages or a heap with an index in newer ones.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};

@@ -1,6 +1,6 @@
 //! The local heap: names of a group's links in older files.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, bad};
 use super::file::Hdf;

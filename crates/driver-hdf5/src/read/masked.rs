@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 
 static INFO: FilterInfo =
     FilterInfo { hdf5_id: None, name: "filters of HDF5", aliases: &[], about: "filters, some of which were left out" };
@@ -66,7 +66,8 @@ impl Filter for Masked {
         let left: Vec<_> = self.filters.iter().enumerate().filter(|(at, _)| bits >> (*at).min(31) & 1 == 0).collect();
         let mut bytes = Cow::Borrowed(stored);
         for (at, (_, (filter, room))) in left.iter().enumerate().rev() {
-            let named = |error: model::Error| error.at(format_args!("decoding with filter {}", filter.info().name));
+            let named =
+                |error: nczarr_model::Error| error.at(format_args!("decoding with filter {}", filter.info().name));
             if at == 0 {
                 return filter.decode(&bytes, dst).map_err(named);
             }

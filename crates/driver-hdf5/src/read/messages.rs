@@ -1,6 +1,6 @@
 //! The messages of a dataset: dataspace, layout, filters, fill value.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::external::Stretch;

@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
-use dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
-use model::{Error, ErrorKind, ModelCell, Result};
+use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
+use nczarr_model::{Error, ErrorKind, ModelCell, Result};
 
 use super::build::{self, Built};
 use super::dataset::HdfDataset;

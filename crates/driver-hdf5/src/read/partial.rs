@@ -2,9 +2,9 @@
 //! size that no machine has. They are shown as the next larger type: half floats as singles, as in Zarr. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
 
 use ::half::{bf16, f16};
-use dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
-use model::convert::Half;
-use model::{ErrorKind, NcType, Result, Slab, Values, convert};
+use nczarr_dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
+use nczarr_model::convert::Half;
+use nczarr_model::{ErrorKind, NcType, Result, Slab, Values, convert};
 
 use super::cursor::bad;
 use super::datatype::{Class, Datatype};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{ByteRange, ByteSource, Key, Reply, coalesce, gather};
-use model::Result;
+use nczarr_dispatch::{ByteRange, ByteSource, Key, Reply, coalesce, gather};
+use nczarr_model::Result;
 
 /// Bytes between two parts that are rather read than asked for apart.
 const GAP: u64 = 64 << 10;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::file::{Budget, Hdf};
 use super::header::Header;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::cursor::{Cursor, bad};
 use super::file::{Hdf, TIMES};

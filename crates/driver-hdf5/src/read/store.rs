@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chunkio::ByteStore;
-use dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
-use model::{Error, ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// Bytes between ranges of a file elsewhere that are rather read than asked for apart, all together.
 const SPARE: u64 = 256 << 10;

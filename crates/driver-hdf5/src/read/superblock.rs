@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::cursor::{Cursor, UNDEFINED, bad};
 use super::file::Hdf;

@@ -1,7 +1,7 @@
 //! [`Types`]: which netCDF type a datatype is, and the user-defined ones of a file.
 
-use dispatch::Fault;
-use model::{
+use nczarr_dispatch::Fault;
+use nczarr_model::{
     EnumMember, ErrorKind, Field, GroupId, Model, NcType, Result, Scalar, TypeClass, TypeId, UserType, Values,
 };
 
@@ -28,7 +28,7 @@ struct Known {
 }
 
 /// What netCDF has no type for.
-pub(crate) fn no_type(ty: &Datatype) -> model::Error {
+pub(crate) fn no_type(ty: &Datatype) -> nczarr_model::Error {
     ErrorKind::BadTypId.context(format!("elements of HDF5's type {}, for which netCDF has none", ty.name()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{NcString, NcType, Packer, Result, Values};
+use nczarr_model::{NcString, NcType, Packer, Result, Values};
 
 use super::cursor::bad;
 use super::datatype::{Class, Datatype};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chunkio::{
+use nczarr_chunkio::{
     ArrayDim, ArraySpec, ByteStore, ChunkStore, ChunkedArray, Element, FlatArray, FlatSpec, Order, Piece, Short,
 };
-use dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
-use model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
+use nczarr_dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
+use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
 use super::beyond::Beyond;
 use super::chunks::{Chunks, Places};
@@ -99,7 +99,7 @@ pub(crate) fn beyond(model: &Model, id: VarId, stored: &Stored, space: &Space) -
     if stored.value().is_some() || own.iter().zip(model.shape(id)?).all(|(&own, len)| own >= len) {
         return Ok(None);
     }
-    let value = model::fill::default(model.var(id)?.xtype);
+    let value = nczarr_model::fill::default(model.var(id)?.xtype);
     Ok(value.map(|value| (own.to_vec(), value)))
 }
 
@@ -321,7 +321,7 @@ pub(super) enum Inner {
 
 impl Inner {
     /// The stored bytes of elements of `size` bytes.
-    pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut dispatch::OutBuf<'_>) -> Result<()> {
+    pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut nczarr_dispatch::OutBuf<'_>) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
             Self::Far(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),

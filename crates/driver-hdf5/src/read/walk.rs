@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use dispatch::Fault;
-use model::Result;
+use nczarr_dispatch::Fault;
+use nczarr_model::Result;
 
 use super::attributes::{self, Attribute};
 use super::datatype::{Class, Datatype};

@@ -1,7 +1,7 @@
 //! Which edits a netCDF-4 file can hold: the rules beside those of the model, checked before anything changes.
 
-use dispatch::VarData as _;
-use model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
+use nczarr_dispatch::VarData as _;
+use nczarr_model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
 
 use super::dataset::NewFile;
 use super::netcdf::{NON_COORDINATE, PROPERTIES, RESERVED, STRICT};

@@ -8,9 +8,9 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use chunkio::ChunkStore;
-use dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ChunkStore;
+use nczarr_dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use super::chunk_index::Extent;
 use super::file::File;
@@ -131,7 +131,7 @@ impl Chunks {
     }
 }
 
-fn wrong(key: &Key) -> model::Error {
+fn wrong(key: &Key) -> nczarr_model::Error {
     ErrorKind::Internal.context(format!("key {key}: not that of a chunk"))
 }
 

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use dispatch::Durability;
-use dispatch::place::{self, Unfinished};
-use model::{Error, Lengths, Model, Result, VarId};
+use nczarr_dispatch::Durability;
+use nczarr_dispatch::place::{self, Unfinished};
+use nczarr_model::{Error, Lengths, Model, Result, VarId};
 
 use super::dataset::NewFile;
 use super::file::Stretch;

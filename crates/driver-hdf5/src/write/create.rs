@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{CreateRequest, Dataset, DatasetInfo, Format, Persist, place};
-use model::{ErrorKind, Model, ModelCell, Result};
+use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, Persist, place};
+use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
 use super::commit::Committed;
 use super::dataset::NewFile;

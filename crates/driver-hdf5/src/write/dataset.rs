@@ -5,9 +5,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use chunkio::Rounded;
-use dispatch::{CacheConfig, Dataset, DatasetInfo, Persist, Registry, VarData};
-use model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
+use nczarr_chunkio::Rounded;
+use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, Persist, Registry, VarData};
+use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
 use super::commit::Committed;
 use super::var::{Shared, Variable, kept_value};

@@ -5,7 +5,7 @@
 //!
 //! Source: HDF5 File Format Specification 3.0, IV.A.2.d.
 
-use model::{ErrorKind, Model, NcType, Result, TypeClass, TypeId};
+use nczarr_model::{ErrorKind, Model, NcType, Result, TypeClass, TypeId};
 
 use super::bytes::{Put, width};
 

@@ -6,7 +6,7 @@
 //!
 //! Source: HDF5 File Format Specification 3.0, III.A.2 and III.G.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::bytes::{Put, UNDEFINED};
 use super::image::Image;
@@ -264,8 +264,8 @@ fn split(records: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
 mod tests {
     use std::sync::Arc;
 
-    use dispatch::{Clobber, NcDispatch as _, Options, Registry};
-    use model::{GroupId, NcType, Values};
+    use nczarr_dispatch::{Clobber, NcDispatch as _, Options, Registry};
+    use nczarr_model::{GroupId, NcType, Values};
 
     use crate::Hdf5Driver;
 
@@ -287,9 +287,9 @@ mod tests {
         ds.close().unwrap();
         let again = registry.open_bytes("x.nc", ds.image().unwrap().into(), false, &options).unwrap();
         let (before, after) = (ds.model().snapshot(), again.model().snapshot());
-        let dims = |model: &model::Model| model.dims().map(|(_, dim)| dim.name.clone()).collect::<Vec<_>>();
+        let dims = |model: &nczarr_model::Model| model.dims().map(|(_, dim)| dim.name.clone()).collect::<Vec<_>>();
         assert_eq!(dims(&before), dims(&after));
-        let atts = |model: &model::Model| model.var(v).unwrap().atts.clone().into_iter().collect::<Vec<_>>();
+        let atts = |model: &nczarr_model::Model| model.var(v).unwrap().atts.clone().into_iter().collect::<Vec<_>>();
         assert_eq!(atts(&before), atts(&after));
     }
 }

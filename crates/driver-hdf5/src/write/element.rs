@@ -3,7 +3,7 @@
 //! Elements of fixed size are their bytes. Those with strings or sequences in them come packed, one after another without
 //! pointers; in the file each such part is a length and a place in a global heap.
 
-use model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
 
 use super::datatype::{POINTER, layout, stored_size};
 use super::text;
@@ -50,7 +50,7 @@ pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn H
     }
 }
 
-fn wrong(what: &str) -> model::Error {
+fn wrong(what: &str) -> nczarr_model::Error {
     ErrorKind::BadType.context(format!("an element of variable length: {what}"))
 }
 

@@ -5,9 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chunkio::ByteStore;
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_chunkio::ByteStore;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::file::File;
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use dispatch::place::Opened;
-use dispatch::{OutBuf, file_io};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::place::Opened;
+use nczarr_dispatch::{OutBuf, file_io};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::superblock;
 

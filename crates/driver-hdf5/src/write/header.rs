@@ -5,7 +5,7 @@
 //!
 //! Source: HDF5 File Format Specification 3.0, IV.A.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::bytes::{Put, UNDEFINED};
 use super::dense;

@@ -6,7 +6,7 @@
 //!
 //! Source: "netCDF-4 format" in the netCDF documentation; the HDF5 Dimension Scale Specification.
 
-use model::{Att, DimId, ErrorKind, GroupId, Model, NcType, Result, Values, Var, VarFill, VarId};
+use nczarr_model::{Att, DimId, ErrorKind, GroupId, Model, NcType, Result, Values, Var, VarFill, VarId};
 
 use super::bytes::{Put, UNDEFINED};
 use super::chunk_index::{self, Extent};
@@ -340,7 +340,7 @@ impl Maker<'_> {
             attributes.push(integers("_Netcdf4Coordinates", &ids)?);
         }
         self.attributes(&var.atts, &mut attributes)?;
-        if let Some((name, values)) = var.quantize.map(chunkio::quantize_attribute)
+        if let Some((name, values)) = var.quantize.map(nczarr_chunkio::quantize_attribute)
             && var.atts.get(name) != Some(&values)
         {
             attributes.push(self.attribute(name, &values)?);
@@ -429,9 +429,9 @@ impl Maker<'_> {
 /// Whether a variable is stored with the most significant byte first.
 pub(super) fn is_big(var: &Var) -> bool {
     match var.endian {
-        model::Endian::Native => NATIVE_BIG,
-        model::Endian::Little => false,
-        model::Endian::Big => true,
+        nczarr_model::Endian::Native => NATIVE_BIG,
+        nczarr_model::Endian::Little => false,
+        nczarr_model::Endian::Big => true,
     }
 }
 

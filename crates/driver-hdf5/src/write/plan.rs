@@ -2,9 +2,9 @@
 //!
 //! As netCDF-C does by default: in chunks if it can grow or has filters, else in one piece. A scalar has no filters.
 
-use chunkio::{Element, Piece as Part, default_shape};
-use dispatch::{ChunkInfo, Filter, Limits, Registry};
-use model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
+use nczarr_chunkio::{Element, Piece as Part, default_shape};
+use nczarr_dispatch::{ChunkInfo, Filter, Limits, Registry};
+use nczarr_model::{Chunking, Error, ErrorKind, FilterSpec, Model, NcType, Result, VarId};
 
 use super::chunks::MAX_RANK;
 use super::datatype::stored_size;
@@ -110,8 +110,8 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     // As the engine binds them.
     let line = var.dims.last().map(|&dim| model.dim(dim)).transpose()?.filter(|dim| number && !dim.unlimited);
     let mut entering = match number {
-        true => dispatch::ItemType::of(var.xtype, is_big(var)),
-        false => dispatch::ItemType::bytes(size(item)),
+        true => nczarr_dispatch::ItemType::of(var.xtype, is_big(var)),
+        false => nczarr_dispatch::ItemType::bytes(size(item)),
     };
     for spec in &var.filters {
         let filter = instance(spec, registry)?;

@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Persist, Registry, place};
-use model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
+use nczarr_dispatch::{Dataset, DatasetInfo, Format, OpenRequest, Persist, Registry, place};
+use nczarr_model::{DimId, ErrorKind, Model, ModelCell, Result, Var};
 
 use super::bytes::UNDEFINED;
 use super::commit::Committed;
@@ -27,7 +27,7 @@ use crate::read::{Datatype, Hdf, Layout, Space, Store, Stored, Table, beyond, lo
 /// `NC_EPERM` if it holds what would be lost; as opening it for reading.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let opened = place::open(&request.target.path, true)?;
-    let file = opened.file.try_clone().map_err(|error| model::Error::io(request.target.path.clone(), error))?;
+    let file = opened.file.try_clone().map_err(|error| nczarr_model::Error::io(request.target.path.clone(), error))?;
     start(request, Store::File(file, opened.path.clone()), File::of(opened), None)
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     start(request, Store::Memory(bytes), file, persist)
 }
 
-fn refuse(what: impl std::fmt::Display) -> model::Error {
+fn refuse(what: impl std::fmt::Display) -> nczarr_model::Error {
     ErrorKind::Perm.context(format!("it can be read, but not written: {what}"))
 }
 
@@ -146,7 +146,7 @@ fn check_shape(model: &Model, var: &Var, space: &Space) -> Result<()> {
     let stored = space.dims.as_deref().ok_or_else(|| refuse("it has no dataspace"))?;
     let fits = |&dim: &DimId, stored: u64| {
         let dim = model.dim(dim)?;
-        Ok::<_, model::Error>(if dim.unlimited { stored <= dim.len() } else { stored == dim.len() })
+        Ok::<_, nczarr_model::Error>(if dim.unlimited { stored <= dim.len() } else { stored == dim.len() })
     };
     let mut is_like = stored.len() == var.dims.len();
     for (dim, &stored) in var.dims.iter().zip(stored) {

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
-use dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
-use model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
+use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 
 use super::commit::Committed;
 use super::create::start;
@@ -20,7 +20,7 @@ fn registry() -> Arc<Registry> {
 
 fn new() -> Arc<NewFile> {
     let (registry, options) = (registry(), Options::default());
-    let target = url_infer::parse("x.nc#mode=nc4").unwrap();
+    let target = nczarr_url_infer::parse("x.nc#mode=nc4").unwrap();
     let request = CreateRequest {
         target: &target,
         clobber: Clobber::Refuse,

@@ -8,8 +8,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dispatch::{ElementCodec, Json};
-use model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass};
+use nczarr_dispatch::{ElementCodec, Json};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass};
 
 use super::datatype::stored_size;
 use super::element::{self, Heap};

@@ -1,6 +1,6 @@
 //! Strings of variable length, which end with the first NUL for whoever reads them: one with a NUL inside has no place in the file.
 
-use model::{ErrorKind, Model, NcType, Part, Result, Values};
+use nczarr_model::{ErrorKind, Model, NcType, Part, Result, Values};
 
 /// The string, if all of it is read again.
 ///

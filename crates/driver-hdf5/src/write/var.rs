@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
-use dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate, byte_len};
-use model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, FlatSpec, Order, Short};
+use nczarr_dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate, byte_len};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
 use super::chunk_index::Extent;
 use super::chunks::Chunks;
@@ -98,7 +98,7 @@ impl Variable {
         let here = Self::with(shared, model, id, plan)?;
         let extent = |address, len| {
             let too_long = |_| ErrorKind::BadChunk.context(format!("{len} bytes in one piece"));
-            Ok::<_, model::Error>(Extent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
+            Ok::<_, nczarr_model::Error>(Extent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
         };
         let mut written = true;
         match (&here.data, stand) {
@@ -340,7 +340,7 @@ impl Variable {
 
 /// The dimensions of a variable, as the engine has them.
 fn dims(model: &Model, id: VarId) -> Result<Vec<ArrayDim>> {
-    let dim = |&dim: &model::DimId| {
+    let dim = |&dim: &nczarr_model::DimId| {
         let dim = model.dim(dim)?;
         Ok(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited })
     };
@@ -406,5 +406,5 @@ impl VarData for Variable {
 pub(super) fn kept_value(model: &Model, id: VarId) -> Result<Option<Values>> {
     let var = model.var(id)?;
     // Where there is no fill value, netCDF-C leaves the default one as it is all the same.
-    Ok(var.fill_value().or_else(|| model::fill::default(var.xtype)))
+    Ok(var.fill_value().or_else(|| nczarr_model::fill::default(var.xtype)))
 }

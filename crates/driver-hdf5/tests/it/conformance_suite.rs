@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use driver_hdf5::Hdf5Driver;
+use nczarr_driver_hdf5::Hdf5Driver;
 
 use crate::support::registry;
 
@@ -15,6 +15,7 @@ fn both_models_pass() {
             number.set(number.get() + 1);
             format!("{}/x{}.nc#mode={mode}", folder.path().display(), number.get())
         };
-        conformance::check_driver(&Hdf5Driver, &registry(), &next).unwrap_or_else(|broken| panic!("{mode}: {broken}"));
+        nczarr_conformance::check_driver(&Hdf5Driver, &registry(), &next)
+            .unwrap_or_else(|broken| panic!("{mode}: {broken}"));
     }
 }

@@ -1,7 +1,7 @@
 //! Damaged files that are opened to be written: an error, or a file that can be read afterwards.
 
-use dispatch::{NcDispatch as _, Options};
-use model::{Chunking, NcString, NcType, Values};
+use nczarr_dispatch::{NcDispatch as _, Options};
+use nczarr_model::{Chunking, NcString, NcType, Values};
 
 use crate::support::{ROOT, create, dim, enddef, put, registry, var};
 
@@ -32,7 +32,7 @@ fn write_to(bytes: Vec<u8>) -> bool {
     let _ = ds.put_att(ROOT, None, "added", NcType::Int, &Values::Int(vec![7]));
     if let Ok(v) = ds.inq_varid(ROOT, "v") {
         let memory = [1_i16.to_ne_bytes(); 4].concat();
-        let data = dispatch::MemRef::Fixed { ty: NcType::Short, bytes: &memory };
+        let data = nczarr_dispatch::MemRef::Fixed { ty: NcType::Short, bytes: &memory };
         let _ = ds.put_vara(v, &[1, 0], &[1, 4], data);
     }
     if ds.sync().is_ok() {

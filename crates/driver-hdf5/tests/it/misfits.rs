@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, NcDispatch as _, Options};
-use model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
+use nczarr_dispatch::{Dataset, NcDispatch as _, Options};
+use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Result, Values};
 
 use crate::support::{ROOT, all, create, dim, enddef, put, registry, var};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
-use driver_hdf5::Hdf5Driver;
-use model::{DimId, GroupId, NcString, NcType, Result, Slab, Values, VarId};
+use nczarr_dispatch::{Clobber, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
+use nczarr_driver_hdf5::Hdf5Driver;
+use nczarr_model::{DimId, GroupId, NcString, NcType, Result, Slab, Values, VarId};
 
 pub const ROOT: GroupId = GroupId::ROOT;
 

@@ -1,7 +1,7 @@
 //! New files, as their writer sees them.
 
-use dispatch::{NcDispatch as _, Options};
-use model::{Chunking, ErrorKind, NcString, NcType, Values, fill};
+use nczarr_dispatch::{NcDispatch as _, Options};
+use nczarr_model::{Chunking, ErrorKind, NcString, NcType, Values, fill};
 
 use crate::support::{ROOT, all, create, create_at, dim, enddef, put, registry, var};
 
@@ -77,7 +77,7 @@ fn a_file_does_not_grow_by_what_is_written_again() {
     assert_eq!(all(&*ds, v), Values::Int(vec![5; 10_000]));
 }
 
-fn kind<T>(result: model::Result<T>) -> ErrorKind {
+fn kind<T>(result: nczarr_model::Result<T>) -> ErrorKind {
     result.map(drop).unwrap_err().kind()
 }
 
@@ -154,7 +154,7 @@ fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
     ds.sync().unwrap();
     let again = registry().create(
         &format!("{}#mode=nc4", path.display()),
-        dispatch::Clobber::Replace,
+        nczarr_dispatch::Clobber::Replace,
         false,
         &Options::default(),
     );
@@ -186,8 +186,8 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
             (1_i32..)
                 .find(|value| {
                     let bytes = [*value; 64].map(i32::to_ne_bytes).concat();
-                    let memory = dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
-                    match data.put(&model::Slab::new(&[0], &[64]), memory) {
+                    let memory = nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &bytes };
+                    match data.put(&nczarr_model::Slab::new(&[0], &[64]), memory) {
                         Ok(()) => false,
                         Err(error) => {
                             assert_eq!(error.kind(), ErrorKind::BadId);

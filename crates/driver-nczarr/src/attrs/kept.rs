@@ -1,6 +1,6 @@
 //! What is kept of attributes beside them, by their names: what JSON has no word for.
 
-use model::Values;
+use nczarr_model::Values;
 
 use super::{nan, text};
 use crate::json::{Members, Value, write_name, write_strict};

@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use dispatch::ZarrFormat;
-use model::Result;
+use nczarr_dispatch::ZarrFormat;
+use nczarr_model::Result;
 
 use super::{KEPT, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NETCDF};
 use crate::json::{Json, Object};

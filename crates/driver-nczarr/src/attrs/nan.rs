@@ -3,7 +3,7 @@
 //! JSON can only say `"NaN"`. `{"types": {"a": "<f4"}, "nan": {"a": ["ffc00000"]}}` says which bits each NaN of an
 //! attribute has, in their order. Readers that do not know the member still read NaN.
 
-use model::Values;
+use nczarr_model::Values;
 
 use crate::json::{Json, Value};
 
@@ -71,7 +71,7 @@ mod tests {
     fn what_is_no_nan_changes_nothing() {
         let values = Values::Float(vec![f32::NAN, 1.0, f32::NAN]);
         for kept in ["[]", "[\"3f800000\"]", "[\"xyz\",7]", "{}", "[\"7fc00000\",\"fffffffffffffffff\"]", "null"] {
-            let kept = parse(kept.as_bytes(), &dispatch::Limits::default()).unwrap();
+            let kept = parse(kept.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap();
             assert_eq!(restore(values.clone(), Some(&kept)), values, "{kept:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! From JSON to typed values, with a recorded type or by inference.
 
-use model::{NcString, NcType, Values};
+use nczarr_model::{NcString, NcType, Values};
 
 use crate::dtype::{DType, Kind};
 use crate::fill::{float_value, integer_value, is_special};
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn check(source: &str, recorded: Option<&str>, expected: Values) {
-        let value = json::parse(source.as_bytes(), &dispatch::Limits::default()).unwrap();
+        let value = json::parse(source.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap();
         let found = read(&value, recorded);
         assert_eq!(found, expected, "{source} as {recorded:?}");
     }

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use model::Values;
+use nczarr_model::Values;
 
 use crate::base64;
 use crate::json::{Json, Value};
@@ -76,7 +76,7 @@ mod tests {
             assert_eq!(bytes(&values).as_ref().map(text).as_deref(), expected);
         }
         assert_eq!(of(&[0xb0, b'C']), "°C");
-        let kept = |source: &str| parse(source.as_bytes(), &dispatch::Limits::default()).unwrap();
+        let kept = |source: &str| parse(source.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap();
         let read = Values::String(vec!["a".into(), "°C".into()]);
         assert_eq!(restore(read.clone(), Some(&kept("[null,\"sEM=\"]"))), odd);
         assert_eq!(restore(Values::text("°C"), Some(&kept("\"sEM=\""))), Values::Char(vec![0xb0, b'C']));

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::{Debug, Display};
 
-use dispatch::Limits;
-use model::{ErrorKind, NcString, Result, Values};
+use nczarr_dispatch::Limits;
+use nczarr_model::{ErrorKind, NcString, Result, Values};
 
 use super::text;
 use crate::dtype::DType;
@@ -215,7 +215,7 @@ mod tests {
             assert_eq!(read(&value, Some(&recorded)), values, "{text} {recorded}");
         }
         assert_eq!(stored(&Values::Double(vec![-999.0])).0, "-999.0");
-        let user = Values::User(model::TypeId(0), vec![]);
+        let user = Values::User(nczarr_model::TypeId(0), vec![]);
         assert_eq!(check(&user, true).unwrap_err().kind(), ErrorKind::NotNc4);
         assert_eq!(write(&user, &Limits::default(), true, &mut String::new()).unwrap_err().kind(), ErrorKind::NotNc4);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dispatch::Fault;
+use nczarr_dispatch::Fault;
 
 use crate::consolidated::ZMETADATA;
 use crate::json::Json;
@@ -46,7 +46,7 @@ fn copies(documents: &BTreeMap<String, Json>) -> Option<(&'static str, Vec<(Stri
 }
 
 /// A document without the copies that it may hold itself.
-fn bare(document: &Json) -> dispatch::Json {
+fn bare(document: &Json) -> nczarr_dispatch::Json {
     let mut document = document.to_serde();
     if let Some(members) = document.as_object_mut() {
         members.remove("consolidated_metadata");

@@ -8,8 +8,8 @@ mod objects;
 
 use std::collections::BTreeMap;
 
-use dispatch::{Audit, ByteRange, Fault, Key, ZarrFormat};
-use model::Result;
+use nczarr_dispatch::{Audit, ByteRange, Fault, Key, ZarrFormat};
+use nczarr_model::Result;
 
 use crate::consolidated::ZMETADATA;
 use crate::dataset::ZarrDataset;

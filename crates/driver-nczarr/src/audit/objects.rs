@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dispatch::{Fault, Key};
-use model::Result;
+use nczarr_dispatch::{Fault, Key};
+use nczarr_model::Result;
 
 use crate::dataset::ZarrDataset;
 use crate::layout::ChunkNaming;

@@ -8,8 +8,8 @@ mod pure;
 
 use std::sync::Arc;
 
-use dispatch::{Fault, Key};
-use model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
+use nczarr_dispatch::{Fault, Key};
+use nczarr_model::{Error, GroupId, Model, NcType, Var, VarFill, VarId};
 
 use crate::attrs::NC_PROPERTIES;
 use crate::dataset::VarState;
@@ -86,7 +86,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Adds a group; the first one becomes the root.
-    fn group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> model::Result<GroupId> {
+    fn group(&mut self, raw: &mut RawGroup, parent: Option<GroupId>) -> nczarr_model::Result<GroupId> {
         let id = match parent {
             None => GroupId::ROOT,
             Some(parent) => self.model.add_group(parent, &raw.name).map_err(|error| error.at(&raw.key))?,
@@ -113,7 +113,7 @@ impl Loaded {
     }
 
     /// Adds a variable.
-    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<Stored>) -> model::Result<VarId> {
+    fn var(&mut self, var: Arc<Var>, key: Key, mut stored: Arc<Stored>) -> nczarr_model::Result<VarId> {
         if self.keep {
             Arc::make_mut(&mut stored).dim_names = Some(dim_names(&self.model, &var)?);
         }
@@ -180,7 +180,7 @@ impl Settled {
 }
 
 /// The names of a variable's dimensions.
-pub(crate) fn dim_names(model: &Model, var: &Var) -> model::Result<Vec<String>> {
+pub(crate) fn dim_names(model: &Model, var: &Var) -> nczarr_model::Result<Vec<String>> {
     var.dims.iter().map(|&dim| Ok(model.dim(dim)?.name.clone())).collect()
 }
 

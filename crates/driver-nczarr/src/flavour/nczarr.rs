@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::Key;
-use model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
+use nczarr_dispatch::Key;
+use nczarr_model::{Chunking, DimId, ErrorKind, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 
 use super::Loaded;
 use crate::displaced;

@@ -7,8 +7,8 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use dispatch::{Fault, ZarrFormat};
-use model::{DimId, GroupId, Model, Result};
+use nczarr_dispatch::{Fault, ZarrFormat};
+use nczarr_model::{DimId, GroupId, Model, Result};
 
 use super::{Loaded, Naming, dim_names};
 use crate::annotation::{self, Structure};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::slice;
 
 use indexmap::IndexMap;
-use model::NameHasher;
+use nczarr_model::NameHasher;
 
 use super::Value;
 

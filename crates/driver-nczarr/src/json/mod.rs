@@ -185,8 +185,8 @@ impl<'t> Value<'t> {
     }
 
     /// The value as a codec description, for filters: legal JSON.
-    pub(crate) fn to_serde(&self) -> dispatch::Json {
-        use dispatch::Json as Serde;
+    pub(crate) fn to_serde(&self) -> nczarr_dispatch::Json {
+        use nczarr_dispatch::Json as Serde;
         match self {
             Self::Null => Serde::Null,
             Self::Bool(value) => Serde::Bool(*value),
@@ -204,8 +204,8 @@ impl<'t> Value<'t> {
     }
 
     /// A filter's codec description as a value.
-    pub(crate) fn from_serde(value: &dispatch::Json) -> Self {
-        use dispatch::Json as Serde;
+    pub(crate) fn from_serde(value: &nczarr_dispatch::Json) -> Self {
+        use nczarr_dispatch::Json as Serde;
         match value {
             Serde::Null => Self::Null,
             Serde::Bool(value) => Self::Bool(*value),

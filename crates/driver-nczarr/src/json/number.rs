@@ -131,8 +131,8 @@ fn special_name(value: f64) -> &'static str {
 }
 
 /// A number for a codec description.
-pub(super) fn to_serde(text: &str) -> dispatch::Json {
-    use dispatch::Json as Serde;
+pub(super) fn to_serde(text: &str) -> nczarr_dispatch::Json {
+    use nczarr_dispatch::Json as Serde;
     // A negative zero is no integer.
     if let Some(value) = integer(text).filter(|&value| value != 0 || !text.starts_with('-')) {
         if let Ok(value) = i64::try_from(value) {

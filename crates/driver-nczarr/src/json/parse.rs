@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::Limits;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Limits;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::{Json, Members, Value, number};
 

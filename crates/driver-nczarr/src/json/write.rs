@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_layout_of_nczarr() {
-        let limits = dispatch::Limits::default();
+        let limits = nczarr_dispatch::Limits::default();
         let source = b"{ \"a\" :[1, 2.50,{\"b\":null}] ,\"c\":\"x\\\"\\\\\\n\\u0001\\u00e9\" }";
         let value = super::super::parse(source, &limits).unwrap();
         let line = text(&value);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn words_become_legal() {
-        let limits = dispatch::Limits::default();
+        let limits = nczarr_dispatch::Limits::default();
         let value =
             super::super::parse(b"{\"a\": [NaN, 01, {\"b\": tRUE}], \"c\": nULL, \"d\": 1.50}", &limits).unwrap();
         let mut line = String::new();

@@ -101,7 +101,7 @@ impl Defects {
 mod tests {
     use super::*;
     use crate::json::parse;
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
 
     #[test]
     fn the_root_tells_the_generation() {

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Key, Limits};
-use model::{ErrorKind, NcType, Result};
+use nczarr_dispatch::{Key, Limits};
+use nczarr_model::{ErrorKind, NcType, Result};
 
 use super::{Defects, Generation, NCZARR, NCZATTR, NCZGROUP};
 use crate::attrs::{self, NC_PROPERTIES, NCZARR_ARRAY, NCZARR_ATTR, NCZARR_GROUP, NCZARR_SUPERBLOCK};

@@ -6,8 +6,8 @@
 //! another process did meanwhile is not lost, and what it turned already stays. What is no legal JSON becomes legal, and is
 //! read as before.
 
-use dispatch::Key;
-use model::Result;
+use nczarr_dispatch::Key;
+use nczarr_model::Result;
 
 use super::today::{self, Documents};
 use super::{Generation, NCZARR, NCZATTR, NCZGROUP, NCZVAR};

@@ -4,7 +4,7 @@
 //! enum its integer, opaque bytes are `"0x…"`, text is text. Characters in a row are text too, or the list of their bytes
 //! where these are no UTF-8. Floats are as in other attributes; a NaN with other bits than the usual ones is `"0x…"`.
 
-use model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, TypeId, Values};
+use nczarr_model::{ErrorKind, Item, Model, NcString, NcType, Result, TypeClass, TypeId, Values};
 
 use crate::fill::float_value;
 use crate::json::{Json, Value, json_float, json_single, write_list, write_number, write_strict, write_string};
@@ -120,7 +120,7 @@ fn item(model: &Model, ty: NcType, value: &Value<'_>, depth: usize) -> Option<It
         TypeClass::Vlen { base } => Item::Vlen(items(model, *base, value, depth + 1)?),
         TypeClass::Compound { fields, .. } => {
             let parts = value.as_array().filter(|parts| parts.len() == fields.len())?;
-            let part = |(field, value): (&model::Field, &Value<'_>)| {
+            let part = |(field, value): (&nczarr_model::Field, &Value<'_>)| {
                 if field.shape.is_empty() {
                     return Some(vec![item(model, field.ty, value, depth + 1)?]);
                 }

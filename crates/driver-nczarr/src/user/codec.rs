@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use chunkio::Piece;
-use dispatch::{ElementChunk, ElementCodec, ItemType, Json};
-use model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass, Unpacker};
+use nczarr_chunkio::Piece;
+use nczarr_dispatch::{ElementChunk, ElementCodec, ItemType, Json};
+use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass, Unpacker};
 
 /// A part of a record, in the order of the packed form.
 #[derive(Debug, Clone, Copy)]
@@ -310,7 +310,8 @@ impl ElementCodec for Packed {
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let mut elements = self.codec.decode(src, count, limit)?;
         for (index, element) in elements.iter_mut().enumerate() {
-            let at = |error: model::Error| ErrorKind::Filter.context(format!("element {index}: {}", error.what()));
+            let at =
+                |error: nczarr_model::Error| ErrorKind::Filter.context(format!("element {index}: {}", error.what()));
             if cfg!(target_endian = "big") {
                 *element = reordered(&self.model, self.ty, element.as_bytes(), true).map_err(at)?.into();
             }
@@ -324,7 +325,7 @@ impl ElementCodec for Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Field, GroupId, Item, UserType};
+    use nczarr_model::{Field, GroupId, Item, UserType};
 
     #[test]
     fn the_other_order_of_bytes_and_back() {

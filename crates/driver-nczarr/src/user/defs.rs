@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use dispatch::Key;
-use model::{
+use nczarr_dispatch::Key;
+use nczarr_model::{
     Defined, Edit, EnumMember, Error, ErrorKind, Field, Group, GroupId, Model, NcType, Result, TypeClass, TypeId,
 };
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use chunkio::Piece;
-use dispatch::{ElementCodec, Registry, ZarrFormat};
-use model::{ErrorKind, Field, Model, NcType, Result, TypeClass, TypeId};
+use nczarr_chunkio::Piece;
+use nczarr_dispatch::{ElementCodec, Registry, ZarrFormat};
+use nczarr_model::{ErrorKind, Field, Model, NcType, Result, TypeClass, TypeId};
 use serde_json::json;
 
 use super::codec::{Packed, Step, Texts};
@@ -178,7 +178,7 @@ impl Builder<'_> {
         if let Some(number) = integer_of(self.model, ty)?.filter(|number| number.is_numeric()) {
             let size = number.size().unwrap_or(1);
             steps.push(Step::numbers(size, 1, self.big_endian));
-            let endian = if self.big_endian { model::Endian::Big } else { model::Endian::Little };
+            let endian = if self.big_endian { nczarr_model::Endian::Big } else { nczarr_model::Endian::Little };
             return DType::of(number, endian, 1, false);
         }
         let NcType::User(id) = ty else {

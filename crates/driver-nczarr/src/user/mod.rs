@@ -18,7 +18,7 @@ pub(crate) use defs::{MAX_MEMBERS, define, write as write_defs};
 pub(crate) use form::{Form, MAX_SIZE};
 pub(crate) use present::{new_form, present, present_atts, stored_fill};
 
-use model::{Model, NcType, Result, TypeId};
+use nczarr_model::{Model, NcType, Result, TypeId};
 
 use crate::attrs::NCZARR_ARRAY;
 use crate::json::Members;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use dispatch::{Key, Registry};
-use model::{ErrorKind, FILL_VALUE, Model, NcType, Result, TypeId, Values, Var, VarFill};
+use nczarr_dispatch::{Key, Registry};
+use nczarr_model::{ErrorKind, FILL_VALUE, Model, NcType, Result, TypeId, Values, Var, VarFill};
 
 use super::codec::{Packed, reordered};
 use super::form::{Builder, Form, form, integer_of, widths};
@@ -17,7 +17,7 @@ use crate::record::Record;
 use crate::types::NO_TYPE;
 use crate::var::Stored;
 
-use dispatch::ZarrFormat;
+use nczarr_dispatch::ZarrFormat;
 
 /// Gives a variable its type: the name of it that is stored, and what was found under it.
 ///
@@ -54,7 +54,7 @@ pub(crate) fn present(
     // The default of a number's type is a value like others here.
     let fill = match (&var.fill, dtype.kind) {
         (VarFill::Default, Kind::Number(number)) => {
-            model::fill::default(number).map_or(VarFill::Default, VarFill::Value)
+            nczarr_model::fill::default(number).map_or(VarFill::Default, VarFill::Value)
         }
         (fill, _) => fill.clone(),
     };
@@ -109,7 +109,7 @@ fn is_small(value: &Values) -> bool {
 }
 
 /// The attributes whose types were recorded as user-defined ones; what is none of its type stays what it is without one.
-pub(crate) fn present_atts(model: &Model, atts: &mut model::Att, typed: &[super::Typed], displaced: &[Key]) {
+pub(crate) fn present_atts(model: &Model, atts: &mut nczarr_model::Att, typed: &[super::Typed], displaced: &[Key]) {
     for (name, ty, value) in typed {
         if let Some(values) =
             displaced::resolve(ty, displaced, |ty| find(model, ty)).and_then(|id| read_att(model, id, value))
@@ -173,7 +173,7 @@ fn alike(a: &DType, b: &DType) -> bool {
 fn read_fill(model: &Model, id: TypeId, form: &Form, value: &Values) -> Result<Values> {
     let ty = NcType::User(id);
     let wrong = || ErrorKind::NcZarr.context("none of the type's");
-    let native = |list: &[model::NcString]| -> Result<Values> {
+    let native = |list: &[nczarr_model::NcString]| -> Result<Values> {
         let [element] = list else { return Err(wrong()) };
         let element = reordered(model, ty, element.as_bytes(), true)?;
         model.check_packed(ty, &element)?;
@@ -184,11 +184,11 @@ fn read_fill(model: &Model, id: TypeId, form: &Form, value: &Values) -> Result<V
         (Values::User(_, bytes), Kind::Record | Kind::Opaque(_) | Kind::Complex(_)) => match &form.element {
             None => {
                 // Raw bytes have no order of their own.
-                let stored = chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
-                Ok(Values::User(id, chunkio::unpack(form.pieces.as_deref().ok_or_else(wrong)?, &stored)?))
+                let stored = nczarr_chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                Ok(Values::User(id, nczarr_chunkio::unpack(form.pieces.as_deref().ok_or_else(wrong)?, &stored)?))
             }
             Some(codec) => {
-                let stored = chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
+                let stored = nczarr_chunkio::pack(&form.dtype.pieces().ok_or_else(wrong)?, bytes)?;
                 Ok(Values::Packed(id, codec.decode(&stored, 1, usize::MAX)?))
             }
         },
@@ -214,8 +214,8 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &Form) -> 
             Values::from_native_bytes(number, &bytes).ok_or_else(wrong)?
         }
         (Values::User(_, bytes), _) => {
-            let stored = chunkio::pack(form.pieces.as_deref().ok_or_else(wrong)?, &bytes)?;
-            Values::User(NO_TYPE, chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            let stored = nczarr_chunkio::pack(form.pieces.as_deref().ok_or_else(wrong)?, &bytes)?;
+            Values::User(NO_TYPE, nczarr_chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
         }
         (Values::Packed(_, list), Kind::Object) => {
             let element = list.first().ok_or_else(wrong)?;
@@ -224,7 +224,7 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &Form) -> 
         (Values::Packed(_, list), _) => {
             let mut stored = Vec::new();
             form.element.as_ref().ok_or_else(wrong)?.encode(&list, &mut stored)?;
-            Values::User(NO_TYPE, chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
+            Values::User(NO_TYPE, nczarr_chunkio::unpack(&form.dtype.pieces().ok_or_else(wrong)?, &stored)?)
         }
         _ => return Err(wrong()),
     }))
@@ -235,5 +235,5 @@ pub(crate) fn stored_fill(model: &Model, var: &Var, id: TypeId, form: &Form) -> 
 /// # Errors
 /// `NC_ENOTNC4` for a type that has none.
 pub(crate) fn new_form(model: &Model, var: &Var, id: TypeId, format: ZarrFormat, registry: &Registry) -> Result<Form> {
-    form(model, id, var.endian == model::Endian::Big, format, registry)
+    form(model, id, var.endian == nczarr_model::Endian::Big, format, registry)
 }

@@ -9,9 +9,9 @@
 //!
 //! Source: Zarr V3 core specification, its registered codecs, and what writers store, as the formats notes list it.
 
-use chunkio::Order;
-use dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
-use model::{Error, ErrorKind, FilterSpec, NcType, Result};
+use nczarr_chunkio::Order;
+use nczarr_dispatch::{ElementCodec, Filter, Json as Serde, Registry, ZarrFormat};
+use nczarr_model::{Error, ErrorKind, FilterSpec, NcType, Result};
 
 use super::types::{DataType, Variable, configured, extension, short};
 use crate::json::{Json, Members, Value, text};

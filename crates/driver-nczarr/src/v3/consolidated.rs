@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Key, Limits};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{Key, Limits};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::document::{self, CONSOLIDATED, ZARR_JSON};
 use crate::consolidated::{Consolidated, Document};

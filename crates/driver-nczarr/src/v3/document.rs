@@ -5,8 +5,8 @@
 //!
 //! Source: Zarr V3 core specification.
 
-use dispatch::Registry;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Registry;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::chain::{self, Chain};
 use super::grid::{self, Grid};

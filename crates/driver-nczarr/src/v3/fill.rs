@@ -5,7 +5,7 @@
 //!
 //! Source: Zarr V3 core specification and its extensions; the forms of other writers as the formats notes list them.
 
-use model::{ErrorKind, NcString, NcType, Result, Values};
+use nczarr_model::{ErrorKind, NcString, NcType, Result, Values};
 
 use super::types::{DataType, Variable};
 use crate::base64;
@@ -138,7 +138,7 @@ pub(crate) fn zero(ty: &DataType) -> Result<Json> {
         _ => {
             let pieces = ty.dtype.pieces().ok_or_else(none)?;
             let zeros = vec![0; ty.dtype.item_size().ok_or_else(none)?];
-            let held = chunkio::unpack(&pieces, &zeros)?;
+            let held = nczarr_chunkio::unpack(&pieces, &zeros)?;
             print(&held, &ty.dtype).ok_or_else(none)
         }
     }
@@ -236,7 +236,7 @@ fn fixed_text(value: &Value<'_>, width: usize, core_raw: bool) -> Option<Vec<u8>
 
 /// One element of fixed size as it is in memory.
 fn element(value: &Value<'_>, dtype: &DType) -> Option<Vec<u8>> {
-    let stored = |stored: Vec<u8>| chunkio::unpack(&dtype.pieces()?, &stored).ok();
+    let stored = |stored: Vec<u8>| nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok();
     let sized = |bytes: Vec<u8>, size: usize| (bytes.len() == size).then_some(bytes);
     match dtype.kind {
         Kind::Number(ty) => number(value, ty)?.to_native_bytes(),
@@ -324,15 +324,15 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
                 })
             }
             other => match other.scalar(0)? {
-                model::Scalar::Int(value) => Some(Json::int(value)),
-                model::Scalar::Float(_) => None,
+                nczarr_model::Scalar::Int(value) => Some(Json::int(value)),
+                nczarr_model::Scalar::Float(_) => None,
             },
         },
         Kind::Bool => bytes.first().map(|&byte| Json::Bool(byte != 0)),
         Kind::Char => bytes.first().map(|&byte| Json::int(byte)),
         Kind::Half(_) => {
-            let mut stored = chunkio::pack(&dtype.pieces()?, bytes).ok()?;
-            let value = f32::from_ne_bytes(*chunkio::unpack(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
+            let mut stored = nczarr_chunkio::pack(&dtype.pieces()?, bytes).ok()?;
+            let value = f32::from_ne_bytes(*nczarr_chunkio::unpack(&dtype.pieces()?, &stored).ok()?.first_chunk()?);
             if !value.is_nan() || value.to_bits() == f32::NAN.to_bits() {
                 return Some(json_single(value));
             }
@@ -342,7 +342,7 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
             Some(Json::string(format!("{:#06x}", u16::from_be_bytes(*stored.first_chunk()?))))
         }
         Kind::Complex(part) => {
-            let one = DType::of(part, model::Endian::Little, 1, false).ok()?;
+            let one = DType::of(part, nczarr_model::Endian::Little, 1, false).ok()?;
             let parts = bytes.chunks_exact(part.size()?).map(|part| print(part, &one));
             parts.collect::<Option<Vec<_>>>().map(Json::Array)
         }
@@ -369,8 +369,8 @@ fn print(bytes: &[u8], dtype: &DType) -> Option<Json> {
 }
 
 /// The bytes of memory that a part of an element takes.
-fn held(piece: &chunkio::Piece) -> usize {
-    use chunkio::Piece;
+fn held(piece: &nczarr_chunkio::Piece) -> usize {
+    use nczarr_chunkio::Piece;
     match *piece {
         Piece::Bytes(size) => size,
         Piece::Numbers { size, count, .. } => size * count,
@@ -389,7 +389,7 @@ mod tests {
     const DATE: &str = r#"{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}"#;
 
     fn json(text: &str) -> Json {
-        parse(text.as_bytes(), &dispatch::Limits::default()).unwrap()
+        parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
     }
 
     /// A type by its name, or as JSON.
@@ -507,7 +507,7 @@ mod tests {
             assert_eq!(write(&found, &ty).unwrap(), json(value));
             let Values::User(_, held) = &found else { panic!("{found:?}") };
             // In base64 it is the element as it is stored.
-            let stored = chunkio::pack(&ty.dtype.pieces().unwrap(), held).unwrap();
+            let stored = nczarr_chunkio::pack(&ty.dtype.pieces().unwrap(), held).unwrap();
             let coded = Json::string(base64::encode(&stored));
             assert_eq!(read(&coded, &ty).unwrap().unwrap(), found);
             assert!(stored.starts_with(&[0xff, 0xff, 0xff, 0xff, b'a', b'b']));

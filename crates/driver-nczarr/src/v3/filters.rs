@@ -6,8 +6,8 @@
 //!
 //! Source: rows 14 to 20 of the table of resolutions in the formats notes.
 
-use dispatch::{Filter, Json as Serde, Registry, ZarrFormat};
-use model::{ErrorKind, FilterSpec, Result};
+use nczarr_dispatch::{Filter, Json as Serde, Registry, ZarrFormat};
+use nczarr_model::{ErrorKind, FilterSpec, Result};
 use serde_json::json;
 
 use super::chain::Chain;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::document::note;
 use super::types::{extension, short};
@@ -167,7 +167,7 @@ fn axes(configuration: &Members<'_>, shape: &[u64]) -> Result<Vec<Axis>> {
 mod tests {
     use super::*;
     use crate::json::parse;
-    use dispatch::Limits;
+    use nczarr_dispatch::Limits;
 
     fn axis(text: &str, len: u64) -> Result<Axis> {
         Axis::read(&parse(text.as_bytes(), &Limits::default()).unwrap(), len)

@@ -28,15 +28,15 @@ pub(crate) mod var;
 
 #[cfg(test)]
 mod tests {
-    use dispatch::{Registry, Table};
+    use nczarr_dispatch::{Registry, Table};
 
     /// All codecs of the project.
     pub(crate) fn registry() -> Registry {
         static TABLE: Table = Table {
             drivers: &[],
             maps: &[],
-            filters: ::filters::BUILTIN,
-            elements: ::filters::BUILTIN_ELEMENTS,
+            filters: ::nczarr_filters::BUILTIN,
+            elements: ::nczarr_filters::BUILTIN_ELEMENTS,
             known: &[],
         };
         Registry::new().with_table(&TABLE)

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{DimId, GroupId, Model, Result, Var};
+use nczarr_model::{DimId, GroupId, Model, Result, Var};
 
 /// The names of a variable's dimensions.
 ///

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use dispatch::Key;
+use nczarr_dispatch::Key;
 
 use super::document::ZARR_JSON;
 use crate::attrs::{NCZARR_GROUP, NETCDF};

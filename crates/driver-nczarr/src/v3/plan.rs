@@ -1,8 +1,8 @@
 //! The layout of a new variable in Zarr V3: its type, codecs and fill value, as `plan` has it for V2.
 
-use chunkio::Order;
-use dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
-use model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
+use nczarr_chunkio::Order;
+use nczarr_dispatch::{ChunkInfo, Filter, Registry, ZarrFormat};
+use nczarr_model::{Chunking, ErrorKind, FilterSpec, GroupId, Model, NcType, Result, Var, VarFill, VarId};
 use serde_json::json;
 
 use super::chain::{self, CHECKSUM_BYTES, Chain, Index, Shards};
@@ -49,7 +49,7 @@ impl Planning<'_> {
             .iter()
             .map(|spec| plan::instance(spec, self.format, self.registry))
             .collect::<Result<Vec<_>>>()?;
-        let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
+        let filters = nczarr_filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
         let mut chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
         if let Some(shards) = &shards {
@@ -62,7 +62,7 @@ impl Planning<'_> {
         let told = self.flavour == Flavour::Zarr && is_told_by_array(data.dtype.kind);
         let value = match &var.fill {
             VarFill::Value(value) => Some(value.clone()),
-            VarFill::Default => model::fill::default(var.xtype),
+            VarFill::Default => nczarr_model::fill::default(var.xtype),
             // V3 has no array without one, and other readers see it where chunks are absent: zeros, unless the array's own
             // tells what the attribute is.
             VarFill::NoFill => var.atts.get(FILL_VALUE).filter(|_| told).cloned(),
@@ -96,7 +96,7 @@ impl Planning<'_> {
             shards,
             fill: fill.map_err(|error| error.at(FILL_VALUE))?,
             dtype: data.dtype,
-            order: chunkio::Order::C,
+            order: nczarr_chunkio::Order::C,
             separator: self.separator,
             prefix: true,
             codecs: Vec::new(),
@@ -121,7 +121,7 @@ impl Planning<'_> {
         let chunks = self.chunks(model, id, &data.dtype)?;
         let asked =
             specs.iter().map(|spec| plan::instance(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
-        let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
+        let filters = nczarr_filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
         let chain = Chain { filters: bound(&filters, &data.dtype, &chunks)?, ..Chain::default() };
         chain::write(&chain, &data, chunks.len()).map(drop)
     }

@@ -3,7 +3,7 @@
 //! NCZarr's keys and recorded types are written as NCZarr V3 is defined; plain stores get attributes alone, and a
 //! `_FillValue` as xarray wants it in both. Names of dimensions are told by `names`.
 
-use model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
+use nczarr_model::{GroupId, Model, NcType, Result, Scalar, Values, VarFill, VarId};
 
 use super::{filters, keys, names, node_name};
 use crate::annotation;
@@ -202,7 +202,7 @@ impl ZarrDataset {
         let item = meta.dtype.item_size().unwrap_or(1);
         let mut extra = keys::Extra {
             no_fill: var.fill == VarFill::NoFill,
-            filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
+            filters: nczarr_filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
             ..keys::Extra::default()
         };
         if self.flavour == Flavour::NcZarr {
@@ -244,7 +244,7 @@ impl ZarrDataset {
 fn new_array(meta: &ArrayMeta, shape: &[u64], out: &mut String) -> Result<()> {
     let sizes = |sizes: &[u64], out: &mut String| write_list(sizes, out, write_number);
     let Some(described) = &meta.v3 else {
-        return Err(model::ErrorKind::Internal.context("an array without a description of its type"));
+        return Err(nczarr_model::ErrorKind::Internal.context("an array without a description of its type"));
     };
     out.push_str("{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
     sizes(shape, out);

@@ -3,8 +3,8 @@
 //! The fields of a record may have types that netCDF has no name for: times with a unit, text of any script, truth
 //! values, half floats. The netCDF type of the record does not tell them, so that a copy hands them over beside it.
 
-use dispatch::{StoredType, ZarrFormat};
-use model::{DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
+use nczarr_dispatch::{StoredType, ZarrFormat};
+use nczarr_model::{DimId, Edit, Endian, ErrorKind, GroupId, Model, NcType, Result, TypeClass, Values, VarId};
 
 use super::fill;
 use super::types::{self, DataType};
@@ -49,7 +49,7 @@ impl Given {
             None if self.has_members => fill::zero(data),
             value => {
                 let stored = match value {
-                    Some(Values::User(_, held)) => chunkio::pack(&data.dtype.pieces().ok_or_else(none)?, held)?,
+                    Some(Values::User(_, held)) => nczarr_chunkio::pack(&data.dtype.pieces().ok_or_else(none)?, held)?,
                     Some(_) => return Err(none()),
                     None => vec![0; data.dtype.item_size().ok_or_else(none)?],
                 };
@@ -90,7 +90,7 @@ fn is_same(a: (&Model, NcType), b: (&Model, NcType)) -> bool {
 }
 
 impl ZarrDataset {
-    /// The answer of [`dispatch::Dataset::stored_type`]: records of plain Zarr V3 have one.
+    /// The answer of [`nczarr_dispatch::Dataset::stored_type`]: records of plain Zarr V3 have one.
     pub(crate) fn type_as_stored(&self, id: VarId) -> Result<Option<StoredType>> {
         if self.format != ZarrFormat::V3 || self.flavour != Flavour::Zarr {
             return Ok(None);
@@ -109,7 +109,7 @@ impl ZarrDataset {
         Ok(is_known.then(|| StoredType { data_type: json::text(data_type), endian }))
     }
 
-    /// The work of [`dispatch::Dataset::def_var_stored`].
+    /// The work of [`nczarr_dispatch::Dataset::def_var_stored`].
     pub(crate) fn define_as_stored(
         &self,
         (group, name): (GroupId, &str),

@@ -6,8 +6,8 @@
 //!
 //! Source: Zarr V3 core specification, its registered extensions, and what writers store, as the formats notes list it.
 
-use model::convert::Half;
-use model::{ErrorKind, NcType, Result, TimeStep};
+use nczarr_model::convert::Half;
+use nczarr_model::{ErrorKind, NcType, Result, TimeStep};
 
 use crate::dtype::{DType, Kind, MAX_WIDTH};
 use crate::json::{Json, Members, Object, Value, text};
@@ -252,13 +252,13 @@ fn number(ty: NcType) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use model::Endian;
+    use nczarr_model::Endian;
 
     use super::*;
     use crate::json::parse;
 
     fn json(text: &str) -> Json {
-        parse(text.as_bytes(), &dispatch::Limits::default()).unwrap()
+        parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
     }
 
     fn read(text: &str, big: bool) -> DataType {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use chunkio::{ShardIndex, ShardSpec};
-use dispatch::Key;
-use model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
+use nczarr_chunkio::{ShardIndex, ShardSpec};
+use nczarr_dispatch::Key;
+use nczarr_model::{Chunking, ErrorKind, NcType, Result, Values, Var, VarFill};
 
 use super::chain::{Chain, Index, Shards};
 use super::document::{self, Document, ZARR_JSON};
@@ -114,7 +114,7 @@ fn fill_in(
             *fill = annotation::char_fill(fill.clone());
         }
     }
-    var.quantize = chunkio::rounding(&var.atts);
+    var.quantize = nczarr_chunkio::rounding(&var.atts);
     if dtype.kind == Kind::Other {
         note(
             var,
@@ -132,7 +132,9 @@ fn fill_in(
                 stored.absent = Some(value).filter(|value| value.nc_type().is_atomic() && !user::is_typed(attrs));
                 var.fill = VarFill::NoFill;
             }
-            Ok(Some(value)) if Some(&value) == model::fill::default(var.xtype).as_ref() => var.fill = VarFill::Default,
+            Ok(Some(value)) if Some(&value) == nczarr_model::fill::default(var.xtype).as_ref() => {
+                var.fill = VarFill::Default
+            }
             Ok(Some(value)) => var.fill = VarFill::Value(value),
             Err(error) => note(var, error.at(place())),
         }
@@ -142,7 +144,7 @@ fn fill_in(
         imply_fill(var, stored, extra.implied);
     }
     let item = dtype.item_size().unwrap_or(1);
-    var.filters = filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
+    var.filters = nczarr_filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
     let outermost = meta.chunks.clone();
     let (shards, chain) = unfold(chain, &mut meta.chunks);
     meta.order.clone_from(&chain.order);

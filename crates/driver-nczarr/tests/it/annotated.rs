@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
-use driver_nczarr::NcZarrDriver;
-use model::{GroupId, Model, NcType, Values};
+use nczarr_dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
+use nczarr_driver_nczarr::NcZarrDriver;
+use nczarr_model::{GroupId, Model, NcType, Values};
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, registry, var};
 
@@ -39,7 +39,7 @@ fn structure(model: &Model) -> String {
     let mut vars: Vec<_> = model.vars().map(|(_, var)| var).collect();
     vars.sort_by_key(|var| var.group);
     let dim_name = |dim: &_| model.dim(*dim).unwrap().name.clone();
-    let names = |var: &model::Var| var.dims.iter().map(dim_name).collect::<Vec<_>>();
+    let names = |var: &nczarr_model::Var| var.dims.iter().map(dim_name).collect::<Vec<_>>();
     let vars: Vec<_> = vars.iter().map(|var| (&var.name, var.xtype, names(var), &var.atts)).collect();
     let groups: Vec<_> = model.groups().map(|(_, group)| (&group.name, &group.atts)).collect();
     format!("{dims:?} {vars:?} {groups:?}")
@@ -141,7 +141,7 @@ fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
         if name == "said" {
             d.def_var_fill(v, false, Some(&zero)).unwrap();
         } else {
-            d.edit(&model::Edit::DefVarUnwritten { var: v, value: &zero }).unwrap();
+            d.edit(&nczarr_model::Edit::DefVarUnwritten { var: v, value: &zero }).unwrap();
         }
     }
     d.close().unwrap();
@@ -152,7 +152,11 @@ fn what_unwritten_elements_read_as_is_an_attribute_or_not() {
         let model = d.model().snapshot();
         for (name, said) in [("said", Some(&zero)), ("unsaid", None)] {
             let var = model.var(model.find_var(ROOT, name).unwrap()).unwrap();
-            assert_eq!((&var.fill, var.atts.get("_FillValue")), (&model::VarFill::Value(zero.clone()), said), "{name}");
+            assert_eq!(
+                (&var.fill, var.atts.get("_FillValue")),
+                (&nczarr_model::VarFill::Value(zero.clone()), said),
+                "{name}"
+            );
         }
         let before = map.objects();
         d.close().unwrap();
@@ -291,7 +295,7 @@ fn nonsense_is_left_aside() {
 fn one_variable_opened_alone_is_the_same() {
     let map = sample();
     let all = read(&map);
-    let target = url_infer::parse("file:///some/store.zarr").unwrap();
+    let target = nczarr_url_infer::parse("file:///some/store.zarr").unwrap();
     for (path, other) in [("/z", "/a"), ("/a", "/z"), ("/h/v", "/z")] {
         let opened = NcZarrDriver.open(&OpenRequest {
             target: &target,

@@ -1,7 +1,7 @@
 //! New datasets: every document, byte by byte, and what comes back.
 
-use dispatch::{Clobber, MemRef, NcDispatch, Options};
-use model::{Chunking, Endian, ErrorKind, FillMode, GroupId, NcType, Quantize, Values, VarFill};
+use nczarr_dispatch::{Clobber, MemRef, NcDispatch, Options};
+use nczarr_model::{Chunking, Endian, ErrorKind, FillMode, GroupId, NcType, Quantize, Values, VarFill};
 
 use crate::support::{
     TestMap, create, create_with, get, get_text, open, open_with, put, put_text, registry, try_put, var,
@@ -50,7 +50,7 @@ fn layouts_of_many_variables_are_decided_and_the_first_that_cannot_be_is_named()
 }
 
 /// One variable of a kind: its type and dimensions, and what else is said of it.
-type Kind = (NcType, usize, fn(&dyn dispatch::Dataset, model::VarId) -> model::Result<()>);
+type Kind = (NcType, usize, fn(&dyn nczarr_dispatch::Dataset, nczarr_model::VarId) -> nczarr_model::Result<()>);
 
 /// Kinds that differ in one thing each.
 const KINDS: [Kind; 13] = [
@@ -288,10 +288,10 @@ fn every_type_comes_back() {
         if var.xtype.is_numeric() {
             let values = get(&*d, id);
             assert_eq!(values[1..3], [1.0, 100.0], "{}", var.name);
-            let Some(fill) = model::fill::default(var.xtype).and_then(|fill| fill.scalar(0)) else { panic!() };
+            let Some(fill) = nczarr_model::fill::default(var.xtype).and_then(|fill| fill.scalar(0)) else { panic!() };
             let fill = match fill {
-                model::Scalar::Int(fill) => fill as f64,
-                model::Scalar::Float(fill) => fill,
+                nczarr_model::Scalar::Int(fill) => fill as f64,
+                nczarr_model::Scalar::Float(fill) => fill,
             };
             assert_eq!(values[3], fill, "{}", var.name);
         }

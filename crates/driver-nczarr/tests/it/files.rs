@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, NcDispatch, Options, Registry};
-use model::{ErrorKind, GroupId, NcType};
+use nczarr_dispatch::{Clobber, NcDispatch, Options, Registry};
+use nczarr_model::{ErrorKind, GroupId, NcType};
 
 use crate::support::{get, put, var};
 
 const ROOT: GroupId = GroupId::ROOT;
 
 fn registry() -> Arc<Registry> {
-    Arc::new(Registry::clone(&crate::support::registry()).with_map(zmap_file::FileMaps))
+    Arc::new(Registry::clone(&crate::support::registry()).with_map(nczarr_zmap_file::FileMaps))
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_dataset_in_a_directory() {
     two.rename_grp(two.inq_ncid(ROOT, "g").unwrap(), "h").unwrap();
     two.close().unwrap();
     let d = registry.open(path, false, &options).unwrap();
-    let fill = f64::from(model::fill::INT);
+    let fill = f64::from(nczarr_model::fill::INT);
     assert_eq!(get(&*d, var(&*d, "h/v")), [1.0, 2.0, 3.0, fill, fill, 5.0, fill, 7.0]);
     assert!(!dir.path().join("d.zarr/g").exists());
     d.close().unwrap();

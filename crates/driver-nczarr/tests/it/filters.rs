@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use dispatch::{Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat};
-use model::{Chunking, Edit, ErrorKind, FilterSpec, GroupId, NcType, Result, Values};
+use nczarr_dispatch::{Clobber, Filter, FilterClass, FilterInfo, Json, NcDispatch, OutBuf, Registry, ZarrFormat};
+use nczarr_model::{Chunking, Edit, ErrorKind, FilterSpec, GroupId, NcType, Result, Values};
 use serde_json::json;
 
 use crate::support::{TestMap, create, create_among, get, get_text, open, put, put_text, registry, var};
@@ -87,13 +87,14 @@ fn szip_refuses_bytes_when_they_are_defined() {
     let map = TestMap::new(&[]);
     let d = create(&map, "zarr");
     let x = d.def_dim(ROOT, "x", Some(64)).unwrap();
-    let model::Defined::Type(ty) = d.edit(&Edit::DefOpaque { group: ROOT, name: "four", size: 4 }).unwrap() else {
+    let nczarr_model::Defined::Type(ty) = d.edit(&Edit::DefOpaque { group: ROOT, name: "four", size: 4 }).unwrap()
+    else {
         panic!("no type")
     };
     let v = d.def_var(ROOT, "v", NcType::User(ty), &[x]).unwrap();
     d.def_var_filter(v, 4, &[32, 16]).unwrap();
     let error = d._enddef(0, 1, 0, 1).unwrap_err();
-    assert!(error.kind() == model::ErrorKind::Filter && error.to_string().contains("szip"), "{error}");
+    assert!(error.kind() == nczarr_model::ErrorKind::Filter && error.to_string().contains("szip"), "{error}");
 }
 
 /// The element size of the only filter.
@@ -184,7 +185,7 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
                 continue;
             };
             let error = d._enddef(0, 1, 0, 1).unwrap_err();
-            assert_eq!(error.kind(), model::ErrorKind::Filter, "{error}");
+            assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter, "{error}");
             assert!(error.to_string().contains(refused) && error.to_string().contains("szip"), "{error}");
         }
     }
@@ -200,7 +201,7 @@ fn szip_wants_numbers_and_a_last_dimension_that_stays() {
 #[test]
 fn filters_by_id_and_chunks_that_do_not_shrink() {
     let noise: Vec<f64> = (0..64u64).map(|i| f64::from((i * i * 2_654_435_761 % (1 << 31)) as u32)).collect();
-    for row in filters::HDF5_FILTERS.iter().filter(|row| row.codec.is_some()) {
+    for row in nczarr_filters::HDF5_FILTERS.iter().filter(|row| row.codec.is_some()) {
         let params: &[u32] = match row.name {
             "szip" => &[4, 8],
             "blosc" => &[0, 0, 0, 0, 5, 1, 1],

@@ -1,7 +1,7 @@
 //! Types of plain Zarr that netCDF has no atomic type for: read, written, and stored again as they were.
 
-use dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
-use model::{
+use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, Options, OutBuf};
+use nczarr_model::{
     Defined, Edit, ErrorKind, Field, GroupId, NcString, NcType, Result, Slab, TypeClass, TypeId, Values, VarId,
 };
 use proptest::prelude::*;
@@ -300,7 +300,7 @@ fn new_variables_of_user_defined_types() {
     for (name, ty) in [("o", outer), ("z", complex), ("b", blob)] {
         d.def_var(ROOT, name, NcType::User(ty), &[x]).unwrap();
     }
-    d.def_var_endian(var(&*d, "z"), model::Endian::Big).unwrap();
+    d.def_var_endian(var(&*d, "z"), nczarr_model::Endian::Big).unwrap();
     let blobs = d.model().snapshot();
     d.def_var_fill(var(&*d, "b"), false, Some(&Values::User(blob, b"hello".to_vec()))).unwrap();
     drop(blobs);
@@ -371,15 +371,15 @@ fn a_document_that_claims_much_takes_little() {
     let model = d.model().snapshot();
     for name in ["v0", "r199"] {
         let var = model.var(var(&*d, name)).unwrap();
-        assert!(var.problem.is_none() && var.fill == model::VarFill::Default, "{:?}", var.problem);
+        assert!(var.problem.is_none() && var.fill == nczarr_model::VarFill::Default, "{:?}", var.problem);
     }
     let error = try_get(&*d, var(&*d, "fields")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadType);
     assert_eq!(read(&*d, var(&*d, "deep"), 0, 4).unwrap(), [0; 16]);
     assert_eq!(get(&*d, var(&*d, "w")), [1.0; 4]);
     // What is written anew says the same.
-    d.def_var_chunking(var(&*d, "v0"), &model::Chunking::Chunked(vec![1])).unwrap();
-    d.def_var_chunking(var(&*d, "deep"), &model::Chunking::Chunked(vec![3])).unwrap();
+    d.def_var_chunking(var(&*d, "v0"), &nczarr_model::Chunking::Chunked(vec![1])).unwrap();
+    d.def_var_chunking(var(&*d, "deep"), &nczarr_model::Chunking::Chunked(vec![3])).unwrap();
     d.close().unwrap();
     assert_eq!(map.json("v0/.zarray")["fill_value"], 0);
     assert_eq!(map.json("deep/.zarray")["dtype"].to_string(), deep);

@@ -1,7 +1,7 @@
 //! Damaged and hostile documents: typed errors that name key and member; never a panic; others stay readable.
 
-use dispatch::{MemMut, MemRef, NcDispatch, OutBuf};
-use model::{ErrorKind, NcType};
+use nczarr_dispatch::{MemMut, MemRef, NcDispatch, OutBuf};
+use nczarr_model::{ErrorKind, NcType};
 use proptest::prelude::*;
 
 use crate::support::{TestMap, get, open, open_rw, try_get, var};
@@ -147,13 +147,13 @@ fn what_is_wrong_with_a_variable_stays_with_it() {
         // A session for writing leaves alone what it did not understand.
         let before = map.objects();
         let d = crate::support::open_rw(&map);
-        dispatch::NcDispatch::put_att(
+        nczarr_dispatch::NcDispatch::put_att(
             &*d,
-            model::GroupId::ROOT,
+            nczarr_model::GroupId::ROOT,
             None,
             "a",
-            model::NcType::Int,
-            &model::Values::Int(vec![1]),
+            nczarr_model::NcType::Int,
+            &nczarr_model::Values::Int(vec![1]),
         )
         .unwrap();
         d.close().unwrap();
@@ -185,9 +185,11 @@ fn sizes_are_limits() {
             if let Ok(data) = d.data(var(&*d, name)) {
                 let mut out = [0u8; 8];
                 let (start, count) = if name == "v" { (vec![0], vec![2]) } else { (vec![0, 0], vec![1, 2]) };
-                let out =
-                    dispatch::MemMut::Fixed { ty: model::NcType::Int, out: &mut dispatch::OutBuf::over(&mut out) };
-                data.get(&model::Slab::new(&start, &count), out).unwrap();
+                let out = nczarr_dispatch::MemMut::Fixed {
+                    ty: nczarr_model::NcType::Int,
+                    out: &mut nczarr_dispatch::OutBuf::over(&mut out),
+                };
+                data.get(&nczarr_model::Slab::new(&start, &count), out).unwrap();
             }
         }
     }
@@ -223,9 +225,9 @@ proptest! {
                     let _ = try_get(&*d, id);
                 }
             }
-            let d = crate::support::open_with(&map, "nczarr", true, &dispatch::Options::default());
+            let d = crate::support::open_with(&map, "nczarr", true, &nczarr_dispatch::Options::default());
             if let Ok(d) = d {
-                let _ = dispatch::NcDispatch::put_att(&*d, model::GroupId::ROOT, None, "a", model::NcType::Int, &model::Values::Int(vec![1]));
+                let _ = nczarr_dispatch::NcDispatch::put_att(&*d, nczarr_model::GroupId::ROOT, None, "a", nczarr_model::NcType::Int, &nczarr_model::Values::Int(vec![1]));
                 let _ = d.close();
             }
         }

@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use dispatch::{Dataset, Driver, Only, OpenRequest, Options, Registry, ZMap};
-use driver_nczarr::NcZarrDriver;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Dataset, Driver, Only, OpenRequest, Options, Registry, ZMap};
+use nczarr_driver_nczarr::NcZarrDriver;
+use nczarr_model::{ErrorKind, Result};
 
 use crate::support::{TestMap, get, registry, var};
 
@@ -19,7 +19,7 @@ fn open_data(
     path: &str,
     among: (&Arc<Registry>, &Options),
 ) -> Result<Arc<dyn Dataset>> {
-    let target = url_infer::parse(&format!("file:///some/store.zarr#mode={modes},file"))?;
+    let target = nczarr_url_infer::parse(&format!("file:///some/store.zarr#mode={modes},file"))?;
     let (registry, options) = among;
     let map = Some((Arc::clone(map) as Arc<dyn ZMap>).into());
     NcZarrDriver.open(&OpenRequest {
@@ -62,7 +62,7 @@ fn stores_that_are_alike_have_a_model_in_common_and_nothing_else() {
     // The same document at another place; nothing is stored there.
     let c = open(&other, "zarr,v2", "g/v").unwrap();
     assert_eq!(get(&*c, var(&*c, "g/v")), [7.0, 7.0]);
-    assert!(model(&c).var_at(model::GroupId::ROOT, "v").is_err());
+    assert!(model(&c).var_at(nczarr_model::GroupId::ROOT, "v").is_err());
 }
 
 #[test]

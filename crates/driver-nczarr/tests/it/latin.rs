@@ -1,7 +1,7 @@
 //! Text of attributes that is not UTF-8: its bytes come back, whoever else reads it.
 
-use dispatch::NcDispatch;
-use model::{ErrorKind, GroupId, NcType, Values};
+use nczarr_dispatch::NcDispatch;
+use nczarr_model::{ErrorKind, GroupId, NcType, Values};
 use serde_json::json;
 
 use crate::support::{TestMap, create, open, open_rw, var};

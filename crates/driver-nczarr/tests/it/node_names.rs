@@ -1,7 +1,7 @@
 //! Names that no node of Zarr V3 can have: stored under others, with the true name beside, through every kind of change.
 
-use dispatch::{Dataset, NcDispatch, Options};
-use model::{ErrorKind, GroupId, NcType};
+use nczarr_dispatch::{Dataset, NcDispatch, Options};
+use nczarr_model::{ErrorKind, GroupId, NcType};
 use serde_json::json;
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
@@ -307,11 +307,12 @@ fn no_new_node_takes_the_place_of_one_of_others() {
 #[test]
 fn a_name_too_long_for_a_directory_is_refused_at_once() {
     let registry = crate::support::registry();
-    let registry = std::sync::Arc::new(dispatch::Registry::clone(&registry).with_map(zmap_file::FileMaps));
+    let registry =
+        std::sync::Arc::new(nczarr_dispatch::Registry::clone(&registry).with_map(nczarr_zmap_file::FileMaps));
     for format in [",v3", ""] {
         let dir = tempfile::tempdir().unwrap();
         let path = format!("file://{}/d.zarr#mode=nczarr,file{format}", dir.path().to_str().unwrap());
-        let d = registry.create(&path, dispatch::Clobber::Refuse, false, &Options::default()).unwrap();
+        let d = registry.create(&path, nczarr_dispatch::Clobber::Refuse, false, &Options::default()).unwrap();
         let name = |begin: &str, len: usize| begin.to_owned() + &"x".repeat(len - begin.len());
         let most = if format == ",v3" { 255 - "_nczarr.".len() } else { 255 };
         for refused in [name("__", most + 1), name("_y", 256)] {

@@ -1,8 +1,8 @@
 //! User-defined types where something went wrong or is large: a rename that was stopped, an attribute that was deleted,
 //! documents that claim much.
 
-use dispatch::{Dataset, MemMut, NcDispatch, OutBuf};
-use model::{Defined, Edit, ErrorKind, FILL_VALUE, GroupId, NcType, TypeId, Values, VarFill, VarId};
+use nczarr_dispatch::{Dataset, MemMut, NcDispatch, OutBuf};
+use nczarr_model::{Defined, Edit, ErrorKind, FILL_VALUE, GroupId, NcType, TypeId, Values, VarFill, VarId};
 
 use crate::support::{TestMap, create, open, open_rw, var};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
-use driver_nczarr::NcZarrDriver;
-use model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
+use nczarr_dispatch::{Dataset, Driver, NcDispatch, Only, OpenRequest, Options, ZMap};
+use nczarr_driver_nczarr::NcZarrDriver;
+use nczarr_model::{Endian, ErrorKind, GroupId, Model, NcType, Values};
 use proptest::prelude::*;
 
 use crate::hostile::mutate;
@@ -49,7 +49,7 @@ fn told(model: &Model) -> String {
     text
 }
 
-fn add(d: &dyn Dataset) -> model::Result<()> {
+fn add(d: &dyn Dataset) -> nczarr_model::Result<()> {
     d.put_att(ROOT, None, "added", NcType::Int, &Values::Int(vec![1]))?;
     d.commit()
 }
@@ -205,7 +205,7 @@ fn only_the_recorded_version_tells_of_swapped_elements() {
 
 /// The variable alone, or all of the dataset.
 fn open_only(map: &Arc<TestMap>, modes: &str, path: &str) -> Arc<dyn Dataset> {
-    let target = url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
+    let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver
         .open(&OpenRequest {
             target: &target,
@@ -262,7 +262,7 @@ fn a_plain_store_of_an_old_writer_stays_readable_when_it_is_written() {
     ]);
     let d = open_rw(&map);
     let v = var(&*d, "v");
-    d.def_var_chunking(v, &model::Chunking::Chunked(vec![1])).unwrap();
+    d.def_var_chunking(v, &nczarr_model::Chunking::Chunked(vec![1])).unwrap();
     d.put_att(ROOT, Some(var(&*d, "c")), "u", NcType::Int, &Values::Int(vec![1])).unwrap();
     put(&*d, v, &[0], &[2], &[1.0, 2.0]);
     d.close().unwrap();

@@ -1,7 +1,7 @@
 //! Plain Zarr as others write it, and NCZarr read as plain Zarr.
 
-use dispatch::{FaultKind, NcDispatch, Options};
-use model::{ErrorKind, GroupId, NcType, Values, VarFill};
+use nczarr_dispatch::{FaultKind, NcDispatch, Options};
+use nczarr_model::{ErrorKind, GroupId, NcType, Values, VarFill};
 
 use crate::support::{TestMap, get, get_text, open, open_rw, open_with, put, put_text, try_get, var};
 

@@ -1,7 +1,7 @@
 //! Datasets opened for writing: definitions added, records appended, several writers, faults, aborts.
 
-use dispatch::{NcDispatch, Options};
-use model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
+use nczarr_dispatch::{NcDispatch, Options};
+use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcString, NcType, Values};
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, try_put, var};
 
@@ -97,7 +97,7 @@ fn records_are_appended_to_all_that_share_the_dimension() {
     }
     let d = open(&map).unwrap();
     assert_eq!(get(&*d, var(&*d, "a"))[12..], [4.0; 3]);
-    assert_eq!(get(&*d, var(&*d, "g/b")), [model::fill::DOUBLE; 5]);
+    assert_eq!(get(&*d, var(&*d, "g/b")), [nczarr_model::fill::DOUBLE; 5]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn layout_is_fixed_once_there_are_data() {
     }
     assert_eq!(d.def_var_fill(a, true, None).unwrap_err().kind(), ErrorKind::LateFill);
     // `b` has none: its metadata is there, its chunks are not.
-    let cache = dispatch::CacheConfig { bytes: 12345, ..d.get_var_chunk_cache(b).unwrap() };
+    let cache = nczarr_dispatch::CacheConfig { bytes: 12345, ..d.get_var_chunk_cache(b).unwrap() };
     d.set_var_chunk_cache(b, cache).unwrap();
     d.def_var_chunking(b, &Chunking::Chunked(vec![7])).unwrap();
     d.def_var_endian(b, Endian::Big).unwrap();
@@ -157,8 +157,11 @@ fn layout_is_fixed_once_there_are_data() {
     let map = small();
     let d = open_rw(&map);
     let (held, bytes) = (d.data(b).unwrap(), 1f64.to_ne_bytes());
-    let write = |data: &dyn dispatch::VarData| {
-        data.put(&model::Slab::new(&[0], &[1]), dispatch::MemRef::Fixed { ty: NcType::Double, bytes: &bytes })
+    let write = |data: &dyn nczarr_dispatch::VarData| {
+        data.put(
+            &nczarr_model::Slab::new(&[0], &[1]),
+            nczarr_dispatch::MemRef::Fixed { ty: NcType::Double, bytes: &bytes },
+        )
     };
     d.def_var_endian(b, Endian::Big).unwrap();
     assert_eq!(write(&*held).unwrap_err().kind(), ErrorKind::LateDef);
@@ -193,10 +196,10 @@ fn an_abort_takes_back_what_was_not_committed() {
     let d = create(&map, "nczarr");
     let v = d.def_var(ROOT, "v", NcType::Int, &[]).unwrap();
     // Data may be on its way before any metadata is.
-    dispatch::VarData::put(
+    nczarr_dispatch::VarData::put(
         &*d.data(v).unwrap(),
-        &model::Slab::new(&[], &[]),
-        dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &1i32.to_ne_bytes() },
+        &nczarr_model::Slab::new(&[], &[]),
+        nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &1i32.to_ne_bytes() },
     )
     .unwrap();
     d.abort().unwrap();
@@ -215,7 +218,7 @@ fn an_abort_takes_back_what_was_not_committed() {
 
 #[test]
 fn every_fault_leaves_a_dataset_that_opens() {
-    let build = |map: &std::sync::Arc<TestMap>| -> model::Result<()> {
+    let build = |map: &std::sync::Arc<TestMap>| -> nczarr_model::Result<()> {
         let d = open_with(map, "nczarr", true, &Options::default())?;
         let y = d.def_dim(ROOT, "y", Some(2))?;
         let h = d.def_grp(ROOT, "h")?;

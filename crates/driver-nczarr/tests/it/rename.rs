@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use dispatch::NcDispatch;
-use model::{ErrorKind, GroupId, NcType};
+use nczarr_dispatch::NcDispatch;
+use nczarr_model::{ErrorKind, GroupId, NcType};
 
 use crate::support::{TestMap, create, get, open, open_rw, put, var};
 
@@ -75,8 +75,8 @@ fn names_are_swapped_and_rotated() {
     }
     d._enddef(0, 0, 0, 0).unwrap();
     // A handle from before the move writes where the variable is now.
-    let slab = model::Slab::new(&[1], &[1]);
-    held.put(&slab, dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &77i32.to_ne_bytes() }).unwrap();
+    let slab = nczarr_model::Slab::new(&[1], &[1]);
+    held.put(&slab, nczarr_dispatch::MemRef::Fixed { ty: NcType::Int, bytes: &77i32.to_ne_bytes() }).unwrap();
     drop(held);
     d.close().unwrap();
     expect(&map, &[("/a", 1.0), ("/b", 2.0), ("/c", 0.0), ("/g/h/v", 9.0)]);
@@ -108,7 +108,7 @@ fn dimensions_and_attributes() {
     let map = dataset("nczarr");
     let d = open_rw(&map);
     d.rename_dim(d.inq_dimid(ROOT, "x").unwrap(), "lon").unwrap();
-    d.put_att(ROOT, None, "p", NcType::Int, &model::Values::Int(vec![1])).unwrap();
+    d.put_att(ROOT, None, "p", NcType::Int, &nczarr_model::Values::Int(vec![1])).unwrap();
     d.rename_att(ROOT, None, "p", "q").unwrap();
     d.close().unwrap();
     assert_eq!(map.json("a/.zattrs")["_nczarr_array"]["dimension_references"].to_string(), r#"["/lon"]"#);

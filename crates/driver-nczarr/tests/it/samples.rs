@@ -1,7 +1,7 @@
 //! Documents the reference wrote: read, rendered again, and compared.
 
-use dispatch::{NcDispatch, Options};
-use model::{Chunking, GroupId, NcType, Quantize, Values, VarFill};
+use nczarr_dispatch::{NcDispatch, Options};
+use nczarr_model::{Chunking, GroupId, NcType, Quantize, Values, VarFill};
 
 use crate::support::{TestMap, open, open_rw, open_with, var};
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Clobber, CreateRequest, Dataset, Driver, Expect, Key, MapCaps, MemMut, MemRef, NcDispatch, OpenRequest,
     Options, OutBuf, Payload, Registry, Version, WriteJob, WriteTicket, Written, ZMap,
 };
-use driver_nczarr::NcZarrDriver;
-use model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
+use nczarr_driver_nczarr::NcZarrDriver;
+use nczarr_model::{ErrorKind, GroupId, NcString, NcType, Result, Slab, VarId};
 
 /// What happens once, in the middle of a call into a map.
 type Event = Box<dyn FnOnce() + Send>;
@@ -260,18 +260,18 @@ impl ZMap for TestMap {
 
 /// All filters of the project.
 pub fn registry() -> Arc<Registry> {
-    static TABLE: dispatch::Table = dispatch::Table {
+    static TABLE: nczarr_dispatch::Table = nczarr_dispatch::Table {
         drivers: &[&NcZarrDriver],
         maps: &[],
-        filters: filters::BUILTIN,
-        elements: filters::BUILTIN_ELEMENTS,
+        filters: nczarr_filters::BUILTIN,
+        elements: nczarr_filters::BUILTIN_ELEMENTS,
         known: &[],
     };
     Arc::new(Registry::new().with_table(&TABLE))
 }
 
 pub fn open_with(map: &Arc<TestMap>, modes: &str, writable: bool, options: &Options) -> Result<Arc<dyn Dataset>> {
-    let target = url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
+    let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#mode={modes},file")).unwrap();
     NcZarrDriver.open(&OpenRequest {
         target: &target,
         writable,
@@ -301,7 +301,7 @@ pub fn create_among(
     clobber: Clobber,
     classic: bool,
 ) -> Result<Arc<dyn Dataset>> {
-    let target = url_infer::parse(&format!("file:///some/store.v1.zarr#{fragment}")).unwrap();
+    let target = nczarr_url_infer::parse(&format!("file:///some/store.v1.zarr#{fragment}")).unwrap();
     NcZarrDriver.create(&CreateRequest {
         target: &target,
         clobber,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use dispatch::{Dataset, NcDispatch, ZMap};
-use model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_dispatch::{Dataset, NcDispatch, ZMap};
+use nczarr_model::{Chunking, ErrorKind, GroupId, NcType, Values, VarId};
 
 use crate::support::{TestMap, create, get, open, open_rw, put, var};
 
@@ -80,7 +80,7 @@ fn of_one_name_one_definition_wins() {
         let model = d.model().snapshot();
         d.close().unwrap();
         let again = open(&map).unwrap().model().snapshot();
-        let names = |model: &model::Model| {
+        let names = |model: &nczarr_model::Model| {
             let root = model.root();
             let mut names: Vec<String> = root.vars.keys().chain(root.groups.keys()).cloned().collect();
             names.sort();
@@ -245,7 +245,7 @@ fn attributes_come_before_what_makes_an_array_whatever_the_map_does() {
         assert_eq!(place(".zgroup"), 0, "it is known for a dataset from the beginning");
         assert_eq!(written.len(), 2 * 103);
         let modes = if modes == "zarr" { "zarr" } else { "nczarr" };
-        let d = crate::support::open_with(&map, modes, false, &dispatch::Options::default()).unwrap();
+        let d = crate::support::open_with(&map, modes, false, &nczarr_dispatch::Options::default()).unwrap();
         assert_eq!(d.model().snapshot().vars().len(), 100);
     }
 }
@@ -258,7 +258,7 @@ fn what_a_map_forgot_is_not_taken_for_stored() {
         map.be_forgetful(Some(kept));
         assert_eq!(d.commit().unwrap_err().kind(), ErrorKind::Internal);
     }
-    assert!(!map.exists(&dispatch::Key::new(".zattrs").unwrap()).unwrap());
+    assert!(!map.exists(&nczarr_dispatch::Key::new(".zattrs").unwrap()).unwrap());
     map.be_forgetful(None);
     d.close().unwrap();
     assert_eq!(open(&map).unwrap().model().snapshot().vars().len(), 5);
@@ -310,7 +310,7 @@ fn attributes_of_two_writers_are_all_there() {
             }
         }
         d.close().unwrap();
-        let options = dispatch::Options::default();
+        let options = nczarr_dispatch::Options::default();
         let open = |writable| {
             let modes: Vec<&str> = modes.split(',').filter(|mode| *mode != "annotate").collect();
             crate::support::open_with(&map, &modes.join(","), writable, &options).unwrap()

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf};
-use model::{
+use nczarr_dispatch::{Dataset, MemMut, MemRef, NcDispatch, OutBuf};
+use nczarr_model::{
     Defined, Edit, ErrorKind, FILL_VALUE, GroupId, Item, Model, NcString, NcType, Slab, TypeClass, TypeId, Values,
     VarFill, VarId,
 };
@@ -110,7 +110,7 @@ fn any_item(model: &Model, ty: NcType, random: &mut Random) -> Item {
                 Item::Vlen((0..random.below(4)).map(|_| any_item(model, *base, random)).collect())
             }
             TypeClass::Compound { fields, .. } => {
-                let part = |field: &model::Field| {
+                let part = |field: &nczarr_model::Field| {
                     (0..field.count().unwrap()).map(|_| any_item(model, field.ty, random)).collect()
                 };
                 Item::Compound(fields.iter().map(part).collect())
@@ -126,7 +126,7 @@ fn any_values(model: &Model, ty: NcType, count: usize, random: &mut Random) -> V
     model.values(ty, &model.items(&values).unwrap()).unwrap()
 }
 
-fn put(dataset: &dyn Dataset, id: VarId, start: &[u64], count: &[u64], values: &Values) -> model::Result<()> {
+fn put(dataset: &dyn Dataset, id: VarId, start: &[u64], count: &[u64], values: &Values) -> nczarr_model::Result<()> {
     match values {
         Values::Packed(_, list) | Values::String(list) => dataset.put_vara(id, start, count, MemRef::Strings(list)),
         other => {
@@ -176,7 +176,7 @@ fn type_told(model: &Model, ty: NcType) -> String {
     let user = model.user_type(id).unwrap();
     let class = match &user.class {
         TypeClass::Compound { size, fields } => {
-            let field = |field: &model::Field| {
+            let field = |field: &nczarr_model::Field| {
                 format!("{}@{}:{}{:?}", field.name, field.offset, type_told(model, field.ty), field.shape)
             };
             format!("{size}{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
@@ -246,7 +246,7 @@ fn make(dataset: &dyn Dataset, random: &mut Random) {
             }
         };
         if random.below(2) == 0 {
-            dataset.def_var_endian(v, model::Endian::Big).unwrap();
+            dataset.def_var_endian(v, nczarr_model::Endian::Big).unwrap();
         }
         let fill = any_values(&model, ty, 1, random);
         match random.below(4) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::{Dataset, MemRef, NcDispatch, Options};
-use model::{Chunking, Endian, ErrorKind, GroupId, NcType, Values, VarId};
+use nczarr_dispatch::{Dataset, MemRef, NcDispatch, Options};
+use nczarr_model::{Chunking, Endian, ErrorKind, GroupId, NcType, Values, VarId};
 use serde_json::{Value, json};
 
 use crate::support::{TestMap, create, get, open, open_rw, open_with, put, var};
@@ -83,7 +83,7 @@ fn records_are_appended_to_all_that_share_the_dimension() {
     }
     let d = open(&map).unwrap();
     assert_eq!(get(&*d, var(&*d, "a"))[12..], [4.0; 3]);
-    assert_eq!(get(&*d, var(&*d, "g/b")), [model::fill::DOUBLE; 5]);
+    assert_eq!(get(&*d, var(&*d, "g/b")), [nczarr_model::fill::DOUBLE; 5]);
 }
 
 #[test]

@@ -7,8 +7,8 @@
 
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use crate::transpose::{self, Out};
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::frame::{Frame, Order, failed};
 use super::scratch::{self, Memory, Scratch};
@@ -71,7 +71,7 @@ fn block(frame: &Frame<'_>, index: usize, shuffled: &mut Memory, dst: &mut OutBu
 
 /// Appends the bytes of a block as they were compressed.
 fn streams(frame: &Frame<'_>, index: usize, dst: &mut OutBuf<'_>) -> Result<()> {
-    let in_block = |error: model::Error| error.at(format!("block {index} of {}", frame.blocks()));
+    let in_block = |error: nczarr_model::Error| error.at(format!("block {index} of {}", frame.blocks()));
     let streams = frame.streams(index)?;
     let holds = streams.holds();
     for stream in streams {

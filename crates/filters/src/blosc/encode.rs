@@ -7,8 +7,8 @@
 
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use super::filter::Compressor;
 use super::frame::{self, MAX_BLOCK, MAX_BYTES, OVERHEAD, Order, VERSION, failed};

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use super::filter::Compressor;
 use super::frame::{Format, failed};
@@ -100,8 +100,9 @@ fn snappy(_stream: &[u8], _holds: usize, _dst: &mut OutBuf<'_>) -> Result<()> {
 }
 
 #[cfg(not(feature = "blosc-snappy"))]
-fn no_snappy() -> model::Error {
-    model::ErrorKind::NoFilter.context("blosc: snappy is not in this build; the feature blosc-snappy provides it")
+fn no_snappy() -> nczarr_model::Error {
+    nczarr_model::ErrorKind::NoFilter
+        .context("blosc: snappy is not in this build; the feature blosc-snappy provides it")
 }
 
 /// The number of a compressor's streams in a frame's flags.

@@ -8,7 +8,7 @@
 //! Stricter than the C library: positions inside the table or header, and a block size that its streams do not
 //! divide, are refused.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// The only format version of Blosc 1.
 pub(super) const VERSION: u8 = 2;

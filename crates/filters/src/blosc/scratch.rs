@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
-use model::Result;
+use nczarr_model::Result;
 
 use crate::local;
 

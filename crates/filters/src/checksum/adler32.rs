@@ -1,7 +1,7 @@
 //! Adler-32 as in zlib (codec id `adler32`): the checksum stands in front unless `location` says otherwise. See the module above.
 
-use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
-use model::Result;
+use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use nczarr_model::Result;
 
 use super::Location;
 use super::located::Algorithm;

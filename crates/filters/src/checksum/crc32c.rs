@@ -1,7 +1,7 @@
 //! CRC-32C (Castagnoli) (codec id `crc32c`): the checksum stands at the end unless `location` says otherwise; in Zarr V3 a codec of the core, there at the end always.
 
-use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
-use model::Result;
+use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, ZarrFormat, inventory};
+use nczarr_model::Result;
 
 use super::Location;
 use super::located::Algorithm;

@@ -8,8 +8,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::json;
 
 use super::{Location, append, verify};

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, ZarrFormat};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::Map;
 
 use super::{Location, append, verify};

@@ -27,8 +27,8 @@ pub use crc32c::Crc32cClass;
 #[cfg(feature = "jenkins-lookup3")]
 pub use jenkins::JenkinsLookup3Class;
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 /// Where the checksum stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -73,7 +73,7 @@ fn threes(src: &[u8], distance: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::OutBuf;
+    use nczarr_dispatch::OutBuf;
 
     use super::super::stretches::tests::noise;
     use super::super::{Wrap, fast, pure};

@@ -37,7 +37,7 @@ mod stretches;
 #[cfg(feature = "deflate")]
 pub use filter::{GzipClass, ZlibClass};
 
-use model::{Error, ErrorKind};
+use nczarr_model::{Error, ErrorKind};
 
 /// What is round the deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 use super::Wrap;
 use crate::{local, raw};

@@ -8,8 +8,8 @@ mod lzf;
 mod nbit;
 mod scaleoffset;
 
-use dispatch::Json;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Json;
+use nczarr_model::{Error, ErrorKind, Result};
 
 pub use lzf::LzfClass;
 pub use nbit::NbitClass;

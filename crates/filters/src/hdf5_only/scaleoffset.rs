@@ -12,8 +12,8 @@
 
 use std::borrow::Cow;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::bits::Bits;
 

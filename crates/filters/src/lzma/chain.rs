@@ -1,7 +1,7 @@
 //! The filters inside an LZMA stream: what Python's `lzma` calls a filter chain.
 
 use liblzma::stream::{Filters, LzmaOptions, MatchFinder, Mode};
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// One filter of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
 use liblzma::stream::Check;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{ErrorKind, Result};
 
 use super::chain::{DEFAULT_PRESET, LZMA1, LZMA2, Link};
 use super::{json, params, stream};

@@ -1,7 +1,7 @@
 //! Codec descriptions: numcodecs' and GDAL's.
 
-use dispatch::{Json, ZarrFormat};
-use model::Result;
+use nczarr_dispatch::{Json, ZarrFormat};
+use nczarr_model::Result;
 use serde_json::{Map, json};
 
 use super::chain::{Link, MEMBERS};

@@ -2,7 +2,7 @@
 //! `[format, check, preset, delta, filter …]`, where a preset of 2^32-1 is none, and a filter is its id (1 for LZMA1),
 //! a mask of the members that are told, in the order of [`MEMBERS`], and their values.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 
 use super::chain::{LZMA1, Link, MEMBERS};
 use super::filter::{Form, Lzma};

@@ -4,9 +4,9 @@
 //! description stands for it, the size is cut to what the output can hold, of which a dictionary is a part; an xz
 //! stream that wants more than [`MEMORY`] is refused.
 
-use dispatch::OutBuf;
 use liblzma::stream::{Action, Check, Status, Stream};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::chain::{self, Link};
 use crate::pump::{Step, pump};

@@ -10,10 +10,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{
+use nczarr_dispatch::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
-use model::Result;
+use nczarr_model::Result;
 use serde_json::Map;
 
 use super::number::convert;

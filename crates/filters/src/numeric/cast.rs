@@ -1,7 +1,7 @@
 //! How a value becomes one of another type: [`Rules`].
 
-use dispatch::ItemKind;
 use half::f16;
+use nczarr_dispatch::ItemKind;
 
 use super::number::{Form, Wide};
 
@@ -183,7 +183,7 @@ fn step(value: f64, size: usize, up: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::ItemType;
+    use nczarr_dispatch::ItemType;
     use proptest::prelude::*;
 
     use super::*;

@@ -12,10 +12,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{
+use nczarr_dispatch::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemKind, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, json};
 
 use super::cast::{OutOfRange, Rounding, Rules};

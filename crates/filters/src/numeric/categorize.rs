@@ -11,11 +11,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use dispatch::{
+use nczarr_dispatch::{
     ElementClass, ElementCodec, ElementPlugin, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf,
     ZarrFormat, inventory,
 };
-use model::{Error, ErrorKind, NcString, Result};
+use nczarr_model::{Error, ErrorKind, NcString, Result};
 use serde_json::{Map, json};
 
 use super::number::{Form, Wide, elements};
@@ -63,7 +63,7 @@ impl Categories {
             Some(other) => return Err(members.wrong("dtype", "a type of text", other)),
         };
         let astype = named(&members, "astype", NUMBERS)?;
-        let item = astype.as_ref().map_or(ItemType::of(model::NcType::UByte, false), |astype| astype.item);
+        let item = astype.as_ref().map_or(ItemType::of(nczarr_model::NcType::UByte, false), |astype| astype.item);
         let form = Form::new(item).ok_or_else(|| ErrorKind::Internal.context("categorize: a type without a form"))?;
         let most = Wide::Int(labels.len() as i128);
         if form.cast(most) != Some(most) && form.cast(most).map(Wide::float) != Some(labels.len() as f64) {

@@ -10,10 +10,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{
+use nczarr_dispatch::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
-use model::Result;
+use nczarr_model::Result;
 use serde_json::Map;
 
 use super::number::{Form, Wide, convert};
@@ -160,7 +160,7 @@ mod tests {
         ] {
             let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": dtype, "astype": astype}));
             let error = encode(&*delta, &values).unwrap_err();
-            assert_eq!(error.kind(), model::ErrorKind::Filter);
+            assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter);
             assert!(error.to_string().contains("delta: element 1,"), "{error}");
         }
         let delta = filter(&DeltaClass, json!({"id": "delta", "dtype": "<i4"}));
@@ -173,13 +173,13 @@ mod tests {
     fn without_a_type_it_is_that_of_the_data() {
         let mut delta = DeltaClass.parse_json(&json!({"id": "delta"}), ZarrFormat::V2).unwrap();
         assert_eq!(delta.to_json(ZarrFormat::V2), json!({"id": "delta"}));
-        assert_eq!(encode(&*delta, &[]).unwrap_err().kind(), model::ErrorKind::Internal);
+        assert_eq!(encode(&*delta, &[]).unwrap_err().kind(), nczarr_model::ErrorKind::Internal);
         let chunk =
             |item| ChunkInfo { item_size: 4, chunk_bytes: 8, elements: 2, row: 2, line: None, big_endian: true, item };
         assert!(delta.bind(&chunk(ItemType::bytes(4))).unwrap_err().to_string().contains("\"dtype\""));
-        delta.bind(&chunk(ItemType::of(model::NcType::Int, true))).unwrap();
+        delta.bind(&chunk(ItemType::of(nczarr_model::NcType::Int, true))).unwrap();
         assert_eq!(delta.to_json(ZarrFormat::V2), json!({"id": "delta", "dtype": ">i4"}));
-        assert_eq!(delta.encoded_item(), ItemType::of(model::NcType::Int, true));
+        assert_eq!(delta.encoded_item(), ItemType::of(nczarr_model::NcType::Int, true));
         let values = bytes_of::<i32>(&[7, 9], true);
         assert_eq!(encode(&*delta, &values).unwrap(), bytes_of::<i32>(&[7, 2], true));
     }

@@ -10,10 +10,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{
+use nczarr_dispatch::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::{Map, Number};
 
 use super::number::{Form, Wide, convert};

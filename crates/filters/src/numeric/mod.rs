@@ -1,7 +1,7 @@
 //! Filters that compute with elements: delta, fixedscaleoffset, quantize, bitround, packbits, astype, categorize.
 //!
 //! Each takes bytes as elements of a type its description names ([`Types`](types::Types)), whatever the array's type
-//! is; where the description is silent it is the type that [`bind`](dispatch::Filter::bind) tells. Numbers of every
+//! is; where the description is silent it is the type that [`bind`](nczarr_dispatch::Filter::bind) tells. Numbers of every
 //! type and byte order are loaded, converted and stored in one place ([`Form`](number::Form)).
 //!
 //! None has an HDF5 id. Parameters in words, where they are wanted all the same, are in each filter's header; a type

@@ -3,9 +3,9 @@
 //! Every value of every type is exact in [`Wide`]. Sums, products and quotients of floats are computed in 64 bits and
 //! then rounded to the type, which is what computing in the type gives.
 
-use dispatch::{ItemKind, ItemType, OutBuf};
 use half::f16;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ItemKind, ItemType, OutBuf};
+use nczarr_model::{Error, ErrorKind, Result};
 
 /// A value of any type.
 #[derive(Debug, Clone, Copy, PartialEq)]

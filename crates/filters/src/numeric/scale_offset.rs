@@ -11,10 +11,10 @@
 
 use std::borrow::Cow;
 
-use dispatch::{
+use nczarr_dispatch::{
     ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, ItemType, Json, OutBuf, ZarrFormat, inventory,
 };
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::{Number, json};
 
 use super::number::{Form, Wide, convert};
@@ -164,7 +164,7 @@ impl Filter for ScaleOffset {
 
 #[cfg(test)]
 mod tests {
-    use dispatch::ItemKind;
+    use nczarr_dispatch::ItemKind;
 
     use super::*;
     use crate::numeric::testing::{bound, bytes_of, decode, encode};

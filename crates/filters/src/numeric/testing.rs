@@ -1,7 +1,7 @@
 //! What the tests of these filters share.
 
-use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
-use model::Result;
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
+use nczarr_model::Result;
 
 /// The filter of a V2 description, bound to bytes of no meaning.
 pub(super) fn filter(class: &dyn FilterClass, codec: Json) -> Box<dyn Filter> {

@@ -1,7 +1,7 @@
 //! [`Types`]: the decoded and the encoded type of a filter's elements, as far as its description names them.
 
-use dispatch::{ChunkInfo, ItemKind, ItemType, Json};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, ItemKind, ItemType, Json};
+use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::Map;
 
 use super::number::Form;

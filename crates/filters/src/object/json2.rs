@@ -7,8 +7,8 @@
 
 use std::fmt;
 
-use dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
-use model::{ErrorKind, NcString, Result};
+use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 
 use super::{Budget, Node, Order, elements, text, token};

@@ -16,8 +16,8 @@ pub use json2::Json2Class;
 pub use msgpack2::Msgpack2Class;
 pub use pickle::PickleClass;
 
-use dispatch::ElementChunk;
-use model::{Error, ErrorKind, NcString, Result};
+use nczarr_dispatch::ElementChunk;
+use nczarr_model::{Error, ErrorKind, NcString, Result};
 
 /// One value of a list.
 #[derive(Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! Source: the MessagePack specification.
 
-use model::NcString;
+use nczarr_model::NcString;
 
 use super::{Budget, Node, token};
 

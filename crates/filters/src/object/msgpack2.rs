@@ -5,8 +5,8 @@
 //!
 //! Text must be UTF-8 unless `raw` says that it is read as bytes. Bytes with a mark of their own are no text.
 
-use dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
-use model::{ErrorKind, NcString, Result};
+use nczarr_dispatch::{ElementChunk, ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_model::{ErrorKind, NcString, Result};
 use serde_json::json;
 
 use super::msgpack::{put_list, put_number, put_text, read};

@@ -2,8 +2,8 @@
 //!
 //! Reading a pickle runs what it says. It is known here only to be refused by name.
 
-use dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ElementClass, ElementCodec, ElementPlugin, Json, inventory};
+use nczarr_model::{ErrorKind, Result};
 
 /// The class of `pickle`.
 pub struct PickleClass;

@@ -1,7 +1,7 @@
 //! Bits, most significant first: [`Reader`] and [`Writer`]. Knows no code.
 
-use dispatch::OutBuf;
-use model::Result;
+use nczarr_dispatch::OutBuf;
+use nczarr_model::Result;
 
 /// Takes bits off bytes. `None` where they end.
 pub(super) struct Reader<'a> {

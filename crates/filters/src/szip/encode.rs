@@ -1,6 +1,6 @@
 //! Coded blocks from scanlines of samples: each block in the shortest way there is.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::bits::Writer;
 use super::{Code, PAIR_SUM, SEGMENT, TO_THE_END, predict};

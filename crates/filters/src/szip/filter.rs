@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, FilterInfo, FilterPlugin, Json, OutBuf, ZarrFormat, inventory};
+use nczarr_model::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use super::Code;

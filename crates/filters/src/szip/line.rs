@@ -1,7 +1,7 @@
 //! Bytes as scanlines of pixels: cutting, filling up, byte order.
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::bits::{Reader, Writer};
 use super::{Code, decode, encode};

@@ -9,8 +9,8 @@ pub(crate) mod simd;
 
 use std::mem::MaybeUninit;
 
-use dispatch::OutBuf;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 pub(crate) type Out = [MaybeUninit<u8>];
 

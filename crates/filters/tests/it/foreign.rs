@@ -87,7 +87,7 @@ fn fletcher32() {
         let mut damaged = stream.to_vec();
         damaged[17] ^= 4;
         let error = decode(&*filter, &damaged, data.len()).unwrap_err();
-        assert_eq!(error.kind(), model::ErrorKind::Filter);
+        assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter);
         assert!(error.to_string().contains("expected checksum 0x"), "{error}");
     }
 }
@@ -353,7 +353,7 @@ mod blosc {
         for (name, frame) in FRAMES {
             let len = if name.ends_with('8') { all.len() / 8 * 8 } else { all.len() };
             let mut memory = vec![0; expected.len()];
-            let mut out = dispatch::OutBuf::over(&mut memory);
+            let mut out = nczarr_dispatch::OutBuf::over(&mut memory);
             match filter.decode_ranges(frame, len, &wanted, &mut out) {
                 Some(outcome) => {
                     outcome.unwrap();
@@ -363,7 +363,7 @@ mod blosc {
                 None => assert_eq!(*name, "blosc-auto"),
             }
             for (decoded, wrong) in [(len + 1, 0..1), (len, len..len + 1), (len, 0..usize::MAX)] {
-                let mut out = dispatch::OutBuf::over(&mut memory);
+                let mut out = nczarr_dispatch::OutBuf::over(&mut memory);
                 let outcome = filter.decode_ranges(frame, decoded, std::slice::from_ref(&wrong), &mut out);
                 assert!(outcome.is_none() || outcome.unwrap().is_err(), "{name} {decoded} {wrong:?}");
             }
@@ -387,7 +387,7 @@ mod blosc {
             for start in (0..len).step_by(unit) {
                 let range = start..len.min(start + unit);
                 let mut memory = vec![0; range.len()];
-                let mut out = dispatch::OutBuf::over(&mut memory);
+                let mut out = nczarr_dispatch::OutBuf::over(&mut memory);
                 filter.decode_ranges(frame, len, std::slice::from_ref(&range), &mut out).unwrap().unwrap();
                 assert_eq!(out.filled(), &all[range.clone()], "{name} {range:?}");
             }
@@ -403,7 +403,7 @@ mod blosc {
         frame[2] = frame[2] & 0x1f | 2 << 5;
         let filter = v2(json!({"id": "blosc", "cname": "snappy"}), 4);
         for error in [decode(&*filter, &frame, 80_004).unwrap_err(), encode(&*filter, &sample(99)).unwrap_err()] {
-            assert_eq!(error.kind(), model::ErrorKind::NoFilter);
+            assert_eq!(error.kind(), nczarr_model::ErrorKind::NoFilter);
             assert!(error.to_string().contains("blosc-snappy"), "{error}");
         }
     }
@@ -426,7 +426,7 @@ fn szip_data(kind: u32, size: u64) -> Vec<u8> {
 #[test]
 #[cfg(feature = "szip")]
 fn szip_of_libaec() {
-    use dispatch::{ChunkInfo, ItemType};
+    use nczarr_dispatch::{ChunkInfo, ItemType};
 
     let mut vectors = vector!("szip");
     let mut cases = 0;

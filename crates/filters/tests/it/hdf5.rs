@@ -1,12 +1,12 @@
 //! The table of HDF5 ids says what the filters say.
 
-use dispatch::ZarrFormat;
-use filters::HDF5_FILTERS;
+use nczarr_dispatch::ZarrFormat;
+use nczarr_filters::HDF5_FILTERS;
 
 #[test]
 fn the_table_is_what_the_filters_say() {
     assert!(HDF5_FILTERS.is_sorted_by(|a, b| a.id < b.id));
-    for class in filters::BUILTIN {
+    for class in nczarr_filters::BUILTIN {
         let info = class.info();
         let Some(id) = info.hdf5_id else { continue };
         let row = HDF5_FILTERS.iter().find(|row| row.id == id).unwrap_or_else(|| panic!("no row for {}", info.name));
@@ -26,7 +26,7 @@ fn the_table_is_what_the_filters_say() {
         assert_eq!(filter.params().len(), count, "{}", info.name);
     }
     for row in HDF5_FILTERS.iter().filter(|row| !row.read) {
-        assert!(filters::BUILTIN.iter().all(|class| class.info().hdf5_id != Some(row.id)), "{}", row.name);
+        assert!(nczarr_filters::BUILTIN.iter().all(|class| class.info().hdf5_id != Some(row.id)), "{}", row.name);
     }
 }
 
@@ -71,12 +71,16 @@ fn filters_of_hdf5_alone_have_no_codec() {
         ("scaleoffset", &[0; 20]),
         ("lzf", &[1, 2, 3, 4]),
     ] {
-        assert_eq!(crate::class(name).parse_params(params).unwrap_err().kind(), model::ErrorKind::Inval, "{params:?}");
+        assert_eq!(
+            crate::class(name).parse_params(params).unwrap_err().kind(),
+            nczarr_model::ErrorKind::Inval,
+            "{params:?}"
+        );
     }
     // A chunk of other elements.
     let mut filter = crate::class("nbit").parse_params(&[8, 0, 999, 1, 4, 0, 17, 3]).unwrap();
-    let item = dispatch::ItemType::bytes(4);
-    let chunk = dispatch::ChunkInfo {
+    let item = nczarr_dispatch::ItemType::bytes(4);
+    let chunk = nczarr_dispatch::ChunkInfo {
         item_size: 4,
         chunk_bytes: 4000,
         elements: 1000,
@@ -85,7 +89,7 @@ fn filters_of_hdf5_alone_have_no_codec() {
         big_endian: false,
         item,
     };
-    assert_eq!(filter.bind(&chunk).unwrap_err().kind(), model::ErrorKind::Filter);
+    assert_eq!(filter.bind(&chunk).unwrap_err().kind(), nczarr_model::ErrorKind::Filter);
 }
 
 /// What LZF makes comes back: runs and matches of every length, noise, and matches that go on in what they make.
@@ -108,13 +112,17 @@ fn lzf_comes_back() {
     assert!(short.len() < 1200, "{} bytes", short.len());
     // A match before the data, a run that ends.
     for stream in [&[0x20, 0x00][..], &[0, 1, 0x20, 1], &[5, 1, 2], &[0, 1, 0xe0], &[0, 1, 0xe0, 1], &[0x1f]] {
-        assert_eq!(crate::decode(&*filter, stream, 1000).unwrap_err().kind(), model::ErrorKind::Filter, "{stream:?}");
+        assert_eq!(
+            crate::decode(&*filter, stream, 1000).unwrap_err().kind(),
+            nczarr_model::ErrorKind::Filter,
+            "{stream:?}"
+        );
     }
 }
 
 #[cfg(feature = "lz4")]
 mod lz4 {
-    use model::ErrorKind;
+    use nczarr_model::ErrorKind;
 
     use crate::{bound, class, decode, encode, noise, sample};
 

@@ -1,7 +1,7 @@
 //! Damaged streams: never a panic, never a write beyond the output, never more than declared; and what has a
 //! checksum never gives wrong data.
 
-use dispatch::{Filter, OutBuf};
+use nczarr_dispatch::{Filter, OutBuf};
 use serde_json::json;
 
 use crate::round_trip::all_filters;
@@ -12,10 +12,10 @@ fn checked(filter: &dyn Filter) -> bool {
     match filter.info().name {
         "fletcher32" | "deflate" | "bzip2" | "crc32" | "crc32c" | "adler32" | "jenkins_lookup3" => true,
         "lzma" => {
-            let codec = filter.to_json(dispatch::ZarrFormat::V2);
+            let codec = filter.to_json(nczarr_dispatch::ZarrFormat::V2);
             codec.get("delta").is_some() || codec["format"] == json!(1) && codec["check"] != json!(0)
         }
-        "zstd" => filter.to_json(dispatch::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
+        "zstd" => filter.to_json(nczarr_dispatch::ZarrFormat::V2).get("checksum") == Some(&json!(true)),
         _ => false,
     }
 }
@@ -28,7 +28,7 @@ fn attack(filter: &dyn Filter, stream: &[u8], data: &[u8], what: &str) {
             let noticed = found == data || found.len() < data.len();
             assert!(!checked(filter) || noticed, "{filter:?} {what} is not noticed");
         }
-        Err(error) => assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?} {what}: {error}"),
+        Err(error) => assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter, "{filter:?} {what}: {error}"),
     }
     let mut memory = [0xa5; 40];
     let (inside, guard) = memory.split_at_mut(30);
@@ -100,7 +100,7 @@ fn bombs_stop_at_the_capacity() {
         let stream = encode(&**filter, &zeros).unwrap();
         for capacity in [0, 1, 1000] {
             let error = decode(&**filter, &stream, capacity).unwrap_err();
-            assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?}");
+            assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter, "{filter:?}");
         }
     }
 }
@@ -149,7 +149,7 @@ fn szip_streams_that_lie() {
             let mut lying = stream.clone();
             lying[..4].copy_from_slice(&size.to_le_bytes());
             let error = decode(&**filter, &lying, 1 << 20).unwrap_err();
-            assert_eq!(error.kind(), model::ErrorKind::Filter, "{filter:?} {size}: {error}");
+            assert_eq!(error.kind(), nczarr_model::ErrorKind::Filter, "{filter:?} {size}: {error}");
         }
         let longer = [&stream[..], &[0]].concat();
         assert!(decode(&**filter, &longer, data.len()).unwrap_err().to_string().contains("to end"), "{filter:?}");

@@ -20,13 +20,13 @@ mod json;
 mod registry;
 mod round_trip;
 
-use dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
-use model::Result;
+use nczarr_dispatch::{ChunkInfo, Filter, FilterClass, ItemType, Json, OutBuf, ZarrFormat};
+use nczarr_model::Result;
 
 /// The built-in class of this name.
 fn class(name: &str) -> &'static dyn FilterClass {
     let is = |class: &&&dyn FilterClass| class.info().name == name || class.info().aliases.contains(&name);
-    *filters::BUILTIN.iter().find(is).unwrap_or_else(|| panic!("no filter {name}"))
+    *nczarr_filters::BUILTIN.iter().find(is).unwrap_or_else(|| panic!("no filter {name}"))
 }
 
 /// The filter of a V2 codec description, bound to chunks of such elements.

@@ -1,6 +1,6 @@
 //! What is built is named in the table, linked through `inventory`, and nothing else is.
 
-use dispatch::{ElementPlugin, FilterPlugin, inventory};
+use nczarr_dispatch::{ElementPlugin, FilterPlugin, inventory};
 
 #[test]
 fn the_table_names_what_the_features_say() {
@@ -40,7 +40,7 @@ fn the_table_names_what_the_features_say() {
     for (name, id) in [("nbit", 5), ("scaleoffset", 6), ("lzf", 32000)] {
         add(cfg!(feature = "hdf5"), name, Some(id));
     }
-    let table: Vec<_> = filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
+    let table: Vec<_> = nczarr_filters::BUILTIN.iter().map(|class| (class.info().name, class.info().hdf5_id)).collect();
     assert_eq!(table, expected);
 
     let mut linked: Vec<_> = inventory::iter::<FilterPlugin>().map(|plugin| plugin.0.info().name).collect();
@@ -52,7 +52,7 @@ fn the_table_names_what_the_features_say() {
 
 #[test]
 fn the_element_codecs_are_there() {
-    let names: Vec<_> = filters::BUILTIN_ELEMENTS.iter().map(|class| class.names()[0]).collect();
+    let names: Vec<_> = nczarr_filters::BUILTIN_ELEMENTS.iter().map(|class| class.names()[0]).collect();
     let mut expected = vec!["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle"];
     expected.extend(cfg!(feature = "numeric").then_some("categorize"));
     assert_eq!(names, expected);
@@ -61,7 +61,7 @@ fn the_element_codecs_are_there() {
 
 #[test]
 fn a_filter_has_the_names_of_its_class() {
-    for class in filters::BUILTIN {
+    for class in nczarr_filters::BUILTIN {
         // What some of them cannot do without.
         let codec = match class.info().name {
             "categorize" => serde_json::json!({"labels": [], "dtype": "<U1"}),
@@ -71,11 +71,11 @@ fn a_filter_has_the_names_of_its_class() {
         };
         let filter = match class.info().name {
             "nbit" | "scaleoffset" | "lzf" => {
-                let error = class.parse_json(&codec, dispatch::ZarrFormat::V2).unwrap_err();
-                assert_eq!(error.kind(), model::ErrorKind::NoFilter, "{error}");
+                let error = class.parse_json(&codec, nczarr_dispatch::ZarrFormat::V2).unwrap_err();
+                assert_eq!(error.kind(), nczarr_model::ErrorKind::NoFilter, "{error}");
                 continue;
             }
-            _ => class.parse_json(&codec, dispatch::ZarrFormat::V2).unwrap(),
+            _ => class.parse_json(&codec, nczarr_dispatch::ZarrFormat::V2).unwrap(),
         };
         assert_eq!(filter.info().name, class.info().name);
         assert_eq!(filter.info().hdf5_id, class.info().hdf5_id);

@@ -184,12 +184,12 @@ fn swap<const N: usize>(src: &[u8], dst: &mut [MaybeUninit<u8>]) -> bool {
 ///
 /// # Examples
 /// ```
-/// use model::{NcType, Values, convert};
+/// use nczarr_model::{NcType, Values, convert};
 ///
 /// let (values, out_of_range) = convert::convert_values(&Values::Int(vec![1, 300]), NcType::UByte)?;
 /// assert_eq!(values, Values::UByte(vec![1, 44]));
 /// assert!(out_of_range);
-/// # Ok::<(), model::Error>(())
+/// # Ok::<(), nczarr_model::Error>(())
 /// ```
 pub fn convert_values(values: &Values, to: NcType) -> Result<(Values, bool)> {
     check(values.nc_type(), to)?;

@@ -1,6 +1,6 @@
 //! The rules of every edit, as tables.
 
-use model::{
+use nczarr_model::{
     Chunking, Defined, DimId, Edit, Endian, EnumMember, ErrorKind, FILL_VALUE, Field, FillMode, FilterSpec, GroupId,
     Model, ModelCell, NcString, NcType, Quantize, TypeClass, TypeId, Values, VarFill, VarId,
 };

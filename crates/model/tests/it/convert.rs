@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use model::{ErrorKind, NcString, NcType, Scalar, TypeId, Values, convert};
+use nczarr_model::{ErrorKind, NcString, NcType, Scalar, TypeId, Values, convert};
 use proptest::prelude::*;
 
 const NUMBERS: [NcType; 10] = [

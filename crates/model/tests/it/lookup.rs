@@ -1,6 +1,6 @@
 //! Names and paths are found as stored and in NFC.
 
-use model::{Edit, ErrorKind, GroupId, Model, NcType, Values, Var};
+use nczarr_model::{Edit, ErrorKind, GroupId, Model, NcType, Values, Var};
 
 use crate::sample::{self, DEPTH, G, H, ROOT, TEMP, TIME, X, Y};
 
@@ -54,7 +54,8 @@ fn paths() {
 #[test]
 fn escapes_and_nfc() {
     let mut model = Model::new();
-    let Ok(model::Defined::Group(group)) = model.apply(&Edit::DefGroup { parent: ROOT, name: "mean sea" }) else {
+    let Ok(nczarr_model::Defined::Group(group)) = model.apply(&Edit::DefGroup { parent: ROOT, name: "mean sea" })
+    else {
         panic!("no group");
     };
     let composed = model.add_var(Var { name: "ä".to_owned(), group, ..Var::default() }).unwrap();

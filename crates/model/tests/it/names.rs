@@ -1,6 +1,6 @@
 //! Properties of names and paths.
 
-use model::{ErrorKind, name};
+use nczarr_model::{ErrorKind, name};
 use proptest::prelude::*;
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Elements of user-defined types: their packed and memory forms against a tree of values, and bytes that are none.
 
-use model::{
+use nczarr_model::{
     Edit, EnumMember, ErrorKind, Field, GroupId, Item, Model, NcString, NcType, Packer, Part, TypeClass, TypeId,
     UserType, Values, VarFill,
 };
@@ -208,7 +208,7 @@ fn attributes_and_fills_are_elements_in_the_form_of_their_type() {
     assert_eq!(put(&mut model, &Values::User(shorts, vec![1, 0])), Err(ErrorKind::BadType));
     assert_eq!(put(&mut model, &packed(point, &[0; 4])), Err(ErrorKind::BadType));
     let var = model.apply(&Edit::DefVar { group: GroupId::ROOT, name: "v", xtype: types[4], dims: &[] }).unwrap();
-    let model::Defined::Var(var) = var else { panic!() };
+    let nczarr_model::Defined::Var(var) = var else { panic!() };
     let fill = packed(shorts, &[7, 0]);
     model.apply(&Edit::DefVarFill { var, no_fill: false, value: Some(&fill) }).unwrap();
     assert_eq!(model.var(var).unwrap().fill, VarFill::Value(fill));

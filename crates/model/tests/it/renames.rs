@@ -1,6 +1,6 @@
 //! Renames of every kind.
 
-use model::{DimId, Edit, ErrorKind, GroupId, Model, TypeId, VarId};
+use nczarr_model::{DimId, Edit, ErrorKind, GroupId, Model, TypeId, VarId};
 
 use crate::sample::{self, G, H, ROOT, SCALAR, TEMP, TIME, X, Y};
 

@@ -1,6 +1,6 @@
 //! A small model that has one of everything.
 
-use model::{
+use nczarr_model::{
     Chunking, Defined, DimId, Edit, ErrorKind, GroupId, Model, NcType, Quantize, Result, TypeId, Values, VarId,
 };
 

@@ -1,6 +1,6 @@
 //! Slabs against a walk over every index, and the codes of the netCDF rules.
 
-use model::{ErrorKind, Slab};
+use nczarr_model::{ErrorKind, Slab};
 use proptest::prelude::*;
 
 #[test]

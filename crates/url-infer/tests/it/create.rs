@@ -1,7 +1,7 @@
 //! What a new dataset is to be, for every way to say so.
 
-use model::ErrorKind;
-use url_infer::{infer_create, names_a_file, parse};
+use nczarr_model::ErrorKind;
+use nczarr_url_infer::{infer_create, names_a_file, parse};
 
 #[test]
 fn plans() {

@@ -1,6 +1,6 @@
 //! Every fragment form: what ends up in `modes` and `fragment`.
 
-use url_infer::parse;
+use nczarr_url_infer::parse;
 
 /// The fragment behind `https://h.example/p`; the modes; the other pairs as `key=value`.
 const FORMS: &[(&str, &[&str], &[&str])] = &[

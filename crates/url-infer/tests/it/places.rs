@@ -1,7 +1,7 @@
 //! Scheme, host and path of every form of path and URL, and what is refused.
 
-use model::ErrorKind;
-use url_infer::{Scheme, Target, parse};
+use nczarr_model::ErrorKind;
+use nczarr_url_infer::{Scheme, Target, parse};
 
 fn other(name: &str) -> Scheme {
     Scheme::Other(name.to_owned())

@@ -1,7 +1,7 @@
 //! Properties of any string.
 
+use nczarr_url_infer::{infer_create, parse};
 use proptest::prelude::*;
-use url_infer::{infer_create, parse};
 
 /// Strings that look like what people type, broken at any place.
 fn typed() -> impl Strategy<Value = String> {

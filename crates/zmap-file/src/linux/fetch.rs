@@ -6,8 +6,8 @@
 
 use std::os::fd::BorrowedFd;
 
-use dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket, Sink};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Key, OutBuf, Ranges, ReadTicket, Sink};
+use nczarr_model::ErrorKind;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::{Errno, pread, retry_on_intr};
@@ -117,7 +117,7 @@ pub(super) fn pour(
     file: BorrowedFd<'_>,
     sink: &mut dyn Sink,
     scratch: &mut Scratch,
-) -> Result<model::Result<()>, Fault> {
+) -> Result<nczarr_model::Result<()>, Fault> {
     let mut at = 0;
     loop {
         let want = sink.wants();

@@ -58,7 +58,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use dispatch::{Key, Options, ZMap};
+    use nczarr_dispatch::{Key, Options, ZMap};
 
     use super::*;
 

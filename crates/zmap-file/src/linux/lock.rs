@@ -256,8 +256,8 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use dispatch::{Expect, Key, Options, ZMap};
-    use model::ErrorKind;
+    use nczarr_dispatch::{Expect, Key, Options, ZMap};
+    use nczarr_model::ErrorKind;
     use rustix::fs::open;
 
     use super::*;
@@ -319,7 +319,7 @@ mod tests {
             map.write(&key, value.as_bytes()).unwrap();
         }
         assert_eq!(map.len(&key).unwrap(), Some(1));
-        let perm = |error: model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
+        let perm = |error: nczarr_model::Error| assert_eq!(error.kind(), ErrorKind::Perm, "{error}");
         perm(map.write_if(&key, b"x", Expect::Absent).unwrap_err());
         perm(map.read_versioned(&key, 1, &mut Vec::new()).unwrap_err());
         perm(map.update(&key, usize::MAX, &mut |_, _| Ok(())).unwrap_err());

@@ -4,7 +4,7 @@
 //! cache: an allocator's large pieces begin 16 bytes after a page does, and to there an AMD Zen 3 copies a page in more than
 //! three times the time it takes to anywhere else (`rep movsb`, which is how the kernel copies). What is in it means nothing.
 
-use dispatch::{OutBuf, Piece};
+use nczarr_dispatch::{OutBuf, Piece};
 
 use super::fetch::Fault;
 

@@ -27,10 +27,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dispatch::{
+use nczarr_dispatch::{
     ByteRange, Change, Durability, Expect, Key, MapCaps, Options, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
 };
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{Access, AtFlags, Mode, accessat, open};
 use rustix::io::Errno;
 

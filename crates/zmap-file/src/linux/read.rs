@@ -5,8 +5,8 @@ use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, pull_parallel};
+use nczarr_model::{Error, ErrorKind, Result};
 use rustix::fs::{FileType, Mode, fstat};
 use rustix::io::Errno;
 

@@ -7,7 +7,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use dispatch::{Durability, Key, WriteJob};
+use nczarr_dispatch::{Durability, Key, WriteJob};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, fsync, linkat, openat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 
@@ -271,7 +271,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
-    use dispatch::{ByteRange, Expect, Options, Written, ZMap};
+    use nczarr_dispatch::{ByteRange, Expect, Options, Written, ZMap};
 
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
 
     fn it_is_a_map(way: u8) {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
-        conformance::check_map(&|| {
+        nczarr_conformance::check_map(&|| {
             let path = scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
             let map = FileMap::create(path, None, &Options::default()).unwrap();
             map.staging.store(way, Ordering::Relaxed);

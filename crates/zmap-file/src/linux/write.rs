@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_along};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Change, Expect, Key, Payload, Version, WriteJob, Written, pull_along};
+use nczarr_model::{ErrorKind, Result};
 use rustix::fs::{AtFlags, FileType, RenameFlags, Stat, linkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 

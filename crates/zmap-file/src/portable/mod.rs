@@ -12,8 +12,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dispatch::{ByteRange, Change, Durability, Expect, Key, MapCaps, Options, Version, Written, ZMap};
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Change, Durability, Expect, Key, MapCaps, Options, Version, Written, ZMap};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::names::{self, LOCK};
 use dirs::{entries, gone, is_absence, is_special, leads, oddity, remove_hollow, remove_temporaries};
@@ -509,8 +509,9 @@ mod tests {
     fn it_is_a_map() {
         let (scratch, count) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0));
         let path = || scratch.path().join(count.fetch_add(1, Ordering::Relaxed).to_string());
-        conformance::check_map(&|| Arc::new(FileMap::create(path(), None, &Options::default()).unwrap())).unwrap();
-        conformance::check_map(&|| {
+        nczarr_conformance::check_map(&|| Arc::new(FileMap::create(path(), None, &Options::default()).unwrap()))
+            .unwrap();
+        nczarr_conformance::check_map(&|| {
             let path = path();
             drop(FileMap::create(&path, None, &Options::default()).unwrap());
             Arc::new(FileMap::open(&path, false, &Options::default()).unwrap())

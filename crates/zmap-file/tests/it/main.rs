@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Durability, Key, Options, ZMap};
+use nczarr_dispatch::{Durability, Key, Options, ZMap};
+use nczarr_zmap_file::FileMap;
 use tempfile::TempDir;
-use zmap_file::FileMap;
 
 /// Makes new datasets in one scratch directory.
 struct Scratch {
@@ -39,7 +39,7 @@ impl Scratch {
 #[test]
 fn it_is_a_map() {
     let scratch = Scratch::new();
-    conformance::check_map(&|| Arc::new(scratch.map(&Options::default()))).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(scratch.map(&Options::default()))).unwrap();
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn with_syncing_the_same_is_stored() {
 fn read_only_it_is_a_map_that_refuses() {
     let scratch = Scratch::new();
     let options = Options::default();
-    conformance::check_map(&|| -> Arc<dyn ZMap> {
+    nczarr_conformance::check_map(&|| -> Arc<dyn ZMap> {
         let path = scratch.path();
         drop(FileMap::create(&path, None, &options).unwrap());
         Arc::new(FileMap::open(&path, false, &options).unwrap())

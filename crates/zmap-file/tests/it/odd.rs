@@ -6,10 +6,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use dispatch::{ByteRange, Expect, Key, Options, OutBuf, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Expect, Key, Options, OutBuf, ZMap};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_file::FileMap;
 use rustix::fs::{CWD, Mode, mkfifoat};
-use zmap_file::FileMap;
 
 use crate::Scratch;
 

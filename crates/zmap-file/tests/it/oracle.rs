@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Expect, Key, Options, Version, Written, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Expect, Key, Options, Version, Written, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_file::FileMap;
+use nczarr_zmap_mem::MemMap;
 use proptest::prelude::*;
-use zmap_file::FileMap;
-use zmap_mem::MemMap;
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -158,7 +158,7 @@ impl Oracle {
     }
 }
 
-fn read(map: &dyn ZMap, key: &Key, range: ByteRange) -> model::Result<Answer> {
+fn read(map: &dyn ZMap, key: &Key, range: ByteRange) -> nczarr_model::Result<Answer> {
     let mut out = Vec::new();
     Ok(if map.read(key, range, &mut out)? { Answer::Bytes(out) } else { Answer::Absent })
 }
@@ -172,7 +172,7 @@ fn written(written: Written) -> Answer {
 
 fn run(map: &dyn ZMap, seen: &mut BTreeMap<String, Version>, op: &Op) -> Answer {
     let key = |text: &str| Key::new(text).unwrap();
-    let mut done = || -> model::Result<Answer> {
+    let mut done = || -> nczarr_model::Result<Answer> {
         Ok(match op {
             Op::Write(k, seed) => {
                 map.write(&key(k), &value(*seed))?;

@@ -9,9 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use dispatch::{ByteRange, Found, Key, Options, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
-use model::{ErrorKind, Result};
-use zmap_file::FileMap;
+use nczarr_dispatch::{ByteRange, Found, Key, Options, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;
 

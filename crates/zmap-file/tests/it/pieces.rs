@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{Found, Key, Options, Ranges, ReadJob, ReadTicket, Sink, Version, ZMap};
-use model::{ErrorKind, Result};
-use zmap_file::FileMap;
+use nczarr_dispatch::{Found, Key, Options, Ranges, ReadJob, ReadTicket, Sink, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_file::FileMap;
 
 /// Takes one object in pieces of these lengths.
 struct Job {

@@ -4,8 +4,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use dispatch::{Expect, Key, Options, Written, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{Expect, Key, Options, Written, ZMap};
+use nczarr_model::ErrorKind;
 
 use super::Scratch;
 

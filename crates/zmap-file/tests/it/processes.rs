@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
-use model::ErrorKind;
-use zmap_file::FileMap;
+use nczarr_dispatch::{ByteRange, Expect, Key, Options, Written, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_file::FileMap;
 
 use crate::Scratch;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dispatch::{ByteRange, Key, Ranges, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Ranges, ZMap};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 
 use crate::support::{Answer, batch, content, map, patience};

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use dispatch::{ByteRange, ByteSource as _, Key, Part, Ranges, ZMap as _};
+use nczarr_dispatch::{ByteRange, ByteSource as _, Key, Part, Ranges, ZMap as _};
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
-use zmap_http::{Config, HttpMap, HttpSource, Settings};
+use nczarr_zmap_http::{Config, HttpMap, HttpSource, Settings};
 
 use crate::support::{batch, content, target};
 
@@ -13,7 +13,7 @@ const TIME: Duration = Duration::from_secs(2);
 /// A read that takes longer ignores it, however slow the machine.
 const LONGEST: Duration = Duration::from_secs(9);
 
-type Operation = (&'static str, fn(&Server, &Settings) -> model::Result<()>);
+type Operation = (&'static str, fn(&Server, &Settings) -> nczarr_model::Result<()>);
 
 fn map(server: &Server, settings: &Settings) -> HttpMap {
     HttpMap::with_settings(&target(server, "web/x"), &Config::DEFAULT, settings).unwrap()
@@ -23,7 +23,7 @@ fn a() -> Key {
     Key::new("a").unwrap()
 }
 
-fn source(server: &Server, part: Part, settings: &Settings) -> model::Result<HttpSource> {
+fn source(server: &Server, part: Part, settings: &Settings) -> nczarr_model::Result<HttpSource> {
     HttpSource::with_settings(&target(server, "web/x/a"), part, &Config::DEFAULT, settings)
 }
 

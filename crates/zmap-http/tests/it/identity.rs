@@ -4,14 +4,14 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-use dispatch::{ByteRange, Key, ZMap as _};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Key, ZMap as _};
+use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Mock, Reply};
+use nczarr_zmap_http::{HttpMap, Settings};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
-use zmap_http::{HttpMap, Settings};
 
 use crate::support::patience;
 
@@ -50,11 +50,11 @@ fn server(answer: String) -> (String, Arc<Mutex<Vec<bool>>>) {
     (url, seen)
 }
 
-fn read(url: &str, rc: &str) -> model::Result<bool> {
+fn read(url: &str, rc: &str) -> nczarr_model::Result<bool> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rc");
     std::fs::write(&path, rc.replace("TRUST", TRUST)).unwrap();
-    let target = url_infer::parse(url).unwrap();
+    let target = nczarr_url_infer::parse(url).unwrap();
     let variable = |name: &str| (name == "NCRCENV_RC").then(|| path.to_str().unwrap().to_owned());
     let settings = Settings::with_variables(&target, &variable)?;
     assert!(!format!("{settings:?}").contains("tests-only"));

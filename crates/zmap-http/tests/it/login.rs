@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use dispatch::{ByteRange, ByteSource as _, Key, Part, ZMap as _};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, ByteSource as _, Key, Part, ZMap as _};
+use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Asked, Mock, Reply};
-use url_infer::Target;
-use zmap_http::{HttpMap, HttpSource, Settings};
+use nczarr_url_infer::Target;
+use nczarr_zmap_http::{HttpMap, HttpSource, Settings};
 
 use crate::support::{content, patience};
 
@@ -41,7 +41,7 @@ impl Home {
     }
 
     fn read(&self, url: &str, variables: &[(&str, &str)]) -> Result<Vec<u8>> {
-        let target = url_infer::parse(url).unwrap();
+        let target = nczarr_url_infer::parse(url).unwrap();
         let settings = self.settings(&target, variables)?;
         let source = HttpSource::with_settings(&target, Part::Head(10), &patience(), &settings)?;
         let said = format!("{settings:?}{source:?}");
@@ -235,7 +235,7 @@ fn fields_and_tokens_of_the_rc_file_go_with_every_request() {
         ".ncrc",
         "HTTP.HEADER.X-Api-Key=HUSHkey\nHTTP.HEADER.Accept=application/x-netcdf\nHTTP.CREDENTIALS.BEARER=HUSHtoken\n",
     )]);
-    let target = url_infer::parse(&format!("{}/x", server.url())).unwrap();
+    let target = nczarr_url_infer::parse(&format!("{}/x", server.url())).unwrap();
     let settings = home.settings(&target, &[]).unwrap();
     let map = HttpMap::with_settings(&target, &patience(), &settings).unwrap();
     assert!(map.read(&Key::new("a").unwrap(), ByteRange::ALL, &mut Vec::new()).unwrap());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::{ByteRange, Key, Ranges, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Key, Ranges, ZMap};
+use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
 
 use crate::support::{batch, content, map, patience};
@@ -192,7 +192,7 @@ fn credentials_are_sent_to_whom_they_are_for() {
     let (server, other) = (server(), Server::start(Kind::default().web("web")));
     other.put("web", "there", "bytes");
     let url = format!("http://me:hush@{}/web/x", server.host());
-    let map = zmap_http::HttpMap::new(&url_infer::parse(&url).unwrap(), &patience()).unwrap();
+    let map = nczarr_zmap_http::HttpMap::new(&nczarr_url_infer::parse(&url).unwrap(), &patience()).unwrap();
     let mut bytes = Vec::new();
     server.fault(Rule::new(Fault::Redirect(302, format!("{}/web/there", other.url()))).times(1));
     assert!(map.read(&key("a"), ByteRange::ALL, &mut bytes).unwrap());

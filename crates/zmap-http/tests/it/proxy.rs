@@ -1,16 +1,16 @@
 //! Requests go through the proxy that rc files or the environment name.
 
-use dispatch::{ByteRange, Key, ZMap as _};
+use nczarr_dispatch::{ByteRange, Key, ZMap as _};
 use nczarr_s3_server::{Mock, Proxy, Reply};
-use zmap_http::{HttpMap, Settings};
+use nczarr_zmap_http::{HttpMap, Settings};
 
 use crate::support::patience;
 
-fn read(url: &str, rc: &str, variables: &[(&str, &str)]) -> model::Result<bool> {
+fn read(url: &str, rc: &str, variables: &[(&str, &str)]) -> nczarr_model::Result<bool> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rc");
     std::fs::write(&path, rc).unwrap();
-    let target = url_infer::parse(url).unwrap();
+    let target = nczarr_url_infer::parse(url).unwrap();
     let settings = Settings::with_variables(&target, &|name| match name {
         "NCRCENV_RC" => Some(path.to_str()?.to_owned()),
         _ => variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()),

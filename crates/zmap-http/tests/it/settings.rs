@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use dispatch::{ByteRange, Key, ZMap as _};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Key, ZMap as _};
+use nczarr_model::{ErrorKind, Result};
 use nczarr_s3_server::{Config as Kind, Server};
-use zmap_http::{Config, HttpMap, Settings};
+use nczarr_zmap_http::{Config, HttpMap, Settings};
 
 use crate::support::{patience, target};
 
 /// The settings that an rc file with these lines makes, for a URL.
-fn settings(target: &url_infer::Target, lines: &str) -> Result<Settings> {
+fn settings(target: &nczarr_url_infer::Target, lines: &str) -> Result<Settings> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rc");
     std::fs::write(&path, lines).unwrap();
@@ -43,7 +43,7 @@ fn credentials_and_the_name_of_the_program_are_sent() {
     }
     // What the URL says comes before.
     let url = format!("http://you:word@{}/web/x", server.host());
-    let target = url_infer::parse(&url).unwrap();
+    let target = nczarr_url_infer::parse(&url).unwrap();
     let settings = settings(&target, "HTTP.CREDENTIALS.USERPASSWORD=me:pass").unwrap();
     let map = HttpMap::with_settings(&target, &patience(), &settings).unwrap();
     server.clear_log();
@@ -53,7 +53,7 @@ fn credentials_and_the_name_of_the_program_are_sent() {
 
 #[test]
 fn times_are_those_of_the_file() {
-    let target = url_infer::parse("http://h.example/x").unwrap();
+    let target = nczarr_url_infer::parse("http://h.example/x").unwrap();
     let of = |lines: &str| {
         let config = settings(&target, lines).unwrap().over(&Config::DEFAULT);
         (config.deadline.as_secs(), config.connect.as_secs(), config.idle.as_secs())
@@ -73,7 +73,7 @@ fn times_are_those_of_the_file() {
 
 #[test]
 fn what_would_be_left_aside_is_refused() {
-    let target = url_infer::parse("https://h.example/x").unwrap();
+    let target = nczarr_url_infer::parse("https://h.example/x").unwrap();
     for (lines, key) in [
         ("HTTP.PROXY.SERVER=socks5://hush:hush@proxy:8080", "HTTP.PROXY.SERVER"),
         ("HTTP.SSL.KEY=/dev/null", "HTTP.SSL.CERTIFICATE"),

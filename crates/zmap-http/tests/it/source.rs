@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, ByteSource, Key, Part, ZMap as _};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, ByteSource, Key, Part, ZMap as _};
+use nczarr_model::ErrorKind;
 use nczarr_s3_server::{Config as Kind, Fault, Rule, Server};
-use zmap_http::{HttpMap, HttpSource};
+use nczarr_zmap_http::{HttpMap, HttpSource};
 
 use crate::support::{content, patience, target};
 
@@ -65,7 +65,8 @@ fn servers_that_say_nothing_are_asked_once() {
     assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 2);
     // Parts of objects of a map are not cut out of such answers.
-    let map = HttpMap::new(&url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience()).unwrap();
+    let map =
+        HttpMap::new(&nczarr_url_infer::parse(&format!("http://{}", server.address)).unwrap(), &patience()).unwrap();
     let error = map.len(&Key::new("x.nc").unwrap()).unwrap_err();
     assert!(error.to_string().contains("does not answer requests for parts (Range)"), "{error}");
     assert_eq!(server.asked.load(Ordering::Relaxed), 3);

@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version, ZMap};
-use model::Result;
+use nczarr_dispatch::{Found, Key, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_model::Result;
 use nczarr_s3_server::Server;
-use zmap_http::{Config, HttpMap};
+use nczarr_zmap_http::{Config, HttpMap};
 
 pub use nczarr_s3_server::content;
 
@@ -21,8 +21,8 @@ pub fn patience() -> Config {
     config
 }
 
-pub fn target(server: &Server, path: &str) -> url_infer::Target {
-    url_infer::parse(&format!("{}/{path}", server.url())).unwrap()
+pub fn target(server: &Server, path: &str) -> nczarr_url_infer::Target {
+    nczarr_url_infer::parse(&format!("{}/{path}", server.url())).unwrap()
 }
 
 pub fn map(server: &Server, config: &Config) -> HttpMap {

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use dispatch::{Clobber, CreateRequest, Key, MapFactory, OpenRequest, Options, Registry, ZMap};
-use model::ErrorKind;
-use zmap_mem::{MemMap, MemMaps};
+use nczarr_dispatch::{Clobber, CreateRequest, Key, MapFactory, OpenRequest, Options, Registry, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_mem::{MemMap, MemMaps};
 
 #[test]
 fn it_is_a_map() {
-    conformance::check_map(&|| Arc::new(MemMap::new())).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(MemMap::new())).unwrap();
 }
 
 #[test]
 fn read_only_it_is_a_map_that_refuses() {
-    conformance::check_map(&|| Arc::new(MemMap::new().read_only())).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(MemMap::new().read_only())).unwrap();
 }
 
-fn target(path: &str) -> url_infer::Target {
-    url_infer::parse(path).unwrap()
+fn target(path: &str) -> nczarr_url_infer::Target {
+    nczarr_url_infer::parse(path).unwrap()
 }
 
 #[test]

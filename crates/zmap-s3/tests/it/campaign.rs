@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dispatch::{ByteRange, Expect, Found, Key, Ranges, ReadJob, ReadTicket, Version, Written, ZMap};
-use model::Result;
+use nczarr_dispatch::{ByteRange, Expect, Found, Key, Ranges, ReadJob, ReadTicket, Version, Written, ZMap};
+use nczarr_model::Result;
+use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
-use zmap_s3::S3Map;
 
 use crate::common::access;
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::Server;
-use zmap_s3::{Access, S3Map};
 
 /// What the map is told in place of the process's environment.
 pub const KEYS: &[(&str, &str)] = &[("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
@@ -16,7 +16,7 @@ pub fn access(server: &Server, name: &str) -> Access {
 
 /// The way to a URL, in an environment of its own.
 pub fn access_as(url: &str, variables: &[(&str, &str)]) -> Access {
-    let target = url_infer::parse(url).unwrap();
+    let target = nczarr_url_infer::parse(url).unwrap();
     let mut access = Access::with_variables(&target, &|name| {
         let found = variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         found.or_else(|| {
@@ -41,6 +41,6 @@ pub fn url(server: &Server, name: &str, modes: &str) -> String {
     format!("http://key:secret@{}/bucket/{name}#mode={modes},s3", server.host())
 }
 
-pub fn key(text: &str) -> dispatch::Key {
-    dispatch::Key::new(text).unwrap()
+pub fn key(text: &str) -> nczarr_dispatch::Key {
+    nczarr_dispatch::Key::new(text).unwrap()
 }

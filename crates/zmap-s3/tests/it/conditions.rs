@@ -58,7 +58,7 @@ fn one_who_is_alone_writes_every_kind_of_store() {
             None => url(&own, &name, kind),
         };
         let is_empty =
-            |at: &str| OpenOptions::new().open_map(at).unwrap().list(&dispatch::Key::root()).unwrap().is_empty();
+            |at: &str| OpenOptions::new().open_map(at).unwrap().list(&nczarr_dispatch::Key::root()).unwrap().is_empty();
         for (by, refused) in [
             ("default", create(&CreateOptions::new(), &at, shards).unwrap_err()),
             ("clobber", create(&CreateOptions::new().clobber(true), &at, shards).unwrap_err()),

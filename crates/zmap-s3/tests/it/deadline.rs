@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use dispatch::{ByteRange, Expect, Found, Key, Part, Ranges, ReadJob, ReadTicket, Version, ZMap as _};
-use model::Result;
+use nczarr_dispatch::{ByteRange, Expect, Found, Key, Part, Ranges, ReadJob, ReadTicket, Version, ZMap as _};
+use nczarr_model::Result;
+use nczarr_zmap_s3::{Access, S3Map, S3Source};
 use s3_server::{Config, Fault, Rule, Server, content};
-use zmap_s3::{Access, S3Map, S3Source};
 
 use crate::common::{KEYS, access_as, key};
 
@@ -69,7 +69,7 @@ const COMPOSED: &[Operation] = &[
 
 struct Job {
     next: AtomicUsize,
-    failure: std::sync::Mutex<Option<model::Error>>,
+    failure: std::sync::Mutex<Option<nczarr_model::Error>>,
 }
 
 impl ReadJob for Job {

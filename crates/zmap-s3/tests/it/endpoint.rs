@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use dispatch::{ByteRange, Expect, Written, ZMap as _};
+use nczarr_dispatch::{ByteRange, Expect, Written, ZMap as _};
+use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Server};
-use zmap_s3::S3Map;
 
 use crate::common::{KEYS, access_as, key};
 
@@ -23,7 +23,7 @@ fn a_map_on_the_server_that_is_named() {
         let name = format!("map{}-{}", std::process::id(), number.fetch_add(1, Ordering::Relaxed));
         S3Map::open(access_as(&format!("{endpoint}/bucket/{name}#mode=s3"), KEYS), true).unwrap()
     };
-    conformance::check_map(&|| Arc::new(new())).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(new())).unwrap();
 }
 
 #[test]

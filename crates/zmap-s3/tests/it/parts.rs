@@ -1,8 +1,8 @@
 //! Large objects, in parts: how many requests, under faults, and against whoever writes too.
 
-use dispatch::{Expect, Written, ZMap as _};
+use nczarr_dispatch::{Expect, Written, ZMap as _};
+use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
-use zmap_s3::S3Map;
 
 use crate::common::{access, key};
 

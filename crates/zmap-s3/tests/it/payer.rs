@@ -1,8 +1,8 @@
 //! Where the requester pays, every request says so.
 
-use dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_zmap_s3::{Access, S3Map};
 use s3_server::{Config, Op, Server, content};
-use zmap_s3::{Access, S3Map};
 
 use crate::common::{KEYS, access_as, key};
 

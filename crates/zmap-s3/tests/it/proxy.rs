@@ -1,8 +1,8 @@
 //! Requests go through the proxy that the environment names, also to buckets that are a part of a host's name.
 
-use dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_dispatch::{ByteRange, Expect, Key, ZMap as _};
+use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Proxy, Server, content};
-use zmap_s3::S3Map;
 
 use crate::common::{KEYS, access_as, key};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use dispatch::{ByteRange, ByteSource as _, Part};
 use nczarr::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, ByteSource as _, Part};
+use nczarr_zmap_s3::S3Source;
 use s3_server::{Config, Fault, Op, Rule, Server, content};
-use zmap_s3::S3Source;
 
 use crate::common::access;
 

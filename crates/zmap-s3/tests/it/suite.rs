@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use nczarr_zmap_s3::S3Map;
 use s3_server::{Config, Server};
-use zmap_s3::S3Map;
 
 use crate::common::{access, new};
 
@@ -11,11 +11,11 @@ use crate::common::{access, new};
 fn a_map_like_any_other() {
     // Small pages: listings have many.
     let server = Server::start(Config::default().page(7));
-    conformance::check_map(&|| Arc::new(new(&server))).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(new(&server))).unwrap();
 }
 
 #[test]
 fn a_map_that_is_only_read() {
     let server = Server::start(Config::default());
-    conformance::check_map(&|| Arc::new(S3Map::open(access(&server, "empty"), false).unwrap())).unwrap();
+    nczarr_conformance::check_map(&|| Arc::new(S3Map::open(access(&server, "empty"), false).unwrap())).unwrap();
 }

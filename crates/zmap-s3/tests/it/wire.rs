@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use dispatch::{ByteRange, ZMap as _};
-use zmap_s3::S3Map;
+use nczarr_dispatch::{ByteRange, ZMap as _};
+use nczarr_zmap_s3::S3Map;
 
 use crate::common::{KEYS, access_as, key};
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
-use dispatch::Key;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::Key;
+use nczarr_model::{Error, ErrorKind, Result};
 use tempfile::NamedTempFile;
 
 use super::part::Part;

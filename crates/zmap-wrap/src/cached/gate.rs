@@ -7,7 +7,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dispatch::Key;
+use nczarr_dispatch::Key;
 
 const SLOTS: usize = 256;
 

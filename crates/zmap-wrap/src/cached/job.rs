@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
-use model::Result;
+use nczarr_dispatch::{
+    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+};
+use nczarr_model::Result;
 
 use super::gate::{Seen, Writing};
 use super::part::Part;

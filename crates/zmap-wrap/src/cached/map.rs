@@ -1,7 +1,7 @@
 //! The map's methods over a cache.
 
-use dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
-use model::Result;
+use nczarr_dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_model::Result;
 
 use super::job::{CachedReads, WatchedWrites};
 use super::part::Part;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dispatch::Key;
+use nczarr_dispatch::Key;
 
 use super::part::Part;
 use super::shelf::Kept;

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use dispatch::{Key, ZMap};
-use model::Result;
+use nczarr_dispatch::{Key, ZMap};
+use nczarr_model::Result;
 
 use disk::Disk;
 use gate::{Gate, Seen, Writing};

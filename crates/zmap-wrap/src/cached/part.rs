@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dispatch::{ByteRange, Ranges};
+use nczarr_dispatch::{ByteRange, Ranges};
 
 /// What of an object was asked for in one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dispatch::Key;
-use model::Result;
+use nczarr_dispatch::Key;
+use nczarr_model::Result;
 
 use super::disk::{self, Disk};
 use super::memory::Memory;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use model::ErrorKind;
+use nczarr_model::ErrorKind;
 
 use crate::Op;
 

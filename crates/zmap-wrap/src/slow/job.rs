@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use dispatch::{Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written};
-use model::{Error, Result};
+use nczarr_dispatch::{
+    Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
+};
+use nczarr_model::{Error, Result};
 
 use super::{Fault, Slow, injected, panic_at};
 use crate::Op;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_wrap::{Cached, Counting, Fault, Faults, Keep, Op, Slow, When};
 use proptest::prelude::*;
-use zmap_mem::MemMap;
-use zmap_wrap::{Cached, Counting, Fault, Faults, Keep, Op, Slow, When};
 
 use crate::{Batch, KEEP, World, key, read};
 
@@ -122,22 +122,22 @@ fn what_was_not_read_is_not_made_up() {
 /// A batch whose tickets have a limit of five bytes.
 struct Limited<'b>(&'b Batch);
 
-impl dispatch::ReadJob for Limited<'_> {
+impl nczarr_dispatch::ReadJob for Limited<'_> {
     fn threads(&self) -> usize {
         1
     }
 
-    fn next<'j>(&'j self, key: &mut dispatch::Key) -> Option<dispatch::ReadTicket<'j>> {
-        let ticket = dispatch::ReadJob::next(self.0, key)?;
-        Some(dispatch::ReadTicket { limit: 5, ..ticket })
+    fn next<'j>(&'j self, key: &mut nczarr_dispatch::Key) -> Option<nczarr_dispatch::ReadTicket<'j>> {
+        let ticket = nczarr_dispatch::ReadJob::next(self.0, key)?;
+        Some(nczarr_dispatch::ReadTicket { limit: 5, ..ticket })
     }
 
     fn done(
         &self,
-        ticket: dispatch::ReadTicket<'_>,
-        found: model::Result<Option<(dispatch::Found<'_>, Option<dispatch::Version>)>>,
+        ticket: nczarr_dispatch::ReadTicket<'_>,
+        found: nczarr_model::Result<Option<(nczarr_dispatch::Found<'_>, Option<nczarr_dispatch::Version>)>>,
     ) {
-        dispatch::ReadJob::done(self.0, ticket, found);
+        nczarr_dispatch::ReadJob::done(self.0, ticket, found);
     }
 }
 

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
-use model::ErrorKind;
-use zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
+use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, Version, Written, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_wrap::{Cached, Counting, Keep, Op, ReadOnly, Slow};
 
 use crate::recorder::{CAPS, MAX_KEY, MAX_SEGMENT, Recorder};
 use crate::{Batch, World, key};
 
 /// Calls one method and checks that the answer is that of the recorder, or the error.
-fn call(map: &dyn ZMap, op: Op) -> model::Result<()> {
+fn call(map: &dyn ZMap, op: Op) -> nczarr_model::Result<()> {
     // Each another key: what is kept of one says nothing of the others.
     let at = key(op.name());
     let mut out = Vec::new();

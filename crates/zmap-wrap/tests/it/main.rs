@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::check_map;
-use dispatch::{ByteRange, Key, Options, ReadJob, ReadTicket, ZMap};
-use dispatch::{Found, Payload, Ranges, Version, WriteJob, WriteTicket, Written};
-use model::{ErrorKind, Result};
+use nczarr_conformance::check_map;
+use nczarr_dispatch::{ByteRange, Key, Options, ReadJob, ReadTicket, ZMap};
+use nczarr_dispatch::{Found, Payload, Ranges, Version, WriteJob, WriteTicket, Written};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_file::FileMap;
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_wrap::{Cached, Counting, Faults, Keep, ReadOnly, Slow};
 use std::sync::Mutex;
-use zmap_file::FileMap;
-use zmap_mem::MemMap;
-use zmap_wrap::{Cached, Counting, Faults, Keep, ReadOnly, Slow};
 
 /// Makes maps and directories for caches.
 struct World {
@@ -90,7 +90,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
     errors.push(map.delete(&key("a/b")).unwrap_err());
     errors.push(map.rename(&key("a/b"), &key("d")).unwrap_err());
     errors.push(map.update(&key("a/b"), 100, &mut |_, _| panic!("not asked")).unwrap_err());
-    errors.push(map.write_if(&key("a/b"), b"new", dispatch::Expect::Absent).unwrap_err());
+    errors.push(map.write_if(&key("a/b"), b"new", nczarr_dispatch::Expect::Absent).unwrap_err());
     for (i, error) in errors.iter().enumerate() {
         assert_eq!(error.kind(), ErrorKind::Perm);
         assert!(error.to_string().contains(if i == 1 { "\"c\"" } else { "\"a/b\"" }), "{error}");
@@ -102,7 +102,7 @@ fn a_view_for_reading_refuses_to_write_and_names_the_key() {
 #[test]
 fn what_is_asked_for_is_counted() {
     let map = Counting::new(Arc::new(MemMap::new()));
-    use zmap_wrap::{Count, Op};
+    use nczarr_zmap_wrap::{Count, Op};
     map.write(&key("a"), &[1; 10]).unwrap();
     map.write(&key("a/b"), &[1; 5]).unwrap_err();
     map.write_batch(&Batch::writes(&["b", "c"]));
@@ -125,7 +125,7 @@ fn what_is_asked_for_is_counted() {
     assert_eq!(text.lines().count(), 1 + 5, "{text}");
     assert!(text.contains("write_batch             1         2       0               2"), "{text}");
     assert_eq!(map.take(), counts);
-    assert_eq!(map.counts(), zmap_wrap::Counts::default());
+    assert_eq!(map.counts(), nczarr_zmap_wrap::Counts::default());
 }
 
 /// What became of a ticket of a read.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use dispatch::{ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
-use model::Result;
-use zmap_wrap::Op;
+use nczarr_dispatch::{
+    ByteRange, Change, Expect, Found, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap,
+};
+use nczarr_model::Result;
+use nczarr_zmap_wrap::Op;
 
 #[derive(Debug, Default)]
 pub struct Recorder(Mutex<BTreeMap<Op, usize>>);

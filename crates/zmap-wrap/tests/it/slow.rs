@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
-use model::{ErrorKind, Result};
-use zmap_mem::MemMap;
-use zmap_wrap::{Fault, Faults, Op, Slow, When};
+use nczarr_dispatch::{ByteRange, Expect, OutBuf, Ranges, ZMap};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_mem::MemMap;
+use nczarr_zmap_wrap::{Fault, Faults, Op, Slow, When};
 
 use crate::{Batch, key, read};
 

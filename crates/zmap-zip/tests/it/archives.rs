@@ -2,12 +2,12 @@
 
 use std::io::{Cursor, Read, Write};
 
-use dispatch::{ByteRange, Durability, Key, Options, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Durability, Key, Options, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_zip::{ZipMap, archive, repack};
 use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
-use zmap_zip::{ZipMap, archive, repack};
 
 use crate::{MARKERS, Scratch, key, objects, open};
 

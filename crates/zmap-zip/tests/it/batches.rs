@@ -5,11 +5,11 @@ use std::io::{Cursor, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
-use model::{ErrorKind, Result};
+use nczarr_dispatch::{ByteRange, Found, Key, OutBuf, Ranges, ReadJob, ReadTicket, Version, ZMap};
+use nczarr_model::{ErrorKind, Result};
+use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-use zmap_zip::ZipMap;
 
 use crate::{MARKERS, key};
 

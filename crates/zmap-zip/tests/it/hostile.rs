@@ -2,15 +2,15 @@
 
 use std::io::{Cursor, Write};
 
-use dispatch::{ByteRange, Key, Limits, ZMap};
-use model::ErrorKind;
+use nczarr_dispatch::{ByteRange, Key, Limits, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_zip::ZipMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-use zmap_zip::ZipMap;
 
 use crate::{MARKERS, key};
 
-fn of(bytes: &[u8]) -> model::Result<ZipMap> {
+fn of(bytes: &[u8]) -> nczarr_model::Result<ZipMap> {
     ZipMap::from_bytes(bytes, MARKERS, &Limits::default())
 }
 
@@ -77,7 +77,7 @@ fn damage_is_told() {
     let error = map.read(&key("v/0"), ByteRange::ALL, &mut Vec::new()).unwrap_err();
     assert!(error.kind() == ErrorKind::Io && error.to_string().contains("checksum"), "{error}");
     let mut memory = [0; 1000];
-    assert!(map.read_into(&key("v/0"), 0, &mut dispatch::OutBuf::over(&mut memory)).is_err());
+    assert!(map.read_into(&key("v/0"), 0, &mut nczarr_dispatch::OutBuf::over(&mut memory)).is_err());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn members_that_overlap_are_errors() {
 
 #[test]
 fn too_many_members_are_refused() {
-    let bytes = zmap_zip::archive((0..100).map(|i| (key(&format!("v/{i}")), b"x"))).unwrap();
+    let bytes = nczarr_zmap_zip::archive((0..100).map(|i| (key(&format!("v/{i}")), b"x"))).unwrap();
     let mut limits = Limits::default();
     limits.entries = 99;
     let error = ZipMap::from_bytes(bytes.as_slice(), MARKERS, &limits).unwrap_err();
@@ -143,7 +143,7 @@ fn too_many_members_are_refused() {
 #[test]
 fn every_change_of_a_byte_is_survived() {
     let values: [(&str, &[u8]); 3] = [(".zgroup", b"{}"), ("v/0", &[5; 40]), ("v/1", b"abc")];
-    let bytes = zmap_zip::archive(values.iter().map(|(name, value)| (key(name), *value))).unwrap();
+    let bytes = nczarr_zmap_zip::archive(values.iter().map(|(name, value)| (key(name), *value))).unwrap();
     for at in 0..bytes.len() {
         for flip in [1u8, 0x80, 0xff] {
             let mut changed = bytes.clone();

@@ -1,7 +1,7 @@
 //! A writer that is stopped: at every byte that was written, the last complete directory is found.
 
-use dispatch::{Options, ZMap};
-use zmap_zip::ZipMap;
+use nczarr_dispatch::{Options, ZMap};
+use nczarr_zmap_zip::ZipMap;
 
 use crate::{Scratch, key, objects, open};
 
@@ -12,7 +12,7 @@ type State = (Vec<u8>, Vec<(String, Vec<u8>)>);
 fn states() -> Vec<State> {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let inner = zmap_zip::archive([(key("inner"), b"of an archive in a member")]).unwrap();
+    let inner = nczarr_zmap_zip::archive([(key("inner"), b"of an archive in a member")]).unwrap();
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
     let mut states = Vec::new();
     let rounds: [&[(&str, &[u8])]; 3] = [
@@ -75,7 +75,7 @@ fn bytes_that_were_not_written_yet_are_no_directory() {
             let mut bytes = Vec::new();
             let keys = map.list(&key("")).unwrap();
             keys.iter()
-                .map(|key| map.read(key, dispatch::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
+                .map(|key| map.read(key, nczarr_dispatch::ByteRange::ALL, &mut bytes).map(|_| bytes.clone()))
                 .collect::<Vec<_>>()
         });
         if let Ok(values) = found {
@@ -117,7 +117,7 @@ fn the_directory_before_a_torn_one_is_found() {
 /// Also behind an archive of others, with whatever they say at its end.
 #[test]
 fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
-    let mut bytes = zmap_zip::archive([(key(".zgroup"), b"{}")]).unwrap();
+    let mut bytes = nczarr_zmap_zip::archive([(key(".zgroup"), b"{}")]).unwrap();
     let at = bytes.len() - 2;
     bytes[at..].copy_from_slice(&5u16.to_le_bytes());
     bytes.extend_from_slice(b"hello");
@@ -137,11 +137,11 @@ fn an_archive_with_a_comment_is_found_behind_which_a_writer_was_stopped() {
 fn an_archive_in_the_first_member_is_not_the_archive() {
     let scratch = Scratch::new();
     let path = scratch.path();
-    let inner = zmap_zip::archive([(key(".zgroup"), b"of an archive in a member")]).unwrap();
+    let inner = nczarr_zmap_zip::archive([(key(".zgroup"), b"of an archive in a member")]).unwrap();
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
     map.write(&key("v/0"), &inner).unwrap();
     // Its writer is never heard of again.
-    assert_eq!(open(&path, false).unwrap_err().kind(), model::ErrorKind::NotNc);
+    assert_eq!(open(&path, false).unwrap_err().kind(), nczarr_model::ErrorKind::NotNc);
     drop(map);
     assert_eq!(objects(&open(&path, false).unwrap()), [("v/0".to_owned(), inner)]);
 }

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dispatch::{ByteRange, Key, Options, ZMap};
+use nczarr_dispatch::{ByteRange, Key, Options, ZMap};
+use nczarr_zmap_zip::ZipMap;
 use tempfile::TempDir;
-use zmap_zip::ZipMap;
 
 /// What a Zarr store is recognised by.
 const MARKERS: &[&str] = &[".zgroup", ".zarray"];
@@ -37,7 +37,7 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-fn open(path: &std::path::Path, writable: bool) -> model::Result<ZipMap> {
+fn open(path: &std::path::Path, writable: bool) -> nczarr_model::Result<ZipMap> {
     ZipMap::open(path, None, MARKERS, writable, &Options::default())
 }
 
@@ -57,22 +57,24 @@ fn it_is_a_map() {
     let scratch = Scratch::new();
     for folder in ["", "a/b"] {
         let make = || Arc::new(ZipMap::create(&scratch.path(), folder, false, &Options::default()).unwrap()) as Arc<_>;
-        conformance::check_map(&|| make()).unwrap();
+        nczarr_conformance::check_map(&|| make()).unwrap();
     }
 }
 
 #[test]
 fn an_archive_that_is_only_read_is_one_too() {
-    let bytes = zmap_zip::archive(std::iter::empty::<(Key, &[u8])>()).unwrap();
-    conformance::check_map(&|| Arc::new(ZipMap::from_bytes(bytes.as_slice(), MARKERS, &Default::default()).unwrap()))
-        .unwrap();
+    let bytes = nczarr_zmap_zip::archive(std::iter::empty::<(Key, &[u8])>()).unwrap();
+    nczarr_conformance::check_map(&|| {
+        Arc::new(ZipMap::from_bytes(bytes.as_slice(), MARKERS, &Default::default()).unwrap())
+    })
+    .unwrap();
 }
 
 #[test]
 fn in_memory_it_is_a_map() {
-    let nothing = zmap_zip::archive(std::iter::empty::<(Key, Vec<u8>)>()).unwrap();
+    let nothing = nczarr_zmap_zip::archive(std::iter::empty::<(Key, Vec<u8>)>()).unwrap();
     for writable in [true, false] {
-        conformance::check_map(&|| {
+        nczarr_conformance::check_map(&|| {
             let options = Options::default();
             Arc::new(ZipMap::in_memory(nothing.clone(), None, &[], writable, &options).unwrap())
         })

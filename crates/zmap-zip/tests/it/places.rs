@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dispatch::{Options, ZMap};
-use model::ErrorKind;
-use zmap_zip::{ZipMap, repack};
+use nczarr_dispatch::{Options, ZMap};
+use nczarr_model::ErrorKind;
+use nczarr_zmap_zip::{ZipMap, repack};
 
 use crate::{MARKERS, Scratch, key, objects, open};
 
 /// Until nobody else is writing.
-fn insist<T>(mut attempt: impl FnMut() -> model::Result<T>) -> T {
+fn insist<T>(mut attempt: impl FnMut() -> nczarr_model::Result<T>) -> T {
     loop {
         match attempt() {
             Err(error) if error.kind() == ErrorKind::Perm => std::thread::yield_now(),
@@ -119,8 +119,8 @@ fn what_is_known_to_be_in_vain_is_not_written() {
     let map = ZipMap::create(&path, "", false, &Options::default()).unwrap();
     map.write(&key("v"), b"1").unwrap();
     let before = std::fs::metadata(&path).unwrap().len();
-    let lost = map.write_if(&key("v"), &[0; 1000], dispatch::Expect::Absent).unwrap();
-    assert!(matches!(lost, dispatch::Written::Lost));
+    let lost = map.write_if(&key("v"), &[0; 1000], nczarr_dispatch::Expect::Absent).unwrap();
+    assert!(matches!(lost, nczarr_dispatch::Written::Lost));
     assert_eq!(map.write(&key("v/0"), &[0; 1000]).unwrap_err().kind(), ErrorKind::Object);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
 }

@@ -5,8 +5,8 @@ mod values;
 
 use std::collections::HashMap;
 
-use cdl::{DataSource, Facts};
-use model::{
+use nczarr_cdl::{DataSource, Facts};
+use nczarr_model::{
     Att, Chunking, DimId, Endian, EnumMember, Field, FilterSpec, GroupId, Item, Model, NcType, Result, TypeClass,
     UserType, Values, Var, VarFill, VarId,
 };

@@ -1,6 +1,6 @@
 //! Values: what stands in braces and lists, and what it is in the type it is for.
 
-use model::{GroupId, Item, NcString, NcType, TypeClass, Values};
+use nczarr_model::{GroupId, Item, NcString, NcType, TypeClass, Values};
 
 use super::{Parser, Token, Tree};
 
@@ -115,7 +115,7 @@ impl Parser<'_> {
             }
             assert!(!open);
         } else {
-            let fill = var.atts.get("_FillValue").cloned().or_else(|| model::fill::default(var.xtype));
+            let fill = var.atts.get("_FillValue").cloned().or_else(|| nczarr_model::fill::default(var.xtype));
             for tree in &trees {
                 items.push(match (tree, &fill) {
                     (Tree::Name(name), Some(Values::String(fill))) if name == "_" => Item::String(fill[0].clone()),
@@ -123,9 +123,9 @@ impl Parser<'_> {
                         self.model.items(fill).unwrap().remove(0)
                     }
                     (Tree::Name(name), Some(fill)) if name == "_" => match fill.scalar(0).unwrap() {
-                        model::Scalar::Int(value) => Item::Int(value),
-                        model::Scalar::Float(value) if var.xtype == NcType::Float => Item::Float(value as f32),
-                        model::Scalar::Float(value) => Item::Double(value),
+                        nczarr_model::Scalar::Int(value) => Item::Int(value),
+                        nczarr_model::Scalar::Float(value) if var.xtype == NcType::Float => Item::Float(value as f32),
+                        nczarr_model::Scalar::Float(value) => Item::Double(value),
                     },
                     (tree, _) => self.item(var.xtype, tree),
                 });

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Instant;
 
-use model::{ErrorKind, Result, Slab};
 use nczarr::dispatch::{Key, NcDispatch as _, OpenRequest, Options};
 use nczarr::{Buffer, CreateOptions, FilterSpec, MemMut, OpenOptions, Variable};
+use nczarr_model::{ErrorKind, Result, Slab};
 
 use super::joined;
 use super::place::Place;
@@ -125,7 +125,7 @@ impl Cell {
             dims.push(file.add_dimension(name, len)?.id());
         }
         let dataset = file.dataset();
-        let id = dataset.def_var(model::GroupId::ROOT, "v", sample.ty, &dims)?;
+        let id = dataset.def_var(nczarr_model::GroupId::ROOT, "v", sample.ty, &dims)?;
         for filter in &self.filters {
             dataset.def_var_filter_spec(id, filter)?;
         }
@@ -174,7 +174,7 @@ fn check(found: &[u8], written: &[u8], start: &[u64], count: &[u64]) -> Result<(
 /// The bytes of all chunks.
 fn stored(url: &str) -> Result<u64> {
     let registry = nczarr::registry()?;
-    let target = url_infer::parse(url)?;
+    let target = nczarr_url_infer::parse(url)?;
     let options = Options::default();
     let request =
         OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };

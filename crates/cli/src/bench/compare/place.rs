@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 use nix::sys::signal::{SigSet, Signal};
 use tempfile::TempDir;
 

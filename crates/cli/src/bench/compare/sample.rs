@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-use model::{ErrorKind, NcType, Result, Slab, gather_items};
 use nczarr::dispatch::byte_len;
+use nczarr_model::{ErrorKind, NcType, Result, Slab, gather_items};
 
 use super::joined;
 use crate::cat;

@@ -47,7 +47,7 @@ fn is_document(name: &str) -> bool {
 pub fn list(op: &Op) -> Result<Outcome> {
     let clock = Clock::start();
     let registry = nczarr::registry()?;
-    let (target, options) = (url_infer::parse(&op.url())?, Options::default());
+    let (target, options) = (nczarr_url_infer::parse(&op.url())?, Options::default());
     let request =
         OpenRequest { target: &target, writable: false, options: &options, registry: &registry, map: None, only: None };
     let map = registry.open_map(&request)?;

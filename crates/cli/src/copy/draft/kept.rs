@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::hold::Hold;
 use super::reached::Reached;
@@ -75,7 +75,7 @@ impl Kept {
     pub(super) fn settle(&self, folder: Option<&Path>) -> Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(folder) = folder {
-            let fail = |error: std::io::Error| model::Error::io(folder.display().to_string(), error);
+            let fail = |error: std::io::Error| nczarr_model::Error::io(folder.display().to_string(), error);
             let directory = std::fs::File::open(folder).map_err(fail)?;
             rustix::fs::syncfs(&directory).map_err(|errno| fail(errno.into()))?;
         }

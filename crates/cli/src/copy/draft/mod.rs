@@ -17,9 +17,9 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::Result;
 use nczarr::dispatch::Dataset;
 use nczarr::{CreateOptions, File, OpenOptions, Registry};
+use nczarr_model::Result;
 
 use hold::Hold;
 use kept::Kept;
@@ -43,14 +43,14 @@ pub struct Draft {
 
 /// Whether a copy to a URL can be gone on with.
 pub fn can_resume(url: &str, registry: &Registry) -> bool {
-    let Ok(target) = url_infer::parse(url) else { return false };
+    let Ok(target) = nczarr_url_infer::parse(url) else { return false };
     let is_other = |mode: &String| {
         registry.driver_by_mode(mode).is_ok_and(|driver| driver.is_some_and(|driver| driver.info().name != DRIVER))
     };
     if target.modes.iter().any(is_other) || target.has_mode("zip") {
         return false;
     }
-    url_infer::infer_create(&target)
+    nczarr_url_infer::infer_create(&target)
         .is_ok_and(|plan| plan.driver == DRIVER && plan.map.is_none_or(|map| !UNFIT.contains(&map.as_str())))
 }
 
@@ -72,7 +72,7 @@ impl Draft {
             return Ok(Self::whole(url, options));
         }
         let names = registry.driver(DRIVER)?.info().markers;
-        let target = url_infer::parse(url)?;
+        let target = nczarr_url_infer::parse(url)?;
         let folder = target.scheme.is_local().then(|| PathBuf::from(&target.path));
         let owner = word();
         let (map, record, begun) = match if resume { store::found(url)? } else { None } {

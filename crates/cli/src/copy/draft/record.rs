@@ -4,7 +4,7 @@
 //! says of which source the copy is, how it was asked for, what was defined, and how far the data have come. All of that but
 //! the last must be the same for who goes on.
 
-use model::{ErrorKind, Result};
+use nczarr_model::{ErrorKind, Result};
 use serde_json::{Value, json};
 
 use super::super::fingerprint::Content;

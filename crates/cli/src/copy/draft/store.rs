@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Durability, Key, ZMap};
 use nczarr::{CreateOptions, OpenOptions};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::hold;
 use super::record::{NAME, Record};

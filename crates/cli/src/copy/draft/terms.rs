@@ -48,7 +48,7 @@ pub fn flags(args: &Copy, target: &str) -> String {
     {
         flags.extend(value.iter().map(|value| format!("{flag} {value}")));
     }
-    if let Ok(target) = url_infer::parse(target) {
+    if let Ok(target) = nczarr_url_infer::parse(target) {
         let modes = Some(target.modes.join(",")).filter(|modes| !modes.is_empty()).map(|modes| format!("mode={modes}"));
         // What is of no consequence for the copy, or somebody's secret, is not written down.
         let keys = KEYS.iter().filter_map(|key| Some(format!("{key}={}", target.get(key)?)));

@@ -5,15 +5,15 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
 use nczarr::Registry;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use crate::copy::draft::NAME;
 use crate::foreign;
 
 /// Whether there is a place beside a target.
 pub fn has_beside(url: &str) -> bool {
-    let Ok(target) = url_infer::parse(url) else { return false };
+    let Ok(target) = nczarr_url_infer::parse(url) else { return false };
     let path = Path::new(&target.path);
     target.scheme.is_local() && !path.join(NAME).is_file() && !is_empty_directory(path).unwrap_or(true)
 }
@@ -23,10 +23,10 @@ pub fn has_beside(url: &str) -> bool {
 /// # Errors
 /// `NC_EEXIST` if something is there that may not be replaced; what the system says.
 pub fn check(url: &str, clobber: bool, registry: &Arc<Registry>) -> Result<()> {
-    let target = url_infer::parse(url)?;
+    let target = nczarr_url_infer::parse(url)?;
     let path = Path::new(&target.path);
     if target.scheme.is_local() {
-        url_infer::infer_create(&target)?;
+        nczarr_url_infer::infer_create(&target)?;
         let io = |error| Error::io(target.path.clone(), error);
         if !path.try_exists().map_err(io)? || is_empty_directory(path).map_err(io)? {
             return Ok(());

@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::{PREFIX, REPLACED, SUFFIX};
 use crate::copy::draft::NAME;
@@ -112,7 +112,7 @@ pub fn begun(parent: &Path, name: &OsStr) -> Result<Option<(PathBuf, File)>> {
         Some(held) => Ok(Some((path, held))),
         None => {
             let what = format!("{}: a copy to here is under way, or locks do not work there", path.display());
-            Err(model::ErrorKind::Access.context(what))
+            Err(nczarr_model::ErrorKind::Access.context(what))
         }
     }
 }

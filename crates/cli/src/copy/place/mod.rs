@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Error, ErrorKind, Result};
 use nczarr::Registry;
+use nczarr_model::{Error, ErrorKind, Result};
 use tempfile::TempDir;
 
 use super::draft::NAME;
@@ -103,11 +103,11 @@ impl Place {
     /// # Errors
     /// `NC_EURL` if there is no such name there.
     pub fn inside(url: &str, folder: &Path) -> Result<Self> {
-        let path = url_infer::parse(url)?.path;
+        let path = nczarr_url_infer::parse(url)?.path;
         let made = Path::new(&path).file_name().and_then(|name| Some(folder.join(name).to_str()?.to_owned()));
         let made = made.ok_or_else(|| ErrorKind::Url.context(format!("{path}: it has no name")))?;
         let url = url.replacen(&path, &made, 1);
-        match url_infer::parse(&url)?.path == made {
+        match nczarr_url_infer::parse(&url)?.path == made {
             true => Ok(Self { url, beside: None }),
             false => Err(ErrorKind::Url.context(format!("{path}: no other place has its name"))),
         }
@@ -120,10 +120,10 @@ impl Place {
     /// with, or taken away, is under way; what the system says. What is there is there still.
     pub fn of(url: &str, clobber: bool, registry: &Arc<Registry>, half: Half) -> Result<Self> {
         let directly = Ok(Self::directly(url));
-        let target = url_infer::parse(url)?;
+        let target = nczarr_url_infer::parse(url)?;
         // Before it is called by the name of the place beside.
         if target.scheme.is_local() {
-            url_infer::infer_create(&target)?;
+            nczarr_url_infer::infer_create(&target)?;
         }
         let path = Path::new(&target.path);
         let Some(name) = path.file_name().filter(|_| target.scheme.is_local()) else { return directly };
@@ -190,7 +190,7 @@ impl Place {
         let made = folder.path().join(name);
         let text = made.to_str().ok_or_else(|| ErrorKind::BadName.context(made.display().to_string()))?;
         let url = url.replacen(&target.path, text, 1);
-        if url_infer::parse(&url)?.path != text {
+        if nczarr_url_infer::parse(&url)?.path != text {
             return Err(ErrorKind::Url.context(format!("{}: no place beside it has a name", target.path)));
         }
         if let Some((begun, _held)) = &begun {

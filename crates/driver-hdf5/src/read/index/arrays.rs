@@ -1,6 +1,6 @@
 //! Indexes of datasets that cannot grow: chunks one after another, or a list of them.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::Reading;
 use crate::read::cursor::{Cursor, UNDEFINED, bad};

@@ -2,7 +2,7 @@
 //!
 //! They are read level by level, so that of a file elsewhere the nodes of a level are asked for together.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::Reading;
 use super::wanted::Wanted;

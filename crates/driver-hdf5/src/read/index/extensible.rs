@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::Reading;
 use super::arrays::elements;

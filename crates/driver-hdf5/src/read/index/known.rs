@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::wanted::Wanted;
 use super::{Chunk, bad, grid, is_at_edge, number, read};

@@ -8,7 +8,7 @@ mod wanted;
 
 use std::ops::Range;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::btree2;
 use super::cursor::{Cursor, UNDEFINED, bad};
@@ -128,7 +128,7 @@ impl Reading<'_> {
             let mut at = Cursor::new(record, "record of a chunk");
             let (address, len, skipped) = self.element(&mut at, self.length_bytes)?;
             let place = (0..rank).map(|_| at.u64()).collect::<Result<Vec<_>>>()?;
-            Ok::<_, model::Error>((place, address, len, skipped))
+            Ok::<_, nczarr_model::Error>((place, address, len, skipped))
         };
         let wants = |from: Option<&[u8]>, to: Option<&[u8]>| {
             let Some(wanted) = &self.wanted else { return Ok(true) };

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use chunkio::ChunkStore;
-use dispatch::{Buffer, ByteRange, CacheConfig, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
-use model::{Error, ErrorKind, NcType, Result, Slab};
+use nczarr_chunkio::ChunkStore;
+use nczarr_dispatch::{Buffer, ByteRange, CacheConfig, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
+use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 
 use super::super::cursor::bad;
 use super::super::datatype::Datatype;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::super::cursor::bad;
 use super::picked::{Run, Take};

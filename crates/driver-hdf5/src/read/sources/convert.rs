@@ -1,7 +1,7 @@
 //! [`Convert`]: elements of a source as a virtual dataset has them.
 
-use dispatch::Buffer;
-use model::{ErrorKind, Model, NcType, Result, convert};
+use nczarr_dispatch::Buffer;
+use nczarr_model::{ErrorKind, Model, NcType, Result, convert};
 
 use super::super::cursor::bad;
 use super::super::datatype::Datatype;

@@ -3,7 +3,7 @@
 //! Where both selections are grids that have the same lengths, but for dimensions of length 1, whole slabs are copied: what is
 //! one after another in one is so in the other. Everything else is copied run by run.
 
-use model::{Error, ErrorKind, Result};
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::assembled::Source;
 use super::picked::{Picked, Run, Span};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::super::cursor::bad;
 use super::super::file::Hdf;

@@ -69,7 +69,7 @@ impl Found {
         is_there
     }
 
-    fn look(&mut self, from: &Hdf, names: &Names, nest: &Nest) -> model::Result<bool> {
+    fn look(&mut self, from: &Hdf, names: &Names, nest: &Nest) -> nczarr_model::Result<bool> {
         let nest = nest.inner()?;
         let other;
         let file = match &*names.file {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dispatch::place;
-use model::{Error, ErrorKind, Result};
+use nczarr_dispatch::place;
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::super::cursor::bad;
 use super::super::external::{elsewhere, path_beside};

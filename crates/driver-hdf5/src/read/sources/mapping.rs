@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::super::cursor::{Cursor, UNDEFINED, bad};
 use super::super::file::Hdf;

@@ -3,7 +3,7 @@
 //! Most selections are a grid: along each dimension some indices, and all that they make together. What is none are
 //! blocks side by side, in bands ([`super::bands`]). Both answer where their n-th element is, and which of theirs lie in a box.
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::super::cursor::bad;
 use super::bands::{Bands, Work};

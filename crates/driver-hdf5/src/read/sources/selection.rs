@@ -4,7 +4,7 @@
 //! refused: HDF5 has no virtual datasets of points.
 //! Source: HDF5 File Format Specification, "Dataspace selection".
 
-use model::Result;
+use nczarr_model::Result;
 
 use super::super::cursor::{Cursor, UNDEFINED, bad};
 

@@ -4,7 +4,7 @@ use crate::json::parse;
 use crate::v3::tests::registry;
 
 fn json(text: &str) -> Json {
-    parse(text.as_bytes(), &dispatch::Limits::default()).unwrap()
+    parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap()
 }
 
 fn chain(data_type: &str, codecs: &str, chunks: &[u64]) -> (DataType, Chain) {

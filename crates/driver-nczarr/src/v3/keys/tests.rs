@@ -1,11 +1,11 @@
-use model::{ErrorKind, GroupId, Values};
+use nczarr_model::{ErrorKind, GroupId, Values};
 
 use super::*;
 use crate::json::{Json, Object, parse, text};
 use crate::lists::{self, References};
 
 fn object(text: &str) -> Object {
-    parse(text.as_bytes(), &dispatch::Limits::default()).unwrap().into_object().unwrap()
+    parse(text.as_bytes(), &nczarr_dispatch::Limits::default()).unwrap().into_object().unwrap()
 }
 
 fn data(name: &str) -> DataType {

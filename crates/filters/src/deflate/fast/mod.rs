@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use dispatch::OutBuf;
 use libdeflate_sys as sys;
-use model::{ErrorKind, Result};
+use nczarr_dispatch::OutBuf;
+use nczarr_model::{ErrorKind, Result};
 
 use super::Wrap;
 use super::joint::Decoder;

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Error, ErrorKind, Result};
 use nczarr::dispatch::{
     Found, Key, Payload, PutPart, ReadJob, ReadTicket, Sink, Version, WriteJob, WriteTicket, Written,
 };
+use nczarr_model::{Error, ErrorKind, Result};
 
 use super::Hold;
 

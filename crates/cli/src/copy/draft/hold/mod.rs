@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use model::{ErrorKind, Result};
 use nczarr::dispatch::{ByteRange, Change, Expect, Key, MapCaps, OutBuf, ReadJob, Version, WriteJob, Written, ZMap};
+use nczarr_model::{ErrorKind, Result};
 
 use super::super::fingerprint::Sum;
 use batch::{Publish, Reads, Writes};
