@@ -63,12 +63,13 @@ pub use extent::{Extent, Extents, IntoExtent, Selection};
 pub use file::File;
 pub use group::Group;
 pub use nczarr_dispatch::{
-    self, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits, MemMut, MemRef,
-    MissingChunks, OutBuf, Progress, Registry, Small,
+    self as dispatch, Buffer, CacheConfig, Clobber, DatasetInfo, Durability, Explanation, ForbiddenKeys, Limits,
+    MemMut, MemRef, MissingChunks, OutBuf, Progress, Registry, Small,
 };
 pub use nczarr_filters::{HDF5_FILTERS, Hdf5Filter};
 pub use nczarr_model::{
-    self, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values, VarFill,
+    self as model, Chunking, Endian, Error, ErrorKind, FillMode, FilterSpec, NcString, NcType, Result, Slab, Values,
+    VarFill,
 };
 pub use number::{Number, Real};
 pub use options::{CreateOptions, OpenOptions, append, create, delete, explain, open, open_bytes, open_variable};

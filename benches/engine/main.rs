@@ -12,6 +12,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 criterion_group! {
     name = engine;
     config = Criterion::default().sample_size(20);
-    targets = chunks::bench, project::bench, convert::bench, nczarr_filters::bench, open::bench, append::bench
+    targets = chunks::bench, project::bench, convert::bench, filters::bench, open::bench, append::bench
 }
 criterion_main!(engine);

@@ -144,9 +144,11 @@ fn integers_of_which_some_bits_count_have_a_type() {
 #[test]
 fn members_of_records_are_unpacked() {
     let file = nczarr::open(here("nbit.h5").to_str().unwrap()).unwrap();
-    let text =
-        nczarr_tests::dump::dump(&file, &nczarr_cdl::Options { name: "x".to_owned(), ..cdl::Options::default() })
-            .unwrap();
+    let text = nczarr_tests::dump::dump(
+        &file,
+        &nczarr_cdl::Options { name: "x".to_owned(), ..nczarr_cdl::Options::default() },
+    )
+    .unwrap();
     let data = text.split("nb_record = \n").nth(1).or_else(|| text.split("nb_record =").nth(1)).unwrap();
     let data: String = data.split(';').next().unwrap().split_whitespace().collect();
     assert_eq!(data, r#"{-1,{0,0,500},{"ab0"},0},{0,{1,2,501},{"ab1"},0.25},{1,{2,4,502},{"ab2"},0.5}"#);

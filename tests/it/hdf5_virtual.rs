@@ -116,7 +116,7 @@ fn types_shapes_and_what_is_no_number() {
         assert_eq!(file.variable("text").unwrap().get_strings(..).unwrap().to_vec(), ["", "ab", "cde", ""]);
         assert_eq!(file.variable("strings").unwrap().get_strings(..).unwrap().to_vec(), ["one", "two"]);
         let vars = vec![file.variable("record").unwrap().id()];
-        let options = nczarr_cdl::Options { name: "x".to_owned(), vars, ..cdl::Options::default() };
+        let options = nczarr_cdl::Options { name: "x".to_owned(), vars, ..nczarr_cdl::Options::default() };
         let text = nczarr_tests::dump::dump(&file, &options).unwrap();
         assert!(text.contains("record = {0, 0.5}, {2, -1}, {1, 0.5}, {2, -1}, {2, 0.5}, {2, -1} ;"), "{text}");
         // As another type, and what that cannot hold.

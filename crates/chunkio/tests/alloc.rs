@@ -19,7 +19,7 @@ mod map;
 mod support;
 
 use map::{ALL, Mem};
-use nczarr_filters::{Shuffle, Sum, Xor};
+use filters::{Shuffle, Sum, Xor};
 use support::Setup;
 
 struct Counting;

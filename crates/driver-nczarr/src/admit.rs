@@ -283,7 +283,7 @@ impl Look<'_> {
             Edit::DefDim { .. } | Edit::RenameDim { .. } | Edit::SetFill { .. } => Ok(()),
             Edit::DefVar { group, name, xtype, dims, .. } => {
                 if let (NcType::User(ty), Flavour::NcZarr) = (xtype, self.dataset.flavour) {
-                    let var = nczarr_model::Var { xtype, ..model::Var::default() };
+                    let var = nczarr_model::Var { xtype, ..nczarr_model::Var::default() };
                     user::new_form(self.model, &var, ty, self.dataset.format, &self.dataset.registry)
                         .map_err(|error| error.at(name))?;
                 } else if let (NcType::User(ty), None) = (xtype, self.given) {

@@ -49,7 +49,7 @@ impl Planning<'_> {
             .iter()
             .map(|spec| plan::instance(spec, self.format, self.registry))
             .collect::<Result<Vec<_>>>()?;
-        let filters = nczarr_filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
+        let filters = filters::interoperable(&asked, dtype.item_size().unwrap_or(1), self.registry)?;
         let bound = bound(&filters, dtype, &chunks)?;
         let mut chain = Chain { element, big_endian: dtype.big_endian, filters: bound, ..Chain::default() };
         if let Some(shards) = &shards {
@@ -121,7 +121,7 @@ impl Planning<'_> {
         let chunks = self.chunks(model, id, &data.dtype)?;
         let asked =
             specs.iter().map(|spec| plan::instance(spec, self.format, self.registry)).collect::<Result<Vec<_>>>()?;
-        let filters = nczarr_filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
+        let filters = filters::interoperable(&asked, data.dtype.item_size().unwrap_or(1), self.registry)?;
         let chain = Chain { filters: bound(&filters, &data.dtype, &chunks)?, ..Chain::default() };
         chain::write(&chain, &data, chunks.len()).map(drop)
     }

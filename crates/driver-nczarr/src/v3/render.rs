@@ -202,7 +202,7 @@ impl ZarrDataset {
         let item = meta.dtype.item_size().unwrap_or(1);
         let mut extra = keys::Extra {
             no_fill: var.fill == VarFill::NoFill,
-            filters: nczarr_filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
+            filters: filters::kept(&var.filters, &state.stored.filters, item, &self.registry),
             ..keys::Extra::default()
         };
         if self.flavour == Flavour::NcZarr {

@@ -144,7 +144,7 @@ fn fill_in(
         imply_fill(var, stored, extra.implied);
     }
     let item = dtype.item_size().unwrap_or(1);
-    var.filters = nczarr_filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
+    var.filters = filters::presented(&chain, extra.filters.as_deref(), item, reading.registry);
     let outermost = meta.chunks.clone();
     let (shards, chain) = unfold(chain, &mut meta.chunks);
     meta.order.clone_from(&chain.order);
