@@ -131,7 +131,7 @@ fn many_stretches_take_few_open_files() {
     }
     let held = nczarr::open_bytes(fs::read(here("stretches.h5")).unwrap()).unwrap();
     let text = numbers(&held, "many").unwrap_err().to_string();
-    assert!(text.contains("100 stretches") && text.contains("many0.raw") && !text.contains("many1.raw"), "{text}");
+    assert!(text.contains("100 ranges") && text.contains("many0.raw") && !text.contains("many1.raw"), "{text}");
 }
 
 /// The raw files of a folder that this process has open.

@@ -85,9 +85,9 @@ fn the_files_of_sources_of_sources_are_named() {
 #[test]
 fn mappings_without_end_say_how_long_a_dataset_is() {
     let wrong = [
-        ("blocks_cut", "2 elements along a dimension of at most 1"),
-        ("cut", "7 elements along a dimension of at most 6"),
-        ("rows_cut", "5 elements along a dimension of at most 4"),
+        ("blocks_cut", "expected at most 1, found 2"),
+        ("cut", "expected at most 6, found 7"),
+        ("rows_cut", "expected at most 4, found 5"),
     ];
     assert_eq!(same("lengths.h5", &wrong), 15);
     let (file, model) = (open("lengths.h5"), open("lengths.h5").model());
@@ -104,7 +104,7 @@ fn numbered_sources_end_where_one_is_missing() {
 /// What HDF5 reads in some of them is whatever its memory held.
 #[test]
 fn what_has_no_shape_is_no_source() {
-    let what = "it is a dataset without a shape";
+    let what = "the dataset has a null dataspace";
     assert_eq!(same("empty.h5", &["all", "blocks", "endless", "one"].map(|name| (name, what))), 5);
 }
 

@@ -18,8 +18,8 @@ mod map;
 #[allow(dead_code)]
 mod support;
 
-use map::{ALL, Mem};
 use filters::{Shuffle, Sum, Xor};
+use map::{ALL, Mem};
 use support::Setup;
 
 struct Counting;

@@ -1,4 +1,4 @@
-//! [`Chunks`]: the chunks of one array as the engine's map: each found by its place in the grid, and read where it lies.
+//! [`ElementChunks`]: the chunks of one array as a map of objects, found by their grid index.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -9,65 +9,65 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::coding::Coding;
 use crate::directory::tag;
-use crate::element::{Chunked, Element};
-use crate::file::{HdfFile, called};
-use crate::linked::Pieces;
+use crate::element::{ChunkedElement, Element};
+use crate::file::{Hdf4File, called};
+use crate::linked_blocks::ElementExtents;
 use crate::vdata::Vdata;
 
-/// Chunks whose descriptions are asked for at once: those of more are read as they are wanted.
+/// Most chunks whose descriptions are prefetched. Those of larger arrays are read as needed.
 const DESCRIBED: usize = 4096;
 
 /// The chunks of an array.
 #[derive(Debug)]
-pub(crate) struct Chunks {
-    file: Arc<HdfFile>,
-    /// By key: the indices, joined by dots.
-    places: HashMap<String, Place>,
-    /// How each chunk is stored, and how many bytes it is decoded.
+pub(crate) struct ElementChunks {
+    file: Arc<Hdf4File>,
+    /// The chunks by key: the grid index, joined by dots.
+    places: HashMap<String, ChunkElement>,
+    /// Compression of the chunks, and the decoded size of a chunk in bytes.
     coding: Option<(Coding, u64)>,
 }
 
-/// A chunk: its tag and number, and where its bytes lie once it was looked for.
+/// A chunk: tag and number of its element, and the place of its bytes once it is known.
 #[derive(Debug)]
-struct Place {
+struct ChunkElement {
     tag: u16,
     number: u16,
-    pieces: OnceLock<Pieces>,
+    pieces: OnceLock<ElementExtents>,
 }
 
-impl Place {
+impl ChunkElement {
     fn new(tag: u16, number: u16) -> Self {
         Self { tag, number, pieces: OnceLock::new() }
     }
 }
 
-impl Chunks {
-    /// Nothing is stored.
-    pub(crate) fn none(file: &Arc<HdfFile>) -> Self {
+impl ElementChunks {
+    /// Makes an array without stored data.
+    pub(crate) fn none(file: &Arc<Hdf4File>) -> Self {
         Self { file: Arc::clone(file), places: HashMap::new(), coding: None }
     }
 
-    /// All of the array is one chunk, the compressed data of this number.
-    pub(crate) fn one(file: &Arc<HdfFile>, rank: usize, number: u16) -> Self {
+    /// Makes an array with one chunk, the compressed element with this number.
+    pub(crate) fn one(file: &Arc<Hdf4File>, rank: usize, number: u16) -> Self {
         let mut chunks = Self::none(file);
-        chunks.places.insert(key(&vec![0; rank]).as_str().to_owned(), Place::new(tag::COMPRESSED, number));
+        chunks.places.insert(key(&vec![0; rank]).as_str().to_owned(), ChunkElement::new(tag::COMPRESSED, number));
         chunks
     }
 
-    /// The chunks that an element's table lists: for each its place in the grid, a tag and a number.
+    /// Reads the chunk table of an element: grid index, tag and number of each chunk.
     ///
     /// # Errors
-    /// `NC_EHDFERR` for a place outside of the grid, or one that two chunks have.
-    pub(crate) fn listed(file: &Arc<HdfFile>, element: &Chunked, shape: &[u64]) -> Result<Self> {
+    /// `NC_EHDFERR` if an index is outside the grid or occurs twice.
+    pub(crate) fn listed(file: &Arc<Hdf4File>, element: &ChunkedElement, shape: &[u64]) -> Result<Self> {
         let rank = shape.len();
         let item = u64::from(element.item);
         let bytes = element.dims.iter().try_fold(item, |bytes, dim| bytes.checked_mul(dim.1));
-        let bytes = bytes.ok_or_else(|| ErrorKind::BadChunk.context("its chunks are too large"))?;
+        let bytes = bytes.ok_or_else(|| ErrorKind::BadChunk.context("its chunks are too large to read"))?;
         let mut chunks = Self { coding: element.coding.map(|coding| (coding, bytes)), ..Self::none(file) };
         let table = Vdata::read(file, element.table)?;
         let record = rank * 4 + 4;
         if table.size != record {
-            let what = format!("a list of chunks with records of {} bytes, {record} are expected", table.size);
+            let what = format!("chunk table: wrong record size (expected {record} bytes, found {})", table.size);
             return Err(ErrorKind::HdfErr.context(what));
         }
         let grid: Vec<u64> = element.dims.iter().map(|&(len, chunk)| len.div_ceil(chunk.max(1))).collect();
@@ -78,22 +78,24 @@ impl Chunks {
                 .map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]).into())
                 .collect();
             if place.iter().zip(&grid).any(|(at, len)| at >= len) {
-                return Err(ErrorKind::HdfErr.context(format!("a chunk at {place:?} of a grid of {grid:?}")));
+                return Err(
+                    ErrorKind::HdfErr.context(format!("chunk table: chunk {place:?} is outside the grid {grid:?}"))
+                );
             }
             let number = |at: usize| u16::from_be_bytes([object[at], object[at + 1]]);
-            let object = Place::new(number(0), number(2));
+            let object = ChunkElement::new(number(0), number(2));
             if chunks.places.insert(key(&place).as_str().to_owned(), object).is_some() {
-                return Err(ErrorKind::HdfErr.context(format!("two chunks are said to be at {place:?}")));
+                return Err(ErrorKind::HdfErr.context(format!("chunk table: chunk {place:?} occurs twice")));
             }
         }
         if chunks.places.len() <= DESCRIBED {
-            file.expect_described(chunks.places.values().map(|place| (place.tag, place.number)));
+            file.prefetch_descriptions(chunks.places.values().map(|place| (place.tag, place.number)));
         }
         Ok(chunks)
     }
 
-    /// Where the stored bytes of a chunk lie. `None`: there is no such chunk.
-    fn pieces(&self, key: &Key) -> Result<Option<&Pieces>> {
+    /// Returns the place of a chunk's stored bytes; `None` if it is absent.
+    fn pieces(&self, key: &Key) -> Result<Option<&ElementExtents>> {
         let Some(place) = self.places.get(key.as_str()) else { return Ok(None) };
         if let Some(pieces) = place.pieces.get() {
             return Ok(Some(pieces));
@@ -102,7 +104,7 @@ impl Chunks {
         Ok(Some(place.pieces.get_or_init(|| pieces)))
     }
 
-    fn find(&self, tag: u16, number: u16) -> Result<Pieces> {
+    fn find(&self, tag: u16, number: u16) -> Result<ElementExtents> {
         let Some((coding, bytes)) = self.coding else { return self.file.pieces(tag, number) };
         match self.file.element(tag, number)? {
             Some(Element::Compressed(chunk)) if chunk.len == bytes && chunk.coding == coding => {
@@ -127,7 +129,7 @@ fn locate(index: &[u64], key: &mut Key) {
     key.push_index(if index.is_empty() { &[0] } else { index }, '.');
 }
 
-impl ChunkStore for Chunks {
+impl ChunkStore for ElementChunks {
     fn map(&self) -> &dyn ZMap {
         self
     }
@@ -137,7 +139,7 @@ impl ChunkStore for Chunks {
     }
 }
 
-impl ZMap for Chunks {
+impl ZMap for ElementChunks {
     fn caps(&self) -> MapCaps {
         MapCaps { range_read: true, ..MapCaps::default() }
     }

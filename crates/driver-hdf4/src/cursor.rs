@@ -1,32 +1,31 @@
-//! [`Cursor`]: big-endian numbers and counted names, one after another, out of the bytes of one element.
+//! [`ElementCursor`]: reads big-endian numbers and counted names from the bytes of one element.
 
 use nczarr_model::{ErrorKind, Result};
 
-/// Bytes of an element that is called `what`.
+/// The bytes of an element. Errors call it `what`.
 #[derive(Debug)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct ElementCursor<'a> {
     bytes: &'a [u8],
     at: usize,
     what: &'a str,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ElementCursor<'a> {
     pub(crate) fn new(bytes: &'a [u8], what: &'a str) -> Self {
         Self { bytes, at: 0, what }
     }
 
-    /// The next `len` bytes.
+    /// Reads `len` bytes.
     ///
     /// # Errors
-    /// `NC_EHDFERR` where the element ends before.
+    /// `NC_EHDFERR` if the element ends early.
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let (at, what) = (self.at, self.what);
         let rest = self.bytes.get(at..).unwrap_or_default();
         let Some(taken) = rest.get(..len) else {
             let found = self.bytes.len();
-            return Err(
-                ErrorKind::HdfErr.context(format!("{what}: {len} bytes expected at {at}, it has {found} in all"))
-            );
+            return Err(ErrorKind::HdfErr
+                .context(format!("{what}: too short (expected {len} bytes at {at}, found {found} in all)")));
         };
         self.at += len;
         Ok(taken)
@@ -50,12 +49,12 @@ impl<'a> Cursor<'a> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    /// A number that is stored with a sign and must have none.
+    /// Reads a signed number that must not be negative.
     pub(crate) fn count(&mut self) -> Result<u32> {
         let number = self.u32()?;
         match i32::try_from(number) {
             Ok(_) => Ok(number),
-            Err(_) => Err(ErrorKind::HdfErr.context(format!("{}: a count of {}", self.what, number.cast_signed()))),
+            Err(_) => Err(ErrorKind::HdfErr.context(format!("{}: invalid count {}", self.what, number.cast_signed()))),
         }
     }
 
@@ -64,14 +63,14 @@ impl<'a> Cursor<'a> {
         Ok(bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect())
     }
 
-    /// A name behind its length.
+    /// Reads a name with its length before it.
     pub(crate) fn name(&mut self) -> Result<String> {
         let len = self.u16()?;
         Ok(text(self.take(len.into())?))
     }
 }
 
-/// A name as it is stored: up to the first zero.
+/// Returns a stored name up to its first zero.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()

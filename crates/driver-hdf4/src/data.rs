@@ -1,4 +1,5 @@
-//! Where the data of a variable are ([`Here`]), whether they can be what the dimensions say, and the array that reads them.
+//! Locates the data of a variable ([`VarLocation`]), checks their size against the dimensions, and opens the
+//! array that reads them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -7,58 +8,58 @@ use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element as Stored, FlatA
 use nczarr_dispatch::{Filter, Options, Registry, VarData};
 use nczarr_model::{ErrorKind, Result, Values};
 
-use crate::chunks::Chunks;
+use crate::chunks::ElementChunks;
 use crate::directory::tag;
-use crate::element::{Chunked, Compressed, Element};
-use crate::file::HdfFile;
-use crate::linked::{Laid, Pieces};
-use crate::number::Number;
-use crate::sd::{Data, Set};
+use crate::element::{ChunkedElement, CompressedElement, Element};
+use crate::file::Hdf4File;
+use crate::linked_blocks::{ElementExtents, ElementStore};
+use crate::number::NumberType;
+use crate::sd::{DataLocation, ScientificDataset};
 
-/// Where data are, before it is known how long each dimension is.
+/// The place of data, before all dimension lengths are known.
 #[derive(Debug)]
-pub(crate) struct Place {
-    number: Number,
-    /// Bytes of all that is behind one index of the first dimension.
+pub(crate) struct UncheckedLocation {
+    number: NumberType,
+    /// Bytes for one index of the first dimension.
     row: u64,
-    how: How,
+    how: StorageKind,
     fill: Option<Values>,
 }
 
 #[derive(Debug)]
-enum How {
+enum StorageKind {
     Absent,
-    Pieces(Pieces),
-    /// A part of an element in one piece, from this byte on.
-    Part(Pieces, u64),
-    Compressed(Compressed),
-    Chunked(Chunked),
+    Pieces(ElementExtents),
+    /// A part of a contiguous element, from this byte on.
+    Part(ElementExtents, u64),
+    Compressed(CompressedElement),
+    Chunked(ChunkedElement),
 }
 
-impl Place {
-    /// Where the data of a dataset are. `lens`: its dimensions, as far as they say how long they are.
+impl UncheckedLocation {
+    /// Locates the data of a dataset. `lens`: the known lengths of its dimensions.
     ///
     /// # Errors
-    /// Why there is no telling.
-    pub(crate) fn find(file: &HdfFile, set: &Set, lens: &[Option<u64>]) -> Result<Self> {
+    /// The reason why the place cannot be found.
+    pub(crate) fn find(file: &Hdf4File, set: &ScientificDataset, lens: &[Option<u64>]) -> Result<Self> {
         let number = set.number.clone()?;
         let how = match set.data {
-            Data::Absent => How::Absent,
-            // The group names an element that comes to be with the first write.
-            Data::Element(at) if !file.directory.declares(tag::SD, at) => How::Absent,
-            Data::Element(at) => match file.element(tag::SD, at)? {
-                None => How::Absent,
-                Some(Element::Pieces(pieces)) if pieces.len() == 0 => How::Absent,
-                Some(Element::Pieces(pieces)) => How::Pieces(pieces),
-                Some(Element::Compressed(element)) if element.len == 0 => How::Absent,
-                Some(Element::Compressed(element)) => How::Compressed(element),
-                Some(Element::Chunked(element)) => How::Chunked(element),
+            DataLocation::Absent => StorageKind::Absent,
+            // The group names an element that the first write would create.
+            DataLocation::Element(at) if !file.directory.declares(tag::SD, at) => StorageKind::Absent,
+            DataLocation::Element(at) => match file.element(tag::SD, at)? {
+                None => StorageKind::Absent,
+                Some(Element::Pieces(pieces)) if pieces.len() == 0 => StorageKind::Absent,
+                Some(Element::Pieces(pieces)) => StorageKind::Pieces(pieces),
+                Some(Element::Compressed(element)) if element.len == 0 => StorageKind::Absent,
+                Some(Element::Compressed(element)) => StorageKind::Compressed(element),
+                Some(Element::Chunked(element)) => StorageKind::Chunked(element),
             },
-            Data::Scale(at, from) => How::Part(file.pieces(tag::SDS, at)?, from),
+            DataLocation::Scale(at, from) => StorageKind::Part(file.pieces(tag::SDS, at)?, from),
         };
         let sizes = lens.iter().skip(1).map(|len| len.unwrap_or(0));
         let row = sizes.chain([number.size() as u64]).try_fold(1u64, u64::checked_mul);
-        let row = row.ok_or_else(|| ErrorKind::VarSize.context(format!("{lens:?} elements")))?;
+        let row = row.ok_or_else(|| ErrorKind::VarSize.context(format!("shape {lens:?} is too large")))?;
         let own = set
             .atts
             .iter()
@@ -67,41 +68,45 @@ impl Place {
         Ok(Self { number, row, how, fill })
     }
 
-    /// How many indices of the first dimension there are data for, if that is to be told by the data.
+    /// Returns the number of records for which there are data, if the data determine it.
     pub(crate) fn records(&self) -> Option<u64> {
         match &self.how {
-            How::Absent => None,
-            How::Pieces(pieces) | How::Part(pieces, _) => pieces.len().checked_div(self.row),
-            How::Compressed(element) => element.len.checked_div(self.row),
-            How::Chunked(element) => element.dims.first().map(|dim| dim.0),
+            StorageKind::Absent => None,
+            StorageKind::Pieces(pieces) | StorageKind::Part(pieces, _) => pieces.len().checked_div(self.row),
+            StorageKind::Compressed(element) => element.len.checked_div(self.row),
+            StorageKind::Chunked(element) => element.dims.first().map(|dim| dim.0),
         }
     }
 }
 
-/// Where the data of a variable are.
+/// The place of a variable's data.
 #[derive(Debug)]
-pub(crate) struct Here {
-    place: Place,
+pub(crate) struct VarLocation {
+    place: UncheckedLocation,
     shape: Vec<u64>,
 }
 
-impl Here {
+impl VarLocation {
+    /// Checks the data against the shape.
+    ///
     /// # Errors
-    /// `NC_EVARMETA` if what is stored is not what the dimensions say.
-    pub(crate) fn new(place: Place, shape: &[u64]) -> Result<Self> {
+    /// `NC_EVARMETA` if the size of the data does not match.
+    pub(crate) fn new(place: UncheckedLocation, shape: &[u64]) -> Result<Self> {
         let item = place.number.size() as u64;
         let bytes = shape.iter().try_fold(item, |bytes, &len| bytes.checked_mul(len));
-        let bytes = bytes.ok_or_else(|| ErrorKind::VarSize.context(format!("{shape:?} elements of {item} bytes")))?;
+        let bytes = bytes.ok_or_else(|| {
+            ErrorKind::VarSize.context(format!("shape {shape:?} with elements of {item} bytes is too large"))
+        })?;
         let found = match &place.how {
-            How::Absent => bytes,
-            How::Pieces(pieces) => pieces.len(),
-            How::Part(pieces, from) => pieces.len().saturating_sub(*from).min(bytes),
-            How::Compressed(element) => element.len,
-            How::Chunked(element) => {
+            StorageKind::Absent => bytes,
+            StorageKind::Pieces(pieces) => pieces.len(),
+            StorageKind::Part(pieces, from) => pieces.len().saturating_sub(*from).min(bytes),
+            StorageKind::Compressed(element) => element.len,
+            StorageKind::Chunked(element) => {
                 let dims: Vec<_> = element.dims.iter().map(|dim| dim.0).collect();
                 if dims != shape || u64::from(element.item) != item {
                     let what = format!(
-                        "its dimensions and type make {shape:?} elements of {item} bytes, its chunks {dims:?} of {}",
+                        "the chunks do not match (expected shape {shape:?} with elements of {item} bytes, found {dims:?} with {})",
                         element.item
                     );
                     return Err(ErrorKind::VarMeta.context(what));
@@ -110,7 +115,7 @@ impl Here {
             }
         };
         if found != bytes {
-            let what = format!("its dimensions and type make {bytes} bytes, the file has {found}");
+            let what = format!("the data do not match dimensions and type (expected {bytes} bytes, found {found})");
             return Err(ErrorKind::VarMeta.context(what));
         }
         Ok(Self { place, shape: shape.to_vec() })
@@ -118,25 +123,26 @@ impl Here {
 
     /// Whether nothing is stored.
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self.place.how, How::Absent)
+        matches!(self.place.how, StorageKind::Absent)
     }
 
-    /// The chunks, if it is in chunks.
+    /// Returns the chunk shape, if it is chunked.
     pub(crate) fn chunk_shape(&self) -> Option<Vec<u64>> {
         match &self.place.how {
-            How::Chunked(element) => Some(element.dims.iter().map(|dim| dim.1).collect()),
+            StorageKind::Chunked(element) => Some(element.dims.iter().map(|dim| dim.1).collect()),
             _ => None,
         }
     }
 
-    /// What reads it.
+    /// Opens the array that reads the data.
     ///
     /// # Errors
-    /// `NC_EHDFERR` for a list of chunks that makes no sense; what the registry says of a filter, and the engine of sizes.
+    /// `NC_EHDFERR` if the chunk table is invalid; errors of the registry about filters; errors of the chunk
+    /// engine about sizes.
     pub(crate) fn array(
         &self,
         name: String,
-        file: &Arc<HdfFile>,
+        file: &Arc<Hdf4File>,
         registry: &Registry,
         options: &Options,
     ) -> Result<Arc<dyn VarData>> {
@@ -156,25 +162,26 @@ impl Here {
                 short: Short::Error,
             })?))
         };
-        let laid = |pieces: &Pieces| Arc::new(Laid { store: Arc::clone(&file.store), pieces: pieces.clone() });
+        let laid =
+            |pieces: &ElementExtents| Arc::new(ElementStore { store: Arc::clone(&file.store), pieces: pieces.clone() });
         let (chunk_shape, chunks, coding, fill) = match &self.place.how {
-            How::Pieces(pieces) => {
+            StorageKind::Pieces(pieces) => {
                 return match pieces.whole() {
                     Some(begin) => flat(Arc::clone(&file.store) as Arc<_>, begin),
                     None => flat(laid(pieces), 0),
                 };
             }
-            How::Part(pieces, from) => return flat(laid(pieces), *from),
-            How::Absent => (modest(&self.shape), Chunks::none(file), None, self.place.fill.clone()),
-            How::Compressed(element) => {
-                // As one chunk, which has elements.
+            StorageKind::Part(pieces, from) => return flat(laid(pieces), *from),
+            StorageKind::Absent => (modest(&self.shape), ElementChunks::none(file), None, self.place.fill.clone()),
+            StorageKind::Compressed(element) => {
+                // One chunk for the whole array. A chunk is never empty.
                 let whole = self.shape.iter().map(|&len| len.max(1)).collect();
-                (whole, Chunks::one(file, self.shape.len(), element.number), Some(element.coding), None)
+                (whole, ElementChunks::one(file, self.shape.len(), element.number), Some(element.coding), None)
             }
-            How::Chunked(element) => {
+            StorageKind::Chunked(element) => {
                 let fill = fill_of(element, number).or_else(|| self.place.fill.clone());
                 let shape = self.chunk_shape().unwrap_or_default();
-                (shape, Chunks::listed(file, element, &self.shape)?, element.coding, fill)
+                (shape, ElementChunks::listed(file, element, &self.shape)?, element.coding, fill)
             }
         };
         let filters =
@@ -196,12 +203,12 @@ impl Here {
     }
 }
 
-/// What a chunk holds that is not there.
-fn fill_of(element: &Chunked, number: Number) -> Option<Values> {
+/// Returns the fill value of absent chunks.
+fn fill_of(element: &ChunkedElement, number: NumberType) -> Option<Values> {
     (element.fill.len() == number.size()).then(|| number.values(element.fill.clone()).ok()).flatten()
 }
 
-/// A chunk of an array of which nothing is stored: no more than a mebi of elements.
+/// Returns a chunk shape of at most 2^20 elements, for an array without stored data.
 fn modest(shape: &[u64]) -> Vec<u64> {
     let mut room = 1 << 20;
     let mut chunk: Vec<u64> = shape
@@ -217,16 +224,16 @@ fn modest(shape: &[u64]) -> Vec<u64> {
     chunk
 }
 
-/// No coding here makes more than so many bytes of one.
+/// Largest expansion factor of these compressions.
 const MOST: u64 = 1 << 12;
 
-/// Chunks that decode to more than the whole file can be are damaged: no memory is taken for them.
-fn check_room(chunk: &[u64], number: Number, filters: &[Box<dyn Filter>], file: &HdfFile) -> Result<()> {
+/// Refuses chunks that decode to more than the whole file could hold. So a damaged file cannot claim memory.
+fn check_room(chunk: &[u64], number: NumberType, filters: &[Box<dyn Filter>], file: &Hdf4File) -> Result<()> {
     let bytes = chunk.iter().try_fold(number.size() as u64, |bytes, &len| bytes.checked_mul(len));
     let most = file.store.len().saturating_mul(if filters.is_empty() { 1 } else { MOST });
     match bytes {
         Some(bytes) if bytes <= most.max(8 << 20) => Ok(()),
         _ => Err(ErrorKind::BadChunk
-            .context(format!("chunks of {chunk:?} elements in a file of {} bytes", file.store.len()))),
+            .context(format!("chunk shape {chunk:?} is too large for a file of {} bytes", file.store.len()))),
     }
 }

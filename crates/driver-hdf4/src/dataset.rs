@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nczarr_dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
 use nczarr_model::{ErrorKind, ModelCell, Result, VarId};
 
-use crate::data::Here;
-use crate::file::HdfFile;
+use crate::data::VarLocation;
+use crate::file::Hdf4File;
 
 /// An open file.
 #[derive(Debug)]
 pub(crate) struct Hdf4Dataset {
-    pub(crate) file: Arc<HdfFile>,
+    pub(crate) file: Arc<Hdf4File>,
     pub(crate) model: ModelCell,
-    /// By variable; `None`: the model says what is wrong.
-    pub(crate) data: Vec<Option<Here>>,
-    /// What was handed out, by variable.
+    /// The place of each variable's data; `None` if the model has a problem for it.
+    pub(crate) data: Vec<Option<VarLocation>>,
+    /// The arrays opened before, by variable.
     pub(crate) arrays: Mutex<Vec<Option<Arc<dyn VarData>>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Options,

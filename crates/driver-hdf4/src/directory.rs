@@ -1,16 +1,16 @@
-//! [`Directory`]: the list of a file's elements and where each lies, out of its linked blocks of descriptors.
+//! [`Directory`]: the elements of a file and their places, from its linked blocks of descriptors.
 //!
-//! Two descriptors may name the same bytes. Where the bytes of elements overlap in any other way, or reach over a block
-//! of descriptors, one of the places is damaged, and nobody can tell which: none of them is read.
+//! Two descriptors may name the same bytes. If elements overlap in any other way, or overlap a block of
+//! descriptors, one place is damaged and there is no telling which. None of these elements is read.
 
 use std::collections::{HashMap, HashSet};
 
 use nczarr_model::{ErrorKind, Result};
 
-use crate::cursor::Cursor;
-use crate::store::Store;
+use crate::cursor::ElementCursor;
+use crate::source::FileSource;
 
-/// What kind of thing an element is.
+/// Tags: the kinds of elements.
 pub(crate) mod tag {
     pub(crate) const NULL: u16 = 1;
     pub(crate) const LINKED: u16 = 20;
@@ -34,7 +34,7 @@ pub(crate) mod tag {
     pub(crate) const VS: u16 = 1963;
     pub(crate) const VG: u16 = 1965;
 
-    /// What such elements are called in messages.
+    /// Returns the name of such elements for messages.
     pub(crate) fn name(tag: u16) -> &'static str {
         match tag {
             LINKED => "block",
@@ -52,44 +52,46 @@ pub(crate) mod tag {
         }
     }
 
-    /// Set in the tag of an element that does not simply lie in one piece.
+    /// Flag in the tag of an element that is not simply contiguous.
     pub(crate) const SPECIAL: u16 = 0x4000;
-    /// Set in tags of applications, which have no such bit.
+    /// Flag in tags of applications, which have no special elements.
     pub(crate) const USER: u16 = 0x8000;
 }
 
-/// Where an element lies, or what describes it.
+/// The place of an element or of its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Whether the bytes are a description of where the element is.
+pub(crate) struct ElementDescriptor {
+    /// Whether the bytes describe where the element is.
     pub(crate) special: bool,
     pub(crate) offset: u32,
     pub(crate) len: u32,
-    /// Whether the place is told to be another one's too.
-    pub(crate) doubtful: bool,
+    /// Whether the bytes overlap those of another element.
+    pub(crate) overlapping: bool,
 }
 
 /// All elements of a file.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    entries: HashMap<(u16, u16), Entry>,
-    /// Descriptors that say nothing of where.
+    entries: HashMap<(u16, u16), ElementDescriptor>,
+    /// Descriptors without a place.
     unwritten: HashSet<(u16, u16)>,
 }
 
-/// The descriptor of an element to which nothing was written has this in place of offset and length.
+/// Offset and length in the descriptor of an element that was never written.
 const NOWHERE: u32 = u32::MAX;
-/// Bytes of a descriptor, and of what stands before a block of them.
+/// Size in bytes of a descriptor, and of the header of a block.
 const DESCRIPTOR: u64 = 12;
 const BLOCK_HEAD: u64 = 6;
 
-/// Bytes of an element that counts as a small one.
+/// Largest element in bytes that is prefetched.
 const SMALL: u32 = 64 << 10;
 
 impl Directory {
+    /// Reads the directory.
+    ///
     /// # Errors
-    /// `NC_EHDFERR` if a block of descriptors does not lie in the file, or the blocks never end.
-    pub(crate) fn read(store: &Store) -> Result<Self> {
+    /// `NC_EHDFERR` if a block of descriptors is outside the file, or if the blocks form a circle.
+    pub(crate) fn read(store: &FileSource) -> Result<Self> {
         let size = store.len();
         let mut found = Self { entries: HashMap::new(), unwritten: HashSet::new() };
         let mut places = Vec::new();
@@ -99,28 +101,27 @@ impl Directory {
         while at != 0 {
             bytes.clear();
             store.append(at, BLOCK_HEAD, &mut bytes)?;
-            let mut head = Cursor::new(&bytes, "block of descriptors");
+            let mut head = ElementCursor::new(&bytes, "block of descriptors");
             let (count, next) = (u64::from(head.u16()?), u64::from(head.u32()?));
             let len = BLOCK_HEAD + count * DESCRIPTOR;
-            // Blocks do not overlap: together they are no longer than the file.
+            // Blocks do not overlap, so together they are no longer than the file.
             room = room.checked_sub(len).filter(|_| seen.insert(at)).ok_or_else(|| {
-                ErrorKind::HdfErr
-                    .context(format!("the blocks of descriptors never end: one at byte {at} leads to {next}"))
+                ErrorKind::HdfErr.context(format!("blocks of descriptors: circular reference from byte {at} to {next}"))
             })?;
             bytes.clear();
             store.append(at + BLOCK_HEAD, count * DESCRIPTOR, &mut bytes)?;
-            let mut cursor = Cursor::new(&bytes, "descriptors");
+            let mut cursor = ElementCursor::new(&bytes, "descriptors");
             for _ in 0..count {
                 found.add(&mut cursor, &mut places)?;
             }
             places.push((at, at + len, None));
             at = next;
         }
-        found.doubt(places);
+        found.mark_overlaps(places);
         Ok(found)
     }
 
-    fn add(&mut self, cursor: &mut Cursor<'_>, places: &mut Vec<Taken>) -> Result<()> {
+    fn add(&mut self, cursor: &mut ElementCursor<'_>, places: &mut Vec<OccupiedRange>) -> Result<()> {
         let (tag, number, offset, len) = (cursor.u16()?, cursor.u16()?, cursor.u32()?, cursor.u32()?);
         let special = tag & tag::USER == 0 && tag & tag::SPECIAL != 0;
         let base = if special { tag & !tag::SPECIAL } else { tag };
@@ -132,21 +133,21 @@ impl Directory {
             self.unwritten.insert(key);
             return Ok(());
         }
-        // The first counts, as in the HDF library.
+        // The first one counts, as in the HDF library.
         self.entries.entry(key).or_insert_with(|| {
             let from = u64::from(offset);
             if len > 0 {
                 places.push((from, from + u64::from(len), Some(key)));
             }
-            Entry { special, offset, len, doubtful: false }
+            ElementDescriptor { special, offset, len, overlapping: false }
         });
         Ok(())
     }
 
-    /// Marks elements whose bytes are another's too, other than as a whole.
-    fn doubt(&mut self, mut places: Vec<Taken>) {
+    /// Marks elements that overlap in part.
+    fn mark_overlaps(&mut self, mut places: Vec<OccupiedRange>) {
         places.sort_unstable();
-        let mut reach: Option<Taken> = None;
+        let mut reach: Option<OccupiedRange> = None;
         for place in places {
             if let Some(before) = reach
                 && place.0 < before.1
@@ -154,7 +155,7 @@ impl Directory {
             {
                 for key in [before.2, place.2].into_iter().flatten() {
                     if let Some(entry) = self.entries.get_mut(&key) {
-                        entry.doubtful = true;
+                        entry.overlapping = true;
                     }
                 }
             }
@@ -164,14 +165,14 @@ impl Directory {
         }
     }
 
-    /// Where an element is. `None`: there is none, or nothing was written to it.
-    pub(crate) fn get(&self, tag: u16, number: u16) -> Option<Entry> {
+    /// Returns the place of an element; `None` if it does not exist or was never written.
+    pub(crate) fn get(&self, tag: u16, number: u16) -> Option<ElementDescriptor> {
         self.entries.get(&(tag, number)).copied()
     }
 
-    /// Where what describes data lies, small elements only: they are read when a file is opened.
+    /// Returns the places of small elements that describe data. Opening reads them all.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = (u64, u64)> {
-        let describes = |tag: u16, entry: &Entry| match tag {
+        let describes = |tag: u16, entry: &ElementDescriptor| match tag {
             tag::SD => entry.special,
             tag::NT | tag::SDG..=tag::SDLNK | tag::NDG..=tag::CAL | tag::VH..=tag::VG => true,
             _ => false,
@@ -186,7 +187,7 @@ impl Directory {
         self.entries.contains_key(&key) || self.unwritten.contains(&key)
     }
 
-    /// The numbers of all elements of one kind, in ascending order.
+    /// Returns the numbers of all elements with a tag, in ascending order.
     pub(crate) fn numbers(&self, tag: u16) -> Vec<u16> {
         let mut numbers: Vec<_> = self.entries.keys().filter(|key| key.0 == tag).map(|key| key.1).collect();
         numbers.sort_unstable();
@@ -194,5 +195,5 @@ impl Directory {
     }
 }
 
-/// First byte, one past the last, and whose; `None`: descriptors.
-type Taken = (u64, u64, Option<(u16, u16)>);
+/// First byte, end, and the element; `None` for descriptors.
+type OccupiedRange = (u64, u64, Option<(u16, u16)>);

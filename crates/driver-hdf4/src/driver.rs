@@ -1,4 +1,4 @@
-//! [`Hdf4Driver`]: the driver's face.
+//! [`Hdf4Driver`]: the entry points of this crate.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use nczarr_model::{ErrorKind, Result};
 
 use crate::open;
 
-/// What the driver is called and how its datasets are recognised.
+/// Name, modes and signature of the driver.
 pub static INFO: DriverInfo = DriverInfo {
     name: "hdf4",
     formatx: FormatX::Hdf4,
@@ -19,7 +19,7 @@ pub static INFO: DriverInfo = DriverInfo {
     about: "HDF4 scientific datasets, read only",
 };
 
-/// The driver of HDF4 files.
+/// The driver for HDF4 files.
 pub struct Hdf4Driver;
 
 impl Driver for Hdf4Driver {
@@ -36,7 +36,7 @@ impl Driver for Hdf4Driver {
     }
 
     fn create(&self, request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
-        let what = "HDF4 files are only read; new datasets are NCZarr (.zarr), archives (.zip) or classic files (.nc)";
+        let what = "HDF4 files cannot be created; use NCZarr (.zarr), an archive (.zip) or a classic file (.nc)";
         Err(ErrorKind::NotNc4.context(what).at(request.target))
     }
 

@@ -1,4 +1,4 @@
-//! [`HdfFile`]: a file and its directory; elements as bytes.
+//! [`Hdf4File`]: a file, its directory, and the bytes of its elements.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,70 +6,72 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nczarr_dispatch::Limits;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::directory::{Directory, Entry, tag};
+use crate::directory::{Directory, ElementDescriptor, tag};
 use crate::element::{self, Element};
-use crate::linked::{Pieces, linked};
-use crate::store::Store;
+use crate::linked_blocks::{ElementExtents, linked};
+use crate::source::FileSource;
 
 /// An open file.
 #[derive(Debug)]
-pub(crate) struct HdfFile {
-    pub(crate) store: Arc<Store>,
+pub(crate) struct Hdf4File {
+    pub(crate) store: Arc<FileSource>,
     pub(crate) directory: Directory,
-    /// Bytes of metadata that may still be read. Sound files have each once; a damaged one might name the same
-    /// megabyte a thousand times.
+    /// Bytes of metadata that may still be read. A sound file has each structure once. A damaged one might
+    /// refer to the same megabyte a thousand times.
     left: AtomicU64,
 }
 
-impl HdfFile {
+impl Hdf4File {
+    /// Reads the directory of a file.
+    ///
     /// # Errors
     /// As [`Directory::read`].
-    pub(crate) fn new(store: Store, limits: &Limits) -> Result<Self> {
+    pub(crate) fn new(store: FileSource, limits: &Limits) -> Result<Self> {
         let directory = Directory::read(&store)?;
-        store.expect(directory.descriptions());
+        store.prefetch(directory.descriptions());
         let left = AtomicU64::new(store.len().saturating_add(limits.metadata));
         Ok(Self { store: Arc::new(store), directory, left })
     }
 
-    /// Says that what describes these elements will be read soon.
-    pub(crate) fn expect_described(&self, elements: impl Iterator<Item = (u16, u16)>) {
+    /// Announces reads of the descriptions of these elements.
+    pub(crate) fn prefetch_descriptions(&self, elements: impl Iterator<Item = (u16, u16)>) {
         let entries = elements.filter_map(|(tag, number)| self.directory.get(tag, number));
         let described = entries.filter(|entry| entry.special);
-        self.store.expect(described.map(|entry| (entry.offset.into(), entry.len.into())));
+        self.store.prefetch(described.map(|entry| (entry.offset.into(), entry.len.into())));
     }
 
-    /// What an element is. `None`: nothing was written to it.
+    /// Returns the storage of an element; `None` if it was never written.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if it does not exist or what describes it makes no sense.
+    /// `NC_EHDFERR` if it does not exist or its description is invalid.
     pub(crate) fn element(&self, tag: u16, number: u16) -> Result<Option<Element>> {
         let Some(entry) = self.entry(tag, number)? else { return Ok(None) };
         if !entry.special {
-            return Ok(Some(Element::Pieces(Pieces::one(entry.offset.into(), entry.len.into()))));
+            return Ok(Some(Element::Pieces(ElementExtents::one(entry.offset.into(), entry.len.into()))));
         }
         element::read(self, &self.raw(entry)?, &called(tag, number)).map(Some)
     }
 
-    /// Where the bytes of an element lie that is neither compressed nor chunked.
+    /// Returns the place of an element that is neither compressed nor chunked.
     ///
     /// # Errors
-    /// As [`HdfFile::element`], and if it is either.
-    pub(crate) fn pieces(&self, tag: u16, number: u16) -> Result<Pieces> {
+    /// As [`Hdf4File::element`]; `NC_EHDFERR` if it is compressed or chunked.
+    pub(crate) fn pieces(&self, tag: u16, number: u16) -> Result<ElementExtents> {
         let what = || called(tag, number);
-        let Some(entry) = self.entry(tag, number)? else { return Ok(Pieces::default()) };
+        let Some(entry) = self.entry(tag, number)? else { return Ok(ElementExtents::default()) };
         if !entry.special {
-            return Ok(Pieces::one(entry.offset.into(), entry.len.into()));
+            return Ok(ElementExtents::one(entry.offset.into(), entry.len.into()));
         }
         match linked(self, &self.raw(entry)?, &what())? {
             Some(pieces) => Ok(pieces),
-            None => Err(ErrorKind::HdfErr.context(format!("{}: neither in one piece nor in linked blocks", what()))),
+            None => Err(ErrorKind::HdfErr.context(format!("{}: neither contiguous nor in linked blocks", what()))),
         }
     }
 
-    /// All bytes of such an element, as metadata.
+    /// Reads such an element as metadata.
     ///
     /// # Errors
-    /// As [`HdfFile::pieces`]; `NC_EHDFERR` if more is read than a file of this size can have.
+    /// As [`Hdf4File::pieces`]; `NC_EHDFERR` if more is read than a file of this size can have.
     pub(crate) fn bytes(&self, tag: u16, number: u16) -> Result<Vec<u8>> {
         let pieces = self.pieces(tag, number)?;
         self.spend(pieces.len())?;
@@ -78,23 +80,24 @@ impl HdfFile {
         Ok(bytes)
     }
 
-    fn entry(&self, tag: u16, number: u16) -> Result<Option<Entry>> {
+    fn entry(&self, tag: u16, number: u16) -> Result<Option<ElementDescriptor>> {
         let what = || called(tag, number);
         let Some(entry) = self.directory.get(tag, number) else {
-            return match self.directory.declares(tag, number) {
-                true => Ok(None),
-                false => Err(ErrorKind::HdfErr.context(format!("{}: it is not in the file's list", what()))),
+            return if self.directory.declares(tag, number) {
+                Ok(None)
+            } else {
+                Err(ErrorKind::HdfErr.context(format!("{}: the file has no such element", what())))
             };
         };
-        if entry.doubtful {
+        if entry.overlapping {
             let (offset, len) = (entry.offset, entry.len);
-            let what = format!("{}: its {len} bytes at {offset} are said to be something else's too", what());
+            let what = format!("{}: its {len} bytes at offset {offset} overlap another element", what());
             return Err(ErrorKind::HdfErr.context(what));
         }
         Ok(Some(entry))
     }
 
-    fn raw(&self, entry: Entry) -> Result<Vec<u8>> {
+    fn raw(&self, entry: ElementDescriptor) -> Result<Vec<u8>> {
         self.spend(entry.len.into())?;
         let mut bytes = Vec::new();
         self.store.append(entry.offset.into(), entry.len.into(), &mut bytes)?;
@@ -107,7 +110,7 @@ impl HdfFile {
     }
 }
 
-/// An element in messages.
+/// Returns a name of an element for messages.
 pub(crate) fn called(tag: u16, number: u16) -> String {
     format!("{} {tag}/{number}", tag::name(tag))
 }

@@ -1,15 +1,15 @@
-//! HDF4 files as a netCDF driver, for reading: [`Hdf4Driver`]. Scientific datasets are variables, as netCDF-C shows them.
+//! Driver for HDF4 files, for reading only: [`Hdf4Driver`]. Scientific datasets are variables, as in
+//! netCDF-C.
 //!
-//! A file is a list of elements, each known by a tag and a number (`directory`); an element's bytes lie in one piece, in
-//! linked blocks, compressed, or as chunks (`element`). Groups (`vgroup`) and tables (`vdata`) say which elements are a
-//! dataset (`sd`), or, in older files, numeric data groups do (`ndg`); that becomes a model (`load`). `chunkio` moves the data
-//! (`data`); what is compressed goes through the registry's filters where they fit, else through codings of this
-//! format (`coding`).
+//! A file is a list of elements, each with a tag and a number (`directory`). An element is contiguous, in
+//! linked blocks, compressed or chunked (`element`). Groups (`vgroup`) and tables (`vdata`) form datasets
+//! (`sd`); in older files, numeric data groups do (`ndg`). `load` makes the model. `chunkio` moves the data
+//! (`data`). Filters of the registry or `coding` decode them.
 //!
-//! Not here: images, annotations and tables for their own sake, data in external files, JPEG.
+//! Not supported: images, annotations and other tables, data in external files, JPEG.
 //!
-//! Source: HDF Specification and Developer's Guide, version 4; where it leaves something open, what the HDF library writes
-//! and what netCDF-C's dispatch for HDF4 shows.
+//! Source: HDF Specification and Developer's Guide, version 4; otherwise the HDF library and netCDF-C's HDF4
+//! dispatch.
 #![forbid(unsafe_code)]
 
 mod chunks;
@@ -21,13 +21,13 @@ mod directory;
 mod driver;
 mod element;
 mod file;
-mod linked;
+mod linked_blocks;
 mod load;
 mod ndg;
 mod number;
 mod open;
 mod sd;
-mod store;
+mod source;
 mod vdata;
 mod vgroup;
 

@@ -1,5 +1,5 @@
-//! What a file holds as a model: as netCDF-C shows it, everything in the root group, each dimension as long as it is, and
-//! those left out that no dataset has.
+//! Builds the model of a file as netCDF-C shows it: everything is in the root group, and dimensions that no
+//! dataset has are left out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,24 @@ use nczarr_model::{
     Chunking, DimId, Endian, Error, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Var, VarFill, VarId,
 };
 
-use crate::data::{Here, Place};
-use crate::file::HdfFile;
-use crate::sd::{Sd, Set};
+use crate::data::{UncheckedLocation, VarLocation};
+use crate::file::Hdf4File;
+use crate::sd::{ScientificData, ScientificDataset};
 
-/// A model, and where the data of each variable are.
+/// A model, and the place of each variable's data.
 #[derive(Debug, Default)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedModel {
     pub(crate) model: Model,
-    pub(crate) data: Vec<Option<Here>>,
+    pub(crate) data: Vec<Option<VarLocation>>,
     pub(crate) faults: Vec<Fault>,
 }
 
+/// Builds the model.
+///
 /// # Errors
-/// `NC_EHDFERR` and what the model says of what it cannot hold.
-pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
-    let mut loaded = Loaded::default();
+/// `NC_EHDFERR`; errors of the model.
+pub(crate) fn load(file: &Hdf4File, sd: ScientificData, most_dims: usize) -> Result<LoadedModel> {
+    let mut loaded = LoadedModel::default();
     let mut dims = HashMap::new();
     let mut doubtful = HashSet::new();
     for (name, value) in sd.atts {
@@ -35,12 +37,12 @@ pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
             return Err(ErrorKind::MaxDims.context(what));
         }
         let lens: Vec<_> = set.dims.iter().map(|&at| sd.dims.get(at).and_then(|dim| dim.len)).collect();
-        let place = Place::find(file, &set, &lens);
+        let place = UncheckedLocation::find(file, &set, &lens);
         let mut ids = Vec::new();
         let mut shape = Vec::new();
-        let counted = place.as_ref().ok().and_then(Place::records);
+        let counted = place.as_ref().ok().and_then(UncheckedLocation::records);
         for (&at, &len) in set.dims.iter().zip(&lens) {
-            // As long as what the first dataset has that is seen.
+            // The length that the first visible dataset has for it.
             let id = match dims.get(&at) {
                 Some(&id) => id,
                 None => {
@@ -53,8 +55,8 @@ pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
             shape.push(loaded.model.dim(id)?.len());
             ids.push(id);
         }
-        let here =
-            place.and_then(|place| Here::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied())));
+        let here = place
+            .and_then(|place| VarLocation::new(place, &shape).inspect_err(|_| doubtful.extend(ids.iter().copied())));
         set.name = free_name(&loaded.model, set.name, &mut loaded.faults)?;
         let name = set.name.clone();
         let mut var = variable(set, here.as_ref().err().cloned());
@@ -65,21 +67,20 @@ pub(crate) fn load(file: &HdfFile, sd: Sd, most_dims: usize) -> Result<Loaded> {
         loaded.model.add_var(var).map_err(|error| error.at(name))?;
         loaded.data.push(here.ok());
     }
-    doubt_absent(&mut loaded, &doubtful)?;
+    check_absent(&mut loaded, &doubtful)?;
     Ok(loaded)
 }
 
-/// What has no data has no say in how long its dimensions are: where the data of others contradict one of them, it may be of
-/// any length.
-fn doubt_absent(loaded: &mut Loaded, doubtful: &HashSet<DimId>) -> Result<()> {
+/// Marks variables without data whose dimension has contradictory lengths in other datasets.
+fn check_absent(loaded: &mut LoadedModel, doubtful: &HashSet<DimId>) -> Result<()> {
     for (at, here) in loaded.data.iter_mut().enumerate() {
         let id = VarId(at as u32);
         let dims = &loaded.model.var(id)?.dims;
-        if here.as_ref().is_some_and(Here::is_absent)
+        if here.as_ref().is_some_and(VarLocation::is_absent)
             && let Some(&dim) = dims.iter().find(|dim| doubtful.contains(dim))
         {
             let name = loaded.model.dim(dim)?.name.clone();
-            let what = format!("it has no data, and those of others contradict the length of its dimension {name:?}");
+            let what = format!("it has no data, and other datasets contradict the length of its dimension {name:?}");
             loaded.model.var_mut(id)?.problem = Some(ErrorKind::VarMeta.context(what));
             *here = None;
         }
@@ -87,7 +88,7 @@ fn doubt_absent(loaded: &mut Loaded, doubtful: &HashSet<DimId>) -> Result<()> {
     Ok(())
 }
 
-fn variable(set: Set, problem: Option<Error>) -> Var {
+fn variable(set: ScientificDataset, problem: Option<Error>) -> Var {
     let number = set.number.as_ref().ok().copied();
     let mut var = Var { name: set.name, problem, chunking: Chunking::Contiguous, ..Var::default() };
     var.xtype = number.map_or(NcType::Byte, |number| number.ty);
@@ -103,7 +104,7 @@ fn variable(set: Set, problem: Option<Error>) -> Var {
     var
 }
 
-/// Datasets may be called the same, variables may not: the later ones get a number.
+/// Returns a free name. Several datasets may have one name, but variables may not: later ones get a number.
 fn free_name(model: &Model, name: String, faults: &mut Vec<Fault>) -> Result<String> {
     let root = model.group(GroupId::ROOT)?;
     if !root.vars.contains_key(&name) {

@@ -1,6 +1,7 @@
-//! [`Sd`]: what a file holds, as the format has it: dimensions, scientific datasets, attributes. Read from the group of
-//! class `CDF0.0`, whose members are groups of dimensions (`Dim0.0`, `UDim0.0`) and of datasets (`Var0.0`) and tables that are
-//! attributes (`Attr0.0`).
+//! [`ScientificData`]: dimensions, scientific datasets and attributes of a file, as HDF4 stores them.
+//!
+//! They are members of the group of class `CDF0.0`: groups of dimensions (`Dim0.0`, `UDim0.0`) and of
+//! datasets (`Var0.0`), and tables that are attributes (`Attr0.0`).
 //!
 //! Source: HDF Specification, "Scientific Data Sets"; the HDF library's SD interface.
 
@@ -9,16 +10,16 @@ use std::collections::HashMap;
 use nczarr_model::{Error, ErrorKind, Result, Values};
 
 use crate::directory::tag;
-use crate::file::{HdfFile, called};
-use crate::number::Number;
+use crate::file::{Hdf4File, called};
+use crate::number::NumberType;
 use crate::vdata::Vdata;
 use crate::vgroup::Vgroup;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Sd {
+pub(crate) struct ScientificData {
     pub(crate) dims: Vec<SdDim>,
-    pub(crate) sets: Vec<Set>,
+    pub(crate) sets: Vec<ScientificDataset>,
     pub(crate) atts: Vec<(String, Values)>,
 }
 
@@ -26,30 +27,30 @@ pub(crate) struct Sd {
 #[derive(Debug)]
 pub(crate) struct SdDim {
     pub(crate) name: String,
-    /// `None`: each dataset that has it knows how long it is.
+    /// The length; `None`: each dataset with this dimension has its own.
     pub(crate) len: Option<u64>,
 }
 
 /// A scientific dataset.
 #[derive(Debug)]
-pub(crate) struct Set {
+pub(crate) struct ScientificDataset {
     pub(crate) name: String,
-    /// Its number type, or why it has none.
-    pub(crate) number: std::result::Result<Number, Error>,
-    /// Its dimensions, slowest first, by their places in the list.
+    /// Its number type, or the error that occurred while reading it.
+    pub(crate) number: std::result::Result<NumberType, Error>,
+    /// Its dimensions, slowest first, as positions in the list.
     pub(crate) dims: Vec<usize>,
     pub(crate) atts: Vec<(String, Values)>,
-    pub(crate) data: Data,
+    pub(crate) data: DataLocation,
 }
 
-/// Where the data of a dataset are.
+/// The place of a dataset's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum DataLocation {
     /// Nothing was written.
     Absent,
-    /// In an element of the kind "data" with this number.
+    /// In the "data" element with this number.
     Element(u16),
-    /// So many bytes into the scales with this number.
+    /// In the scales with this number, from this byte on.
     Scale(u16, u64),
 }
 
@@ -61,11 +62,11 @@ const LENGTH: &str = "DimVal0.1";
 const OLD_LENGTH: &str = "DimVal0.0";
 const ATTRIBUTE: &str = "Attr0.0";
 
-/// Reads it. `None`: there is no such group.
+/// Reads the content. `None`: there is no such group.
 ///
 /// # Errors
-/// `NC_EHDFERR` for what is damaged, naming it.
-pub(crate) fn read(file: &HdfFile) -> Result<Option<Sd>> {
+/// `NC_EHDFERR` with the name of the damaged element.
+pub(crate) fn read(file: &Hdf4File) -> Result<Option<ScientificData>> {
     let mut root = None;
     for number in file.directory.numbers(tag::VG) {
         let group = Vgroup::read(file, number)?;
@@ -75,7 +76,7 @@ pub(crate) fn read(file: &HdfFile) -> Result<Option<Sd>> {
         }
     }
     let Some(root) = root else { return Ok(None) };
-    let mut sd = Sd::default();
+    let mut sd = ScientificData::default();
     let mut groups = HashMap::new();
     for &(_, number) in root.members.iter().filter(|member| member.0 == tag::VG) {
         groups.insert(number, Vgroup::read(file, number)?);
@@ -84,7 +85,7 @@ pub(crate) fn read(file: &HdfFile) -> Result<Option<Sd>> {
     let in_order =
         || root.members.iter().filter(|member| member.0 == tag::VG).filter_map(|(_, number)| groups.get(number));
     for group in in_order().filter(|group| is_dimension(group)) {
-        // Of two that are called the same the first counts, as in the HDF library.
+        // Of two with one name the first counts, as in the HDF library.
         if !by_name.contains_key(&group.name) {
             by_name.insert(group.name.clone(), sd.dims.len());
             sd.dims.push(SdDim { name: group.name.clone(), len: dimension(file, group)? });
@@ -101,8 +102,8 @@ fn is_dimension(group: &Vgroup) -> bool {
     group.class == DIMENSION || group.class == UNLIMITED
 }
 
-/// The length of a dimension.
-fn dimension(file: &HdfFile, group: &Vgroup) -> Result<Option<u64>> {
+/// Returns the length of a dimension.
+fn dimension(file: &Hdf4File, group: &Vgroup) -> Result<Option<u64>> {
     if group.class == UNLIMITED {
         return Ok(None);
     }
@@ -115,21 +116,21 @@ fn dimension(file: &HdfFile, group: &Vgroup) -> Result<Option<u64>> {
             _ => continue,
         };
         if found.is_some_and(|found| found != len) {
-            let what = format!("dimension {:?} is {len} long, and something else as well", group.name);
+            let what = format!("dimension {:?}: contradictory lengths {len} and another", group.name);
             return Err(ErrorKind::DimMeta.context(what));
         }
         found = Some(len);
     }
     match found {
         Some(len) => Ok(Some(len)),
-        None => Err(ErrorKind::DimMeta.context(format!("dimension {:?}: its length is not there", group.name))),
+        None => Err(ErrorKind::DimMeta.context(format!("dimension {:?}: its length is missing", group.name))),
     }
 }
 
-/// The one number of a table.
-fn first_number(table: &Vdata, file: &HdfFile) -> Result<u64> {
+/// Returns the only number of a table.
+fn first_number(table: &Vdata, file: &Hdf4File) -> Result<u64> {
     let number = match table.fields.first() {
-        Some(field) => Number::of_code(field.ty)?,
+        Some(field) => NumberType::of_code(field.ty)?,
         None => return Err(ErrorKind::DimMeta.context(format!("table {:?} has no columns", table.name))),
     };
     let mut bytes = table.data(file)?;
@@ -137,17 +138,22 @@ fn first_number(table: &Vdata, file: &HdfFile) -> Result<u64> {
     let found = number.values(bytes)?.scalar(0);
     match found {
         Some(nczarr_model::Scalar::Int(len)) if (0..=i128::from(i32::MAX)).contains(&len) => Ok(len as u64),
-        other => Err(ErrorKind::DimMeta.context(format!("table {:?}: a length of {other:?}", table.name))),
+        other => Err(ErrorKind::DimMeta.context(format!("table {:?}: invalid length {other:?}", table.name))),
     }
 }
 
-fn set(file: &HdfFile, group: &Vgroup, groups: &HashMap<u16, Vgroup>, dims: &HashMap<String, usize>) -> Result<Set> {
-    let mut found = Set {
+fn set(
+    file: &Hdf4File,
+    group: &Vgroup,
+    groups: &HashMap<u16, Vgroup>,
+    dims: &HashMap<String, usize>,
+) -> Result<ScientificDataset> {
+    let mut found = ScientificDataset {
         name: group.name.clone(),
         number: Err(ErrorKind::VarMeta.context("it has no number type")),
         dims: Vec::new(),
         atts: atts(file, group)?,
-        data: Data::Absent,
+        data: DataLocation::Absent,
     };
     for &(kind, number) in &group.members {
         match kind {
@@ -163,21 +169,20 @@ fn set(file: &HdfFile, group: &Vgroup, groups: &HashMap<u16, Vgroup>, dims: &Has
                 if is_dimension(member) {
                     let place = dims.get(&member.name).copied();
                     found.dims.push(place.ok_or_else(|| {
-                        ErrorKind::DimMeta
-                            .context(format!("dimension {:?} is not among those of the file", member.name))
+                        ErrorKind::DimMeta.context(format!("dimension {:?} is not listed in the file", member.name))
                     })?);
                 }
             }
-            tag::NT => found.number = Number::of_element(&file.bytes(tag::NT, number)?),
-            tag::SD => found.data = Data::Element(number),
+            tag::NT => found.number = NumberType::of_element(&file.bytes(tag::NT, number)?),
+            tag::SD => found.data = DataLocation::Element(number),
             _ => {}
         }
     }
     Ok(found)
 }
 
-/// The attributes in a group.
-fn atts(file: &HdfFile, group: &Vgroup) -> Result<Vec<(String, Values)>> {
+/// Returns the attributes in a group.
+fn atts(file: &Hdf4File, group: &Vgroup) -> Result<Vec<(String, Values)>> {
     let mut atts = Vec::new();
     for &(_, number) in group.members.iter().filter(|member| member.0 == tag::VH) {
         let table = Vdata::read(file, number)?;
@@ -189,17 +194,21 @@ fn atts(file: &HdfFile, group: &Vgroup) -> Result<Vec<(String, Values)>> {
     Ok(atts)
 }
 
-/// The values of an attribute: text is one record of so many characters, numbers are as many records.
-fn attribute(file: &HdfFile, table: &Vdata) -> Result<Values> {
+/// Returns the values of an attribute. Text is one record; numbers are one record each.
+fn attribute(file: &Hdf4File, table: &Vdata) -> Result<Values> {
     let field = table.fields.first();
     let field =
         field.ok_or_else(|| ErrorKind::AttMeta.context(format!("{} has no columns", called(tag::VH, table.number))))?;
-    let number = Number::of_code(field.ty)?;
+    let number = NumberType::of_code(field.ty)?;
     let count = if number.text { field.order } else { table.records };
     let mut bytes = table.data(file)?;
     let expected = count.saturating_mul(number.size());
     if bytes.len() < expected {
-        let what = format!("{count} values of type {} in {} bytes", number.ty.name(), bytes.len());
+        let what = format!(
+            "attribute: wrong size (expected {count} values of type {}, found {} bytes)",
+            number.ty.name(),
+            bytes.len()
+        );
         return Err(ErrorKind::AttMeta.context(what));
     }
     bytes.truncate(expected);

@@ -1,4 +1,4 @@
-//! [`Hdf5Driver`]: the driver's face.
+//! [`Hdf5Driver`]: the entry points of this crate.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use nczarr_model::Result;
 
 use crate::{read, write};
 
-/// What the driver is called and how its datasets are recognised.
+/// Name, modes and signatures of the driver.
 pub static INFO: DriverInfo = DriverInfo {
     name: "hdf5",
     formatx: FormatX::Hdf5,
@@ -19,7 +19,8 @@ pub static INFO: DriverInfo = DriverInfo {
     about: "netCDF-4 files and other HDF5 files",
 };
 
-/// A file may begin with a block of the user's, whose size is a power of two from 512 on.
+/// The HDF5 signature, at each offset where it may stand: 0, or a power of two from 512 on behind a user
+/// block.
 static MAGIC: &[Magic] = &{
     let mut places = [Magic { offset: 0, bytes: b"\x89HDF\r\n\x1a\n" }; 16];
     let mut i = 1;
@@ -30,7 +31,7 @@ static MAGIC: &[Magic] = &{
     places
 };
 
-/// The driver of netCDF-4 files.
+/// The driver for netCDF-4 files.
 pub struct Hdf5Driver;
 
 impl Driver for Hdf5Driver {

@@ -1,6 +1,7 @@
-//! netCDF-4 files, which are HDF5 files, as a netCDF driver: [`Hdf5Driver`].
+//! Driver for netCDF-4 files and other HDF5 files: [`Hdf5Driver`].
 //!
-//! `read` finds what a file holds and presents it as netCDF-C does; `write` makes files.
+//! `read` opens files and presents their content as netCDF-C does. `write` creates and changes files. Read
+//! `read/mod.rs` and `write/mod.rs` first.
 #![forbid(unsafe_code)]
 
 mod driver;

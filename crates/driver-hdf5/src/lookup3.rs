@@ -1,6 +1,6 @@
-//! The checksum of HDF5's metadata: Bob Jenkins' `lookup3`, `hashlittle` with start value 0.
+//! The checksum of HDF5 metadata: Bob Jenkins' `lookup3` (`hashlittle`) with initial value 0.
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
     let (mut a, mut b, mut c) = (start, start, start);

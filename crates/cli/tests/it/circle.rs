@@ -49,7 +49,7 @@ const KNOWN: [(&str, &str, Known, &str); 22] = [
     ("scaleoffset.h5", "V3", Known::Without("filter scaleoffset"), "the same"),
     ("szip.h5", "V3", Known::Without("filter szip: szip"), "no reader of Zarr V3 has szip"),
 ];
-const REFERENCE: &str = "NC_EBADTYPID: ref: elements of HDF5's type reference";
+const REFERENCE: &str = "NC_EBADTYPID: ref: HDF5 type reference";
 
 /// A way: the kind of each copy and what its URL says beside.
 type Way = &'static [(&'static str, &'static str)];

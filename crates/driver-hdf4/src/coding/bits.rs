@@ -1,14 +1,14 @@
-//! [`Bits`]: bits of bytes, most significant first.
+//! [`BitReader`]: reads bits of bytes, most significant first.
 
-/// Takes bits off bytes.
-pub(super) struct Bits<'a> {
+/// Reads bits of bytes.
+pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// The next bits, the first one on top; below the `have` that count there are zeros.
+    /// The next bits at the top. Bits below the first `have` are zero.
     next: u64,
     have: u32,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> BitReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, next: 0, have: 0 }
     }
@@ -23,7 +23,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// A number of `count` bits, at most 32. `None` where they end.
+    /// Reads a number of `count` bits, at most 32. `None` at the end.
     pub(super) fn take(&mut self, count: u32) -> Option<u32> {
         if count == 0 {
             return Some(0);

@@ -1,7 +1,7 @@
-//! [`Coding`]: how an element is compressed, and the filter that decodes it.
+//! [`Coding`]: the compression of an element, and the filter that decodes it.
 //!
-//! Deflate and szip are filters of the registry; szip has another header here. Runs, skipping Huffman and n-bit are codings
-//! of this format alone, and only decoded.
+//! Deflate and szip use filters of the registry; HDF4's szip has another header. Run-length, skipping Huffman
+//! and n-bit coding exist only in HDF4, and are only decoded.
 //!
 //! Source: HDF Specification, "Compressed Data Elements".
 
@@ -16,32 +16,32 @@ use std::borrow::Cow;
 use nczarr_dispatch::{Filter, FilterInfo, Json, OutBuf, Registry, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 
-use crate::cursor::Cursor;
-use crate::number::Number;
+use crate::cursor::ElementCursor;
+use crate::number::NumberType;
 
-/// How bytes are compressed.
+/// A compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
-    /// Not at all.
+    /// Not compressed.
     Plain,
     Rle,
     Nbit(nbit::Nbit),
-    /// How many trees take turns.
+    /// Skipping Huffman; the number of trees.
     Skphuff(u32),
-    /// The level, of no meaning for reading.
+    /// Deflate; the level, which decoding does not need.
     Deflate(u16),
     Szip(szip::Szip),
 }
 
 impl Coding {
-    /// Reads what an element's description says of it.
+    /// Parses the compression from an element's description.
     ///
     /// # Errors
-    /// `NC_ENOFILTER` for one that is not read; `NC_EHDFERR` for parameters that make no sense.
-    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
+    /// `NC_ENOFILTER` if it is not supported; `NC_EHDFERR` if its parameters are invalid.
+    pub(crate) fn read(cursor: &mut ElementCursor<'_>) -> Result<Self> {
         let (model, coder) = (cursor.u16()?, cursor.u16()?);
         if model != 0 {
-            return Err(ErrorKind::NoFilter.context(format!("compressed after the model {model}; only 0 is read")));
+            return Err(ErrorKind::NoFilter.context(format!("compression: unknown model {model} (expected 0)")));
         }
         Ok(match coder {
             0 => Self::Plain,
@@ -52,24 +52,29 @@ impl Coding {
             5 => Self::Szip(szip::Szip::read(cursor)?),
             other => {
                 let name = if other == 7 { "JPEG" } else { "unknown here" };
-                let known = "runs (1), n-bit (2), skipping Huffman (3), deflate (4), szip (5)";
-                return Err(ErrorKind::NoFilter.context(format!("compressed by {other} ({name}); known are {known}")));
+                let known = "run-length (1), n-bit (2), skipping Huffman (3), deflate (4), szip (5)";
+                return Err(ErrorKind::NoFilter
+                    .context(format!("compression {other} ({name}) is not supported; supported are {known}")));
             }
         })
     }
 
-    /// The filter that decodes it.
+    /// Makes the filter that decodes it.
     ///
     /// # Errors
-    /// What the registry says if it lacks it.
-    pub(crate) fn filter(self, number: Number, registry: &Registry) -> Result<Option<Box<dyn Filter>>> {
+    /// Errors of the registry if it lacks the filter.
+    pub(crate) fn filter(self, number: NumberType, registry: &Registry) -> Result<Option<Box<dyn Filter>>> {
         Ok(Some(match self {
             Self::Plain => return Ok(None),
             Self::Deflate(level) => registry.filter("deflate")?.parse_params(&[u32::from(level).min(9)])?,
             Self::Szip(szip) => szip.filter(registry)?,
-            Self::Rle => Box::new(Own { info: &RLE, decode: Decode::Rle }),
-            Self::Skphuff(trees) => Box::new(Own { info: &SKPHUFF, decode: Decode::Skphuff(trees as usize) }),
-            Self::Nbit(nbit) => Box::new(Own { info: &NBIT, decode: Decode::Nbit(nbit.checked(number)?) }),
+            Self::Rle => Box::new(BuiltinCoding { info: &RLE, decode: DecodeMethod::Rle }),
+            Self::Skphuff(trees) => {
+                Box::new(BuiltinCoding { info: &SKPHUFF, decode: DecodeMethod::Skphuff(trees as usize) })
+            }
+            Self::Nbit(nbit) => {
+                Box::new(BuiltinCoding { info: &NBIT, decode: DecodeMethod::Nbit(nbit.checked(number)?) })
+            }
         }))
     }
 }
@@ -78,25 +83,25 @@ const fn info(name: &'static str, about: &'static str) -> FilterInfo {
     FilterInfo { hdf5_id: None, name, aliases: &[], about }
 }
 
-static RLE: FilterInfo = info("hdf4-rle", "runs of equal bytes, of HDF4");
-static SKPHUFF: FilterInfo = info("hdf4-skphuff", "skipping Huffman coding, of HDF4");
-static NBIT: FilterInfo = info("hdf4-nbit", "some bits of each number, of HDF4");
+static RLE: FilterInfo = info("hdf4-rle", "HDF4 run-length coding");
+static SKPHUFF: FilterInfo = info("hdf4-skphuff", "HDF4 skipping Huffman coding");
+static NBIT: FilterInfo = info("hdf4-nbit", "HDF4 n-bit coding");
 
-/// A coding of this format alone.
+/// A compression that only HDF4 has.
 #[derive(Debug, Clone)]
-struct Own {
+struct BuiltinCoding {
     info: &'static FilterInfo,
-    decode: Decode,
+    decode: DecodeMethod,
 }
 
 #[derive(Debug, Clone)]
-enum Decode {
+enum DecodeMethod {
     Rle,
     Skphuff(usize),
     Nbit(nbit::Nbit),
 }
 
-impl Filter for Own {
+impl Filter for BuiltinCoding {
     fn info(&self) -> &FilterInfo {
         self.info
     }
@@ -114,14 +119,14 @@ impl Filter for Own {
     }
 
     fn encode(&self, _src: &[u8], _dst: &mut OutBuf<'_>) -> Result<()> {
-        Err(ErrorKind::Perm.context(format!("{} is only decoded", self.info.name)))
+        Err(ErrorKind::Perm.context(format!("{}: it cannot encode", self.info.name)))
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
         match &self.decode {
-            Decode::Rle => rle::decode(src, dst),
-            Decode::Skphuff(trees) => skphuff::decode(*trees, src, dst),
-            Decode::Nbit(nbit) => nbit.decode(src, dst),
+            DecodeMethod::Rle => rle::decode(src, dst),
+            DecodeMethod::Skphuff(trees) => skphuff::decode(*trees, src, dst),
+            DecodeMethod::Nbit(nbit) => nbit.decode(src, dst),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Runs: a byte that counts, then so many bytes, or one that stands for so many.
+//! Decodes run-length coding: a count, then that many bytes, or one byte to repeat.
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-/// Set where one byte is repeated.
+/// Flag of a repeated byte.
 const RUN: u8 = 0x80;
-/// The shortest run, and the shortest row of bytes as they are.
+/// Shortest run, and shortest sequence of literal bytes.
 const SHORTEST_RUN: usize = 3;
 const SHORTEST_MIX: usize = 1;
 
 /// Decodes until the output is full.
 ///
 /// # Errors
-/// `NC_EFILTER` if a run is longer than what is left.
+/// `NC_EFILTER` if a run is longer than the rest of the output.
 pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
     while dst.room() > 0
         && let Some((&count, rest)) = src.split_first()
@@ -34,7 +34,7 @@ pub(super) fn decode(mut src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
 }
 
 fn short(expected: usize, found: usize) -> nczarr_model::Error {
-    ErrorKind::Filter.context(format!("runs: {expected} bytes are to follow, there are {found}"))
+    ErrorKind::Filter.context(format!("run-length coding: wrong run (expected {expected} bytes, found {found})"))
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn rows_and_runs() {
         assert_eq!(decoded(&[1, 7, 8, 0x80 | 2, 5, 0, 9], 8).unwrap(), [7, 8, 5, 5, 5, 5, 5, 9]);
-        // What follows a full output is none of its business; a stream that ends early is shorter.
+        // Bytes behind a full output are ignored. A stream that ends early gives a shorter output.
         assert_eq!(decoded(&[0, 7, 0, 8], 1).unwrap(), [7]);
         assert_eq!(decoded(&[0, 7], 4).unwrap(), [7]);
         for damaged in [&[3, 1][..], &[0x80], &[0xff, 1]] {

@@ -1,40 +1,44 @@
-//! Skipping Huffman: each byte is coded by a tree that is rearranged around it (a semi-splay); several trees take turns, one
-//! for each byte of an element.
+//! Decodes skipping Huffman coding. A tree codes each byte and is then rearranged by a semi-splay. Several
+//! trees take turns, one for each byte of an element.
 //!
-//! Nodes 0 to 255 are inner ones, 0 is the root, which begins as its own left child; node 256 + b is the leaf of byte b.
+//! Nodes 0 to 255 are inner nodes. Node 0 is the root, and initially its own left child. Node 256 + b is the
+//! leaf of byte b.
 //!
-//! Source: HDF Specification, "Skipping Huffman"; D. W. Jones, "Application of splay trees to data compression", 1988.
+//! Source: HDF Specification, "Skipping Huffman"; D. W. Jones, "Application of splay trees to data
+//! compression", 1988.
 
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use super::bits::Bits;
+use super::bits::BitReader;
 
-/// Inner nodes, and the first leaf.
+/// Number of inner nodes, which is the number of the first leaf.
 const LEAVES: usize = 256;
 const ROOT: usize = 0;
 
-/// The most trees that are believed: one for each byte of an element, and elements are small.
+/// Most trees accepted. There is one for each byte of an element, and elements are small.
 const MOST: u32 = 1024;
 
-/// Checks how many trees there are.
+/// Checks the number of trees.
 ///
 /// # Errors
-/// `NC_EHDFERR` for none, or more than make sense.
+/// `NC_EHDFERR` if it is zero or too large.
 pub(super) fn trees(count: u32) -> Result<u32> {
-    match (1..=MOST).contains(&count) {
-        true => Ok(count),
-        false => Err(ErrorKind::HdfErr.context(format!("skipping Huffman with {count} trees; 1 to {MOST} make sense"))),
+    if (1..=MOST).contains(&count) {
+        Ok(count)
+    } else {
+        Err(ErrorKind::HdfErr
+            .context(format!("skipping Huffman: invalid number of trees (expected 1 to {MOST}, found {count})")))
     }
 }
 
 #[derive(Clone)]
-struct Tree {
+struct SplayTree {
     children: [[u16; 2]; LEAVES],
     parents: [u16; 2 * LEAVES],
 }
 
-impl Tree {
+impl SplayTree {
     fn new() -> Self {
         Self {
             children: std::array::from_fn(|node| [2 * node as u16, 2 * node as u16 + 1]),
@@ -42,8 +46,8 @@ impl Tree {
         }
     }
 
-    /// The byte whose code comes next. `None` where bits end.
-    fn next(&mut self, bits: &mut Bits<'_>) -> Option<u8> {
+    /// Decodes the next byte. `None` at the end of the input.
+    fn next(&mut self, bits: &mut BitReader<'_>) -> Option<u8> {
         let mut node = ROOT;
         while node < LEAVES {
             node = usize::from(self.children[node][bits.take(1)? as usize]);
@@ -52,7 +56,7 @@ impl Tree {
         Some((node - LEAVES) as u8)
     }
 
-    /// Halves the way from the root to a leaf: each second node on it changes place with its uncle.
+    /// Halves the path from the root to a leaf: every second node on it swaps places with its uncle.
     fn splay(&mut self, leaf: usize) {
         let mut node = leaf;
         loop {
@@ -78,15 +82,16 @@ impl Tree {
 /// Decodes until the output is full.
 ///
 /// # Errors
-/// `NC_EFILTER` if bits end before.
+/// `NC_EFILTER` if the input ends early.
 pub(super) fn decode(trees: usize, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-    let mut trees = vec![Tree::new(); trees];
-    let mut bits = Bits::new(src);
+    let mut trees = vec![SplayTree::new(); trees];
+    let mut bits = BitReader::new(src);
     let room = dst.room();
     let mut turn = 0;
     for (at, byte) in dst.zeroed(room)?.iter_mut().enumerate() {
         *byte = trees[turn].next(&mut bits).ok_or_else(|| {
-            ErrorKind::Filter.context(format!("skipping Huffman: the code ends after {at} of {room} bytes"))
+            ErrorKind::Filter
+                .context(format!("skipping Huffman: the input ends early (expected {room} bytes, found {at})"))
         })?;
         turn = if turn + 1 == trees.len() { 0 } else { turn + 1 };
     }

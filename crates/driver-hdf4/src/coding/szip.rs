@@ -1,14 +1,14 @@
-//! Szip as HDF4 has it: a byte that says whether it is coded at all, the number of coded bytes, then the stream that the
-//! registry's filter knows, which wants the decoded size in front.
+//! Adapts HDF4's szip to the registry's filter. HDF4 stores a flag and the number of coded bytes first. The
+//! filter expects the decoded size there.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, ItemType, Json, OutBuf, Registry, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 
-use crate::cursor::Cursor;
+use crate::cursor::ElementCursor;
 
-/// Its parameters.
+/// The parameters of szip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Szip {
     line: u32,
@@ -17,19 +17,21 @@ pub(crate) struct Szip {
     block: u8,
 }
 
-/// Set where the data begin with the five bytes.
+/// Flag: the data begin with five bytes of header.
 const HEADED: u32 = 0x0001_0000;
 const BIG_ENDIAN: u32 = 16;
 
 impl Szip {
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(super) fn read(cursor: &mut ElementCursor<'_>) -> Result<Self> {
         let _pixels = cursor.u32()?;
         Ok(Self { line: cursor.u32()?, mask: cursor.u32()?, bits: cursor.u8()?, block: cursor.u8()? })
     }
 
+    /// Makes the filter.
+    ///
     /// # Errors
-    /// What the registry says if it lacks the filter, and the filter of its parameters; `NC_EFILTER` for scanlines that it
-    /// would not make.
+    /// Errors of the registry if it lacks szip; errors of szip about parameters; `NC_EFILTER` for scanlines
+    /// that szip would not make.
     pub(super) fn filter(self, registry: &Registry) -> Result<Box<dyn Filter>> {
         let mut inner = registry.filter("szip")?.parse_params(&[self.mask & 0xff, self.block.into()])?;
         let size = usize::from(self.bits).div_ceil(8).next_power_of_two();
@@ -44,22 +46,21 @@ impl Szip {
             item: ItemType::bytes(size),
         })?;
         if inner.working_params().get(3) != Some(&self.line) {
-            return Err(
-                ErrorKind::Filter.context(format!("szip: scanlines of {line} pixels in blocks of {}", self.block))
-            );
+            return Err(ErrorKind::Filter
+                .context(format!("szip: invalid parameters (scanlines of {line} pixels, blocks of {})", self.block)));
         }
-        Ok(Box::new(Headed { headed: self.mask & HEADED != 0, inner }))
+        Ok(Box::new(HeadedSzip { headed: self.mask & HEADED != 0, inner }))
     }
 }
 
 #[derive(Debug, Clone)]
-struct Headed {
+struct HeadedSzip {
     headed: bool,
-    /// Bound, for scanlines as the file says: not for the array.
+    /// The filter, bound to the scanlines of the file, not to those of the array.
     inner: Box<dyn Filter>,
 }
 
-impl Filter for Headed {
+impl Filter for HeadedSzip {
     fn info(&self) -> &FilterInfo {
         self.inner.info()
     }
@@ -77,7 +78,7 @@ impl Filter for Headed {
     }
 
     fn encode(&self, _src: &[u8], _dst: &mut OutBuf<'_>) -> Result<()> {
-        Err(ErrorKind::Perm.context("HDF4 files are only read"))
+        Err(ErrorKind::Perm.context("HDF4 files are read-only"))
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
@@ -90,11 +91,12 @@ impl Filter for Headed {
                 return dst.put(stream);
             }
         }
-        let size = u32::try_from(dst.room()).map_err(|_| ErrorKind::Filter.context("szip: more than 4 GiB"))?;
+        let size =
+            u32::try_from(dst.room()).map_err(|_| ErrorKind::Filter.context("szip: the data are larger than 4 GiB"))?;
         self.inner.decode(&[&size.to_le_bytes(), stream].concat(), dst)
     }
 }
 
 fn short(expected: usize, found: usize) -> nczarr_model::Error {
-    ErrorKind::Filter.context(format!("szip: {expected} bytes expected, found {found}"))
+    ErrorKind::Filter.context(format!("szip: too short (expected {expected} bytes, found {found})"))
 }

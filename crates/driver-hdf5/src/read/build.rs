@@ -1,4 +1,4 @@
-//! What a file holds → the model that netCDF shows of it.
+//! Builds the netCDF model from the objects of a file.
 
 use nczarr_dispatch::{Fault, Registry};
 use nczarr_model::{
@@ -6,18 +6,18 @@ use nczarr_model::{
     Var, VarFill, fill,
 };
 
-use super::attributes::Attribute;
-use super::datatype::{Class, Datatype};
-use super::dims::{self, Dims};
-use super::file::Hdf;
-use super::messages::{Layout, Space};
-use super::partial::Bits;
-use super::types::{self, Types};
-use super::unshown;
-use super::values::{self, Decoder};
-use super::walk::{Dataset, Stored, Tree};
+use super::attributes::StoredAttribute;
+use super::datatype::{Datatype, DatatypeClass};
+use super::dims::{self, DimensionTable};
+use super::file::HdfFile;
+use super::messages::{DataLayout, Dataspace};
+use super::types::{self, TypeTable};
+use super::unsupported;
+use super::values::{self, ElementDecoder};
+use super::walk::{DatasetStorage, FileDataset, FileTree};
+use super::widened::BitField;
 
-/// Attributes that are not shown.
+/// Attributes that netCDF hides.
 pub(super) const HIDDEN: &[&str] = &[
     "CLASS",
     "NAME",
@@ -29,52 +29,52 @@ pub(super) const HIDDEN: &[&str] = &[
     "_NCProperties",
 ];
 
-/// Before the name of a variable that has the name of a dimension and is not its coordinate.
+/// Prefix of a variable that has the name of a dimension but is not its coordinate variable.
 const NOT_COORDINATE: &str = "_nc4_non_coord_";
 
-/// How far a way of rounding goes, given its number of digits or bits.
-type Way = fn(u32) -> Quantize;
+/// Makes a [`Quantize`] from its number of digits or bits.
+type RoundingMode = fn(u32) -> Quantize;
 
-/// Attributes that tell how values were rounded.
-const ROUNDED: [(&str, Way); 3] = [
+/// Attributes that record how values were quantized.
+const ROUNDED: [(&str, RoundingMode); 3] = [
     ("_QuantizeBitGroomNumberOfSignificantDigits", Quantize::BitGroom),
     ("_QuantizeGranularBitRoundNumberOfSignificantDigits", Quantize::GranularBitRound),
     ("_QuantizeBitRoundNumberOfSignificantBits", Quantize::BitRound),
 ];
 
-/// What was made of a file.
+/// The model of a file, and facts about the file that the model does not hold.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub(crate) struct LoadedFile {
     pub(crate) model: Model,
-    /// How each variable is stored; `None` if that is what is wrong with it.
-    pub(crate) stored: Vec<Option<(Stored, Space)>>,
+    /// How each variable is stored; `None` if that could not be read.
+    pub(crate) stored: Vec<Option<(DatasetStorage, Dataspace)>>,
     pub(crate) faults: Vec<Fault>,
-    /// Something that netCDF does not show and the model has not: who writes all metadata anew would lose it.
+    /// The first item of the file that netCDF does not show. Rewriting all metadata would lose it.
     pub(crate) unshown: Option<String>,
-    /// The dataset has only what the classic model has.
+    /// The file declares the classic model (`_nc3_strict`).
     pub(crate) classic: bool,
-    /// Some dimensions are nobody's but ours.
+    /// Some dimensions have no name in the file; this driver named them.
     pub(crate) made_up: bool,
-    /// An attribute of a type that netCDF has not, though it shows the values.
+    /// The first attribute whose HDF5 type netCDF lacks, although its values can be shown.
     pub(crate) converted: Option<String>,
     /// The text of `_NCProperties`.
     pub(crate) properties: Option<String>,
-    /// Nothing tells that netCDF made it.
+    /// The file has no sign that netCDF wrote it.
     pub(crate) foreign: bool,
 }
 
 /// Builds the model.
 ///
 /// # Errors
-/// `NC_EHDFERR` if the file is damaged; what the model says of names.
-pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<Built> {
+/// `NC_EHDFERR` if the file is damaged; errors of the model about names.
+pub(crate) fn build(file: &HdfFile, registry: &Registry, mut tree: FileTree) -> Result<LoadedFile> {
     let mut model = Model::new();
     for group in tree.groups.iter().skip(1) {
         let parent = GroupId(group.parent.unwrap_or(0) as u32);
         model.add_group(parent, &group.name)?;
     }
-    let mut types = Types::define(&mut tree, &mut model)?;
-    let mut dims = Dims::find(file, &tree);
+    let mut types = TypeTable::define(&mut tree, &mut model)?;
+    let mut dims = DimensionTable::find(file, &tree);
     tree.faults.append(&mut dims.faults);
     let ids = dims.define(&mut model)?;
     let root = &tree.groups[0].attributes;
@@ -82,12 +82,13 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
     let classic = text("_nc3_strict").is_some();
     let properties = text("_NCProperties").map(|found| dims::text(file, found));
     let properties = properties.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    // So netCDF-C tells it.
+    // netCDF-C uses the same rule.
     let datasets = tree.groups.iter().flat_map(|group| &group.datasets).flat_map(|dataset| &dataset.attributes);
     let foreign = properties.is_none() && datasets.filter(|found| HIDDEN.contains(&&*found.name)).nth(1).is_none();
-    let unshown = tree.unshown.pop().or_else(|| unshown::of(file, &tree, &dims));
-    let Tree { groups, faults, .. } = tree;
-    let mut builder = Builder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
+    let unshown = tree.unshown.pop().or_else(|| unsupported::of(file, &tree, &dims));
+    let FileTree { groups, faults, .. } = tree;
+    let mut builder =
+        ModelBuilder { file, registry, model, types: &mut types, stored: Vec::new(), faults, converted: None };
     for (number, group) in groups.into_iter().enumerate() {
         let id = GroupId(number as u32);
         for (place, dataset) in group.datasets.into_iter().enumerate() {
@@ -100,25 +101,25 @@ pub(crate) fn build(file: &Hdf, registry: &Registry, mut tree: Tree) -> Result<B
         builder.faults.extend(problem.map(|error| Fault::damaged(&path, format_args!("{error:#}"))));
         builder.model.group_mut(id)?.atts = atts;
     }
-    let Builder { model, stored, faults, converted, .. } = builder;
+    let ModelBuilder { model, stored, faults, converted, .. } = builder;
     let made_up = dims.has_made_up();
-    Ok(Built { model, stored, faults, unshown, classic, made_up, converted, properties, foreign })
+    Ok(LoadedFile { model, stored, faults, unshown, classic, made_up, converted, properties, foreign })
 }
 
-struct Builder<'f> {
-    file: &'f Hdf,
+struct ModelBuilder<'f> {
+    file: &'f HdfFile,
     registry: &'f Registry,
     model: Model,
-    types: &'f mut Types,
-    stored: Vec<Option<(Stored, Space)>>,
+    types: &'f mut TypeTable,
+    stored: Vec<Option<(DatasetStorage, Dataspace)>>,
     faults: Vec<Fault>,
     converted: Option<String>,
 }
 
-impl Builder<'_> {
-    /// Adds a variable. Damage to it is its own problem.
-    fn var(&mut self, group: GroupId, dims: Vec<nczarr_model::DimId>, dataset: Dataset) {
-        let Dataset { name, attributes, space, stored, other, .. } = dataset;
+impl ModelBuilder<'_> {
+    /// Adds a variable. Damage to the variable becomes its `problem`.
+    fn var(&mut self, group: GroupId, dims: Vec<nczarr_model::DimId>, dataset: FileDataset) {
+        let FileDataset { name, attributes, space, stored, other, .. } = dataset;
         let name = name.strip_prefix(NOT_COORDINATE).unwrap_or(&name).to_owned();
         let path = self.model.fqn(group, &name).unwrap_or_else(|_| name.clone());
         let (atts, problem) = self.atts(&path, attributes, other.as_deref());
@@ -144,35 +145,41 @@ impl Builder<'_> {
         }
     }
 
-    fn describe(&mut self, var: &mut Var, stored: &Stored, space: &Space) -> Result<()> {
+    fn describe(&mut self, var: &mut Var, stored: &DatasetStorage, space: &Dataspace) -> Result<()> {
         var.xtype = self.types.of_dataset(&stored.ty, &mut self.model)?;
         var.endian = match base(&stored.ty).class {
-            Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } => match big_endian {
-                true => Endian::Big,
-                false => Endian::Little,
-            },
+            DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. } => {
+                if big_endian {
+                    Endian::Big
+                } else {
+                    Endian::Little
+                }
+            }
             _ => Endian::Native,
         };
-        if let Class::Float { half: Some(_), .. } = stored.ty.class {
+        if let DatatypeClass::Float { half: Some(_), .. } = stored.ty.class {
             var.stored_type = Some(stored.ty.name());
         }
         var.fill = self.fill(var.xtype, stored)?;
         var.chunking = match &stored.layout {
-            Layout::Compact(_) => Chunking::Compact,
-            Layout::Chunked { shape, .. } => {
+            DataLayout::Compact(_) => Chunking::Compact,
+            DataLayout::Chunked { shape, .. } => {
                 let rank = space.dims.as_ref().map_or(0, Vec::len);
                 if shape.len() != rank {
-                    return Err(super::cursor::bad(format!("chunks of {shape:?} for {rank} dimensions")));
+                    return Err(super::cursor::damaged(format!(
+                        "layout: chunk shape {shape:?} does not match the rank (expected {rank} dimensions)"
+                    )));
                 }
                 Chunking::Chunked(shape.clone())
             }
-            // Nothing is in one piece there, and a copy lies as it would if nobody had said anything.
-            Layout::Virtual(..) => Chunking::Default,
+            // A virtual dataset has no chunking of its own, so a copy uses the default.
+            DataLayout::Virtual(..) => Chunking::Default,
             _ => Chunking::Contiguous,
         };
         for filter in &stored.filters {
             let class = self.registry.filter_by_id(filter.id);
-            // What stands in the file beside the visible parameters is of the filter's own making.
+            // The stored parameters may include some that the filter derives itself. Only the user's are
+            // shown.
             let params = class.as_ref().ok().and_then(|class| class.parse_hdf5(&filter.params).ok());
             let params = params.map(|filter| filter.params().into_owned());
             let params = params.filter(|params| params.len() < filter.params.len());
@@ -190,21 +197,21 @@ impl Builder<'_> {
                 var.quantize = Some(way(kept.max(0) as u32));
             }
         }
-        if let Layout::Other(what) = stored.layout {
-            return Err(ErrorKind::Storage.context(format!("its data are {what}, which are not read")));
+        if let DataLayout::Other(what) = stored.layout {
+            return Err(ErrorKind::Storage.context(format!("unsupported data layout: {what}")));
         }
         Ok(())
     }
 
-    fn fill(&self, xtype: NcType, stored: &Stored) -> Result<VarFill> {
+    fn fill(&self, xtype: NcType, stored: &DatasetStorage) -> Result<VarFill> {
         if stored.fill.none {
             return Ok(VarFill::NoFill);
         }
         let value = match stored.value() {
             Some(bytes) => {
-                Decoder::new(stored.other.as_deref().unwrap_or(self.file)).values(&stored.ty, xtype, bytes)?
+                ElementDecoder::new(stored.other.as_deref().unwrap_or(self.file)).values(&stored.ty, xtype, bytes)?
             }
-            // HDF5's default is zeros: a value like others for numbers, and that of no value for all else.
+            // The default fill value of HDF5 is zero bytes. Only numbers can take it as an ordinary value.
             None => match xtype.size().and_then(|size| Values::from_native_bytes(xtype, &vec![0; size])) {
                 Some(zero) => zero,
                 None => return Ok(VarFill::Default),
@@ -216,9 +223,11 @@ impl Builder<'_> {
         })
     }
 
-    /// The attributes that are shown, and what is wrong with the first that is damaged: it is not absent. One of a type that
-    /// netCDF has not is left out, and told.
-    fn atts(&mut self, owner: &str, attributes: Vec<Attribute>, other: Option<&Hdf>) -> (Att, Option<Error>) {
+    /// Converts the attributes that netCDF shows.
+    ///
+    /// Returns also the error of the first damaged attribute. An attribute of a type that netCDF lacks is
+    /// left out and reported as a fault.
+    fn atts(&mut self, owner: &str, attributes: Vec<StoredAttribute>, other: Option<&HdfFile>) -> (Att, Option<Error>) {
         let (mut atts, mut problem) = (Att::default(), None);
         for attribute in attributes {
             if HIDDEN.contains(&&*attribute.name) {
@@ -227,10 +236,9 @@ impl Builder<'_> {
             match self.values(&attribute, other) {
                 Ok(values) => {
                     if let Ok(ty) = &attribute.ty
-                        && Bits::of(ty).is_some()
+                        && BitField::of(ty).is_some()
                     {
-                        let what =
-                            || format!("attribute {:?} of {owner:?} is of the type {}", attribute.name, ty.name());
+                        let what = || format!("attribute {:?} of {owner:?} has the type {}", attribute.name, ty.name());
                         self.converted.get_or_insert_with(what);
                     }
                     atts.insert(attribute.name, values);
@@ -248,10 +256,10 @@ impl Builder<'_> {
         (atts, problem)
     }
 
-    fn values(&mut self, attribute: &Attribute, other: Option<&Hdf>) -> Result<Values> {
-        let Attribute { ty, space, bytes, .. } = attribute;
+    fn values(&mut self, attribute: &StoredAttribute, other: Option<&HdfFile>) -> Result<Values> {
+        let StoredAttribute { ty, space, bytes, .. } = attribute;
         let ty = ty.as_ref().map_err(Clone::clone)?;
-        if matches!(ty.class, Class::Text) {
+        if matches!(ty.class, DatatypeClass::Text) {
             return Ok(match &space.dims {
                 Some(dims) if !dims.is_empty() => {
                     Values::String(bytes.chunks_exact(ty.size as usize).map(values::text).collect::<Vec<NcString>>())
@@ -263,14 +271,14 @@ impl Builder<'_> {
         if bytes.is_empty() {
             return Ok(types::nothing(nc_type));
         }
-        Decoder::new(other.unwrap_or(self.file)).values(ty, nc_type, bytes)
+        ElementDecoder::new(other.unwrap_or(self.file)).values(ty, nc_type, bytes)
     }
 }
 
-/// What numbers a type holds, if it is of numbers.
+/// Returns the number type of an enumeration, or `ty` itself.
 fn base(ty: &Datatype) -> &Datatype {
     match &ty.class {
-        Class::Enum { base, .. } => base,
+        DatatypeClass::Enum { base, .. } => base,
         _ => ty,
     }
 }

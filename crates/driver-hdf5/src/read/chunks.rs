@@ -1,6 +1,7 @@
-//! [`Chunks`]: the chunks of a dataset as a map of objects. A key ends with where its chunk is.
+//! [`ChunkObjects`]: the chunks of a dataset as a map of objects.
 //!
-//! Of a file elsewhere many are read at one time. Those that are on their way already are waited for.
+//! A key ends with the address, length and filter mask of its chunk. In a remote file, several chunks are
+//! read at once. Bytes that a prefetch already requested are not requested again.
 
 use std::sync::Arc;
 
@@ -10,28 +11,28 @@ use nczarr_dispatch::{
 };
 use nczarr_model::{ErrorKind, Result};
 
+use super::chunk_parts;
 use super::cursor::UNDEFINED;
-use super::file::Hdf;
-use super::index::{Chunk, Known, Table};
-use super::parts;
-use super::store::Store;
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
+use super::index::{ChunkTable, IndexedChunk, LazyChunkIndex};
 
-/// Requests under way at one time, where the file is elsewhere.
+/// Limits of concurrent requests to a remote file.
 const AT_ONCE: InFlight = InFlight { requests: 64, bytes: 256 << 20 };
 
-/// Where the chunks of a dataset are.
+/// Finds the address of a chunk.
 #[derive(Debug)]
-pub(crate) enum Places {
-    /// All of them are known.
-    All(Table),
-    /// They are found as they are wanted.
-    Wanted(Arc<Known>),
+pub(crate) enum ChunkLookup {
+    /// The whole index was read.
+    All(ChunkTable),
+    /// The index is read as chunks are needed.
+    Wanted(Arc<LazyChunkIndex>),
 }
 
-impl Places {
+impl ChunkLookup {
     /// # Errors
-    /// As [`Known::find`].
-    fn find(&self, index: &[u64]) -> Result<Option<Chunk>> {
+    /// As [`LazyChunkIndex::find`].
+    fn find(&self, index: &[u64]) -> Result<Option<IndexedChunk>> {
         match self {
             Self::All(table) => Ok(table.find(index).copied()),
             Self::Wanted(known) => known.find(index),
@@ -41,19 +42,19 @@ impl Places {
 
 /// The chunks of one dataset.
 #[derive(Debug)]
-pub(crate) struct Chunks {
-    file: Arc<Hdf>,
-    places: Places,
-    /// Whether each chunk begins with the bits of the filters that were left out ([`super::masked`]).
+pub(crate) struct ChunkObjects {
+    file: Arc<HdfFile>,
+    places: ChunkLookup,
+    /// Whether each chunk begins with its filter mask ([`super::masked_pipeline`]).
     masked: bool,
 }
 
-impl Chunks {
-    pub(crate) fn new(file: Arc<Hdf>, places: Places, masked: bool) -> Self {
+impl ChunkObjects {
+    pub(crate) fn new(file: Arc<HdfFile>, places: ChunkLookup, masked: bool) -> Self {
         Self { file, places, masked }
     }
 
-    /// Where the chunk of a key is, and its bits.
+    /// Parses the address, length and filter mask of a chunk from its key.
     fn find(key: &Key) -> Option<(u64, u64, u32)> {
         let mut numbers = key.name().split('+');
         let (address, len, skipped) = (numbers.next()?, numbers.next()?, numbers.next()?);
@@ -83,19 +84,19 @@ impl Chunks {
         self.file.store.read_at(start + from, &mut buf)?;
         match buf.room() {
             0 => Ok(true),
-            left => Err(ErrorKind::Trunc.context(format!("{key}: {left} bytes are missing"))),
+            left => Err(ErrorKind::Trunc.context(format!("{key}: the file is cut short ({left} bytes are missing)"))),
         }
     }
 
-    /// Begins to read what is wanted of a chunk that lies elsewhere.
+    /// Starts to read the requested bytes of a chunk of a remote file.
     fn begin(&self, wanted: Fetch, reply: Reply) {
-        let Store::Elsewhere(source, ahead) = &*self.file.store else {
+        let FileBytes::Elsewhere(source, ahead) = &*self.file.store else {
             return reply.send(Err(ErrorKind::Internal.context("a local file")));
         };
         let place = Self::find(&wanted.key)
             .map(|(address, len, skipped)| self.file.place(address, len).map(|start| (start, len, skipped)));
         let head = if self.masked { 4 } else { 0 };
-        // Bytes that were asked for already are not asked for again.
+        // A prefetch already requested these bytes.
         let is_coming = matches!(&place, Some(Ok((start, len, _))) if ahead.has(*start..start + len));
         let range = match (&wanted.ranges, place) {
             (_, None) => return reply.send(Ok(None)),
@@ -114,7 +115,7 @@ impl Chunks {
             (Ranges::Every { .. } | Ranges::List(_), Some(Ok((start, len, _)))) if !self.masked && !is_coming => {
                 return match wanted.parts() {
                     Ok(found) => {
-                        parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);
+                        chunk_parts::begin(source, (start, len), wanted.key, found.unwrap_or_default(), reply);
                     }
                     Err(error) => reply.send(Err(error)),
                 };
@@ -132,9 +133,9 @@ impl Chunks {
     }
 }
 
-impl ZMap for Chunks {
+impl ZMap for ChunkObjects {
     fn caps(&self) -> MapCaps {
-        let remote = matches!(*self.file.store, Store::Elsewhere(..));
+        let remote = matches!(*self.file.store, FileBytes::Elsewhere(..));
         MapCaps { range_read: true, remote, ..MapCaps::default() }
     }
 
@@ -165,13 +166,13 @@ impl ZMap for Chunks {
 
     fn read_batch(&self, job: &dyn ReadJob) {
         match *self.file.store {
-            Store::Elsewhere(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
+            FileBytes::Elsewhere(..) => read_overlapped(job, AT_ONCE, &mut |wanted, reply| self.begin(wanted, reply)),
             _ => read_parallel(self, job),
         }
     }
 }
 
-impl ChunkStore for Chunks {
+impl ChunkStore for ChunkObjects {
     fn map(&self) -> &dyn ZMap {
         self
     }
@@ -180,19 +181,19 @@ impl ChunkStore for Chunks {
         key.set(const { &Key::root() });
         key.push_index(index, '.');
         match self.places.find(index) {
-            Ok(Some(chunk)) if self.masked || chunk.skipped == 0 || matches!(self.places, Places::All(_)) => {
+            Ok(Some(chunk)) if self.masked || chunk.skipped == 0 || matches!(self.places, ChunkLookup::All(_)) => {
                 key.push_index(&[chunk.address, chunk.len, chunk.skipped.into()], '+');
             }
             Ok(None) => {}
-            // It must not count as absent: reading there is an error.
+            // The chunk must not count as absent, so its key leads to an address that cannot be read.
             Ok(Some(_)) | Err(_) => key.push_index(&[UNDEFINED, 1, 0], '+'),
         }
     }
 
     fn stored(&self, _rank: usize, each: &mut dyn FnMut(&[u64])) -> Result<bool> {
         match &self.places {
-            Places::All(table) => table.placed().for_each(|(place, _)| each(&place)),
-            Places::Wanted(known) => known.all()?.iter().for_each(|(place, _)| each(place)),
+            ChunkLookup::All(table) => table.placed().for_each(|(place, _)| each(&place)),
+            ChunkLookup::Wanted(known) => known.all()?.iter().for_each(|(place, _)| each(place)),
         }
         Ok(true)
     }

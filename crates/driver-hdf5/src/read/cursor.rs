@@ -1,35 +1,35 @@
-//! [`Cursor`]: numbers and bytes out of a structure, one after another; what goes beyond its end is an error.
+//! [`MetadataCursor`]: reads numbers and bytes from a metadata structure. Reading past its end is an error.
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-/// A place in the bytes of a structure. Numbers are little-endian.
+/// A position in the bytes of a structure. Numbers are little-endian.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct MetadataCursor<'a> {
     rest: &'a [u8],
     len: usize,
     what: &'static str,
 }
 
-/// What is wrong with the file.
-pub(crate) fn bad(what: impl Into<String>) -> Error {
+/// Makes an `NC_EHDFERR` error.
+pub(crate) fn damaged(what: impl Into<String>) -> Error {
     ErrorKind::HdfErr.context(what)
 }
 
-/// No address is here.
+/// The undefined address: all bits set.
 pub(crate) const UNDEFINED: u64 = u64::MAX;
 
-impl<'a> Cursor<'a> {
-    /// At the start of a structure, which errors call `what`.
+impl<'a> MetadataCursor<'a> {
+    /// Starts at the first byte. Errors call the structure `what`.
     pub(crate) fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Self { rest: bytes, len: bytes.len(), what }
     }
 
-    /// How far it came.
+    /// Returns the number of bytes read so far.
     pub(crate) fn at(&self) -> usize {
         self.len - self.rest.len()
     }
 
-    /// What is left.
+    /// Returns the unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -40,7 +40,9 @@ impl<'a> Cursor<'a> {
                 self.rest = rest;
                 Ok(bytes)
             }
-            None => Err(bad(format!("{}: {len} bytes expected, {} left", self.what, self.rest.len()))),
+            None => {
+                Err(damaged(format!("{}: too short (expected {len} more bytes, found {})", self.what, self.rest.len())))
+            }
         }
     }
 
@@ -48,7 +50,7 @@ impl<'a> Cursor<'a> {
         self.bytes(len).map(drop)
     }
 
-    /// A number of `len` bytes, at most 8.
+    /// Reads an unsigned number of `len` bytes, at most 8.
     pub(crate) fn uint(&mut self, len: u8) -> Result<u64> {
         let bytes = self.bytes(len.into())?;
         Ok(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
@@ -70,23 +72,23 @@ impl<'a> Cursor<'a> {
         self.uint(8)
     }
 
-    /// An address of `len` bytes; all ones is [`UNDEFINED`].
+    /// Reads an address of `len` bytes. All ones become [`UNDEFINED`].
     pub(crate) fn address(&mut self, len: u8) -> Result<u64> {
         let value = self.uint(len)?;
         let ones = u64::MAX >> (64 - 8 * u32::from(len.clamp(1, 8)));
         Ok(if value == ones { UNDEFINED } else { value })
     }
 
-    /// The bytes up to a zero, which is passed.
+    /// Reads the bytes before the next zero byte, and skips the zero.
     pub(crate) fn until_zero(&mut self) -> Result<&'a [u8]> {
         let len = self.rest.iter().position(|&byte| byte == 0);
-        let len = len.ok_or_else(|| bad(format!("{}: a name without an end", self.what)))?;
+        let len = len.ok_or_else(|| damaged(format!("{}: a name has no terminating zero", self.what)))?;
         let name = self.bytes(len)?;
         self.skip(1)?;
         Ok(name)
     }
 
-    /// Passes what is left up to a multiple of 8 from the start of `from`.
+    /// Skips padding up to a multiple of 8 bytes from `from`.
     pub(crate) fn align(&mut self, from: usize) -> Result<()> {
         self.skip((self.at() - from).wrapping_neg() & 7)
     }
@@ -94,8 +96,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn expect(&mut self, sign: &[u8]) -> Result<()> {
         match self.bytes(sign.len())? {
             found if found == sign => Ok(()),
-            found => Err(bad(format!(
-                "{}: {:?} expected, {:?} found",
+            found => Err(damaged(format!(
+                "{}: wrong signature (expected {:?}, found {:?})",
                 self.what,
                 String::from_utf8_lossy(sign),
                 String::from_utf8_lossy(found)
@@ -106,7 +108,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn version(&mut self, most: u8) -> Result<u8> {
         match self.u8()? {
             found if found <= most => Ok(found),
-            found => Err(bad(format!("{}: version {found}, of which nothing is known", self.what))),
+            found => Err(damaged(format!("{}: unknown version {found}", self.what))),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! [`HdfDataset`]: an open file. The model answers inquiries; the data of variables are made when they are asked for.
+//! [`HdfDataset`]: an open file. The model answers inquiries. The data of a variable are opened at their
+//! first use.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,24 +8,24 @@ use std::sync::{Arc, PoisonError, RwLock};
 use nczarr_dispatch::{Dataset, DatasetInfo, Options, Registry, VarData};
 use nczarr_model::{Edit, ErrorKind, ModelCell, Result, VarId};
 
-use super::file::Hdf;
-use super::messages::Space;
-use super::sources::{self, Nest};
-use super::store::Store;
-use super::var::{self, Making};
-use super::walk::Stored;
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
+use super::messages::Dataspace;
+use super::var::{self, VarContext};
+use super::virtual_dataset::{self, Nesting};
+use super::walk::DatasetStorage;
 
 /// An open dataset.
 #[derive(Debug)]
 pub(crate) struct HdfDataset {
-    pub(crate) file: Arc<Hdf>,
+    pub(crate) file: Arc<HdfFile>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Options,
     pub(crate) info: DatasetInfo,
     pub(crate) model: ModelCell,
     /// How each variable is stored.
-    pub(crate) stored: Vec<Option<(Stored, Space)>>,
-    /// What was handed out, by variable.
+    pub(crate) stored: Vec<Option<(DatasetStorage, Dataspace)>>,
+    /// The data of variables that were opened before, by variable.
     pub(crate) vars: RwLock<Vec<Option<Arc<dyn VarData>>>>,
     pub(crate) closed: AtomicBool,
 }
@@ -56,11 +57,11 @@ impl Dataset for HdfDataset {
         }
         let stored = self.stored.get(id.index()).and_then(Option::as_ref);
         let (stored, space) = stored.ok_or_else(|| ErrorKind::NotVar.context(format!("{id:?}")))?;
-        let making = Making {
+        let making = VarContext {
             file: stored.other.clone().unwrap_or_else(|| Arc::clone(&self.file)),
             options: self.options.clone(),
             registry: Arc::clone(&self.registry),
-            nest: Nest::default(),
+            nest: Nesting::default(),
         };
         let data = var::make(&making, &model, id, stored, space).map_err(|error| error.at(&var.name))?;
         let mut vars = self.vars.write().unwrap_or_else(PoisonError::into_inner);
@@ -74,13 +75,13 @@ impl Dataset for HdfDataset {
     fn further_files(&self) -> Vec<PathBuf> {
         let (others, own): (Vec<_>, Vec<_>) =
             self.stored.iter().flatten().map(|(stored, _)| stored).partition(|stored| stored.other.is_some());
-        let mut files = sources::files(&self.file, own.iter().map(|stored| &stored.layout));
+        let mut files = virtual_dataset::files(&self.file, own.iter().map(|stored| &stored.layout));
         for stored in others {
             if let Some(other) = &stored.other
-                && let Store::File(_, path) = &*other.store
+                && let FileBytes::File(_, path) = &*other.store
             {
                 files.push(path.clone());
-                files.extend(sources::files(other, [&stored.layout].into_iter()));
+                files.extend(virtual_dataset::files(other, [&stored.layout].into_iter()));
             }
         }
         files.sort_unstable();
@@ -91,8 +92,8 @@ impl Dataset for HdfDataset {
     fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
         self.vars.write().unwrap_or_else(PoisonError::into_inner).clear();
-        // For who writes it next.
-        if let Store::File(file, path) = &*self.file.store
+        // Unlocks the file for a later writer.
+        if let FileBytes::File(file, path) = &*self.file.store
             && let Err(error) = file.unlock()
         {
             tracing::debug!(path = %path.display(), %error, "the file could not be unlocked");

@@ -1,121 +1,122 @@
-//! [`Datatype`]: what elements are, as HDF5 describes them.
+//! [`Datatype`]: the HDF5 description of elements.
 
 use nczarr_model::Result;
 use nczarr_model::convert::Half;
 
-use super::cursor::{Cursor, bad};
-use super::file::Hdf;
-use super::header::{Found, Header, kind};
-use super::shared::{self, Place};
+use super::cursor::{MetadataCursor, damaged};
+use super::file::HdfFile;
+use super::header::{HeaderMessage, ObjectHeader, message_type};
+use super::shared_messages::{self, SharedLocation};
 
 /// A datatype.
 #[derive(Debug, Clone)]
 pub(crate) struct Datatype {
-    /// Bytes of one element as stored.
+    /// Size of a stored element in bytes.
     pub(crate) size: u32,
-    pub(crate) class: Class,
-    /// The object whose type it is, if it has a name.
+    pub(crate) class: DatatypeClass,
+    /// The address of the named type, if the type has a name.
     pub(crate) named: Option<u64>,
-    /// Whether HDF5 has a class of its own for it: a complex number, read as a compound of its parts `r` and `i`.
+    /// A complex number of HDF5's complex class. It is read as a compound of `r` and `i`.
     pub(crate) complex: bool,
 }
 
-/// What kind of datatype it is.
+/// The class of a datatype.
 #[derive(Debug, Clone)]
-pub(crate) enum Class {
+pub(crate) enum DatatypeClass {
     Integer {
         signed: bool,
         big_endian: bool,
-        /// Bits that count.
+        /// Number of significant bits.
         precision: u16,
-        /// Bits below them.
+        /// Number of unused bits below them.
         offset: u16,
     },
     Float {
         big_endian: bool,
-        /// A single or a double of IEEE 754.
+        /// Whether it is an IEEE 754 single or double.
         ieee: bool,
-        /// A float of 16 bits that is known.
+        /// The format of a float of 16 bits.
         half: Option<Half>,
     },
-    /// Text of the element's size.
+    /// Text of fixed size.
     Text,
     Opaque,
-    Compound(Vec<Member>),
+    Compound(Vec<CompoundMember>),
     Enum {
         base: Box<Datatype>,
         members: Vec<(String, Vec<u8>)>,
     },
-    /// Text of any length.
+    /// Text of variable length.
     Strings,
     List(Box<Datatype>),
     Array {
         shape: Vec<u32>,
         base: Box<Datatype>,
     },
-    /// What netCDF has no word for; and what it is called.
+    /// A class that netCDF lacks; its name.
     Other(&'static str),
 }
 
 /// A member of a compound type.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct CompoundMember {
     pub(crate) name: String,
     pub(crate) offset: u32,
     pub(crate) ty: Datatype,
 }
 
-/// Types in types, at most.
+/// Most levels of nested types.
 const DEPTH: u32 = 32;
 
 impl Datatype {
-    /// The type that a message describes, or refers to.
+    /// Reads the type that a message describes or refers to.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if it makes no sense.
-    pub(crate) fn of(file: &Hdf, message: Found<'_>) -> Result<Self> {
-        match message.shared {
-            false => Self::parse(message.bytes),
-            true => match shared::place(file, message.bytes)? {
-                Place::Object(address) => Self::at(file, address),
-                Place::Heap(id) => Self::parse(&shared::object(file, kind::DATATYPE, &id)?),
-            },
+    /// `NC_EHDFERR` if it is damaged.
+    pub(crate) fn of(file: &HdfFile, message: HeaderMessage<'_>) -> Result<Self> {
+        if message.shared {
+            match shared_messages::place(file, message.bytes)? {
+                SharedLocation::Object(address) => Self::at(file, address),
+                SharedLocation::Heap(id) => Self::parse(&shared_messages::object(file, message_type::DATATYPE, &id)?),
+            }
+        } else {
+            Self::parse(message.bytes)
         }
     }
 
-    /// The type of a named type's object.
+    /// Reads the type of the named type at an address.
     ///
     /// # Errors
     /// As [`Datatype::of`].
-    pub(crate) fn at(file: &Hdf, address: u64) -> Result<Self> {
-        let header = Header::read(file, address)?;
-        let message = header.find(kind::DATATYPE).filter(|message| !message.shared);
-        let message = message.ok_or_else(|| bad(format!("no datatype at address {address}")))?;
+    pub(crate) fn at(file: &HdfFile, address: u64) -> Result<Self> {
+        let header = ObjectHeader::read(file, address)?;
+        let message = header.find(message_type::DATATYPE).filter(|message| !message.shared);
+        let message = message.ok_or_else(|| damaged(format!("object at address {address}: no datatype message")))?;
         Ok(Self { named: Some(address), ..Self::parse(message.bytes)? })
     }
 
-    /// The type that bytes describe.
+    /// Parses the bytes of a datatype message.
     ///
     /// # Errors
     /// As [`Datatype::of`].
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
-        Self::next(&mut Cursor::new(bytes, "datatype"), DEPTH)
+        Self::next(&mut MetadataCursor::new(bytes, "datatype"), DEPTH)
     }
 
-    fn next(at: &mut Cursor<'_>, depth: u32) -> Result<Self> {
-        let depth = depth.checked_sub(1).ok_or_else(|| bad("datatype: too many types in types"))?;
+    fn next(at: &mut MetadataCursor<'_>, depth: u32) -> Result<Self> {
+        let depth = depth.checked_sub(1).ok_or_else(|| damaged("datatype: too many nested types"))?;
         let first = at.u8()?;
         let (version, class) = (first >> 4, first & 15);
         let bits = at.uint(3)? as u32;
         let size = at.u32()?;
         if version > 5 {
-            return Err(bad(format!("datatype: version {version}, of which nothing is known")));
+            return Err(damaged(format!("datatype: unknown version {version}")));
         }
         let big_endian = bits & 1 != 0;
         let class = match class {
             0 => {
                 let (offset, precision) = (at.u16()?, at.u16()?);
-                Class::Integer { signed: bits & 8 != 0, big_endian, precision, offset }
+                DatatypeClass::Integer { signed: bits & 8 != 0, big_endian, precision, offset }
             }
             1 => {
                 let (offset, precision) = (at.u16()?, at.u16()?);
@@ -131,23 +132,23 @@ impl Datatype {
                     (2, 16, (7, 8, 0, 7, 127)) if plain => Some(Half::BFloat16),
                     _ => None,
                 };
-                Class::Float { big_endian, ieee: known && plain, half }
+                DatatypeClass::Float { big_endian, ieee: known && plain, half }
             }
             2 => {
                 at.skip(2)?;
-                Class::Other("time")
+                DatatypeClass::Other("time")
             }
-            3 => Class::Text,
+            3 => DatatypeClass::Text,
             4 => {
                 at.skip(4)?;
-                Class::Other("bitfield")
+                DatatypeClass::Other("bitfield")
             }
             5 => {
                 at.skip((bits & 0xff) as usize)?;
-                Class::Opaque
+                DatatypeClass::Opaque
             }
-            6 => Class::Compound(members(at, version, bits & 0xffff, size, depth)?),
-            7 => Class::Other("reference"),
+            6 => DatatypeClass::Compound(members(at, version, bits & 0xffff, size, depth)?),
+            7 => DatatypeClass::Other("reference"),
             8 => {
                 let base = Self::next(at, depth)?;
                 let mut names = Vec::new();
@@ -158,13 +159,13 @@ impl Datatype {
                 for name in names {
                     members.push((name, at.bytes(base.size as usize)?.to_vec()));
                 }
-                Class::Enum { base: Box::new(base), members }
+                DatatypeClass::Enum { base: Box::new(base), members }
             }
             9 => {
                 let base = Self::next(at, depth)?;
                 match bits & 15 {
-                    1 => Class::Strings,
-                    _ => Class::List(Box::new(base)),
+                    1 => DatatypeClass::Strings,
+                    _ => DatatypeClass::List(Box::new(base)),
                 }
             }
             10 => {
@@ -175,67 +176,81 @@ impl Datatype {
                 let base = Self::next(at, depth)?;
                 let bytes = shape.iter().try_fold(base.size, |bytes, &n| bytes.checked_mul(n));
                 if bytes != Some(size) {
-                    return Err(bad(format!("datatype: {shape:?} elements of {} bytes in {size}", base.size)));
+                    return Err(damaged(format!(
+                        "datatype: array size does not match (expected {shape:?} elements of {} bytes, found {size} bytes)",
+                        base.size
+                    )));
                 }
-                Class::Array { shape, base: Box::new(base) }
+                DatatypeClass::Array { shape, base: Box::new(base) }
             }
             11 => {
                 let part = Self::next(at, depth)?;
                 match part.class {
-                    Class::Float { ieee: true, .. } if part.size.checked_mul(2) == Some(size) => {
-                        let member = |name: &str, offset| Member { name: name.to_owned(), offset, ty: part.clone() };
+                    DatatypeClass::Float { ieee: true, .. } if part.size.checked_mul(2) == Some(size) => {
+                        let member =
+                            |name: &str, offset| CompoundMember { name: name.to_owned(), offset, ty: part.clone() };
                         let parts = vec![member("r", 0), member("i", part.size)];
-                        return Ok(Self { size, class: Class::Compound(parts), named: None, complex: true });
+                        return Ok(Self { size, class: DatatypeClass::Compound(parts), named: None, complex: true });
                     }
-                    _ => Class::Other("complex"),
+                    _ => DatatypeClass::Other("complex"),
                 }
             }
-            other => return Err(bad(format!("datatype: class {other}, of which nothing is known"))),
+            other => return Err(damaged(format!("datatype: unknown class {other}"))),
         };
         let least = match class {
-            Class::Strings | Class::List(_) => 8,
+            DatatypeClass::Strings | DatatypeClass::List(_) => 8,
             _ => 1,
         };
         if size < least {
-            return Err(bad(format!("datatype: elements of {size} bytes")));
+            return Err(damaged(format!("datatype: invalid element size of {size} bytes")));
         }
         Ok(Self { size, class, named: None, complex: false })
     }
 
-    /// Whether all bits of an integer count.
+    /// Whether all bits of an integer are significant.
     pub(crate) fn is_whole(&self) -> bool {
         match self.class {
-            Class::Integer { precision, offset, .. } => {
+            DatatypeClass::Integer { precision, offset, .. } => {
                 offset == 0 && u32::from(precision) == 8 * self.size.min(16) && [1, 2, 4, 8].contains(&self.size)
             }
             _ => false,
         }
     }
 
-    /// Whether elements of both are alike in memory: nothing is asked of byte order.
+    /// Whether elements of both types are equal in memory. Byte order is ignored.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (self.size, self.complex) == (other.size, other.complex)
             && match (&self.class, &other.class) {
                 (
-                    Class::Integer { signed: a, precision: p, offset: o, .. },
-                    Class::Integer { signed: b, precision: q, offset: r, .. },
+                    DatatypeClass::Integer { signed: a, precision: p, offset: o, .. },
+                    DatatypeClass::Integer { signed: b, precision: q, offset: r, .. },
                 ) => (a, p, o) == (b, q, r),
-                (Class::Float { ieee: a, half: h, .. }, Class::Float { ieee: b, half: k, .. }) => (a, h) == (b, k),
-                (Class::Text, Class::Text) | (Class::Opaque, Class::Opaque) | (Class::Strings, Class::Strings) => true,
-                (Class::Compound(a), Class::Compound(b)) => {
-                    let alike =
-                        |(a, b): (&Member, &Member)| a.name == b.name && a.offset == b.offset && a.ty.is_like(&b.ty);
+                (DatatypeClass::Float { ieee: a, half: h, .. }, DatatypeClass::Float { ieee: b, half: k, .. }) => {
+                    (a, h) == (b, k)
+                }
+                (DatatypeClass::Text, DatatypeClass::Text)
+                | (DatatypeClass::Opaque, DatatypeClass::Opaque)
+                | (DatatypeClass::Strings, DatatypeClass::Strings) => true,
+                (DatatypeClass::Compound(a), DatatypeClass::Compound(b)) => {
+                    let alike = |(a, b): (&CompoundMember, &CompoundMember)| {
+                        a.name == b.name && a.offset == b.offset && a.ty.is_like(&b.ty)
+                    };
                     a.len() == b.len() && a.iter().zip(b).all(alike)
                 }
-                (Class::Enum { base: a, members: m }, Class::Enum { base: b, members: n }) => a.is_like(b) && m == n,
-                (Class::List(a), Class::List(b)) => a.is_like(b),
-                (Class::Array { shape: s, base: a }, Class::Array { shape: t, base: b }) => s == t && a.is_like(b),
-                (Class::Other(a), Class::Other(b)) => a == b,
+                (DatatypeClass::Enum { base: a, members: m }, DatatypeClass::Enum { base: b, members: n }) => {
+                    a.is_like(b) && m == n
+                }
+                (DatatypeClass::List(a), DatatypeClass::List(b)) => a.is_like(b),
+                (DatatypeClass::Array { shape: s, base: a }, DatatypeClass::Array { shape: t, base: b }) => {
+                    s == t && a.is_like(b)
+                }
+                (DatatypeClass::Other(a), DatatypeClass::Other(b)) => a == b,
                 _ => false,
             }
     }
 
-    /// Whether elements of both are the same bytes: alike, and all their numbers in the same order.
+    /// Whether elements of both types are stored as equal bytes: as [`Datatype::is_like`], and in the same
+    /// byte order.
     pub(crate) fn is_stored_like(&self, other: &Self) -> bool {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         self.byte_orders(&mut own);
@@ -243,46 +258,45 @@ impl Datatype {
         self.is_like(other) && own == others
     }
 
-    /// Whether the numbers in an element are big-endian, one after another.
+    /// Appends, for each number in an element, whether it is big-endian.
     fn byte_orders(&self, out: &mut Vec<bool>) {
         match &self.class {
-            Class::Integer { big_endian, .. } | Class::Float { big_endian, .. } if self.size > 1 => {
+            DatatypeClass::Integer { big_endian, .. } | DatatypeClass::Float { big_endian, .. } if self.size > 1 => {
                 out.push(*big_endian)
             }
-            Class::Compound(members) => members.iter().for_each(|member| member.ty.byte_orders(out)),
-            Class::Enum { base, .. } | Class::List(base) | Class::Array { base, .. } => base.byte_orders(out),
+            DatatypeClass::Compound(members) => members.iter().for_each(|member| member.ty.byte_orders(out)),
+            DatatypeClass::Enum { base, .. } | DatatypeClass::List(base) | DatatypeClass::Array { base, .. } => {
+                base.byte_orders(out)
+            }
             _ => {}
         }
     }
 
-    /// What it is called among HDF5's types, for people.
+    /// Returns a name of the type for messages.
     pub(crate) fn name(&self) -> String {
         let bits = self.size.saturating_mul(8);
         match &self.class {
-            Class::Integer { signed, precision, .. } => {
-                let part = match self.is_whole() {
-                    true => String::new(),
-                    false => format!(", of which {precision} count"),
-                };
+            DatatypeClass::Integer { signed, precision, .. } => {
+                let part = if self.is_whole() { String::new() } else { format!(" with {precision} significant bits") };
                 format!("{}integer of {bits} bits{part}", if *signed { "" } else { "unsigned " })
             }
-            Class::Float { half: Some(Half::BFloat16), .. } => "bfloat16".to_owned(),
-            Class::Float { half: Some(Half::Binary16), .. } => "float16".to_owned(),
-            Class::Float { .. } => format!("float of {bits} bits"),
-            Class::Text | Class::Strings => "string".to_owned(),
-            Class::Opaque => "opaque".to_owned(),
-            Class::Compound(_) if self.complex => format!("complex{bits}"),
-            Class::Compound(_) => "compound".to_owned(),
-            Class::Enum { .. } => "enum".to_owned(),
-            Class::List(_) => "vlen".to_owned(),
-            Class::Array { .. } => "array".to_owned(),
-            Class::Other(name) => (*name).to_owned(),
+            DatatypeClass::Float { half: Some(Half::BFloat16), .. } => "bfloat16".to_owned(),
+            DatatypeClass::Float { half: Some(Half::Binary16), .. } => "float16".to_owned(),
+            DatatypeClass::Float { .. } => format!("float of {bits} bits"),
+            DatatypeClass::Text | DatatypeClass::Strings => "string".to_owned(),
+            DatatypeClass::Opaque => "opaque".to_owned(),
+            DatatypeClass::Compound(_) if self.complex => format!("complex{bits}"),
+            DatatypeClass::Compound(_) => "compound".to_owned(),
+            DatatypeClass::Enum { .. } => "enum".to_owned(),
+            DatatypeClass::List(_) => "vlen".to_owned(),
+            DatatypeClass::Array { .. } => "array".to_owned(),
+            DatatypeClass::Other(name) => (*name).to_owned(),
         }
     }
 }
 
-/// The name of a member: older versions fill it up to a multiple of 8 bytes.
-fn name(at: &mut Cursor<'_>, version: u8) -> Result<String> {
+/// Reads the name of a member. Older versions pad it to a multiple of 8 bytes.
+fn name(at: &mut MetadataCursor<'_>, version: u8) -> Result<String> {
     let from = at.at();
     let name = String::from_utf8_lossy(at.until_zero()?).into_owned();
     if version < 3 {
@@ -291,13 +305,13 @@ fn name(at: &mut Cursor<'_>, version: u8) -> Result<String> {
     Ok(name)
 }
 
-fn members(at: &mut Cursor<'_>, version: u8, count: u32, size: u32, depth: u32) -> Result<Vec<Member>> {
+fn members(at: &mut MetadataCursor<'_>, version: u8, count: u32, size: u32, depth: u32) -> Result<Vec<CompoundMember>> {
     let mut members = Vec::new();
     for _ in 0..count {
         let name = name(at, version)?;
         let offset = match version {
             0..3 => at.u32()?,
-            _ => at.uint(Hdf::bytes_for(size.into()))? as u32,
+            _ => at.uint(HdfFile::bytes_for(size.into()))? as u32,
         };
         let mut shape = Vec::new();
         if version < 2 {
@@ -313,14 +327,17 @@ fn members(at: &mut Cursor<'_>, version: u8, count: u32, size: u32, depth: u32) 
         let mut ty = Datatype::next(at, depth)?;
         if !shape.is_empty() {
             let bytes = shape.iter().try_fold(ty.size, |bytes, &n| bytes.checked_mul(n));
-            let bytes = bytes.ok_or_else(|| bad("datatype: an array without end"))?;
-            let class = Class::Array { shape, base: Box::new(ty) };
+            let bytes = bytes.ok_or_else(|| damaged("datatype: the array is too large"))?;
+            let class = DatatypeClass::Array { shape, base: Box::new(ty) };
             ty = Datatype { size: bytes, class, named: None, complex: false };
         }
         if offset.checked_add(ty.size).is_none_or(|end| end > size) {
-            return Err(bad(format!("datatype: member {name:?} of {} bytes at {offset} of {size}", ty.size)));
+            return Err(damaged(format!(
+                "datatype: member {name:?} of {} bytes at offset {offset} exceeds the compound of {size} bytes",
+                ty.size
+            )));
         }
-        members.push(Member { name, offset, ty });
+        members.push(CompoundMember { name, offset, ty });
     }
     Ok(members)
 }

@@ -1,8 +1,8 @@
-//! [`External`]: data that lie in files beside the one that describes them, one stretch after another.
+//! [`ExternalData`]: data stored in other files beside the HDF5 file, as consecutive ranges.
 //!
-//! A file may name any other. So only those are read that are regular files in its own folder, named without a path; where
-//! it is no local file there is no such folder. A file that is too short is an error, where HDF5 shows zeros. However many
-//! stretches there are, a few files only are open at a time.
+//! A file may name any other file. So only regular files of its own folder are read, named without a path. A
+//! file that is not local has no such folder. A file that is too short is an error, where HDF5 shows zeros.
+//! Few files are open at a time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,29 +14,29 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::{OutBuf, file_io, place};
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::cursor::{Cursor, UNDEFINED, bad};
-use super::file::Hdf;
+use super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
 use super::local_heap::LocalHeap;
-use super::store::Store;
 
-/// One stretch of the data.
+/// One range of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    /// The file as it is named.
+pub(crate) struct ExternalRange {
+    /// The file name as stored.
     name: String,
     offset: u64,
-    /// [`UNDEFINED`]: all that is left.
+    /// Length in bytes. [`UNDEFINED`]: up to the end of the file.
     len: u64,
 }
 
-/// The stretches that a message lists.
+/// Parses the ranges of an external-files message.
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is damaged.
-pub(crate) fn list(file: &Hdf, bytes: &[u8]) -> Result<Vec<Stretch>> {
-    let mut at = Cursor::new(bytes, "external files");
+pub(crate) fn list(file: &HdfFile, bytes: &[u8]) -> Result<Vec<ExternalRange>> {
+    let mut at = MetadataCursor::new(bytes, "external files");
     if at.version(1)? == 0 {
-        return Err(bad("external files: version 0, of which nothing is known"));
+        return Err(damaged("external files: unknown version 0"));
     }
     at.skip(5)?;
     let count = at.u16()?;
@@ -45,20 +45,20 @@ pub(crate) fn list(file: &Hdf, bytes: &[u8]) -> Result<Vec<Stretch>> {
     for _ in 0..count {
         let name = at.uint(file.lengths)?;
         let (offset, len) = (at.uint(file.lengths)?, at.address(file.lengths)?);
-        stretches.push(Stretch { name: heap.text(file, name)?, offset, len });
+        stretches.push(ExternalRange { name: heap.text(file, name)?, offset, len });
     }
     Ok(stretches)
 }
 
-/// Files that are open at a time.
+/// Most files open at a time.
 const OPEN: usize = 64;
 
-/// The files beside one that hold some of its data: each is open once, and only so many are.
+/// The open external files, each once. The least recently used is closed first.
 #[derive(Debug, Default)]
-pub(crate) struct Beside(Mutex<Vec<(PathBuf, Arc<File>)>>);
+pub(crate) struct ExternalFileCache(Mutex<Vec<(PathBuf, Arc<File>)>>);
 
-impl Beside {
-    /// A file, which is opened if it is not open: then the one that was not used for the longest time may be closed.
+impl ExternalFileCache {
+    /// Returns an open file. It may close the least recently used one.
     fn file(&self, path: &Path) -> Result<Arc<File>> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = match files.iter().position(|(open, _)| open == path) {
@@ -78,37 +78,37 @@ impl Beside {
     }
 }
 
-/// The stretches as one.
+/// All ranges as one sequence of bytes.
 #[derive(Debug)]
-pub(crate) struct External {
-    /// The file whose data they are.
-    file: Arc<Hdf>,
+pub(crate) struct ExternalData {
+    /// The HDF5 file that lists the ranges.
+    file: Arc<HdfFile>,
     paths: Vec<PathBuf>,
-    parts: Vec<Part>,
+    parts: Vec<OpenedRange>,
     len: u64,
 }
 
 #[derive(Debug)]
-struct Part {
-    /// Which of the paths.
+struct OpenedRange {
+    /// Index in `paths`.
     path: usize,
-    /// Where it begins in the file, and in the data.
+    /// Offset of the range in its file.
     offset: u64,
     start: u64,
     len: u64,
 }
 
-impl External {
-    /// Finds the files that hold `wanted` bytes of data.
+impl ExternalData {
+    /// Opens the files that hold `wanted` bytes of data.
     ///
     /// # Errors
-    /// `NC_ESTORAGE` for a file elsewhere; `NC_ETRUNC` if there is less; what the system says.
-    pub(crate) fn open(file: &Arc<Hdf>, stretches: &[Stretch], wanted: u64) -> Result<Self> {
-        let Store::File(_, place) = &*file.store else {
+    /// `NC_ESTORAGE` if a file lies elsewhere; `NC_ETRUNC` if there are fewer bytes; I/O errors.
+    pub(crate) fn open(file: &Arc<HdfFile>, stretches: &[ExternalRange], wanted: u64) -> Result<Self> {
+        let FileBytes::File(_, place) = &*file.store else {
             let first = stretches.first().map_or("", |stretch| &stretch.name);
             let what = format!(
-                "its data are in other files, {} stretches of which the first is in {first:?}; they are read only beside a \
-                 local file that is opened by its path",
+                "its data are in other files ({} ranges, the first in {first:?}); open the dataset by a local path to \
+                 read them",
                 stretches.len()
             );
             return Err(ErrorKind::Storage.context(what));
@@ -116,7 +116,7 @@ impl External {
         let folder = place.parent().unwrap_or(Path::new("."));
         let (mut known, mut paths) = (HashMap::new(), Vec::new());
         let (mut parts, mut start) = (Vec::new(), 0);
-        for Stretch { name, offset, len } in stretches {
+        for ExternalRange { name, offset, len } in stretches {
             let part = (wanted - start).min(if *len == UNDEFINED { u64::MAX } else { *len });
             if part == 0 {
                 continue;
@@ -132,32 +132,33 @@ impl External {
                 }
             };
             if offset.checked_add(part).is_none_or(|end| end > there) {
-                let what = format!("external file {name:?} has {there} bytes, {part} from {offset} on are needed");
+                let what = format!(
+                    "external file {name:?}: too short (expected {part} bytes from offset {offset} on, found {there} in all)"
+                );
                 return Err(ErrorKind::Trunc.context(what));
             }
-            parts.push(Part { path, offset: *offset, start, len: part });
+            parts.push(OpenedRange { path, offset: *offset, start, len: part });
             start += part;
         }
-        match start == wanted {
-            true => Ok(Self { file: Arc::clone(file), paths, parts, len: wanted }),
-            false => {
-                let what = format!("external files: {start} bytes are listed, {wanted} are needed");
-                Err(ErrorKind::Trunc.context(what))
-            }
+        if start == wanted {
+            Ok(Self { file: Arc::clone(file), paths, parts, len: wanted })
+        } else {
+            let what = format!("external files: too short (expected {wanted} bytes, found {start})");
+            Err(ErrorKind::Trunc.context(what))
         }
     }
 }
 
-/// What is said of a file that is not looked for.
+/// Makes the error for a file that this driver does not look for.
 pub(super) fn elsewhere(name: impl std::fmt::Display) -> Error {
     ErrorKind::Storage.context(format!(
         "its data are in another file, {name}; only regular files in the same folder are read, named without a path"
     ))
 }
 
-/// The files that these stretches lie in, each once, whether they are there or not.
-pub(crate) fn files<'s>(file: &Hdf, stretches: impl Iterator<Item = &'s Stretch>) -> Vec<PathBuf> {
-    let Store::File(_, place) = &*file.store else { return Vec::new() };
+/// Returns the paths of the files of these ranges, each once, whether they exist or not.
+pub(crate) fn files<'s>(file: &HdfFile, stretches: impl Iterator<Item = &'s ExternalRange>) -> Vec<PathBuf> {
+    let FileBytes::File(_, place) = &*file.store else { return Vec::new() };
     let folder = place.parent().unwrap_or(Path::new("."));
     let mut files: Vec<PathBuf> = stretches.filter_map(|stretch| path_beside(folder, &stretch.name).ok()).collect();
     files.sort_unstable();
@@ -165,18 +166,19 @@ pub(crate) fn files<'s>(file: &Hdf, stretches: impl Iterator<Item = &'s Stretch>
     files
 }
 
-/// The path of a file in a folder.
+/// Joins a folder and a plain file name.
 ///
 /// # Errors
-/// `NC_ESTORAGE` if it is no plain name.
+/// `NC_ESTORAGE` if the name has a path.
 pub(super) fn path_beside(folder: &Path, name: &str) -> Result<PathBuf> {
-    match !name.is_empty() && !name.contains(['/', '\\', ':', '\0']) && name != "." && name != ".." {
-        true => Ok(folder.join(name)),
-        false => Err(elsewhere(format_args!("{name:?}"))),
+    if !name.is_empty() && !name.contains(['/', '\\', ':', '\0']) && name != "." && name != ".." {
+        Ok(folder.join(name))
+    } else {
+        Err(elsewhere(format_args!("{name:?}")))
     }
 }
 
-impl ByteStore for External {
+impl ByteStore for ExternalData {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let mut at = offset;
         let mut last: Option<(usize, Arc<File>)> = None;
@@ -200,7 +202,7 @@ impl ByteStore for External {
             out.put(&bytes[..read])?;
             at += (out.filled().len() - before) as u64;
             if read == 0 {
-                return Err(ErrorKind::Trunc.context(format!("{}: shorter than before", path.display())));
+                return Err(ErrorKind::Trunc.context(format!("{}: the file became shorter", path.display())));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! [`Hdf`]: a file as its structures see it: addresses from the superblock on, and the sizes of numbers.
+//! [`HdfFile`]: the bytes of a file by address, and the sizes of its numbers.
 //!
-//! What is read of metadata comes out of blocks that are kept. Raw data are read past them.
+//! Metadata are read through a cache of blocks. Raw data are not cached here.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,62 +10,63 @@ use nczarr_chunkio::ByteStore as _;
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use super::cursor::{Cursor, bad};
-use super::external::Beside;
+use super::cursor::{MetadataCursor, damaged};
+use super::external::ExternalFileCache;
+use super::file_bytes::FileBytes;
 use super::global_heap::GlobalHeap;
-use super::paths::Goals;
-use super::shared::SharedTable;
-use super::store::Store;
+use super::paths::LinkTargets;
+use super::shared_messages::SharedTable;
 use crate::lookup3::lookup3;
 
-/// Bytes of a block that is kept.
+/// Size of a cached block in bytes.
 const BLOCK: u64 = 64 << 10;
 
-/// Blocks that are kept.
+/// Most cached blocks.
 const KEPT: usize = 256;
 
-/// How often each byte of a file may be read as metadata: shared headers and types, and what is kept of an index, count too.
+/// How often each byte of a file may be read as metadata. Shared headers and types, and cached index entries,
+/// count too.
 pub(super) const TIMES: u64 = 16;
 
-/// Bytes of metadata that may be read of any file beyond that.
+/// Bytes of metadata that may be read beyond that, from any file.
 const SPARE: u64 = 32 << 20;
 
 /// An open file.
 #[derive(Debug)]
-pub(crate) struct Hdf {
-    pub(crate) store: Arc<Store>,
-    /// Bytes in the file.
+pub(crate) struct HdfFile {
+    pub(crate) store: Arc<FileBytes>,
+    /// Size of the file in bytes.
     pub(crate) len: u64,
-    /// Where address 0 is.
+    /// Offset of address 0 in the file.
     pub(crate) base: u64,
-    /// Bytes of an address.
+    /// Size of an address in bytes.
     pub(crate) offsets: u8,
-    /// Bytes of a length.
+    /// Size of a length in bytes.
     pub(crate) lengths: u8,
-    /// Messages that objects share.
+    /// The shared messages.
     pub(crate) shared: SharedTable,
-    /// Files beside it that hold some of its data.
-    pub(super) beside: Beside,
-    /// What was read of its global heap.
+    /// Open files beside it that hold some of its data.
+    pub(super) beside: ExternalFileCache,
+    /// Cached collections of its global heap.
     pub(super) heap: GlobalHeap,
-    /// The root group's object header.
+    /// Address of the root group's object header.
     pub(crate) root: u64,
-    /// Groups that paths went through.
-    pub(super) passed: Mutex<HashMap<u64, Arc<Goals>>>,
+    /// Links of groups on the way of earlier paths, by group address.
+    pub(super) passed: Mutex<HashMap<u64, Arc<LinkTargets>>>,
     blocks: Mutex<HashMap<u64, Arc<[u8]>>>,
-    /// Bytes of metadata that may still be read. Sound files have each structure once; a damaged one might name the same
-    /// megabyte a thousand times.
+    /// Bytes of metadata that may still be read. A sound file has each structure once. A damaged one might
+    /// refer to the same megabyte a thousand times.
     left: AtomicU64,
 }
 
-/// Bytes of metadata that may be read of a file of that length.
+/// Returns the bytes of metadata that may be read from a file of `len` bytes.
 fn allowance(len: u64) -> u64 {
     len.saturating_mul(TIMES).saturating_add(SPARE)
 }
 
-impl Hdf {
-    /// A file of which nothing is known yet.
-    pub(crate) fn new(store: Arc<Store>) -> Result<Self> {
+impl HdfFile {
+    /// Makes a file before its superblock is read.
+    pub(crate) fn new(store: Arc<FileBytes>) -> Result<Self> {
         let len = store.size()?;
         let left = AtomicU64::new(allowance(len));
         Ok(Self {
@@ -75,7 +76,7 @@ impl Hdf {
             offsets: 8,
             lengths: 8,
             shared: SharedTable::default(),
-            beside: Beside::default(),
+            beside: ExternalFileCache::default(),
             heap: GlobalHeap::default(),
             root: 0,
             passed: Mutex::default(),
@@ -84,8 +85,8 @@ impl Hdf {
         })
     }
 
-    /// The same file, before anything was read.
-    pub(crate) fn anew(&self) -> Self {
+    /// Returns the same file with empty caches and a full budget.
+    pub(crate) fn with_fresh_budget(&self) -> Self {
         let left = AtomicU64::new(allowance(self.len));
         Self {
             store: Arc::clone(&self.store),
@@ -94,7 +95,7 @@ impl Hdf {
             offsets: self.offsets,
             lengths: self.lengths,
             shared: SharedTable::default(),
-            beside: Beside::default(),
+            beside: ExternalFileCache::default(),
             heap: GlobalHeap::default(),
             root: self.root,
             passed: Mutex::default(),
@@ -103,14 +104,14 @@ impl Hdf {
         }
     }
 
-    /// Whether each read of it may be a request.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        matches!(*self.store, Store::Elsewhere(..))
+    /// Whether each read may be a request.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(*self.store, FileBytes::Elsewhere(..))
     }
 
-    /// Says which bytes will be read soon, as addresses and lengths: of a file elsewhere they are asked for at once.
-    pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = (u64, u64)>) {
-        if !self.is_elsewhere() {
+    /// Announces reads, as addresses and lengths. In a remote file they are requested at once.
+    pub(crate) fn prefetch(&self, ranges: impl IntoIterator<Item = (u64, u64)>) {
+        if !self.is_remote() {
             return;
         }
         self.store.expect(ranges.into_iter().filter_map(|(address, len)| {
@@ -119,49 +120,53 @@ impl Hdf {
         }));
     }
 
-    /// The place in the store of an address.
+    /// Returns the file offset of an address.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if `len` bytes from there are not in the file.
+    /// `NC_EHDFERR` if the file ends within `len` bytes from there.
     pub(crate) fn place(&self, address: u64, len: u64) -> Result<u64> {
         let start = address.checked_add(self.base);
         match start.filter(|start| start.checked_add(len).is_some_and(|end| end <= self.len)) {
             Some(start) => Ok(start),
-            None => Err(bad(format!("{len} bytes at address {address}: the file has {}", self.len))),
+            None => Err(damaged(format!(
+                "{len} bytes at address {address}: beyond the end of the file (found {} bytes)",
+                self.len
+            ))),
         }
     }
 
-    /// Bytes of metadata at an address.
+    /// Reads `len` bytes of metadata.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if they are not in the file, or more is read than a file of this size can have; what the storage says.
+    /// `NC_EHDFERR` if the file has fewer, or if more metadata is read than a file of this size can have; I/O
+    /// errors.
     pub(crate) fn read(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         self.place(address, len)?;
         self.spend(len)?;
         self.read_again(address, len)
     }
 
-    /// Counts bytes of metadata that are read, or kept of what was read.
+    /// Counts bytes of metadata as read or kept.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if they are more than a file of this size can have.
+    /// `NC_EHDFERR` if there are more than a file of this size can have.
     pub(crate) fn spend(&self, bytes: u64) -> Result<()> {
         let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
-        spent.map(drop).map_err(|_| bad("more metadata than a file of this size can have"))
+        spent.map(drop).map_err(|_| damaged("more metadata than a file of this size can have"))
     }
 
-    /// As [`Hdf::read`], for what may be read many times: it is not counted.
+    /// As [`HdfFile::read`], for bytes that may be read many times. They are not counted.
     pub(crate) fn read_again(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let start = self.place(address, len)?;
         let room = usize::try_from(len).map_err(|_| ErrorKind::NoMem.context(format!("{len} bytes")))?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(room).map_err(|error| ErrorKind::NoMem.context("metadata").caused_by(error))?;
         if let Some(all) = self.store.as_bytes() {
-            // In the file, hence in memory.
+            // The range is inside the file, and the file is in memory.
             bytes.extend_from_slice(&all[start as usize..][..room]);
             return Ok(bytes);
         }
-        if len > BLOCK || self.is_elsewhere() {
+        if len > BLOCK || self.is_remote() {
             bytes.resize(room, 0);
             self.fill(start, &mut bytes)?;
             return Ok(bytes);
@@ -172,7 +177,7 @@ impl Hdf {
             let part = block.get((at % BLOCK) as usize..).unwrap_or(&[]);
             let part = &part[..part.len().min(room - bytes.len())];
             if part.is_empty() {
-                return Err(ErrorKind::Trunc.context(format!("the file ends at {at}")));
+                return Err(ErrorKind::Trunc.context(format!("the file is cut short at byte {at}")));
             }
             bytes.extend_from_slice(part);
             at += part.len() as u64;
@@ -180,24 +185,24 @@ impl Hdf {
         Ok(bytes)
     }
 
-    /// As [`Hdf::read`], fewer bytes where the file ends.
+    /// As [`HdfFile::read`], but shorter at the end of the file.
     pub(crate) fn read_most(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let left = self.len.saturating_sub(address.saturating_add(self.base));
         self.read(address, len.min(left))
     }
 
-    /// A structure whose last four bytes are the checksum of the others; without them.
+    /// Reads a structure that ends with its checksum, and returns it without the checksum.
     ///
     /// # Errors
-    /// As [`Hdf::read`]; `NC_EHDFERR` if it is another one.
+    /// As [`HdfFile::read`]; `NC_EHDFERR` if the checksum does not match.
     pub(crate) fn checked(&self, address: u64, len: u64, what: &str) -> Result<Vec<u8>> {
         let mut bytes = self.read(address, len)?;
         let whole = bytes.len().saturating_sub(4);
         let found = lookup3(&bytes[..whole]);
-        let stored = Cursor::new(&bytes[whole..], "checksum").u32()?;
+        let stored = MetadataCursor::new(&bytes[whole..], "checksum").u32()?;
         if found != stored {
-            return Err(bad(format!(
-                "{what} at address {address}: its checksum is {stored:08x}, that of its bytes {found:08x}"
+            return Err(damaged(format!(
+                "{what} at address {address}: wrong checksum (expected {stored:08x}, found {found:08x})"
             )));
         }
         bytes.truncate(whole);
@@ -209,7 +214,7 @@ impl Hdf {
         self.store.read_at(start, &mut out)?;
         match out.room() {
             0 => Ok(()),
-            left => Err(ErrorKind::Trunc.context(format!("{left} bytes are missing that were there before"))),
+            left => Err(ErrorKind::Trunc.context(format!("the file became shorter ({left} bytes are missing)"))),
         }
     }
 
@@ -230,24 +235,25 @@ impl Hdf {
         Ok(block)
     }
 
-    /// Bytes that hold the numbers up to `most`.
+    /// Returns the bytes needed for numbers up to `most`.
     pub(crate) fn bytes_for(most: u64) -> u8 {
         (most.max(1).ilog2() / 8 + 1) as u8
     }
 }
 
-/// A limit for a walk through structures that lead to one another: more of them than the file can have is a circle.
+/// Limits a walk through structures that refer to one another. A walk that exceeds it runs in a circle.
 #[derive(Debug)]
-pub(crate) struct Budget(u64);
+pub(crate) struct WalkBudget(u64);
 
-impl Budget {
-    /// For structures of at least `least` bytes.
-    pub(crate) fn new(file: &Hdf, least: u64) -> Self {
+impl WalkBudget {
+    /// A budget for structures of at least `least` bytes.
+    pub(crate) fn new(file: &HdfFile, least: u64) -> Self {
         Self(file.len / least + 16)
     }
 
     pub(crate) fn spend(&mut self, what: &str) -> Result<()> {
-        self.0 = self.0.checked_sub(1).ok_or_else(|| bad(format!("{what}: there are more than the file can have")))?;
+        self.0 =
+            self.0.checked_sub(1).ok_or_else(|| damaged(format!("{what}: more than a file of this size can have")))?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! [`GlobalHeap`]: elements of variable length, in collections that many share.
+//! [`GlobalHeap`]: values of variable length, in collections that datasets share.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -6,46 +6,46 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_model::Result;
 
-use super::cursor::{Cursor, UNDEFINED, bad};
-use super::file::Hdf;
+use super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::file::HdfFile;
 
-/// Bytes of collections that are kept.
+/// Most bytes of cached collections.
 const KEPT: usize = 32 << 20;
 
-/// The collections of a file that are kept, by their addresses: they are a part of what is known of it ([`Hdf::collection`]).
+/// The cached collections of a file, by address ([`HdfFile::collection`]).
 #[derive(Debug, Default)]
-pub(super) struct GlobalHeap(Mutex<Kept>);
+pub(super) struct GlobalHeap(Mutex<CachedCollections>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    collections: HashMap<u64, Arc<Collection>>,
+struct CachedCollections {
+    collections: HashMap<u64, Arc<HeapCollection>>,
     bytes: usize,
-    /// How long the one was that was read last: others are probably like it.
+    /// Length of the last collection in bytes. Others are probably as long.
     len: u64,
 }
 
 #[derive(Debug)]
-pub(crate) struct Collection {
+pub(crate) struct HeapCollection {
     bytes: Vec<u8>,
     objects: HashMap<u16, Range<usize>>,
 }
 
-impl Collection {
-    /// The bytes of an object.
+impl HeapCollection {
+    /// Returns the bytes of an object.
     pub(crate) fn object(&self, index: u32) -> Option<&[u8]> {
         self.objects.get(&u16::try_from(index).ok()?).map(|range| &self.bytes[range.clone()])
     }
 
-    fn read(file: &Hdf, address: u64) -> Result<Self> {
-        // Collections are read again when they are no longer kept.
+    fn read(file: &HdfFile, address: u64) -> Result<Self> {
+        // An evicted collection is read again, so it does not count.
         let head = file.read_again(address, 8 + u64::from(file.lengths))?;
-        let mut at = Cursor::new(&head, "global heap");
+        let mut at = MetadataCursor::new(&head, "global heap");
         at.expect(b"GCOL")?;
         at.version(1)?;
         at.skip(3)?;
         let len = at.uint(file.lengths)?;
         let bytes = file.read_again(address, len)?;
-        let mut at = Cursor::new(&bytes, "global heap");
+        let mut at = MetadataCursor::new(&bytes, "global heap");
         at.skip(head.len().min(bytes.len()))?;
         let mut objects = HashMap::new();
         while at.rest().len() >= 8 + usize::from(file.lengths) {
@@ -56,12 +56,12 @@ impl Collection {
                 break;
             }
             let from = at.at();
-            let len = usize::try_from(len).map_err(|_| bad("global heap: an object without end"))?;
+            let len = usize::try_from(len).map_err(|_| damaged("global heap: an object is too large"))?;
             at.skip(len)?;
             if objects.insert(index, from..from + len).is_some() {
-                return Err(bad(format!("global heap at {address}: two objects {index}")));
+                return Err(damaged(format!("global heap at {address}: object {index} occurs twice")));
             }
-            // The last one may end where the collection does.
+            // The last object may end at the end of the collection, without padding.
             let pad = (len.wrapping_neg() & 7).min(at.rest().len());
             at.skip(pad)?;
         }
@@ -69,40 +69,40 @@ impl Collection {
     }
 }
 
-/// Bytes of a collection, as HDF5 makes them where no object is longer.
+/// Size of a collection that HDF5 makes for short objects, in bytes.
 const LIKELY: u64 = 4 << 10;
 
-/// Bytes that are asked for of a collection whose length is not known, at most.
+/// Most bytes prefetched of a collection of unknown length.
 const MOST: u64 = 64 << 10;
 
-/// Bytes of collections that are asked for together.
+/// Most bytes of collections prefetched together.
 const TOGETHER: u64 = 8 << 20;
 
-impl Hdf {
-    /// Says which collections will be read soon: of a file elsewhere they are asked for at once.
-    pub(crate) fn expect_collections(&self, addresses: impl Iterator<Item = u64>) {
+impl HdfFile {
+    /// Announces reads of collections. In a remote file they are requested at once.
+    pub(crate) fn prefetch_collections(&self, addresses: impl Iterator<Item = u64>) {
         let kept = self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
         let missing: BTreeSet<u64> = addresses.filter(|address| !kept.collections.contains_key(address)).collect();
         let len = kept.len.clamp(LIKELY, MOST);
         drop(kept);
         let together = (TOGETHER / len) as usize;
-        self.expect(missing.into_iter().take(together).map(|address| (address, len)));
+        self.prefetch(missing.into_iter().take(together).map(|address| (address, len)));
     }
 
-    /// The collection of its global heap at an address.
+    /// Reads the collection at an address of the global heap, or takes it from the cache.
     ///
     /// # Errors
     /// `NC_EHDFERR` if it is damaged.
-    pub(crate) fn collection(&self, address: u64) -> Result<Arc<Collection>> {
+    pub(crate) fn collection(&self, address: u64) -> Result<Arc<HeapCollection>> {
         let lock = || self.heap.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(collection) = lock().collections.get(&address) {
             return Ok(Arc::clone(collection));
         }
-        let collection = Arc::new(Collection::read(self, address)?);
+        let collection = Arc::new(HeapCollection::read(self, address)?);
         let mut kept = lock();
-        // Sound ones lie beside one another: together they are no more than the file.
+        // Sound collections do not overlap, so together they are no larger than the file.
         if kept.bytes > KEPT.min(usize::try_from(self.len).unwrap_or(usize::MAX)) {
-            *kept = Kept::default();
+            *kept = CachedCollections::default();
         }
         kept.len = collection.bytes.len() as u64;
         kept.bytes += collection.bytes.len();
@@ -111,40 +111,43 @@ impl Hdf {
     }
 }
 
-/// What an element of variable length is stored as: how many items, and where they are.
+/// The stored form of a value of variable length: its number of items and its place in the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HeapRef {
+pub(crate) struct GlobalHeapId {
     pub(crate) count: u32,
     pub(crate) address: u64,
     pub(crate) index: u32,
 }
 
-impl HeapRef {
-    pub(crate) fn parse(file: &Hdf, bytes: &[u8]) -> Result<Self> {
-        let mut at = Cursor::new(bytes, "element of variable length");
+impl GlobalHeapId {
+    pub(crate) fn parse(file: &HdfFile, bytes: &[u8]) -> Result<Self> {
+        let mut at = MetadataCursor::new(bytes, "element of variable length");
         Ok(Self { count: at.u32()?, address: at.address(file.offsets)?, index: at.u32()? })
     }
 
-    /// Whether it is in no heap: never written, or a null pointer when it was.
+    /// Whether it has no place in a heap: never written, or written as a null pointer.
     pub(crate) fn is_nil(&self) -> bool {
         self.address == 0 || self.address == UNDEFINED
     }
 
-    /// Whether it is none: never written, or of no items.
+    /// Whether it has no items.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0 || self.is_nil()
     }
 
-    /// Its items of `size` bytes each; of text there may be fewer.
+    /// Returns its items of `size` bytes each. Text may have fewer.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if they are not there.
-    pub(crate) fn items<'c>(&self, collection: &'c Collection, size: u32) -> Result<&'c [u8]> {
+    /// `NC_EHDFERR` if the heap does not have them.
+    pub(crate) fn items<'c>(&self, collection: &'c HeapCollection, size: u32) -> Result<&'c [u8]> {
         let wanted = u64::from(self.count) * u64::from(size);
         let bytes = collection.object(self.index);
         let bytes = bytes.and_then(|bytes| bytes.get(..usize::try_from(wanted).ok()?));
         bytes.ok_or_else(|| {
-            bad(format!("{wanted} bytes as object {} of the global heap at {}", self.index, self.address))
+            damaged(format!(
+                "global heap: {wanted} bytes of object {} are missing in the collection at address {}",
+                self.index, self.address
+            ))
         })
     }
 }

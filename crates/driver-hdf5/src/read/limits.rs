@@ -1,23 +1,23 @@
-//! What a small file may make a reader do, and what it may not hide.
+//! Limits on work that a small damaged file can cause, and damage that must not be hidden.
 
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, NcType, Values};
 
-use super::datatype::{Class, Datatype, Member};
-use super::file::Hdf;
-use super::header::{Header, kind};
+use super::datatype::{CompoundMember, Datatype, DatatypeClass};
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
+use super::header::{ObjectHeader, message_type};
 use super::local_heap::LocalHeap;
 use super::messages;
-use super::shared;
-use super::store::Store;
+use super::shared_messages;
 use super::values;
 
-fn file(bytes: Vec<u8>) -> Hdf {
-    Hdf::new(Arc::new(Store::Memory(bytes.into()))).unwrap()
+fn file(bytes: Vec<u8>) -> HdfFile {
+    HdfFile::new(Arc::new(FileBytes::Memory(bytes.into()))).unwrap()
 }
 
-/// A local heap that is one long name.
+/// Makes a local heap that is one long name.
 fn heap(len: usize) -> Vec<u8> {
     let mut bytes = [&b"HEAP\0\0\0\0"[..], &(len as u64 + 1).to_le_bytes(), &[0xff; 8], &32u64.to_le_bytes()].concat();
     bytes.resize(32 + len, b'a');
@@ -35,7 +35,7 @@ fn a_name_may_not_be_read_again_and_again() {
     assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("more metadata than"), "{error}");
 }
 
-/// An object header of the first version, of one message.
+/// Makes an object header of version 1 with one message.
 fn header(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let len = body.len() as u8;
     let head = [1, 0, 1, 0, 1, 0, 0, 0, 8 + len, 0, 0, 0, 0, 0, 0, 0];
@@ -44,26 +44,27 @@ fn header(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn shared_fill_values_are_errors_and_not_absent() {
-    // Version 2, allocated late, written if set, set; of 4 bytes.
+    // Version 2; late allocation, fill if set, value defined; 4 bytes.
     let own = [2, 2, 2, 1, 4, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
     let file = file(header(5, 0, &own));
-    assert_eq!(messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap().value, Some(vec![7, 0, 0, 0]));
+    assert_eq!(messages::fill(&file, &ObjectHeader::read(&file, 0).unwrap()).unwrap().value, Some(vec![7, 0, 0, 0]));
     for kind in [4, 5] {
         let file = super::limits::file(header(kind, 2, &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
-        let error = messages::fill(&file, &Header::read(&file, 0).unwrap()).unwrap_err();
-        assert!(error.to_string().contains("is in the table of shared messages, where there are none"), "{error}");
+        let error = messages::fill(&file, &ObjectHeader::read(&file, 0).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("the table of shared messages has no index for type"), "{error}");
     }
     let file = super::limits::file(header(11, 2, &[1, 0, 0, 0, 0, 0, 0, 0]));
-    let header = Header::read(&file, 0).unwrap();
+    let header = ObjectHeader::read(&file, 0).unwrap();
     messages::pipeline(&file, header.find(11).unwrap()).unwrap_err();
 }
 
-/// A fractal heap at the start of a file, of one block that holds `len` bytes from its offset 19 on, and how they are called.
+/// Makes a fractal heap at the start of a file. Its one block holds `len` bytes from offset 19 on. Returns
+/// also their id.
 fn shared_heap(len: u16) -> (Vec<u8>, [u8; 8]) {
     let (none, block, size) = ([0xff; 8], 512_u64, 64_u64 << 10);
     let head = [
         &b"FRHP\0"[..],
-        // Bytes of an id, of filters; flags; the most of an object.
+        // Length of ids and filters; flags; largest managed object.
         &[8, 0, 0, 0, 0],
         &u32::from(u16::MAX).to_le_bytes(),
         &[0; 8],
@@ -71,7 +72,7 @@ fn shared_heap(len: u16) -> (Vec<u8>, [u8; 8]) {
         &[0; 8],
         &none,
         &[0; 64],
-        // The width, the first block, the largest one, bits of an offset.
+        // Width, first block size, largest block size, bits of an offset.
         &4_u16.to_le_bytes(),
         &size.to_le_bytes(),
         &size.to_le_bytes(),
@@ -93,12 +94,12 @@ fn shared_heap(len: u16) -> (Vec<u8>, [u8; 8]) {
 fn a_large_message_may_be_shared_by_many() {
     let (bytes, id) = shared_heap(60_000);
     let mut file = file(bytes);
-    file.shared.indexes = vec![(1 << kind::DATATYPE, 0)];
-    let given = (0..100_000).map_while(|_| shared::object(&file, kind::DATATYPE, &id).ok()).count();
+    file.shared.indexes = vec![(1 << message_type::DATATYPE, 0)];
+    let given = (0..100_000).map_while(|_| shared_messages::object(&file, message_type::DATATYPE, &id).ok()).count();
     assert!((1000..1200).contains(&given), "{given} times 60 kB");
-    let error = shared::object(&file, kind::DATATYPE, &id).unwrap_err();
-    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("of shared messages"), "{error}");
-    // It was read once.
+    let error = shared_messages::object(&file, message_type::DATATYPE, &id).unwrap_err();
+    assert!(error.kind() == ErrorKind::HdfErr && error.to_string().contains("shared messages: more than"), "{error}");
+    // The message was read once.
     file.spend(32 << 20).unwrap();
 }
 
@@ -106,39 +107,39 @@ fn a_large_message_may_be_shared_by_many() {
 fn old_fill_values_are_shared_among_the_new_ones() {
     let (bytes, id) = shared_heap(8);
     let mut file = file(bytes);
-    file.shared.indexes = vec![(1 << kind::FILL, 0)];
-    for kind in [kind::OLD_FILL, kind::FILL] {
-        assert_eq!(*shared::object(&file, kind, &id).unwrap(), [7; 8]);
+    file.shared.indexes = vec![(1 << message_type::FILL, 0)];
+    for kind in [message_type::OLD_FILL, message_type::FILL] {
+        assert_eq!(*shared_messages::object(&file, kind, &id).unwrap(), [7; 8]);
     }
-    file.shared.indexes = vec![(1 << kind::OLD_FILL, 0)];
-    shared::object(&file, kind::OLD_FILL, &id).unwrap_err();
+    file.shared.indexes = vec![(1 << message_type::OLD_FILL, 0)];
+    shared_messages::object(&file, message_type::OLD_FILL, &id).unwrap_err();
 }
 
 #[test]
 fn a_header_goes_on_at_a_place_once() {
-    // On at its own messages.
+    // The continuation is the header's own messages.
     let file = file(header(16, 0, &[16, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0]));
-    let error = Header::read(&file, 0).unwrap_err();
+    let error = ObjectHeader::read(&file, 0).unwrap_err();
     assert!(error.to_string().contains("again"), "{error}");
 }
 
 fn number(size: u32) -> Datatype {
     let big_endian = cfg!(target_endian = "little");
-    let class = Class::Integer { signed: true, big_endian, precision: 8 * size as u16, offset: 0 };
+    let class = DatatypeClass::Integer { signed: true, big_endian, precision: 8 * size as u16, offset: 0 };
     Datatype { size, class, named: None, complex: false }
 }
 
 fn array(base: Datatype, count: u32) -> Datatype {
-    let class = Class::Array { shape: vec![count], base: Box::new(base.clone()) };
+    let class = DatatypeClass::Array { shape: vec![count], base: Box::new(base.clone()) };
     Datatype { size: base.size * count, class, named: None, complex: false }
 }
 
 #[test]
 fn numbers_of_arrays_in_compounds_in_arrays_are_turned() {
-    let member = |name: &str, offset, ty| Member { name: name.to_owned(), offset, ty };
-    // A byte that is padding, a pair of pairs, a number.
+    let member = |name: &str, offset, ty| CompoundMember { name: name.to_owned(), offset, ty };
+    // A byte of padding, a pair of pairs, a number.
     let members = vec![member("a", 1, array(array(number(2), 2), 2)), member("b", 9, number(4))];
-    let compound = Datatype { size: 14, class: Class::Compound(members), named: None, complex: false };
+    let compound = Datatype { size: 14, class: DatatypeClass::Compound(members), named: None, complex: false };
     let mut bytes: Vec<u8> = (0..56).collect();
     values::to_native(&array(compound, 2), &mut bytes);
     let expected: Vec<u8> =

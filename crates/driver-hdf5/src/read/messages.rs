@@ -1,95 +1,96 @@
-//! The messages of a dataset: dataspace, layout, filters, fill value.
+//! Parses the messages of a dataset: dataspace, layout, filters, fill value.
 
 use nczarr_model::Result;
 
-use super::cursor::{Cursor, UNDEFINED, bad};
-use super::external::Stretch;
-use super::file::Hdf;
-use super::header::{Found, Header, kind};
-use super::shared;
+use super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::external::ExternalRange;
+use super::file::HdfFile;
+use super::header::{HeaderMessage, ObjectHeader, message_type};
+use super::shared_messages;
 
 /// The shape of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Space {
-    /// `None`: there are no elements at all.
+pub(crate) struct Dataspace {
+    /// The lengths; `None` for a null dataspace, which has no elements.
     pub(crate) dims: Option<Vec<u64>>,
-    /// The most that they can be; [`UNDEFINED`]: there is no limit.
+    /// The maximum lengths; [`UNDEFINED`] if unlimited.
     pub(crate) most: Vec<u64>,
-    /// Of a virtual dataset: how many numbered sources each of its mappings has; nothing if all of them have an end.
+    /// Of a virtual dataset: the number of numbered sources of each mapping. Empty if no mapping is
+    /// unlimited.
     pub(crate) blocks: Vec<u64>,
 }
 
-impl Space {
-    pub(crate) fn parse(file: &Hdf, bytes: &[u8]) -> Result<Self> {
-        let mut at = Cursor::new(bytes, "dataspace");
+impl Dataspace {
+    pub(crate) fn parse(file: &HdfFile, bytes: &[u8]) -> Result<Self> {
+        let mut at = MetadataCursor::new(bytes, "dataspace");
         let (version, rank, flags) = (at.version(2)?, at.u8()?, at.u8()?);
         let class = at.u8()?;
         at.skip(if version < 2 { 4 } else { 0 })?;
         if rank > 32 {
-            return Err(bad(format!("dataspace: {rank} dimensions")));
+            return Err(damaged(format!("dataspace: {rank} dimensions are too many")));
         }
         let mut lens = || (0..rank).map(|_| at.address(file.lengths)).collect::<Result<Vec<_>>>();
         let dims = lens()?;
         let most = if flags & 1 != 0 { lens()? } else { dims.clone() };
         if dims.contains(&UNDEFINED) || dims.iter().zip(&most).any(|(dim, most)| dim > most) {
-            return Err(bad(format!("dataspace: {dims:?} of at most {most:?}")));
+            return Err(damaged(format!("dataspace: shape {dims:?} exceeds the maximum shape {most:?}")));
         }
         let null = version == 2 && class == 2;
         Ok(Self { dims: (!null).then_some(dims), most, blocks: Vec::new() })
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> Result<u64> {
         let Some(dims) = &self.dims else { return Ok(0) };
         let len = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim));
-        len.ok_or_else(|| bad(format!("dataspace: {dims:?}")))
+        len.ok_or_else(|| damaged(format!("dataspace: shape {dims:?} has too many elements")))
     }
 }
 
-/// How the chunks of a dataset are found.
+/// The kind of a chunk index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Index {
-    /// A B-tree of the first version.
+pub(crate) enum ChunkIndexKind {
+    /// A B-tree of version 1.
     Tree1,
-    /// There is one chunk; its length and the filters that were left out, if there are filters.
+    /// One chunk. With filters: its length and its filter mask.
     Single(Option<(u64, u32)>),
     Implicit,
     FixedArray,
     ExtensibleArray,
-    /// A B-tree of the second version.
+    /// A B-tree of version 2.
     Tree2,
 }
 
-/// Where the data of a dataset are.
+/// Where the data of a dataset are stored.
 #[derive(Debug, Clone)]
-pub(crate) enum Layout {
-    /// In the header.
+pub(crate) enum DataLayout {
+    /// In the object header.
     Compact(Vec<u8>),
-    /// In one piece of that length at an address, which may be undefined.
+    /// In one piece: address, which may be undefined, and length in bytes.
     Contiguous(u64, Option<u64>),
     /// In chunks.
     Chunked {
-        /// In elements.
+        /// Chunk shape in elements.
         shape: Vec<u64>,
-        index: Index,
-        /// Of the index; [`UNDEFINED`] if there are no chunks.
+        index: ChunkIndexKind,
+        /// Address of the index; [`UNDEFINED`] if there are no chunks.
         address: u64,
-        /// Bytes of a chunk's length, where it is stored.
+        /// Size in bytes of a stored chunk length.
         length_bytes: u8,
-        /// Whether filters are left out of chunks at the edge.
+        /// Whether chunks at the edge have no filters.
         plain_edges: bool,
     },
     /// In other files.
-    External(Vec<Stretch>),
-    /// In other datasets: the collection of the global heap with the mappings, and which object of it they are.
+    External(Vec<ExternalRange>),
+    /// In other datasets: the address of a heap collection, and the index of the mappings in it.
     Virtual(u64, u32),
-    /// Nobody knows where.
+    /// A layout that this driver does not read; its name.
     Other(&'static str),
 }
 
-impl Layout {
-    pub(crate) fn parse(file: &Hdf, bytes: &[u8]) -> Result<Self> {
-        let mut at = Cursor::new(bytes, "layout");
+impl DataLayout {
+    pub(crate) fn parse(file: &HdfFile, bytes: &[u8]) -> Result<Self> {
+        let mut at = MetadataCursor::new(bytes, "layout");
         let version = at.version(5)?;
         if version < 3 {
             let (rank, class) = (at.u8()?, at.u8()?);
@@ -102,7 +103,7 @@ impl Layout {
                     Self::Compact(at.bytes(len as usize)?.to_vec())
                 }
                 1 => Self::Contiguous(address, None),
-                2 => Self::chunked(dims, Index::Tree1, address, 4, false)?,
+                2 => Self::chunked(dims, ChunkIndexKind::Tree1, address, 4, false)?,
                 _ => Self::Other("of an unknown class"),
             });
         }
@@ -116,31 +117,31 @@ impl Layout {
                 let rank = at.u8()?;
                 let address = at.address(file.offsets)?;
                 let dims = (0..rank).map(|_| Ok(at.u32()?.into())).collect::<Result<Vec<u64>>>()?;
-                Self::chunked(dims, Index::Tree1, address, 4, false)?
+                Self::chunked(dims, ChunkIndexKind::Tree1, address, 4, false)?
             }
             2 => {
                 let (flags, rank, width) = (at.u8()?, at.u8()?, at.u8()?);
                 if !(1..=8).contains(&width) {
-                    return Err(bad(format!("layout: lengths of {width} bytes")));
+                    return Err(damaged(format!("layout: invalid length size of {width} bytes")));
                 }
                 let dims = (0..rank).map(|_| at.uint(width)).collect::<Result<Vec<u64>>>()?;
                 let index = match at.u8()? {
-                    1 if flags & 2 != 0 => Index::Single(Some((at.uint(file.lengths)?, at.u32()?))),
-                    1 => Index::Single(None),
-                    2 => Index::Implicit,
+                    1 if flags & 2 != 0 => ChunkIndexKind::Single(Some((at.uint(file.lengths)?, at.u32()?))),
+                    1 => ChunkIndexKind::Single(None),
+                    2 => ChunkIndexKind::Implicit,
                     3 => {
                         at.skip(1)?;
-                        Index::FixedArray
+                        ChunkIndexKind::FixedArray
                     }
                     4 => {
                         at.skip(5)?;
-                        Index::ExtensibleArray
+                        ChunkIndexKind::ExtensibleArray
                     }
                     5 => {
                         at.skip(6)?;
-                        Index::Tree2
+                        ChunkIndexKind::Tree2
                     }
-                    other => return Err(bad(format!("layout: a chunk index of type {other}"))),
+                    other => return Err(damaged(format!("layout: unknown chunk index type {other}"))),
                 };
                 let bytes = dims.iter().try_fold(1u64, |bytes, &dim| bytes.checked_mul(dim)).unwrap_or(u64::MAX);
                 let length_bytes = match version {
@@ -154,10 +155,16 @@ impl Layout {
         })
     }
 
-    /// `dims` has the size of an element at its end.
-    fn chunked(mut dims: Vec<u64>, index: Index, address: u64, length_bytes: u8, plain_edges: bool) -> Result<Self> {
+    /// Makes a chunked layout. The last of `dims` is the size of an element.
+    fn chunked(
+        mut dims: Vec<u64>,
+        index: ChunkIndexKind,
+        address: u64,
+        length_bytes: u8,
+        plain_edges: bool,
+    ) -> Result<Self> {
         if dims.len() < 2 || dims.contains(&0) {
-            return Err(bad(format!("layout: chunks of {dims:?}")));
+            return Err(damaged(format!("layout: invalid chunk shape {dims:?}")));
         }
         dims.pop();
         Ok(Self::Chunked { shape: dims, index, address, length_bytes, plain_edges })
@@ -172,13 +179,13 @@ pub(crate) struct FilterMessage {
     pub(crate) params: Vec<u32>,
 }
 
-/// The filters of a dataset, in the order of encoding.
+/// Parses the filters of a dataset, in encoding order.
 ///
 /// # Errors
 /// `NC_EHDFERR` if the message is damaged.
-pub(crate) fn pipeline(file: &Hdf, message: Found<'_>) -> Result<Vec<FilterMessage>> {
-    let bytes = shared::resolve(file, kind::PIPELINE, message)?;
-    let mut at = Cursor::new(&bytes, "filter pipeline");
+pub(crate) fn pipeline(file: &HdfFile, message: HeaderMessage<'_>) -> Result<Vec<FilterMessage>> {
+    let bytes = shared_messages::resolve(file, message_type::PIPELINE, message)?;
+    let mut at = MetadataCursor::new(&bytes, "filter pipeline");
     let version = at.version(2)?;
     let count = at.u8()?;
     at.skip(if version == 1 { 6 } else { 0 })?;
@@ -196,24 +203,24 @@ pub(crate) fn pipeline(file: &Hdf, message: Found<'_>) -> Result<Vec<FilterMessa
     Ok(filters)
 }
 
-/// The value of unwritten elements.
+/// The fill value of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Fill {
-    /// The value that somebody set: the bytes of an element. `None`: zeros.
+pub(crate) struct FillMessage {
+    /// The bytes of the fill value; `None`: zeros.
     pub(crate) value: Option<Vec<u8>>,
-    /// Nobody set a value, and it is a no-fill variable of netCDF: HDF5 fills nothing, or, where not all was written, with
-    /// zeros when space is allocated. Without a word from anybody HDF5 fills if a value was set.
+    /// The dataset is a no-fill variable of netCDF. No fill value is defined. HDF5 never fills, or fills with
+    /// zeros when it allocates space. By default, HDF5 fills if a value is defined.
     pub(crate) none: bool,
 }
 
-/// The fill value.
+/// Reads the fill value.
 ///
 /// # Errors
 /// `NC_EHDFERR` if it is damaged.
-pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Fill> {
-    if let Some(message) = header.find(kind::FILL) {
-        let bytes = shared::resolve(file, kind::FILL, message)?;
-        let mut at = Cursor::new(&bytes, "fill value");
+pub(crate) fn fill(file: &HdfFile, header: &ObjectHeader) -> Result<FillMessage> {
+    if let Some(message) = header.find(message_type::FILL) {
+        let bytes = shared_messages::resolve(file, message_type::FILL, message)?;
+        let mut at = MetadataCursor::new(&bytes, "fill value");
         let version = at.version(3)?;
         let (time, undefined, defined) = if version < 3 {
             at.skip(1)?;
@@ -223,25 +230,26 @@ pub(crate) fn fill(file: &Hdf, header: &Header) -> Result<Fill> {
             let flags = at.u8()?;
             (flags >> 2 & 3, flags & 0x10 != 0, flags & 0x20 != 0)
         };
-        let value = match defined {
-            true => match at.u32()? {
+        let value = if defined {
+            match at.u32()? {
                 0 | u32::MAX => None,
                 len => Some(at.bytes(len as usize)?.to_vec()),
-            },
-            false => None,
+            }
+        } else {
+            None
         };
         let none = value.is_none() && (time != IF_SET || undefined);
-        return Ok(Fill { value, none });
+        return Ok(FillMessage { value, none });
     }
-    if let Some(message) = header.find(kind::OLD_FILL) {
-        let bytes = shared::resolve(file, kind::OLD_FILL, message)?;
-        let mut at = Cursor::new(&bytes, "fill value");
+    if let Some(message) = header.find(message_type::OLD_FILL) {
+        let bytes = shared_messages::resolve(file, message_type::OLD_FILL, message)?;
+        let mut at = MetadataCursor::new(&bytes, "fill value");
         let len = at.u32()?;
         let value = if len == 0 { None } else { Some(at.bytes(len as usize)?.to_vec()) };
-        return Ok(Fill { value, none: false });
+        return Ok(FillMessage { value, none: false });
     }
-    Ok(Fill::default())
+    Ok(FillMessage::default())
 }
 
-/// The time at which HDF5 fills by default.
+/// The default fill time: if a value is defined.
 const IF_SET: u8 = 2;

@@ -1,56 +1,58 @@
-//! Reading: what a file holds, as netCDF-C presents it.
+//! Reading: presents the content of a file as netCDF-C does.
 //!
-//! * `store`, `file`, `cursor`: bytes, addresses, numbers.
-//! * `superblock`, `header`, `shared`, `messages`, `datatype`, `attributes`, `links`, the heaps, the B-trees and `index`: one structure
-//!   of the file format each.
-//! * `walk` finds all objects, `paths` those that paths mean, `types`, `dims` and `build` make netCDF's model of them, `unshown` finds what that has no place for.
-//! * `var`, `far`, `beyond`, `chunks`, `masked`, `external`, `partial`, `values`: the data; `sources`: those that lie in other datasets.
+//! * `file_bytes`, `file`, `cursor`: bytes, addresses, numbers.
+//! * `superblock`, `header`, `shared_messages`, `messages`, `datatype`, `attributes`, `links`, the heaps, the
+//!   B-trees and `index`: one structure of the file format each.
+//! * `walk` finds all objects, `paths` resolves paths. `types`, `dims` and `build` make the model.
+//!   `unsupported` finds content that netCDF cannot show.
+//! * `var`, `remote`, `padded`, `chunks`, `masked_pipeline`, `external`, `widened`, `values`: the data.
+//!   `virtual_dataset`: data in other datasets.
 //!
-//! Source: the HDF5 file format specification, version 3; the netCDF-4 conventions for dimension scales; where these leave
-//! something open, what netCDF-C 4.10 does.
+//! Sources: the HDF5 File Format Specification 3.0, netCDF-4's conventions for dimension scales, and
+//! otherwise the behaviour of netCDF-C 4.10.
 
 mod attributes;
-mod beyond;
 mod btree2;
 mod build;
+mod chunk_parts;
 mod chunks;
 mod cursor;
 mod dataset;
 mod datatype;
 mod dims;
 mod external;
-mod far;
 mod file;
+mod file_bytes;
 mod fractal_heap;
 mod global_heap;
 mod header;
 mod index;
 mod links;
 mod local_heap;
-mod masked;
+mod masked_pipeline;
 mod messages;
 mod open;
-mod partial;
-mod parts;
+mod padded;
 mod paths;
-mod shared;
-mod sources;
-mod store;
+mod remote;
+mod shared_messages;
 mod superblock;
 mod types;
-mod unshown;
+mod unsupported;
 mod values;
 mod var;
+mod virtual_dataset;
 mod walk;
+mod widened;
 
 #[cfg(test)]
 mod limits;
 
 pub(crate) use datatype::Datatype;
-pub(crate) use file::Hdf;
-pub(crate) use index::Table;
-pub(crate) use messages::{Layout, Space};
+pub(crate) use file::HdfFile;
+pub(crate) use file_bytes::FileBytes;
+pub(crate) use index::ChunkTable;
+pub(crate) use messages::{DataLayout, Dataspace};
 pub(crate) use open::{lock, open, open_bytes, open_from, open_hdf, open_in_memory};
-pub(crate) use store::Store;
-pub(crate) use var::beyond;
-pub(crate) use walk::Stored;
+pub(crate) use var::padding;
+pub(crate) use walk::DatasetStorage;

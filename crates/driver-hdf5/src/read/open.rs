@@ -1,4 +1,4 @@
-//! Opening: a file, or bytes in memory, or a file somewhere else.
+//! Opens a local file, bytes in memory, or a remote file.
 
 use std::fs::{File, TryLockError};
 use std::io::Read as _;
@@ -8,75 +8,72 @@ use std::sync::{Arc, RwLock};
 use nczarr_dispatch::{ByteSource, Dataset, DatasetInfo, Format, OpenRequest, Part, Registry};
 use nczarr_model::{Error, ErrorKind, ModelCell, Result};
 
-use super::build::{self, Built};
+use super::build::{self, LoadedFile};
 use super::dataset::HdfDataset;
-use super::file::Hdf;
-use super::store::Store;
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
 use super::{superblock, walk};
 use crate::{INFO, write};
 
-/// Bytes of a file elsewhere that are read at once.
+/// Bytes of a remote file that are read first.
 const FIRST: u64 = 64 << 10;
 
 /// Opens a file.
 ///
 /// # Errors
-/// `NC_ENOTNC` if it is no HDF5 file; `NC_EACCESS` if somebody writes it; `NC_ETRUNC` if it was cut short; `NC_EHDFERR` if it is damaged; what the system says.
+/// `NC_ENOTNC` if it is not an HDF5 file; `NC_EACCESS` if another process writes it; `NC_ETRUNC` if it is cut
+/// short; `NC_EHDFERR` if it is damaged; I/O errors.
 pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Dataset>> {
     let target = request.target;
     if request.map.is_some() {
-        return Err(ErrorKind::NotNc.context(format!("{target}: HDF5 files are opened as files, not in a map")));
+        return Err(ErrorKind::NotNc
+            .context(format!("{target}: an HDF5 file cannot be opened in a storage map; use a file path")));
     }
     if request.writable {
-        return match target.scheme.is_local() {
-            true => write::open(request),
-            false => Err(only_read(request)),
-        };
+        return if target.scheme.is_local() { write::open(request) } else { Err(only_read(request)) };
     }
-    match target.scheme.is_local() {
-        true => open_store(request, local(&target.path)?),
-        false => open_from(request, request.registry.open_source(request, Part::Head(FIRST))?),
+    if target.scheme.is_local() {
+        open_store(request, local(&target.path)?)
+    } else {
+        open_from(request, request.registry.open_source(request, Part::Head(FIRST))?)
     }
 }
 
-/// As [`open`], of a file elsewhere that was opened before.
+/// Opens a remote file.
 ///
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_from(request: &OpenRequest<'_>, source: Arc<dyn ByteSource>) -> Result<Arc<dyn Dataset>> {
-    match request.writable {
-        true => Err(only_read(request)),
-        false => open_store(request, Store::elsewhere(source)),
-    }
+    if request.writable { Err(only_read(request)) } else { open_store(request, FileBytes::elsewhere(source)) }
 }
 
 fn only_read(request: &OpenRequest<'_>) -> Error {
-    ErrorKind::Perm.context(format!("{}: HDF5 files that are not local ones are only read", request.target))
+    ErrorKind::Perm.context(format!("{}: remote HDF5 files are read-only", request.target))
 }
 
-fn local(path: &str) -> Result<Store> {
+fn local(path: &str) -> Result<FileBytes> {
     let io = |error| Error::io(path, error);
-    // The files beside it are looked for later, when this process may be in another folder.
+    // Files beside it are opened later, perhaps after the working directory changed.
     let place = std::path::absolute(path).map_err(io)?;
     if !std::fs::metadata(&place).map_err(io)?.is_file() {
         return Err(ErrorKind::NotNc.context(format!("{path}: not a regular file")));
     }
     let file = File::open(&place).map_err(io)?;
     lock(&file, path)?;
-    Ok(Store::File(file, place))
+    Ok(FileBytes::File(file, place))
 }
 
-/// Keeps writers out as long as the file is open: they would put other chunks where those are that were found.
+/// Locks out writers while the file is open, because they may move chunks.
 ///
 /// # Errors
-/// `NC_EACCESS` if somebody writes it.
+/// `NC_EACCESS` if another process writes the file.
 pub(crate) fn lock(file: &File, path: &str) -> Result<()> {
     match file.try_lock_shared() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            Err(ErrorKind::Access.context(format!("{path}: it is open for writing elsewhere")))
+            Err(ErrorKind::Access.context(format!("{path}: another process has it open for writing")))
         }
-        // Not every file system has locks.
+        // Some file systems have no locks.
         Err(TryLockError::Error(error)) => {
             tracing::debug!(path, %error, "the file could not be locked");
             Ok(())
@@ -84,7 +81,7 @@ pub(crate) fn lock(file: &File, path: &str) -> Result<()> {
     }
 }
 
-/// Opens what `bytes` hold.
+/// Opens a file in memory.
 ///
 /// # Errors
 /// As [`open`].
@@ -92,10 +89,10 @@ pub(crate) fn open_bytes(request: &OpenRequest<'_>, bytes: Arc<[u8]>) -> Result<
     if request.writable {
         return write::open_bytes(request, bytes);
     }
-    open_store(request, Store::Memory(bytes))
+    open_store(request, FileBytes::Memory(bytes))
 }
 
-/// Opens a file whose bytes are read into memory first.
+/// Reads a file into memory and opens it.
 ///
 /// # Errors
 /// As [`open`]; `NC_ENOMEM`.
@@ -113,14 +110,14 @@ pub(crate) fn open_in_memory(request: &OpenRequest<'_>, persist: bool) -> Result
     open_bytes(request, bytes.into())
 }
 
-fn open_store(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+fn open_store(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dataset>> {
     read(request, store).map_err(|error| error.at(request.target))
 }
 
-/// What a file holds, and the version of its superblock.
-pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Built)> {
+/// Reads the model of a file. Returns also the version of the superblock.
+pub(crate) fn open_hdf(store: FileBytes, registry: &Registry) -> Result<(HdfFile, u8, LoadedFile)> {
     let store = Arc::new(store);
-    // An object that cannot be read yet keeps the others from nothing: so all of a level are asked for at once.
+    // An unreadable object does not stop the walk, so the objects of a level are requested together.
     store.in_rounds(|| {
         let (file, superblock) = superblock::open(Arc::clone(&store))?;
         let tree = walk::walk(&file)?;
@@ -129,9 +126,9 @@ pub(crate) fn open_hdf(store: Store, registry: &Registry) -> Result<(Hdf, u8, Bu
     })
 }
 
-fn read(request: &OpenRequest<'_>, store: Store) -> Result<Arc<dyn Dataset>> {
+fn read(request: &OpenRequest<'_>, store: FileBytes) -> Result<Arc<dyn Dataset>> {
     let (file, version, built) = open_hdf(store, request.registry)?;
-    let Built { model, stored, faults, classic, properties, foreign, .. } = built;
+    let LoadedFile { model, stored, faults, classic, properties, foreign, .. } = built;
     let format = if classic { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let superblock = Some(version.into());
     let info = DatasetInfo { faults, properties, superblock, foreign, ..DatasetInfo::of(&INFO, format) };

@@ -1,81 +1,83 @@
-//! [`follow`]: the object that a path means. What the links of a group are is remembered with the file.
+//! [`follow`]: finds the object of a path. The file remembers the links of each group on the way.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use nczarr_model::Result;
 
-use super::file::{Budget, Hdf};
-use super::header::Header;
-use super::links::{self, Goal};
+use super::file::{HdfFile, WalkBudget};
+use super::header::ObjectHeader;
+use super::links::{self, LinkTarget};
 
-/// Where the links of a group lead, by name.
-pub(crate) type Goals = HashMap<String, Goal>;
+/// Targets of a group's links, by name.
+pub(crate) type LinkTargets = HashMap<String, LinkTarget>;
 
-/// What a path means.
+/// The result of resolving a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum ResolvedPath {
     /// The object at an address.
     Object(u64),
     Nothing,
-    /// The meaning of a path in another file.
+    /// A path in another file.
     External {
         file: String,
         path: String,
     },
-    /// Something that only who made the link can find.
+    /// A user-defined link is on the way.
     Elsewhere,
 }
 
-/// Links that lead to links, at most.
+/// Most soft links in one another.
 const DEPTH: usize = 16;
 
-/// Follows a path from a group on, or from the root group.
+/// Follows a path from the group `here`, or from the root group if it is absolute.
 ///
 /// # Errors
-/// `NC_EHDFERR` if a group is damaged, or paths lead to paths without end.
-pub(crate) fn follow(file: &Hdf, path: &str, here: u64, budget: &mut Budget) -> Result<Reached> {
+/// `NC_EHDFERR` if a group is damaged, or if paths lead to paths without end.
+pub(crate) fn follow(file: &HdfFile, path: &str, here: u64, budget: &mut WalkBudget) -> Result<ResolvedPath> {
     step(file, path, here, 0, budget)
 }
 
-fn step(file: &Hdf, path: &str, here: u64, depth: usize, budget: &mut Budget) -> Result<Reached> {
+fn step(file: &HdfFile, path: &str, here: u64, depth: usize, budget: &mut WalkBudget) -> Result<ResolvedPath> {
     if depth > DEPTH {
-        return Ok(Reached::Nothing);
+        return Ok(ResolvedPath::Nothing);
     }
     let mut at = if path.starts_with('/') { file.root } else { here };
     let mut parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     while let Some(part) = parts.next() {
         budget.spend("links")?;
         let next = match goals(file, at)?.get(part) {
-            Some(Goal::Object(address)) => Reached::Object(*address),
-            Some(Goal::Path(path)) => step(file, path, at, depth + 1, budget)?,
-            Some(Goal::External { file, path }) => Reached::External { file: file.clone(), path: path.clone() },
-            Some(Goal::Elsewhere) => Reached::Elsewhere,
-            None => Reached::Nothing,
+            Some(LinkTarget::Object(address)) => ResolvedPath::Object(*address),
+            Some(LinkTarget::Path(path)) => step(file, path, at, depth + 1, budget)?,
+            Some(LinkTarget::External { file, path }) => {
+                ResolvedPath::External { file: file.clone(), path: path.clone() }
+            }
+            Some(LinkTarget::Elsewhere) => ResolvedPath::Elsewhere,
+            None => ResolvedPath::Nothing,
         };
         at = match next {
-            Reached::Object(next) => next,
-            Reached::External { file, mut path } => {
+            ResolvedPath::Object(next) => next,
+            ResolvedPath::External { file, mut path } => {
                 for part in parts {
                     path.push('/');
                     path.push_str(part);
                 }
-                return Ok(Reached::External { file, path });
+                return Ok(ResolvedPath::External { file, path });
             }
             next => return Ok(next),
         };
     }
-    Ok(Reached::Object(at))
+    Ok(ResolvedPath::Object(at))
 }
 
-fn goals(file: &Hdf, group: u64) -> Result<Arc<Goals>> {
+fn goals(file: &HdfFile, group: u64) -> Result<Arc<LinkTargets>> {
     let lock = || file.passed.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(goals) = lock().get(&group) {
         return Ok(Arc::clone(goals));
     }
-    let links = links::of(file, &Header::read(file, group)?)?;
-    // Of several of one name the first counts.
-    let goals: Arc<Goals> = Arc::new(links.into_iter().rev().map(|link| (link.name, link.goal)).collect());
+    let links = links::of(file, &ObjectHeader::read(file, group)?)?;
+    // Of several links with one name the first counts.
+    let goals: Arc<LinkTargets> = Arc::new(links.into_iter().rev().map(|link| (link.name, link.goal)).collect());
     lock().insert(group, Arc::clone(&goals));
     Ok(goals)
 }

@@ -1,47 +1,50 @@
-//! The superblock: where a file begins, how its numbers are written, and where its root group is.
+//! Reads the superblock: the base address, the sizes of numbers, and the root group.
 
 use std::sync::Arc;
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::cursor::{Cursor, UNDEFINED, bad};
-use super::file::Hdf;
-use super::header::{Header, kind};
-use super::shared::SharedTable;
-use super::store::Store;
+use super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
+use super::header::{ObjectHeader, message_type};
+use super::shared_messages::SharedTable;
 
-/// First bytes of a superblock.
+/// The first bytes of a superblock.
 pub(crate) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
-/// What the superblock says.
+/// Facts of the superblock.
 #[derive(Debug)]
 pub(crate) struct Superblock {
     /// Its version: 0 to 3.
     pub(crate) version: u8,
 }
 
-/// Finds and reads it.
+/// Finds and reads the superblock.
 ///
 /// # Errors
-/// `NC_ENOTNC` if there is none; `NC_ETRUNC` if the file is shorter than it says; `NC_EHDFERR` if it is damaged.
-pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
-    let mut file = Hdf::new(store)?;
+/// `NC_ENOTNC` if there is none; `NC_ETRUNC` if the file is shorter than it states; `NC_EHDFERR` if it is
+/// damaged.
+pub(crate) fn open(store: Arc<FileBytes>) -> Result<(HdfFile, Superblock)> {
+    let mut file = HdfFile::new(store)?;
     let mut base = 0;
     while file.read_most(base, 8)? != SIGNATURE {
         base = if base == 0 { 512 } else { base * 2 };
         if base >= file.len {
-            return Err(ErrorKind::NotNc.context("no HDF5 file: the signature is at none of its places"));
+            return Err(ErrorKind::NotNc.context("not an HDF5 file: the signature is missing"));
         }
     }
     let head = file.read_most(base, 256)?;
-    let mut at = Cursor::new(&head, "superblock");
+    let mut at = MetadataCursor::new(&head, "superblock");
     at.skip(8)?;
     let version = at.version(3)?;
     let old = version < 2;
     at.skip(if old { 4 } else { 0 })?;
     let (offsets, lengths) = (at.u8()?, at.u8()?);
     if ![2, 4, 8].contains(&offsets) || ![2, 4, 8].contains(&lengths) {
-        return Err(bad(format!("superblock: addresses of {offsets} bytes, lengths of {lengths}")));
+        return Err(damaged(format!(
+            "superblock: invalid sizes (addresses of {offsets} bytes, lengths of {lengths} bytes)"
+        )));
     }
     (file.offsets, file.lengths) = (offsets, lengths);
     let mut driver = UNDEFINED;
@@ -64,13 +67,13 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
     };
     (file.base, file.root) = (base, root);
     if end == UNDEFINED || root == UNDEFINED {
-        return Err(bad("superblock: no end, or no root group"));
+        return Err(damaged("superblock: the end of the file or the root group is undefined"));
     }
     let cut = end.saturating_sub(stored_base) > file.len.saturating_sub(base);
     check_driver(&file, (driver, extension), cut)?;
-    // The end is one of the file; the base is where it was when it was written.
+    // The end address is relative to the base address at the time of writing.
     if cut {
-        let what = format!("the file has {} bytes, its superblock says {end}", file.len);
+        let what = format!("the file is cut short (found {} bytes; the superblock states the end at {end})", file.len);
         return Err(ErrorKind::Trunc.context(what));
     }
     if extension != UNDEFINED {
@@ -79,18 +82,18 @@ pub(crate) fn open(store: Arc<Store>) -> Result<(Hdf, Superblock)> {
     Ok((file, Superblock { version }))
 }
 
-/// Whether the file is a whole one: HDF5 has drivers that put parts of a file into several.
+/// Refuses parts of a file. HDF5's multi, split and family drivers make several.
 ///
 /// # Errors
-/// `NC_ESTORAGE` for a part, and for a file whose metadata lie in an image of HDF5's cache.
-fn check_driver(file: &Hdf, (block, extension): (u64, u64), cut: bool) -> Result<()> {
+/// `NC_ESTORAGE` for a part, or if the metadata are in a cache image.
+fn check_driver(file: &HdfFile, (block, extension): (u64, u64), cut: bool) -> Result<()> {
     let refuse = |what: &str| Err(ErrorKind::Storage.context(what));
     let named = |id: &[u8]| match id {
-        b"NCSAmult" => refuse(
-            "it is a part of a file written with HDF5's multi or split driver; files of several parts are not read",
-        ),
+        b"NCSAmult" => {
+            refuse("the file is one part of a file written with HDF5's multi or split driver, which is not supported")
+        }
         b"NCSAfami" if cut => {
-            refuse("it is a part of a file written with HDF5's family driver; files of several parts are not read")
+            refuse("the file is one part of a file written with HDF5's family driver, which is not supported")
         }
         _ => Ok(()),
     };
@@ -101,13 +104,15 @@ fn check_driver(file: &Hdf, (block, extension): (u64, u64), cut: bool) -> Result
         named(&head[8..16])?;
     }
     if extension != UNDEFINED
-        && let Ok(header) = Header::read(file, extension)
+        && let Ok(header) = ObjectHeader::read(file, extension)
     {
-        if let Some(message) = header.find(kind::DRIVER) {
+        if let Some(message) = header.find(message_type::DRIVER) {
             named(message.bytes.get(1..9).unwrap_or_default())?;
         }
-        if header.find(kind::CACHE_IMAGE).is_some() {
-            return refuse("its metadata lie in an image of HDF5's metadata cache, which is not read");
+        if header.find(message_type::CACHE_IMAGE).is_some() {
+            return refuse(
+                "the file has a metadata cache image, which is not supported; open and close it with HDF5 first",
+            );
         }
     }
     Ok(())

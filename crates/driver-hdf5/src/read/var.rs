@@ -1,4 +1,4 @@
-//! The data of a variable: an array in chunks or in one piece, and what is made of its elements.
+//! Opens the data of a variable: a chunked or contiguous array, and the conversion of its elements.
 
 use std::sync::Arc;
 
@@ -8,69 +8,69 @@ use nczarr_chunkio::{
 use nczarr_dispatch::{Buffer, CacheConfig, Filter, MemMut, Options, Registry, StoredChunks, VarData, byte_len};
 use nczarr_model::{ErrorKind, Model, NcType, Result, Slab, TypeId, Values, VarId};
 
-use super::beyond::Beyond;
-use super::chunks::{Chunks, Places};
-use super::cursor::{UNDEFINED, bad};
-use super::datatype::{Class, Datatype};
-use super::external::External;
-use super::far::Far;
-use super::file::Hdf;
-use super::index::{Known, Table};
-use super::masked::Masked;
-use super::messages::{FilterMessage, Index, Layout, Space};
-use super::partial::{Bits, Partial};
-use super::sources::{Assembled, Mapping, Nest};
-use super::store::Store;
-use super::values::{self, Decoder};
-use super::walk::Stored;
+use super::chunks::{ChunkLookup, ChunkObjects};
+use super::cursor::{UNDEFINED, damaged};
+use super::datatype::{Datatype, DatatypeClass};
+use super::external::ExternalData;
+use super::file::HdfFile;
+use super::file_bytes::FileBytes;
+use super::index::{ChunkTable, LazyChunkIndex};
+use super::masked_pipeline::MaskedPipeline;
+use super::messages::{ChunkIndexKind, DataLayout, Dataspace, FilterMessage};
+use super::padded::PaddedVar;
+use super::remote::RemoteArray;
+use super::values::{self, ElementDecoder};
+use super::virtual_dataset::{Nesting, VirtualChunks, VirtualMapping};
+use super::walk::DatasetStorage;
+use super::widened::{BitField, WidenedVar};
 
-/// What the data of a file are made with.
+/// What opening data needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Making {
-    pub(crate) file: Arc<Hdf>,
+pub(crate) struct VarContext {
+    pub(crate) file: Arc<HdfFile>,
     pub(crate) options: Options,
     pub(crate) registry: Arc<Registry>,
-    /// In how many virtual datasets they are.
-    pub(crate) nest: Nest,
+    /// The nesting of virtual datasets.
+    pub(crate) nest: Nesting,
 }
 
-/// The type under which stored elements are read that are not numbers.
+/// The type under which elements other than numbers are read.
 const RAW: NcType = NcType::User(TypeId(u32::MAX));
 
-/// Elements of a chunk that nothing is stored of, at most.
+/// Most elements of a chunk of a dataset without stored data.
 const BLANK: u64 = 1 << 16;
 
-/// What is made of a dataset.
+/// The description of an array.
 #[derive(Clone)]
-struct Array<'a> {
+struct ArrayDescription<'a> {
     name: &'a str,
     dims: Vec<ArrayDim>,
-    /// Of what numbers: a type and whether they are big-endian; `None`: elements are their bytes.
+    /// Type and byte order (big-endian) of numbers; `None` if elements are read as bytes.
     number: Option<(NcType, bool)>,
-    stored: &'a Stored,
-    space: &'a Space,
+    stored: &'a DatasetStorage,
+    space: &'a Dataspace,
 }
 
-/// Whether numbers, and single characters, are big-endian; `None`: elements are something else.
+/// Whether numbers or single characters are big-endian; `None` for other elements.
 pub(super) fn byte_order(ty: &Datatype) -> Option<bool> {
     match &ty.class {
-        Class::Integer { big_endian, .. } if ty.is_whole() => Some(*big_endian),
-        Class::Float { big_endian, half: None, .. } => Some(*big_endian),
-        Class::Text if ty.size == 1 => Some(false),
+        DatatypeClass::Integer { big_endian, .. } if ty.is_whole() => Some(*big_endian),
+        DatatypeClass::Float { big_endian, half: None, .. } => Some(*big_endian),
+        DatatypeClass::Text if ty.size == 1 => Some(false),
         _ => None,
     }
 }
 
-/// Makes the data of a variable.
+/// Opens the data of a variable.
 ///
 /// # Errors
 /// `NC_EHDFERR` if its index is damaged; `NC_ENOFILTER` if a filter is unknown.
 pub(crate) fn make(
-    with: &Making,
+    with: &VarContext,
     model: &Model,
     id: VarId,
-    stored: &Stored,
-    space: &Space,
+    stored: &DatasetStorage,
+    space: &Dataspace,
 ) -> Result<Arc<dyn VarData>> {
     let var = model.var(id)?;
     let mut dims = Vec::with_capacity(var.dims.len());
@@ -79,22 +79,27 @@ pub(crate) fn make(
         dims.push(ArrayDim { len: Arc::clone(dim.shared_len()), unlimited: dim.unlimited });
     }
     let number = byte_order(&stored.ty).map(|big_endian| (var.xtype, big_endian));
-    let inner = array(with, Array { name: &var.name, dims, number, stored, space })?;
+    let inner = array(with, ArrayDescription { name: &var.name, dims, number, stored, space })?;
     let data = match (number, inner) {
         (None, inner) => raw(with, var.xtype, stored, inner),
-        (Some(_), Inner::Chunked(array)) => Arc::new(array),
-        (Some(_), Inner::Far(array)) => array,
-        (Some(_), Inner::Flat(array)) => Arc::new(array),
+        (Some(_), RawArray::Chunked(array)) => Arc::new(array),
+        (Some(_), RawArray::Far(array)) => array,
+        (Some(_), RawArray::Flat(array)) => Arc::new(array),
     };
-    Ok(match beyond(model, id, stored, space)? {
-        Some((own, value)) => Arc::new(Beyond { inner: data, own, value }),
+    Ok(match padding(model, id, stored, space)? {
+        Some((own, value)) => Arc::new(PaddedVar { inner: data, own, value }),
         None => data,
     })
 }
 
-/// The own shape of a variable that is shorter than an unlimited dimension, and what is read beyond: the default fill
-/// value, as netCDF-C has it. `None` where that is what is read anyway.
-pub(crate) fn beyond(model: &Model, id: VarId, stored: &Stored, space: &Space) -> Result<Option<(Vec<u64>, Values)>> {
+/// Returns the own shape of a variable that is shorter than its unlimited dimension, and the default fill
+/// value to pad it with. `None` if no padding is needed.
+pub(crate) fn padding(
+    model: &Model,
+    id: VarId,
+    stored: &DatasetStorage,
+    space: &Dataspace,
+) -> Result<Option<(Vec<u64>, Values)>> {
     let own = space.dims.as_deref().unwrap_or_default();
     if stored.value().is_some() || own.iter().zip(model.shape(id)?).all(|(&own, len)| own >= len) {
         return Ok(None);
@@ -103,20 +108,20 @@ pub(crate) fn beyond(model: &Model, id: VarId, stored: &Stored, space: &Space) -
     Ok(value.map(|value| (own.to_vec(), value)))
 }
 
-/// The elements of a dataset as their bytes, whatever they are.
+/// Opens a dataset as elements of raw bytes.
 ///
 /// # Errors
 /// As [`make`].
-pub(super) fn raw_array(with: &Making, name: &str, stored: &Stored, space: &Space) -> Result<Inner> {
+pub(super) fn raw_array(with: &VarContext, name: &str, stored: &DatasetStorage, space: &Dataspace) -> Result<RawArray> {
     let dims = space.dims.iter().flatten();
     let dims = dims.map(|&len| ArrayDim { len: Arc::new(len.into()), unlimited: false }).collect();
-    array(with, Array { name, dims, number: None, stored, space })
+    array(with, ArrayDescription { name, dims, number: None, stored, space })
 }
 
-fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
-    let Array { name, number, stored, space, .. } = array;
+fn array(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawArray> {
+    let ArrayDescription { name, number, stored, space, .. } = array;
     match &stored.layout {
-        Layout::Compact(_) | Layout::Contiguous(..) | Layout::External(_) if is_there(&stored.layout) => {
+        DataLayout::Compact(_) | DataLayout::Contiguous(..) | DataLayout::External(_) if is_there(&stored.layout) => {
             let (store, begin) = flat_store(&with.file, stored, space)?;
             let dims = space.dims.iter().flatten();
             let mut dims: Vec<ArrayDim> =
@@ -125,7 +130,7 @@ fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
             if number.is_none() {
                 dims.push(ArrayDim { len: Arc::new(u64::from(stored.ty.size).into()), unlimited: false });
             }
-            Ok(Inner::Flat(FlatArray::new(FlatSpec {
+            Ok(RawArray::Flat(FlatArray::new(FlatSpec {
                 name: name.to_owned(),
                 dims,
                 ty,
@@ -138,61 +143,70 @@ fn array(with: &Making, array: Array<'_>) -> Result<Inner> {
                 short: Short::Error,
             })?))
         }
-        Layout::Virtual(address, index) => {
-            let list = Mapping::list(&with.file, *address, *index)?;
-            let store = Assembled::new(with, stored, space, number.map(|(ty, _)| ty), list)?;
+        DataLayout::Virtual(address, index) => {
+            let list = VirtualMapping::list(&with.file, *address, *index)?;
+            let store = VirtualChunks::new(with, stored, space, number.map(|(ty, _)| ty), list)?;
             let number = number.map(|(ty, _)| (ty, cfg!(target_endian = "big")));
             let shape = store.chunk_shape().to_vec();
-            chunked(with, Array { number, ..array }, shape, Vec::new(), Arc::new(store)).map(Inner::Chunked)
+            chunked(with, ArrayDescription { number, ..array }, shape, Vec::new(), Arc::new(store))
+                .map(RawArray::Chunked)
         }
         _ => stored_chunks(with, array),
     }
 }
 
-fn raw(with: &Making, xtype: NcType, stored: &Stored, inner: Inner) -> Arc<dyn VarData> {
-    if let Some(bits) = Bits::of(&stored.ty) {
-        return Arc::new(Partial { inner, bits });
+fn raw(with: &VarContext, xtype: NcType, stored: &DatasetStorage, inner: RawArray) -> Arc<dyn VarData> {
+    if let Some(bits) = BitField::of(&stored.ty) {
+        return Arc::new(WidenedVar { inner, bits });
     }
     let fixed = xtype != NcType::String && values::is_fixed(&stored.ty);
-    Arc::new(Raw { file: Arc::clone(&with.file), inner, ty: stored.ty.clone(), xtype, fixed })
+    Arc::new(RawVar { file: Arc::clone(&with.file), inner, ty: stored.ty.clone(), xtype, fixed })
 }
 
-/// Whether there is something to read.
-fn is_there(layout: &Layout) -> bool {
-    !matches!(layout, Layout::Contiguous(UNDEFINED, _))
+/// Whether a layout has stored data.
+fn is_there(layout: &DataLayout) -> bool {
+    !matches!(layout, DataLayout::Contiguous(UNDEFINED, _))
 }
 
-fn flat_store(file: &Arc<Hdf>, stored: &Stored, space: &Space) -> Result<(Arc<dyn ByteStore>, u64)> {
+fn flat_store(file: &Arc<HdfFile>, stored: &DatasetStorage, space: &Dataspace) -> Result<(Arc<dyn ByteStore>, u64)> {
     let wanted = space.len()?.checked_mul(stored.ty.size.into());
-    let wanted = wanted.ok_or_else(|| bad(format!("{:?} elements of {} bytes", space.dims, stored.ty.size)))?;
+    let wanted = wanted.ok_or_else(|| {
+        damaged(format!("shape {:?} with elements of {} bytes is too large", space.dims, stored.ty.size))
+    })?;
     let (len, place): (_, (Arc<dyn ByteStore>, u64)) = match &stored.layout {
-        Layout::Compact(bytes) => (Some(bytes.len() as u64), (Arc::new(Store::Memory(bytes.clone().into())), 0)),
-        Layout::Contiguous(address, len) => (*len, (Arc::<Store>::clone(&file.store), file.place(*address, wanted)?)),
-        Layout::External(stretches) => (None, (Arc::new(External::open(file, stretches, wanted)?), 0)),
-        _ => return Err(ErrorKind::Internal.context("an array in chunks")),
+        DataLayout::Compact(bytes) => {
+            (Some(bytes.len() as u64), (Arc::new(FileBytes::Memory(bytes.clone().into())), 0))
+        }
+        DataLayout::Contiguous(address, len) => {
+            (*len, (Arc::<FileBytes>::clone(&file.store), file.place(*address, wanted)?))
+        }
+        DataLayout::External(stretches) => (None, (Arc::new(ExternalData::open(file, stretches, wanted)?), 0)),
+        _ => return Err(ErrorKind::Internal.context("internal: the array is chunked")),
     };
     match len {
-        Some(len) if len < wanted => Err(bad(format!("{len} bytes are stored, {wanted} are needed"))),
+        Some(len) if len < wanted => {
+            Err(damaged(format!("the data are too short (expected {wanted} bytes, found {len})")))
+        }
         _ => Ok(place),
     }
 }
 
 type Filters = Vec<Box<dyn Filter>>;
 
-/// The filters of a dataset.
-fn filters(with: &Making, stored: &Stored) -> Result<Filters> {
+/// Makes the filters of a dataset.
+fn filters(with: &VarContext, stored: &DatasetStorage) -> Result<Filters> {
     let filter = |filter: &FilterMessage| with.registry.filter_by_id(filter.id)?.parse_hdf5(&filter.params);
     stored.filters.iter().map(filter).collect()
 }
 
-/// An array of the chunks of a dataset that are stored.
-fn stored_chunks(with: &Making, array: Array<'_>) -> Result<Inner> {
-    let Array { stored, space, .. } = array;
+/// Makes the array of a dataset with stored data.
+fn stored_chunks(with: &VarContext, array: ArrayDescription<'_>) -> Result<RawArray> {
+    let ArrayDescription { stored, space, .. } = array;
     let size = u64::from(stored.ty.size);
     let mut filters = filters(with, stored)?;
     let (chunk_shape, layout) = match &stored.layout {
-        Layout::Chunked { shape, .. } => (shape.clone(), stored.layout.clone()),
-        // Nothing is stored: chunks of any shape do.
+        DataLayout::Chunked { shape, .. } => (shape.clone(), stored.layout.clone()),
+        // Nothing is stored, so any chunk shape will do.
         _ => {
             let mut left = BLANK;
             let mut shape: Vec<u64> = Vec::new();
@@ -202,9 +216,9 @@ fn stored_chunks(with: &Making, array: Array<'_>) -> Result<Inner> {
                 shape.push(n);
             }
             shape.reverse();
-            let layout = Layout::Chunked {
+            let layout = DataLayout::Chunked {
                 shape: shape.clone(),
-                index: Index::Tree1,
+                index: ChunkIndexKind::Tree1,
                 address: UNDEFINED,
                 length_bytes: 4,
                 plain_edges: false,
@@ -212,64 +226,68 @@ fn stored_chunks(with: &Making, array: Array<'_>) -> Result<Inner> {
             (shape, layout)
         }
     };
-    // HDF5 makes no chunks that reach beyond what a dimension can ever be.
+    // HDF5 makes no chunk larger than the maximum length of a dimension.
     let beyond = |(&chunk, &most): (&u64, &u64)| most != UNDEFINED && chunk > most.max(1);
     if chunk_shape.iter().zip(&space.most).any(beyond) {
-        return Err(bad(format!("chunks of {chunk_shape:?} in at most {:?}", space.most)));
+        return Err(damaged(format!("chunk shape {chunk_shape:?} exceeds the maximum shape {:?}", space.most)));
     }
     let bytes = chunk_shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
     let bytes = bytes.filter(|&bytes| bytes <= with.options.limits.chunk);
-    let bytes = bytes
-        .ok_or_else(|| ErrorKind::BadChunk.context(format!("chunks of {chunk_shape:?} elements of {size} bytes")))?;
+    let bytes = bytes.ok_or_else(|| {
+        ErrorKind::BadChunk.context(format!("chunk shape {chunk_shape:?} with elements of {size} bytes is too large"))
+    })?;
     let file = &with.file;
-    if file.is_elsewhere() {
-        let known = Known::new(Arc::clone(file), layout, space, bytes, filters.len())?;
-        return far(with, array, chunk_shape, filters, Arc::new(known)).map(|far| Inner::Far(Arc::new(far)));
+    if file.is_remote() {
+        let known = LazyChunkIndex::new(Arc::clone(file), layout, space, bytes, filters.len())?;
+        return far(with, array, chunk_shape, filters, Arc::new(known)).map(|far| RawArray::Far(Arc::new(far)));
     }
-    let mut table = Table::read(file, &layout, space, bytes, !filters.is_empty())?;
-    if let Layout::Chunked { plain_edges: true, shape, .. } = &layout {
+    let mut table = ChunkTable::read(file, &layout, space, bytes, !filters.is_empty())?;
+    if let DataLayout::Chunked { plain_edges: true, shape, .. } = &layout {
         table.skip_at_edges(space.dims.as_deref().unwrap_or_default(), shape);
     }
     let known = u32::MAX.checked_shl(filters.len() as u32).unwrap_or(0);
     if table.chunks().iter().any(|chunk| chunk.skipped != u32::MAX && chunk.skipped & known != 0) {
-        return Err(bad(format!("a chunk from which a filter was left out that is none of the {}", filters.len())));
+        return Err(damaged(format!(
+            "chunk index: a filter mask has bits for more than the {} filters",
+            filters.len()
+        )));
     }
     let masked = !filters.is_empty() && table.chunks().iter().any(|chunk| chunk.skipped != 0);
     if masked {
-        filters = vec![Box::new(Masked::new(filters))];
+        filters = vec![Box::new(MaskedPipeline::new(filters))];
     }
-    let store = Chunks::new(Arc::clone(file), Places::All(table), masked);
-    chunked(with, array, chunk_shape, filters, Arc::new(store)).map(Inner::Chunked)
+    let store = ChunkObjects::new(Arc::clone(file), ChunkLookup::All(table), masked);
+    chunked(with, array, chunk_shape, filters, Arc::new(store)).map(RawArray::Chunked)
 }
 
-/// The same of chunks that are found as they are wanted. Which filters were left out is not known before.
+/// As [`stored_chunks`], for a remote file. Which filters were left out is not known in advance.
 fn far(
-    with: &Making,
-    array: Array<'_>,
+    with: &VarContext,
+    array: ArrayDescription<'_>,
     chunk_shape: Vec<u64>,
     plain_filters: Filters,
-    known: Arc<Known>,
-) -> Result<Far> {
-    let store = |masked| Arc::new(Chunks::new(Arc::clone(&with.file), Places::Wanted(Arc::clone(&known)), masked));
-    let masked = match plain_filters.is_empty() {
-        true => None,
-        false => {
-            let filters: Filters = vec![Box::new(Masked::new(filters(with, array.stored)?))];
-            Some(chunked(with, array.clone(), chunk_shape.clone(), filters, store(true))?)
-        }
+    known: Arc<LazyChunkIndex>,
+) -> Result<RemoteArray> {
+    let store =
+        |masked| Arc::new(ChunkObjects::new(Arc::clone(&with.file), ChunkLookup::Wanted(Arc::clone(&known)), masked));
+    let masked = if plain_filters.is_empty() {
+        None
+    } else {
+        let filters: Filters = vec![Box::new(MaskedPipeline::new(filters(with, array.stored)?))];
+        Some(chunked(with, array.clone(), chunk_shape.clone(), filters, store(true))?)
     };
     let plain = chunked(with, array, chunk_shape.clone(), plain_filters, store(false))?;
-    Ok(Far { known: Arc::clone(&known), chunk_shape, plain, masked })
+    Ok(RemoteArray { known: Arc::clone(&known), chunk_shape, plain, masked })
 }
 
 fn chunked(
-    with: &Making,
-    array: Array<'_>,
+    with: &VarContext,
+    array: ArrayDescription<'_>,
     chunk_shape: Vec<u64>,
     filters: Filters,
     store: Arc<dyn ChunkStore>,
 ) -> Result<ChunkedArray> {
-    let Array { name, dims, number, stored, .. } = array;
+    let ArrayDescription { name, dims, number, stored, .. } = array;
     let fill = stored.value();
     let (element, fill) = match number {
         Some((ty, big_endian)) => {
@@ -296,31 +314,31 @@ fn chunked(
     })
 }
 
-/// Elements that are no numbers: read as they are stored, then made what netCDF has.
+/// The data of elements other than numbers: read as stored, then converted.
 #[derive(Debug)]
-struct Raw {
-    file: Arc<Hdf>,
-    inner: Inner,
+struct RawVar {
+    file: Arc<HdfFile>,
+    inner: RawArray,
     ty: Datatype,
     xtype: NcType,
-    /// Whether elements are their bytes.
+    /// Whether elements have a fixed size.
     fixed: bool,
 }
 
-/// The elements as they are stored.
+/// The elements as stored.
 #[derive(Debug)]
-// One per variable, never moved about.
+// Each variable has one, and it is never moved.
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Inner {
+pub(super) enum RawArray {
     Chunked(ChunkedArray),
-    /// In chunks, in a file elsewhere.
-    Far(Arc<Far>),
-    /// With one dimension more: the bytes of an element.
+    /// Chunked, in a remote file.
+    Far(Arc<RemoteArray>),
+    /// Contiguous. The last dimension is the bytes of an element.
     Flat(FlatArray),
 }
 
-impl Inner {
-    /// The stored bytes of elements of `size` bytes.
+impl RawArray {
+    /// Reads the stored bytes of elements of `size` bytes.
     pub(super) fn get(&self, slab: &Slab<'_>, size: usize, out: &mut nczarr_dispatch::OutBuf<'_>) -> Result<()> {
         match self {
             Self::Chunked(array) => array.get(slab, MemMut::Fixed { ty: RAW, out }),
@@ -380,7 +398,7 @@ impl Inner {
     }
 }
 
-/// A slab of elements as one of their bytes.
+/// Calls `work` with a slab that has the bytes of an element as its last dimension.
 fn with_bytes<T>(slab: &Slab<'_>, size: usize, work: impl FnOnce(&Slab<'_>) -> T) -> T {
     let more = |list: &[u64], last: u64| list.iter().copied().chain([last]).collect::<Vec<_>>();
     let (start, count) = (more(slab.start, 0), more(slab.count, size as u64));
@@ -388,13 +406,13 @@ fn with_bytes<T>(slab: &Slab<'_>, size: usize, work: impl FnOnce(&Slab<'_>) -> T
     work(&Slab { start: &start, count: &count, stride: stride.as_deref() })
 }
 
-impl VarData for Raw {
+impl VarData for RawVar {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let size = self.ty.size as usize;
         match out {
             MemMut::Fixed { ty, out } if self.fixed => {
                 if ty != self.xtype {
-                    let what = "elements of a user-defined type are read as what they are";
+                    let what = "elements of a user-defined type cannot be converted";
                     return Err(ErrorKind::BadType.context(what));
                 }
                 self.inner.get(slab, size, out)?;
@@ -406,13 +424,17 @@ impl VarData for Raw {
                 let bytes = Buffer::<u8>::fill(bytes, |out| self.inner.get(slab, size, out))?;
                 let count = slab.len();
                 if strings.len() as u64 != count {
-                    return Err(ErrorKind::Inval
-                        .context(format!("memory of {count} strings expected, {} found", strings.len())));
+                    return Err(ErrorKind::Inval.context(format!(
+                        "wrong number of strings in the buffer (expected {count}, found {})",
+                        strings.len()
+                    )));
                 }
-                Decoder::new(&self.file).strings(&self.ty, &bytes, strings)
+                ElementDecoder::new(&self.file).strings(&self.ty, &bytes, strings)
             }
-            MemMut::Strings(_) => Err(ErrorKind::Char.context("the elements are no text")),
-            _ => Err(ErrorKind::Char.context("the elements are text, or of a length of their own")),
+            MemMut::Strings(_) => {
+                Err(ErrorKind::Char.context("the elements are not text; read them as numbers or bytes"))
+            }
+            _ => Err(ErrorKind::Char.context("the elements are text or of variable length; read them as strings")),
         }
     }
 

@@ -1,40 +1,41 @@
-//! Which edits a netCDF-4 file can hold: the rules beside those of the model, checked before anything changes.
+//! Decides which edits a netCDF-4 file can hold. These rules add to those of the model, and apply before
+//! anything changes.
 
 use nczarr_dispatch::VarData as _;
 use nczarr_model::{DimId, Edit, ErrorKind, FILL_VALUE, GroupId, Model, NcType, Result, Values, VarId, name};
 
-use super::dataset::NewFile;
+use super::dataset::WritableDataset;
 use super::netcdf::{NON_COORDINATE, PROPERTIES, RESERVED, STRICT};
-use super::{plan, text};
+use super::{nul_check, plan};
 
-/// What an edit of a variable's layout is refused with once there are data.
+/// The error for an edit of a variable that has data.
 #[derive(Clone, Copy)]
-enum Late {
+enum LateEdit {
     Layout,
     Fill,
 }
 
-impl NewFile {
-    /// Checks whether the file can hold the edit and lets `then` make it, in one step for other threads.
+impl WritableDataset {
+    /// Checks whether the file can hold the edit, then calls `then`. Other threads see both as one step.
     pub(super) fn admit_and<T>(&self, edit: &Edit<'_>, then: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_open()?;
         let mut vars = self.write_vars();
-        // Who closes writes what was defined before: what comes after it is refused.
+        // A concurrent close writes only earlier edits, so later ones are refused.
         self.check_open()?;
         let model = self.model.snapshot();
         if self.classic_model {
             classic(&model, edit)?;
         }
-        let mut relayout = |id: VarId, late: Late| {
+        let mut relayout = |id: VarId, late: LateEdit| {
             model.var(id)?;
             let Some(slot) = vars.get_mut(id.index()) else { return Ok(()) };
             if let Some(data) = &slot.data {
                 if !data.retire() {
                     let kind = match late {
-                        Late::Layout => ErrorKind::LateDef,
-                        Late::Fill => ErrorKind::LateFill,
+                        LateEdit::Layout => ErrorKind::LateDef,
+                        LateEdit::Fill => ErrorKind::LateFill,
                     };
-                    return Err(kind.context("there are data already").at(model.var_path(id)?));
+                    return Err(kind.context("data were written already").at(model.var_path(id)?));
                 }
                 slot.cache = Some(data.cache());
             }
@@ -65,94 +66,101 @@ impl NewFile {
                 if let Some(id) = var.filter(|_| name == FILL_VALUE)
                     && model.var(id)?.atts.get(name) != Some(values)
                 {
-                    relayout(id, Late::Fill)?;
+                    relayout(id, LateEdit::Fill)?;
                 }
                 check_values(values).map_err(|error| error.at(name))?;
-                text::check(&model, name, values)?;
+                nul_check::check(&model, name, values)?;
             }
             Edit::RenameAtt { var, name, to, .. } => {
                 check_att_name(&name::nfc(to))?;
                 if let Some(id) = var.filter(|_| [name, to].iter().any(|name| *name::nfc(name) == *FILL_VALUE)) {
-                    relayout(id, Late::Fill)?;
+                    relayout(id, LateEdit::Fill)?;
                 }
             }
-            Edit::DelAtt { var: Some(id), name, .. } if *name::nfc(name) == *FILL_VALUE => relayout(id, Late::Fill)?,
+            Edit::DelAtt { var: Some(id), name, .. } if *name::nfc(name) == *FILL_VALUE => {
+                relayout(id, LateEdit::Fill)?
+            }
             Edit::DefVarFill { var, value, .. } => {
-                value.map_or(Ok(()), |value| text::check(&model, FILL_VALUE, value))?;
-                relayout(var, Late::Fill)?;
+                value.map_or(Ok(()), |value| nul_check::check(&model, FILL_VALUE, value))?;
+                relayout(var, LateEdit::Fill)?;
             }
             Edit::DefVarUnwritten { var, value } => {
-                text::check(&model, FILL_VALUE, value)?;
-                relayout(var, Late::Fill)?;
+                nul_check::check(&model, FILL_VALUE, value)?;
+                relayout(var, LateEdit::Fill)?;
             }
             Edit::DefVarShards { shards: Some(_), .. } => {
-                return Err(ErrorKind::NotNc4.context("shards: only Zarr V3 has some"));
+                return Err(ErrorKind::NotNc4.context("shards: HDF5 does not support them; use Zarr V3"));
             }
             Edit::DefVarFilter { var, filter } => {
                 plan::instance(filter, &self.shared.registry)?;
-                relayout(var, Late::Layout)?;
+                relayout(var, LateEdit::Layout)?;
             }
             Edit::DefVarFilters { var, filters } => {
                 for filter in filters {
                     plan::instance(filter, &self.shared.registry)?;
                 }
-                relayout(var, Late::Layout)?;
+                relayout(var, LateEdit::Layout)?;
             }
             Edit::DefVarChunking { var, .. } | Edit::DefVarEndian { var, .. } | Edit::DefVarQuantize { var, .. } => {
-                relayout(var, Late::Layout)?
+                relayout(var, LateEdit::Layout)?
             }
             _ => {}
         }
-        // An edit copies what somebody else holds.
+        // An edit would copy a model that a snapshot still shares.
         drop(model);
         then()
     }
 }
 
-/// A dimension without a variable is an object of its group, as everything else is.
+/// Checks the name of a dimension. A dimension without a variable is an object of its group, as everything
+/// else.
 fn new_dim(model: &Model, group: GroupId, name: &str) -> Result<()> {
     let (name, group) = (name::nfc(name), model.group(group)?);
-    match group.groups.contains_key(&*name) || group.types.contains_key(&*name) {
-        true => Err(ErrorKind::NameInUse.context(format!("dimension {name:?}: a group or type has the name"))),
-        false => Ok(()),
+    if group.groups.contains_key(&*name) || group.types.contains_key(&*name) {
+        Err(ErrorKind::NameInUse.context(format!("dimension {name:?}: a group or type has this name")))
+    } else {
+        Ok(())
     }
 }
 
 fn new_object(model: &Model, group: GroupId, name: &str) -> Result<()> {
     let name = name::nfc(name);
-    match model.group(group)?.dims.contains_key(&*name) {
-        true => Err(ErrorKind::NameInUse.context(format!("{name:?}: a dimension has the name"))),
-        false => Ok(()),
+    if model.group(group)?.dims.contains_key(&*name) {
+        Err(ErrorKind::NameInUse.context(format!("{name:?}: a dimension has this name")))
+    } else {
+        Ok(())
     }
 }
 
-/// A name that would be read as another one.
+/// Refuses a variable name that would be read as another name.
 fn check_var_name(name: &str) -> Result<()> {
-    match name.starts_with(NON_COORDINATE) {
-        true => Err(ErrorKind::BadName.context(format!("{name:?}: names do not begin with {NON_COORDINATE}"))),
-        false => Ok(()),
+    if name.starts_with(NON_COORDINATE) {
+        Err(ErrorKind::BadName.context(format!("{name:?}: the prefix {NON_COORDINATE} is reserved")))
+    } else {
+        Ok(())
     }
 }
 
-/// A name that nobody would be shown.
+/// Refuses attribute names that netCDF hides.
 fn check_att_name(name: &str) -> Result<()> {
-    match RESERVED.contains(&name) || [PROPERTIES, STRICT].contains(&name) {
-        true => Err(ErrorKind::NameInUse.context(format!("attribute {name}: the name is reserved"))),
-        false => Ok(()),
+    if RESERVED.contains(&name) || [PROPERTIES, STRICT].contains(&name) {
+        Err(ErrorKind::NameInUse.context(format!("attribute {name}: the name is reserved")))
+    } else {
+        Ok(())
     }
 }
 
-/// The length of text is told in 32 bits.
+/// Refuses values whose length does not fit in 32 bits.
 fn check_values(values: &Values) -> Result<()> {
     match u32::try_from(values.len()) {
         Ok(_) => Ok(()),
-        Err(_) => Err(ErrorKind::Inval.context(format!("{} values of an attribute", values.len()))),
+        Err(_) => Err(ErrorKind::Inval.context(format!("attribute: {} values are too many", values.len()))),
     }
 }
 
-/// What the classic model does not have.
+/// Refuses edits that the classic model does not allow.
 fn classic(model: &Model, edit: &Edit<'_>) -> Result<()> {
-    let strict = |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not in the classic model")));
+    let strict = |what: &str| Err(ErrorKind::StrictNc3.context(format!("{what}: not allowed in the classic model")));
     let unlimited = |id: DimId| model.dim(id).is_ok_and(|dim| dim.unlimited);
     match *edit {
         Edit::DefGroup { name, .. }
@@ -167,7 +175,7 @@ fn classic(model: &Model, edit: &Edit<'_>) -> Result<()> {
             strict(&format!("attribute {name} of type {}", values.nc_type().name()))
         }
         Edit::DefDim { name, len: None | Some(0), .. } if model.dims().any(|(id, _)| unlimited(id)) => {
-            let what = format!("dimension {name}: the classic model has one unlimited dimension");
+            let what = format!("dimension {name}: the classic model allows only one unlimited dimension");
             Err(ErrorKind::Unlimit.context(what))
         }
         _ => Ok(()),

@@ -1,23 +1,23 @@
-//! Numbers to bytes, least significant first, as all of HDF5's metadata has them; and the checksum behind them.
+//! Appends numbers in little-endian order, as HDF5 metadata need, and checksums.
 
 use crate::lookup3::lookup3;
 
-/// An address or a length that is not set: all bits.
+/// An undefined address or length: all bits set.
 pub(super) const UNDEFINED: u64 = u64::MAX;
 
-/// What can be appended to metadata.
-pub(super) trait Put {
+/// Appends numbers and checksums to metadata.
+pub(super) trait PutBytes {
     fn u8(&mut self, value: u8);
     fn u16(&mut self, value: u16);
     fn u32(&mut self, value: u32);
     fn u64(&mut self, value: u64);
-    /// The low `width` bytes of a number.
+    /// Appends the low `width` bytes of a number.
     fn sized(&mut self, value: u64, width: usize);
-    /// The checksum of all bytes from `from` on.
+    /// Appends the checksum of all bytes from `from` on.
     fn checksum(&mut self, from: usize);
 }
 
-impl Put for Vec<u8> {
+impl PutBytes for Vec<u8> {
     fn u8(&mut self, value: u8) {
         self.push(value);
     }
@@ -44,7 +44,7 @@ impl Put for Vec<u8> {
     }
 }
 
-/// How many bytes hold numbers up to `most`.
+/// Returns the bytes needed for numbers up to `most`.
 pub(super) fn width(most: u64) -> usize {
     most.max(1).ilog2() as usize / 8 + 1
 }

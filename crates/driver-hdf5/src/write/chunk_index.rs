@@ -1,42 +1,43 @@
-//! The index of a dataset's chunks: a B-tree of version 1.
+//! Writes a chunk index: a B-tree of version 1.
 //!
-//! It is the one index that every HDF5 since 1.6 reads, whatever the number of chunks and however many dimensions are
-//! unlimited, and what netCDF-C writes. It is built anew, from the leaves up, whenever metadata are written, so none of
-//! what the later kinds of index save when they grow is needed.
+//! Every HDF5 since 1.6 reads it, for any number of chunks and unlimited dimensions, and netCDF-C writes it.
+//! It is built anew, leaves first, at each commit. So it needs none of the later indexes, which save work
+//! when they grow.
 //!
 //! Source: HDF5 File Format Specification 3.0, III.A.1.
 
-use super::bytes::{Put, UNDEFINED};
-use super::image::Image;
+use super::bytes::{PutBytes, UNDEFINED};
+use super::image::MetadataImage;
 
-/// Where a chunk is.
+/// The place of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct ChunkExtent {
     pub(super) address: u64,
     pub(super) size: u32,
     /// A bit for each filter that was left out.
     pub(super) mask: u32,
 }
 
-/// Most children of a node: twice the rank that a superblock without an extension implies.
+/// Most children of a node: twice the B-tree rank of a superblock without extension.
 const CHILDREN: usize = 64;
 
-struct Key<'a> {
+struct ChunkKey<'a> {
     size: u32,
     mask: u32,
-    /// In chunks.
+    /// Index of the chunk in the grid.
     index: &'a [u64],
-    /// Beyond the chunk of that index.
+    /// Chunks to add to each index; 1 in the last key.
     beyond: u64,
 }
 
-/// Appends the index of chunks; answers where its root is. `chunks`: by index, in the order of their indices; `shape`: of a
-/// chunk; `item`: bytes of an element.
-pub(super) fn put(image: &mut Image, chunks: &[(&[u64], Extent)], shape: &[u64], item: usize) -> u64 {
+/// Appends the chunk index, and returns the address of its root.
+///
+/// `chunks` are sorted by index. `shape` is that of a chunk. `item` is the size of an element in bytes.
+pub(super) fn put(image: &mut MetadataImage, chunks: &[(&[u64], ChunkExtent)], shape: &[u64], item: usize) -> u64 {
     if chunks.is_empty() {
         return UNDEFINED;
     }
-    let key = |out: &mut Vec<u8>, key: &Key<'_>| {
+    let key = |out: &mut Vec<u8>, key: &ChunkKey<'_>| {
         out.u32(key.size);
         out.u32(key.mask);
         for (&at, &side) in key.index.iter().zip(shape) {
@@ -45,7 +46,7 @@ pub(super) fn put(image: &mut Image, chunks: &[(&[u64], Extent)], shape: &[u64],
         out.u64(key.beyond * item as u64);
     };
     let (last, _) = chunks[chunks.len() - 1];
-    let end = Key { size: 0, mask: 0, index: last, beyond: 1 };
+    let end = ChunkKey { size: 0, mask: 0, index: last, beyond: 1 };
     // Children of the level: first chunk and address.
     let mut children: Vec<(usize, u64)> =
         chunks.iter().enumerate().map(|(at, (_, found))| (at, found.address)).collect();
@@ -64,13 +65,13 @@ pub(super) fn put(image: &mut Image, chunks: &[(&[u64], Extent)], shape: &[u64],
             out.u64(if n + 1 < count { start + (n as u64 + 1) * step } else { UNDEFINED });
             for &(first, address) in group {
                 let (index, found) = chunks[first];
-                key(&mut out, &Key { size: found.size, mask: found.mask, index, beyond: 0 });
+                key(&mut out, &ChunkKey { size: found.size, mask: found.mask, index, beyond: 0 });
                 out.u64(address);
             }
             match children.get((n + 1) * CHILDREN) {
                 Some(&(next, _)) => {
                     let (index, found) = chunks[next];
-                    key(&mut out, &Key { size: found.size, mask: found.mask, index, beyond: 0 });
+                    key(&mut out, &ChunkKey { size: found.size, mask: found.mask, index, beyond: 0 });
                 }
                 None => key(&mut out, &end),
             }

@@ -1,7 +1,7 @@
-//! [`Chunks`]: the chunks of one variable, as the engine's map of objects.
+//! [`WritableChunks`]: the chunks of one variable, as the map that the chunk engine writes to.
 //!
-//! A chunk that is written goes where nothing is; what it replaces stays until the metadata no longer lead there. Who
-//! reads holds the table meanwhile, so that nothing takes the place of what is being read.
+//! A new chunk goes to free space. The chunk it replaces stays until no metadata lead to it. A reader holds
+//! the table's lock, so that the space of its chunk is not reused.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,58 +12,59 @@ use nczarr_chunkio::ChunkStore;
 use nczarr_dispatch::{ByteRange, Key, MapCaps, OutBuf, ZMap};
 use nczarr_model::{ErrorKind, Result};
 
-use super::chunk_index::Extent;
-use super::file::File;
+use super::chunk_index::ChunkExtent;
+use super::file::WritableFile;
 
-/// HDF5 has no arrays of more dimensions.
+/// The largest rank of an HDF5 dataset.
 pub(super) const MAX_RANK: usize = 32;
 
-/// Between the indices of a chunk.
+/// Separator between the indexes of a chunk.
 const SEPARATOR: char = '.';
 
 /// The chunks of a variable.
-pub(super) struct Chunks {
-    file: Arc<File>,
+pub(super) struct WritableChunks {
+    file: Arc<WritableFile>,
     rank: usize,
-    table: RwLock<HashMap<Box<[u64]>, Kept>>,
+    table: RwLock<HashMap<Box<[u64]>, ChunkEntry>>,
 }
 
-impl fmt::Debug for Chunks {
+impl fmt::Debug for WritableChunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chunks").field("rank", &self.rank).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Kept {
-    extent: Extent,
-    /// When it was written; 0: it was there before.
+struct ChunkEntry {
+    extent: ChunkExtent,
+    /// The epoch of its writing; 0 for a chunk of the opened file.
     epoch: u64,
 }
 
-impl Chunks {
-    pub(super) fn new(file: Arc<File>, rank: usize) -> Self {
+impl WritableChunks {
+    pub(super) fn new(file: Arc<WritableFile>, rank: usize) -> Self {
         Self { file, rank, table: RwLock::default() }
     }
 
-    /// A chunk that was there before.
-    pub(super) fn insert(&self, index: Vec<u64>, extent: Extent) {
+    /// Adds a chunk of the opened file.
+    pub(super) fn insert(&self, index: Vec<u64>, extent: ChunkExtent) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        table.insert(index.into(), Kept { extent, epoch: 0 });
+        table.insert(index.into(), ChunkEntry { extent, epoch: 0 });
     }
 
-    /// How many there are.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.table.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether there is one.
+    /// Whether a chunk exists.
     pub(super) fn has(&self, index: &[u64]) -> bool {
         self.table.read().unwrap_or_else(PoisonError::into_inner).contains_key(index)
     }
 
-    /// Takes the chunks of another table of the same file, where it has none itself. The others are given up.
-    pub(super) fn adopt(&self, other: &Self) {
+    /// Takes the chunks of another table of the same file, except those that exist here. The rest of the
+    /// other table is freed.
+    pub(super) fn absorb(&self, other: &Self) {
         let _changing = self.file.change();
         let epoch = self.file.epoch();
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +74,7 @@ impl Chunks {
             match table.entry(index) {
                 Entry::Occupied(_) => left.push(kept),
                 Entry::Vacant(vacant) => {
-                    vacant.insert(Kept { epoch, ..kept });
+                    vacant.insert(ChunkEntry { epoch, ..kept });
                 }
             }
         }
@@ -81,32 +82,32 @@ impl Chunks {
         left.into_iter().for_each(|kept| self.free(kept));
     }
 
-    /// Gives up the place of what was replaced.
-    fn free(&self, old: Kept) {
+    /// Frees the space of a replaced chunk.
+    fn free(&self, old: ChunkEntry) {
         let (address, len) = (old.extent.address, u64::from(old.extent.size));
         match old.epoch {
-            // What lies beside it may begin anywhere.
+            // A chunk of the opened file may start at any address.
             0 => self.file.free_later([(address, len)]),
             epoch => self.file.free(address, len, epoch),
         }
     }
 
-    /// All chunks, in the order of their indices.
-    pub(super) fn sorted(&self) -> Vec<(Vec<u64>, Extent)> {
+    /// Returns all chunks, sorted by index.
+    pub(super) fn sorted(&self) -> Vec<(Vec<u64>, ChunkExtent)> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = table.iter().map(|(index, kept)| (index.to_vec(), kept.extent)).collect();
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         all
     }
 
-    /// Where the only chunk of an array in one piece is.
-    pub(super) fn only(&self) -> Option<Extent> {
+    /// Returns the place of the only chunk of a contiguous array.
+    pub(super) fn only(&self) -> Option<ChunkExtent> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         table.values().next().map(|kept| kept.extent)
     }
 
-    /// Calls `then` with where the chunk of a key is; that place is nobody else's meanwhile.
-    fn with<T>(&self, key: &Key, then: impl FnOnce(Extent) -> Result<T>) -> Result<Option<T>> {
+    /// Calls `then` with the place of a chunk. The space is not reused meanwhile.
+    fn with<T>(&self, key: &Key, then: impl FnOnce(ChunkExtent) -> Result<T>) -> Result<Option<T>> {
         let (index, rank) = self.index(key)?;
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         match table.get(&index[..rank]) {
@@ -123,19 +124,16 @@ impl Chunks {
             *slot = number.parse().map_err(|_| wrong(key))?;
             rank += 1;
         }
-        // The one chunk of a scalar is called 0.
-        match rank == self.rank.max(1) {
-            true => Ok((index, self.rank)),
-            false => Err(wrong(key)),
-        }
+        // The chunk of a scalar has the index 0.
+        if rank == self.rank.max(1) { Ok((index, self.rank)) } else { Err(wrong(key)) }
     }
 }
 
 fn wrong(key: &Key) -> nczarr_model::Error {
-    ErrorKind::Internal.context(format!("key {key}: not that of a chunk"))
+    ErrorKind::Internal.context(format!("{key}: not the key of a chunk"))
 }
 
-impl ChunkStore for Chunks {
+impl ChunkStore for WritableChunks {
     fn map(&self) -> &dyn ZMap {
         self
     }
@@ -146,7 +144,7 @@ impl ChunkStore for Chunks {
     }
 }
 
-impl ZMap for Chunks {
+impl ZMap for WritableChunks {
     fn caps(&self) -> MapCaps {
         MapCaps { write: true, overwrite: true, delete: true, list: true, range_read: true, ..MapCaps::default() }
     }
@@ -170,28 +168,25 @@ impl ZMap for Chunks {
             let start = offset.min(u64::from(extent.size));
             let limit = (u64::from(extent.size) - start).min(out.room() as u64) as usize;
             let read = out.limited(limit, |out| self.file.read_at(extent.address + start, out))?;
-            match read == limit {
-                true => Ok(()),
-                false => Err(ErrorKind::Trunc.context("the file was cut short")),
-            }
+            if read == limit { Ok(()) } else { Err(ErrorKind::Trunc.context("the file became shorter")) }
         })?;
         Ok(found.is_some())
     }
 
     fn write(&self, key: &Key, value: &[u8]) -> Result<()> {
         let (index, rank) = self.index(key)?;
-        let too_long = |_| ErrorKind::BadChunk.context(format!("chunk {key}: {} bytes", value.len()));
+        let too_long = |_| ErrorKind::BadChunk.context(format!("chunk {key}: {} bytes are too many", value.len()));
         let size = u32::try_from(value.len()).map_err(too_long)?;
         let epoch = self.file.epoch();
         let address = self.file.allocate(value.len() as u64)?;
         if let Err(error) = self.file.write_at(address, value) {
-            // Allocated in this epoch or an earlier one: no metadata lead there.
+            // It was allocated in this epoch or an earlier one, and no metadata lead to it.
             self.file.free(address, u64::from(size), self.file.epoch());
             return Err(error.at(key));
         }
         let _changing = self.file.change();
         let epoch = self.file.epoch().max(epoch);
-        let kept = Kept { extent: Extent { address, size, mask: 0 }, epoch };
+        let kept = ChunkEntry { extent: ChunkExtent { address, size, mask: 0 }, epoch };
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let old = match table.get_mut(&index[..rank]) {
             Some(old) => Some(std::mem::replace(old, kept)),

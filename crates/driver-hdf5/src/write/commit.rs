@@ -1,6 +1,7 @@
-//! Writing metadata: all of them anew, where nothing is, and the superblock last.
+//! Writes metadata: all anew into free space, and the superblock last.
 //!
-//! Data come before the metadata that lead to them. What only the metadata before led to is free from then on.
+//! Data are written before the metadata that lead to them. Space that only the earlier metadata used becomes
+//! free afterwards.
 
 use std::sync::Arc;
 
@@ -8,40 +9,41 @@ use nczarr_dispatch::Durability;
 use nczarr_dispatch::place::{self, Unfinished};
 use nczarr_model::{Error, Lengths, Model, Result, VarId};
 
-use super::dataset::NewFile;
-use super::file::Stretch;
-use super::netcdf::{Metadata, Place};
+use super::dataset::WritableDataset;
+use super::file::FileRange;
+use super::netcdf::{DataPlacement, FileMetadata};
 use super::superblock;
 
-/// What is known to be stored.
+/// The state of the file as last written.
 #[derive(Debug, Default)]
-pub(super) struct Committed {
-    /// What the stored metadata were made of: the model's edition, the lengths of dimensions, the changes of data.
+pub(super) struct CommittedFile {
+    /// The inputs of the stored metadata: edition of the model, lengths of dimensions, counter of data
+    /// changes.
     made_of: Option<(u64, Vec<u64>, u64)>,
-    /// The lengths that metadata may tell: the data below them are stored.
+    /// The lengths that metadata may state. The data below them are stored.
     counted: Lengths,
-    /// Where they are.
-    metadata: Option<Stretch>,
-    /// Where the root group is, and where the superblock says that the file ends.
+    /// The place of the metadata.
+    metadata: Option<FileRange>,
+    /// The address of the root group, and the end of the file, as the superblock states them.
     told: Option<(u64, u64)>,
-    /// How long a file was that was there before.
+    /// The length of a file that was opened.
     opened: Option<u64>,
-    /// The file of a new dataset.
+    /// The file of a new dataset, before it has its name.
     unfinished: Option<Unfinished>,
 }
 
-impl Committed {
+impl CommittedFile {
     pub(super) fn new(unfinished: Option<Unfinished>) -> Self {
         Self { unfinished, ..Self::default() }
     }
 
-    /// That of a file that was opened.
+    /// Makes the state of an opened file.
     pub(super) fn of_opened(edition: u64, model: &Model, changes: u64, len: u64) -> Self {
         let counted = Lengths::of(model);
         Self { made_of: Some((edition, lens(model, &counted), changes)), counted, opened: Some(len), ..Self::default() }
     }
 
-    /// Whether nothing was ever written.
+    /// Whether nothing was written yet.
     pub(super) fn is_new(&self) -> bool {
         self.metadata.is_none() && self.opened.is_none()
     }
@@ -52,20 +54,19 @@ impl Committed {
     }
 }
 
-/// The lengths to be stored.
+/// Returns the lengths to be stored.
 fn lens(model: &Model, counted: &Lengths) -> Vec<u64> {
     model.dims().map(|(id, dim)| if dim.unlimited { counted.get(id) } else { dim.len() }).collect()
 }
 
-impl NewFile {
+impl WritableDataset {
     fn is_durable(&self) -> bool {
         self.shared.options.durability == Durability::Fsync
     }
 
-    /// Stores the data that are kept in memory, after which metadata may count them; the first error, after all were
-    /// tried.
+    /// Stores cached data, so that metadata may count them. Tries all variables, and returns the first error.
     pub(super) fn flush(&self) -> Result<()> {
-        // Taken before the data are: others may append meanwhile.
+        // Take the lengths before the data, because other threads may append meanwhile.
         let reached = self.model.with(Lengths::of);
         let all: Vec<_> = self.read_vars().iter().map(|slot| slot.data.clone()).collect();
         let model = self.model.snapshot();
@@ -80,14 +81,14 @@ impl NewFile {
         outcome
     }
 
-    /// Writes the metadata, if they are not those that are stored. `last`: nothing will follow.
+    /// Writes the metadata unless they are unchanged. `last`: the dataset is being closed.
     ///
     /// # Errors
-    /// What the model has and HDF5 has not; what the system says. The file is as it was then.
-    pub(super) fn write_metadata(&self, committed: &mut Committed, last: bool) -> Result<()> {
+    /// Errors for content that HDF5 cannot hold; I/O errors. The file is then unchanged.
+    pub(super) fn write_metadata(&self, committed: &mut CommittedFile, last: bool) -> Result<()> {
         let file = &self.shared.file;
         let (edition, model) = {
-            // What was admitted before is in it.
+            // All admitted edits are part of the model now.
             let _vars = self.read_vars();
             (self.model.edition(), self.model.snapshot())
         };
@@ -95,12 +96,12 @@ impl NewFile {
         for (id, _) in model.vars() {
             variables.push((id, self.variable(id)?));
         }
-        // Long work first, while others go on.
+        // Do long work first, while other threads continue.
         for (id, data) in &variables {
             data.settle(&model, *id)?;
         }
-        let mut places: Vec<Place> = Vec::with_capacity(variables.len());
-        let looking = file.look();
+        let mut places: Vec<DataPlacement> = Vec::with_capacity(variables.len());
+        let looking = file.freeze();
         let made_of = (edition, lens(&model, &committed.counted), file.changes());
         if committed.made_of.as_ref() != Some(&made_of) {
             for (id, data) in &variables {
@@ -121,7 +122,7 @@ impl NewFile {
             self.cut(committed)?;
         }
         if let Some(unfinished) = &mut committed.unfinished {
-            // Without its place the file cannot be found, so the next call tries again.
+            // Without its name the file cannot be found, so the next call tries again.
             let kept = unfinished.keep()?;
             committed.unfinished = None;
             if self.is_durable() {
@@ -131,15 +132,15 @@ impl NewFile {
         Ok(())
     }
 
-    /// Cuts off what is free at the end.
-    fn cut(&self, committed: &mut Committed) -> Result<()> {
+    /// Truncates free space at the end of the file.
+    fn cut(&self, committed: &mut CommittedFile) -> Result<()> {
         let file = &self.shared.file;
         match (committed.told, committed.opened) {
             (Some((root, told)), _) => {
                 let end = file.end();
                 if end < told {
                     file.write_at(0, &superblock::write(root, end))?;
-                    // It may not say that there is more than there is.
+                    // The file must never be shorter than the superblock states.
                     if self.is_durable() {
                         file.persist()?;
                     }
@@ -147,7 +148,7 @@ impl NewFile {
                 }
                 file.set_len(end, true)
             }
-            // Nothing was written but what nothing leads to.
+            // Only unreferenced bytes were written.
             (None, Some(len)) => file.set_len(len, true),
             (None, None) => Ok(()),
         }
@@ -157,19 +158,19 @@ impl NewFile {
         &self,
         model: &Arc<Model>,
         lens: &[u64],
-        places: &[Place],
-        committed: &mut Committed,
+        places: &[DataPlacement],
+        committed: &mut CommittedFile,
     ) -> Result<()> {
         let file = &self.shared.file;
         self.shared.heap.flush()?;
-        let metadata = Metadata {
+        let metadata = FileMetadata {
             model,
             lens,
             places,
             properties: self.info.properties.as_deref().unwrap_or_default(),
             classic_model: self.classic_model,
         };
-        let mut allocated: Result<Stretch> = Ok((0, 0));
+        let mut allocated: Result<FileRange> = Ok((0, 0));
         let built = metadata.build(|len| {
             allocated = file.allocate(len).map(|address| (address, len));
             allocated.as_ref().map_or(0, |&(address, _)| address)
@@ -195,7 +196,7 @@ impl NewFile {
             Ok(told) => committed.told = Some(told),
             Err(error) => {
                 if new.1 > 0 {
-                    // Which superblock the disk has is not known once one was written: both lead to something.
+                    // The disk may have either superblock now, so the space of both must stay.
                     file.free(new.0, new.1, if in_force { 0 } else { file.epoch() });
                 }
                 return Err(error);

@@ -1,4 +1,4 @@
-//! Creating: an empty dataset whose metadata are written at the first commit.
+//! Creates an empty dataset. Its metadata are written at the first commit.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
@@ -6,27 +6,27 @@ use std::sync::{Arc, Mutex, RwLock};
 use nczarr_dispatch::{CreateRequest, Dataset, DatasetInfo, Format, Persist, place};
 use nczarr_model::{ErrorKind, Model, ModelCell, Result};
 
-use super::commit::Committed;
-use super::dataset::NewFile;
-use super::file::File;
-use super::strings::FileHeap;
+use super::commit::CommittedFile;
+use super::dataset::WritableDataset;
+use super::file::WritableFile;
 use super::superblock;
-use super::var::Shared;
+use super::var::WriteContext;
+use super::vlen::FileHeap;
 use crate::INFO;
 
 /// Creates a file.
 ///
 /// # Errors
-/// `NC_EEXIST` if something is there that may not be replaced; `NC_EINVAL` for a place that is no local path; what the
-/// system says.
+/// `NC_EEXIST` if a file exists and may not be replaced; `NC_EINVAL` if the target is not a local path; I/O
+/// errors.
 pub(crate) fn create(request: &CreateRequest<'_>) -> Result<Arc<dyn Dataset>> {
     check_place(request)?;
     let target = &request.target.path;
     let (opened, unfinished) = place::create(target, request.clobber, request.registry, INFO.magic)?;
-    Ok(start(request, File::of(opened), Committed::new(Some(unfinished)), None))
+    Ok(start(request, WritableFile::of(opened), CommittedFile::new(Some(unfinished)), None))
 }
 
-/// Creates a dataset in memory. `persist`: when it is closed it is written to where the target says.
+/// Creates a dataset in memory. `persist`: closing writes it to the target.
 ///
 /// # Errors
 /// As [`create`].
@@ -37,31 +37,32 @@ pub(crate) fn create_in_memory(request: &CreateRequest<'_>, persist: bool) -> Re
         let (path, durability) = (Path::new(&request.target.path), request.options.durability);
         target = Some(Persist::to_new(path, request.clobber, request.registry, durability, INFO.magic)?);
     }
-    Ok(start(request, File::memory(Vec::new()), Committed::default(), target))
+    Ok(start(request, WritableFile::memory(Vec::new()), CommittedFile::default(), target))
 }
 
 fn check_place(request: &CreateRequest<'_>) -> Result<()> {
     let target = request.target;
     if request.map.is_some() || !target.scheme.is_local() {
-        return Err(ErrorKind::Inval.context(format!("{target}: netCDF-4 files are made as files, not in a map")));
+        return Err(ErrorKind::Inval
+            .context(format!("{target}: a netCDF-4 file cannot be created in a storage map; use a file path")));
     }
     Ok(())
 }
 
 pub(super) fn start(
     request: &CreateRequest<'_>,
-    file: File,
-    committed: Committed,
+    file: WritableFile,
+    committed: CommittedFile,
     persist: Option<Persist>,
-) -> Arc<NewFile> {
+) -> Arc<WritableDataset> {
     let classic_model = request.classic_model || request.target.has_mode("nc4-classic");
     let format = if classic_model { Format::NetCdf4Classic } else { Format::NetCdf4 };
     let file = Arc::new(file);
     let model = ModelCell::new(Model::new());
     model.begin();
-    Arc::new(NewFile {
+    Arc::new(WritableDataset {
         model,
-        shared: Arc::new(Shared {
+        shared: Arc::new(WriteContext {
             heap: Arc::new(FileHeap::new(Arc::clone(&file))),
             file,
             registry: Arc::clone(request.registry),

@@ -1,6 +1,7 @@
-//! [`NewFile`]: an HDF5 file that is written.
+//! [`WritableDataset`]: a dataset whose file is written.
 //!
-//! The model answers inquiries; what edits are legal is in `admit`, what is written and when in `commit`.
+//! The model answers inquiries. `admit` decides which edits are legal. `commit` decides what to write and
+//! when.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,75 +10,72 @@ use nczarr_chunkio::Rounded;
 use nczarr_dispatch::{CacheConfig, Dataset, DatasetInfo, Persist, Registry, VarData};
 use nczarr_model::{Defined, Edit, ErrorKind, ModelCell, Result, VarId};
 
-use super::commit::Committed;
-use super::var::{Shared, Variable, kept_value};
+use super::commit::CommittedFile;
+use super::var::{WritableVar, WriteContext, kept_value};
 
-/// A file that is written.
-pub(super) struct NewFile {
+/// A dataset that is open for writing.
+pub(super) struct WritableDataset {
     pub(super) model: ModelCell,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<WriteContext>,
     pub(super) info: DatasetInfo,
-    /// Only what the classic model has.
+    /// Only the classic model is allowed.
     pub(super) classic_model: bool,
-    /// Where the bytes in memory go when it is closed.
+    /// Where closing writes the bytes of a dataset in memory.
     pub(super) persist: Option<Persist>,
-    /// Taken before the model's own lock: an edit, and what it means for a layout, are one step under it.
-    pub(super) vars: RwLock<Vec<Slot>>,
-    /// Held by whoever writes metadata.
-    pub(super) committed: Mutex<Committed>,
+    /// Locked before the model: an edit and its effect on layouts are one step under this lock.
+    pub(super) vars: RwLock<Vec<VarSlot>>,
+    /// Locked while metadata are written.
+    pub(super) committed: Mutex<CommittedFile>,
 }
 
-/// What is known of a variable.
+/// The state of a variable.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
-    pub(super) data: Option<Arc<Variable>>,
-    /// What was set on data that were given up since.
+pub(super) struct VarSlot {
+    pub(super) data: Option<Arc<WritableVar>>,
+    /// The chunk cache set on data that were discarded since.
     pub(super) cache: Option<CacheConfig>,
 }
 
-impl fmt::Debug for NewFile {
+impl fmt::Debug for WritableDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewFile").field("info", &self.info).finish_non_exhaustive()
     }
 }
 
-impl NewFile {
-    pub(super) fn lock_committed(&self) -> MutexGuard<'_, Committed> {
+impl WritableDataset {
+    pub(super) fn lock_committed(&self) -> MutexGuard<'_, CommittedFile> {
         self.committed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn read_vars(&self) -> RwLockReadGuard<'_, Vec<Slot>> {
+    pub(super) fn read_vars(&self) -> RwLockReadGuard<'_, Vec<VarSlot>> {
         self.vars.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write_vars(&self) -> RwLockWriteGuard<'_, Vec<Slot>> {
+    pub(super) fn write_vars(&self) -> RwLockWriteGuard<'_, Vec<VarSlot>> {
         self.vars.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
-        match self.shared.closing.is_closed() {
-            true => Err(ErrorKind::BadId.context("the dataset is closed")),
-            false => Ok(()),
-        }
+        if self.shared.closing.is_closed() { Err(ErrorKind::BadId.context("the dataset is closed")) } else { Ok(()) }
     }
 
-    /// The data of a variable, laid out at the first call.
-    pub(super) fn variable(&self, id: VarId) -> Result<Arc<Variable>> {
+    /// Returns the data of a variable. The first call lays them out.
+    pub(super) fn variable(&self, id: VarId) -> Result<Arc<WritableVar>> {
         if let Some(data) = self.read_vars().get(id.index()).and_then(|slot| slot.data.clone()) {
             return Ok(data);
         }
         let mut vars = self.write_vars();
-        // Not older than the slots: what was decided by it is decided anew after an edit.
+        // Not older than the slots: an edit discards layouts that depend on an older model.
         let model = self.model.snapshot();
         model.var(id)?;
         if vars.len() <= id.index() {
-            vars.resize_with(id.index() + 1, Slot::default);
+            vars.resize_with(id.index() + 1, VarSlot::default);
         }
         let slot = &mut vars[id.index()];
         if let Some(data) = &slot.data {
             return Ok(Arc::clone(data));
         }
-        let data = Arc::new(Variable::new(&self.shared, &model, id)?);
+        let data = Arc::new(WritableVar::new(&self.shared, &model, id)?);
         if let Some(cache) = slot.cache {
             data.tune(cache)?;
         }
@@ -85,13 +83,13 @@ impl NewFile {
         Ok(data)
     }
 
-    /// Lets nobody write from now on, waits for those who do, and does what is left to do, if that was not done already.
+    /// Stops new writers, waits for running ones, and does the final work once.
     fn end(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let gates = || self.read_vars().iter().filter_map(|slot| slot.data.clone()).collect();
         self.shared.closing.close_with(gates, work)
     }
 
-    /// Gives up the lock of a file, for who opens it next.
+    /// Unlocks the file for a later writer.
     fn release(&self) {
         if let Some((file, path)) = self.shared.file.as_file()
             && let Err(error) = file.unlock()
@@ -109,7 +107,7 @@ impl NewFile {
     }
 }
 
-impl Dataset for NewFile {
+impl Dataset for WritableDataset {
     fn info(&self) -> DatasetInfo {
         self.info.clone()
     }

@@ -1,51 +1,52 @@
-//! Datatype messages: how a type of the model is described in HDF5.
+//! Writes datatype messages: the HDF5 descriptions of types of the model.
 //!
-//! Elements in the file are what they are in memory: user-defined types have this machine's byte order and the compound's
-//! own offsets, so that nothing is converted. Compounds, enums and arrays have the description of HDF5 1.8.
+//! Stored elements equal those in memory. User-defined types have native byte order and the compound's own
+//! offsets, so nothing is converted. Compounds, enumerations and arrays use the description of HDF5 1.8.
 //!
 //! Source: HDF5 File Format Specification 3.0, IV.A.2.d.
 
 use nczarr_model::{ErrorKind, Model, NcType, Result, TypeClass, TypeId};
 
-use super::bytes::{Put, width};
+use super::bytes::{PutBytes, width};
 
-/// This machine's byte order.
+/// Whether the native byte order is big-endian.
 pub(super) const NATIVE_BIG: bool = cfg!(target_endian = "big");
 
-/// Bytes of an element of variable length in the file: its length, and where it is in a global heap.
+/// Size in bytes of a stored element of variable length: its length and its place in a global heap.
 pub(super) const POINTER: usize = 16;
 
 fn head(out: &mut Vec<u8>, version: u8, class: u8, bits: u32, size: usize) -> Result<()> {
-    let size = u32::try_from(size).map_err(|_| ErrorKind::BadType.context(format!("elements of {size} bytes")))?;
+    let size = u32::try_from(size)
+        .map_err(|_| ErrorKind::BadType.context(format!("type: elements of {size} bytes are too large")))?;
     out.u8(version << 4 | class);
     out.sized(u64::from(bits), 3);
     out.u32(size);
     Ok(())
 }
 
-/// A fixed-length string that is ended by a zero, if it is shorter.
+/// Describes a string of fixed size. A shorter text ends with a zero.
 pub(super) fn text(size: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     head(&mut out, 1, 3, 0, size)?;
     Ok(out)
 }
 
-/// A reference to an object.
+/// Describes a reference to an object.
 pub(super) fn reference() -> Vec<u8> {
     vec![0x17, 0, 0, 0, 8, 0, 0, 0]
 }
 
-/// A list of references to objects.
+/// Describes a list of references to objects.
 pub(super) fn references() -> Vec<u8> {
     let mut out = vec![0x19, 0, 0, 0, POINTER as u8, 0, 0, 0];
     out.extend(reference());
     out
 }
 
-/// Bytes of an entry of a `REFERENCE_LIST`.
+/// Size in bytes of an entry of a `REFERENCE_LIST`.
 pub(super) const BACK_REFERENCE: usize = 16;
 
-/// An entry of a `REFERENCE_LIST`: a dataset, and which of its dimensions.
+/// Describes an entry of a `REFERENCE_LIST`: a dataset and one of its dimensions.
 pub(super) fn back_reference() -> Result<Vec<u8>> {
     let mut out = Vec::new();
     head(&mut out, 3, 6, 2, BACK_REFERENCE)?;
@@ -62,7 +63,7 @@ fn number(out: &mut Vec<u8>, ty: NcType, big: bool) -> Result<()> {
     if matches!(ty, NcType::Float | NcType::Double) {
         let (exponent, bias) = if ty == NcType::Float { (8_u8, 127) } else { (11, 1023) };
         let mantissa = size as u8 * 8 - 1 - exponent;
-        // An implied leading bit, and where the sign is.
+        // Implied leading bit; position of the sign.
         head(out, 1, 1, big | 2 << 4 | (size as u32 * 8 - 1) << 8, size)?;
         out.u16(0);
         out.u16(size as u16 * 8);
@@ -83,7 +84,7 @@ pub(super) fn atomic(ty: NcType, big: bool) -> Result<Vec<u8>> {
     match ty {
         NcType::Char => return text(1),
         NcType::String => {
-            // Of variable length, ended by a zero, UTF-8.
+            // Variable length, zero-terminated, UTF-8.
             head(&mut out, 1, 9, 0x101, POINTER)?;
             number(&mut out, NcType::UByte, false)?;
         }
@@ -92,7 +93,7 @@ pub(super) fn atomic(ty: NcType, big: bool) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Bytes of one element in the file.
+/// Returns the size of a stored element in bytes.
 pub(super) fn stored_size(model: &Model, ty: NcType) -> Result<usize> {
     let NcType::User(id) = ty else { return Ok(ty.size().unwrap_or(POINTER)) };
     Ok(match &model.user_type(id)?.class {
@@ -103,36 +104,37 @@ pub(super) fn stored_size(model: &Model, ty: NcType) -> Result<usize> {
     })
 }
 
-/// Where the fields of a compound are in the file.
-pub(super) struct Places {
+/// Offsets of the fields of a stored compound.
+pub(super) struct FieldOffsets {
     pub(super) size: usize,
     pub(super) offsets: Vec<usize>,
 }
 
-/// How a compound lies in the file: as in memory, but a field that takes more bytes in the file moves those behind it.
-pub(super) fn layout(model: &Model, id: TypeId) -> Result<Places> {
+/// Lays out a stored compound: as in memory, except that a field with a larger stored size moves those behind
+/// it.
+pub(super) fn layout(model: &Model, id: TypeId) -> Result<FieldOffsets> {
     let TypeClass::Compound { size, fields } = &model.user_type(id)?.class else {
         return Err(ErrorKind::BadType.context("not a compound"));
     };
     if model.is_fixed(NcType::User(id))? {
-        return Ok(Places { size: *size, offsets: fields.iter().map(|field| field.offset).collect() });
+        return Ok(FieldOffsets { size: *size, offsets: fields.iter().map(|field| field.offset).collect() });
     }
     let (mut end, mut moved, mut offsets) = (0_usize, 0, vec![0; fields.len()]);
     let mut order: Vec<usize> = (0..fields.len()).collect();
     order.sort_by_key(|&at| fields[at].offset);
     for at in order {
         let field = &fields[at];
-        let too_large = || ErrorKind::BadType.context(format!("field {}: too large", field.name));
+        let too_large = || ErrorKind::BadType.context(format!("field {}: it is too large", field.name));
         offsets[at] = field.offset.checked_add(moved).ok_or_else(too_large)?.max(end);
         moved = offsets[at] - field.offset;
         let count = field.shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len as usize));
         let bytes = count.ok_or_else(too_large)?.checked_mul(stored_size(model, field.ty)?);
         end = bytes.and_then(|bytes| offsets[at].checked_add(bytes)).ok_or_else(too_large)?;
     }
-    Ok(Places { size: size.saturating_add(moved).max(end), offsets })
+    Ok(FieldOffsets { size: size.saturating_add(moved).max(end), offsets })
 }
 
-/// Describes any type, with all that it is made of.
+/// Describes any type with all its parts.
 pub(super) fn describe(model: &Model, ty: NcType, big: bool) -> Result<Vec<u8>> {
     let NcType::User(id) = ty else { return atomic(ty, big) };
     let mut out = Vec::new();
@@ -142,7 +144,7 @@ pub(super) fn describe(model: &Model, ty: NcType, big: bool) -> Result<Vec<u8>> 
             let places = layout(model, id)?;
             let count = u16::try_from(fields.len()).ok().filter(|&count| count > 0);
             let count = count.ok_or_else(|| {
-                ErrorKind::BadType.context(format!("compound {}: {} fields", user.name, fields.len()))
+                ErrorKind::BadType.context(format!("compound {}: {} fields are too many", user.name, fields.len()))
             })?;
             head(&mut out, 3, 6, u32::from(count), places.size)?;
             for (field, offset) in fields.iter().zip(places.offsets) {

@@ -1,34 +1,34 @@
-//! Many attributes or links: a fractal heap that holds them, and two B-trees of version 2 that find them, by name and by
-//! the order of creation.
+//! Writes many attributes or links: a fractal heap that holds them, and two B-trees of version 2 that index
+//! them by name and by creation order.
 //!
-//! The heap has one direct block, as large as it must be; what is longer than a managed object may be lies in the file by
-//! itself. Each tree is one leaf, or a root over leaves.
+//! The heap has one direct block of sufficient size. Larger objects are stored outside the heap. Each tree is
+//! one leaf, or a root over leaves.
 //!
 //! Source: HDF5 File Format Specification 3.0, III.A.2 and III.G.
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::bytes::{Put, UNDEFINED};
-use super::image::Image;
+use super::bytes::{PutBytes, UNDEFINED};
+use super::image::MetadataImage;
 use crate::lookup3::lookup3;
 
-/// What is kept in a heap.
-pub(super) struct Kind {
-    /// Bytes of an object's id in the heap.
+/// Parameters of a heap, for one kind of objects.
+pub(super) struct HeapKind {
+    /// Size of an object's id in bytes.
     id: usize,
-    /// Bits of an offset in the heap.
+    /// Number of bits of a heap offset.
     heap_bits: u16,
     first_block: usize,
-    /// The types of the trees' records.
+    /// Types of the index records.
     by_name: u8,
     by_order: u8,
-    /// Bytes of a record by name, and by order.
+    /// Sizes of a record by name and by order, in bytes.
     name_record: usize,
     order_record: usize,
     is_links: bool,
 }
 
-pub(super) const LINKS: Kind = Kind {
+pub(super) const LINKS: HeapKind = HeapKind {
     id: 7,
     heap_bits: 32,
     first_block: 512,
@@ -39,7 +39,7 @@ pub(super) const LINKS: Kind = Kind {
     is_links: true,
 };
 
-pub(super) const ATTRIBUTES: Kind = Kind {
+pub(super) const ATTRIBUTES: HeapKind = HeapKind {
     id: 8,
     heap_bits: 40,
     first_block: 1024,
@@ -50,33 +50,33 @@ pub(super) const ATTRIBUTES: Kind = Kind {
     is_links: false,
 };
 
-/// A longer object is not managed by the heap's blocks.
+/// Largest managed object in bytes. A larger one is stored outside the heap.
 const MANAGED: usize = 4096;
 
-/// The library keeps no longer blocks in memory.
+/// Largest block that the HDF5 library reads, in bytes.
 const LONGEST_BLOCK: usize = 16 << 20;
 
 /// Most records of a leaf.
 const LEAF: usize = if cfg!(test) { 100 } else { 60_000 };
 
-/// Where heap and indices are.
+/// Addresses of the heap and its indexes.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct DenseStorage {
     pub(super) heap: u64,
     pub(super) by_name: u64,
     pub(super) by_order: u64,
 }
 
-/// Appends objects, in the order of creation, with their names.
+/// Appends objects in creation order, with their names.
 ///
 /// # Errors
-/// `NC_EATTMETA` or `NC_EMAXVARS`-like limits: more than one heap block can hold.
+/// `NC_EATTMETA` or the like if one heap block cannot hold them.
 pub(super) fn put<'a>(
-    image: &mut Image,
-    kind: &Kind,
+    image: &mut MetadataImage,
+    kind: &HeapKind,
     names: impl Iterator<Item = &'a str>,
     objects: &[Vec<u8>],
-) -> Result<Stored> {
+) -> Result<DenseStorage> {
     let (heap, ids) = put_heap(image, kind, objects)?;
     let mut found: Vec<(u32, &str, usize)> =
         names.enumerate().map(|(order, name)| (lookup3(name.as_bytes()), name, order)).collect();
@@ -100,17 +100,17 @@ pub(super) fn put<'a>(
     let by_order: Vec<Vec<u8>> = found.iter().map(|&(hash, _, order)| record(hash, order, false)).collect();
     found.sort_unstable();
     let by_name: Vec<Vec<u8>> = found.iter().map(|&(hash, _, order)| record(hash, order, true)).collect();
-    Ok(Stored {
+    Ok(DenseStorage {
         heap,
         by_name: put_tree(image, kind.by_name, kind.name_record, &by_name)?,
         by_order: put_tree(image, kind.by_order, kind.order_record, &by_order)?,
     })
 }
 
-/// Appends a heap; answers where it is, and the ids of its objects.
-fn put_heap(image: &mut Image, kind: &Kind, objects: &[Vec<u8>]) -> Result<(u64, Vec<Vec<u8>>)> {
+/// Appends a heap. Returns its address and the ids of its objects.
+fn put_heap(image: &mut MetadataImage, kind: &HeapKind, objects: &[Vec<u8>]) -> Result<(u64, Vec<Vec<u8>>)> {
     let offset_width = usize::from(kind.heap_bits) / 8;
-    // Signature, version, the heap's address, the block's offset, checksum.
+    // Signature, version, heap address, block offset, checksum.
     let head = 4 + 1 + 8 + offset_width + 4;
     let (mut ids, mut data, mut huge) = (Vec::with_capacity(objects.len()), Vec::new(), Vec::new());
     let mut managed = 0_u64;
@@ -144,13 +144,13 @@ fn put_heap(image: &mut Image, kind: &Kind, objects: &[Vec<u8>]) -> Result<(u64,
     let block = (head + data.len()).next_power_of_two().max(kind.first_block);
     if block > LONGEST_BLOCK {
         let what = format!(
-            "{} links or attributes in {} bytes: more than one group or variable can have",
+            "{} links or attributes with {} bytes are too many for one group or variable",
             objects.len(),
             data.len()
         );
         return Err(ErrorKind::HdfErr.context(what));
     }
-    // The header has a fixed length and comes first: the block tells where it is.
+    // The header has a fixed length and comes first, so the address of the block is known.
     let address = image.end();
     let header_len = 4 + 1 + 2 + 2 + 1 + 4 + 8 * 12 + 2 + 8 * 2 + 2 + 2 + 8 + 2 + 4;
     let block_address = address + (header_len as u64).next_multiple_of(8);
@@ -198,12 +198,12 @@ fn put_heap(image: &mut Image, kind: &Kind, objects: &[Vec<u8>]) -> Result<(u64,
     Ok((address, ids))
 }
 
-/// Appends a tree of records that are in order; answers where its header is.
-fn put_tree(image: &mut Image, ty: u8, record: usize, records: &[Vec<u8>]) -> Result<u64> {
+/// Appends a tree of sorted records, and returns the address of its header.
+fn put_tree(image: &mut MetadataImage, ty: u8, record: usize, records: &[Vec<u8>]) -> Result<u64> {
     let prefix = 4 + 1 + 1 + 4;
     let per_leaf = records.len().clamp(1, LEAF);
     let node = (prefix + per_leaf * record).max(512);
-    let leaf = |image: &mut Image, records: &[Vec<u8>]| {
+    let leaf = |image: &mut MetadataImage, records: &[Vec<u8>]| {
         let mut out = b"BTLF\0".to_vec();
         out.u8(ty);
         records.iter().for_each(|record| out.extend_from_slice(record));
@@ -214,7 +214,7 @@ fn put_tree(image: &mut Image, ty: u8, record: usize, records: &[Vec<u8>]) -> Re
     let (depth, root, in_root) = if records.len() <= LEAF {
         (0, leaf(image, records), records.len())
     } else {
-        // Between two leaves stands a record.
+        // A record separates two leaves.
         let leaves: Vec<&[Vec<u8>]> = split(records);
         let width = super::bytes::width(((node - prefix) / record) as u64);
         let mut out = b"BTIN\0".to_vec();
@@ -238,7 +238,7 @@ fn put_tree(image: &mut Image, ty: u8, record: usize, records: &[Vec<u8>]) -> Re
     out.u32(node as u32);
     out.u16(record as u16);
     out.u16(depth);
-    // When nodes are split and merged, in percent.
+    // Percent at which nodes are split and merged.
     out.extend([100, 40]);
     out.u64(root);
     out.u16(in_root as u16);
@@ -247,7 +247,7 @@ fn put_tree(image: &mut Image, ty: u8, record: usize, records: &[Vec<u8>]) -> Re
     Ok(image.put(&out))
 }
 
-/// Records in leaves of about the same length; the one after each leaf but the last is left out.
+/// Divides records among leaves of similar length. The record after each leaf but the last is left out.
 fn split(records: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
     let count = records.len().div_ceil(LEAF);
     let each = (records.len() - (count - 1)) / count;
@@ -279,7 +279,7 @@ mod tests {
             (0..350).map(|i| ds.def_dim(root, &format!("d{}", i * 7919 % 350), Some(2)).unwrap()).collect();
         let v = ds.def_var(root, "v", NcType::Byte, &dims[..1]).unwrap();
         for i in 0..250 {
-            // Some are longer than what the heap manages, one longer than any message.
+            // Some are longer than a managed object, one is longer than any message.
             let len = if i == 77 { 70_000 } else { i * i % 5000 };
             let text = Values::Char(vec![b'a' + (i % 26) as u8; len]);
             ds.put_att(root, Some(v), &format!("a{}", i * 7919 % 250), NcType::Char, &text).unwrap();

@@ -1,31 +1,37 @@
-//! Elements as they lie in the file, from what they are in memory.
+//! Converts elements from memory to their stored form.
 //!
-//! Elements of fixed size are their bytes. Those with strings or sequences in them come packed, one after another without
-//! pointers; in the file each such part is a length and a place in a global heap.
+//! Elements of fixed size are stored as they are. Elements with strings or sequences are packed in memory,
+//! part after part. In the file, such a part is a length and a place in a global heap.
 
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, TypeClass, Unpacker, Values};
 
 use super::datatype::{POINTER, layout, stored_size};
-use super::text;
+use super::nul_check;
 
-/// Puts values of variable length somewhere: appends their place to the element.
-pub(super) trait Heap {
-    /// `count`: elements of the value, as HDF5 counts them.
+/// Stores values of variable length, and appends their place to the element.
+pub(super) trait HeapWriter {
+    /// `count`: number of items of the value, as HDF5 counts them.
     fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()>;
 }
 
-impl Heap for super::image::Image {
+impl HeapWriter for super::image::MetadataImage {
     fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()> {
         Self::pointer(self, out, count, value);
         Ok(())
     }
 }
 
-/// Appends one element of variable length, from its packed form. No string at all is no place in a heap.
+/// Appends the stored form of one packed element of variable length. A null string has no place in a heap.
 ///
 /// # Errors
-/// `NC_EBADTYPE` if the bytes are no such element; `NC_ECHAR` for a string that would be cut; what the heap says.
-pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+/// `NC_EBADTYPE` if the bytes are not such an element; `NC_ECHAR` for a string with NUL; errors of the heap.
+pub(super) fn put(
+    model: &Model,
+    ty: NcType,
+    packed: &NcString,
+    heap: &mut dyn HeapWriter,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let nil = packed.is_nil();
     let packed = packed.as_bytes();
     match ty {
@@ -33,11 +39,11 @@ pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn H
             out.resize(out.len() + POINTER, 0);
             Ok(())
         }
-        NcType::String => heap.pointer(out, packed.len(), text::whole(packed)?),
+        NcType::String => heap.pointer(out, packed.len(), nul_check::whole(packed)?),
         NcType::User(id) if matches!(model.user_type(id)?.class, TypeClass::Vlen { .. }) => {
             put_list(model, ty, packed, heap, out)
         }
-        // One that was never written.
+        // The element was never written.
         _ if packed.is_empty() => {
             out.resize(out.len() + stored_size(model, ty)?, 0);
             Ok(())
@@ -51,18 +57,24 @@ pub(super) fn put(model: &Model, ty: NcType, packed: &NcString, heap: &mut dyn H
 }
 
 fn wrong(what: &str) -> nczarr_model::Error {
-    ErrorKind::BadType.context(format!("an element of variable length: {what}"))
+    ErrorKind::BadType.context(format!("element of variable length: {what}"))
 }
 
-/// The next part of a packed element.
-fn put_next(model: &Model, ty: NcType, parts: &mut Unpacker<'_>, heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
+/// Appends the next part of a packed element.
+fn put_next(
+    model: &Model,
+    ty: NcType,
+    parts: &mut Unpacker<'_>,
+    heap: &mut dyn HeapWriter,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     if model.is_fixed(ty)? {
         out.extend_from_slice(parts.fixed(stored_size(model, ty)?)?);
         return Ok(());
     }
     let NcType::User(id) = ty else {
         let text = parts.string()?;
-        return heap.pointer(out, text.len(), text::whole(text)?);
+        return heap.pointer(out, text.len(), nul_check::whole(text)?);
     };
     match &model.user_type(id)?.class {
         TypeClass::Compound { fields, .. } => {
@@ -87,14 +99,14 @@ fn put_next(model: &Model, ty: NcType, parts: &mut Unpacker<'_>, heap: &mut dyn 
     }
 }
 
-/// The elements of a sequence.
-fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn Heap, out: &mut Vec<u8>) -> Result<()> {
-    let NcType::User(id) = ty else { return Err(wrong("of no sequence")) };
-    let TypeClass::Vlen { base } = model.user_type(id)?.class else { return Err(wrong("of no sequence")) };
+/// Appends a sequence.
+fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn HeapWriter, out: &mut Vec<u8>) -> Result<()> {
+    let NcType::User(id) = ty else { return Err(wrong("the type is not a sequence")) };
+    let TypeClass::Vlen { base } = model.user_type(id)?.class else { return Err(wrong("the type is not a sequence")) };
     let size = stored_size(model, base)?;
     if model.is_fixed(base)? {
         if !packed.len().is_multiple_of(size) {
-            return Err(wrong(&format!("{} bytes are no whole number of items of {size}", packed.len())));
+            return Err(wrong(&format!("{} bytes are not a multiple of the item size {size}", packed.len())));
         }
         return heap.pointer(out, packed.len() / size, packed);
     }
@@ -105,12 +117,12 @@ fn put_list(model: &Model, ty: NcType, packed: &[u8], heap: &mut dyn Heap, out: 
     heap.pointer(out, elements.len() / size, &elements)
 }
 
-/// Values as they lie in the file, and how many elements they are. `big`: numbers have their most significant byte first.
+/// Returns the stored form of values, and the number of elements. `big`: numbers are big-endian.
 ///
 /// # Errors
 /// As [`put`].
-pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn Heap) -> Result<(Vec<u8>, usize)> {
-    let strings = |ty: NcType, elements: &[NcString], heap: &mut dyn Heap| {
+pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn HeapWriter) -> Result<(Vec<u8>, usize)> {
+    let strings = |ty: NcType, elements: &[NcString], heap: &mut dyn HeapWriter| {
         let mut out = Vec::new();
         for element in elements {
             put(model, ty, element, heap, &mut out)?;
@@ -131,9 +143,10 @@ pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn H
     macro_rules! put_numbers {
         ($numbers:expr) => {
             for number in $numbers {
-                match big {
-                    true => out.extend_from_slice(&number.to_be_bytes()),
-                    false => out.extend_from_slice(&number.to_le_bytes()),
+                if big {
+                    out.extend_from_slice(&number.to_be_bytes())
+                } else {
+                    out.extend_from_slice(&number.to_le_bytes())
                 }
             }
         };
@@ -149,7 +162,7 @@ pub(super) fn values(model: &Model, values: &Values, big: bool, heap: &mut dyn H
         Values::UInt64(v) => put_numbers!(v),
         Values::Float(v) => put_numbers!(v),
         Values::Double(v) => put_numbers!(v),
-        _ => return Err(ErrorKind::BadType.context("values of a type that has no form in HDF5")),
+        _ => return Err(ErrorKind::BadType.context("values of a type that HDF5 cannot store")),
     }
     Ok((out, values.len()))
 }

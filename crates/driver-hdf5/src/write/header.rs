@@ -1,23 +1,23 @@
-//! Object headers of version 2: messages one after another, with attributes and links among them or in heaps of their own.
+//! Writes object headers of version 2. Attributes and links are messages, or lie in heaps of their own.
 //!
-//! The order of creation is kept of attributes and links, and indexed where they lie in a heap: netCDF-C reads definitions
-//! in that order, and writes no file without it.
+//! Creation order is tracked and, in heaps, indexed. netCDF-C reads definitions in that order, and does not
+//! write to files without it.
 //!
 //! Source: HDF5 File Format Specification 3.0, IV.A.
 
 use nczarr_model::{ErrorKind, Result};
 
-use super::bytes::{Put, UNDEFINED};
+use super::bytes::{PutBytes, UNDEFINED};
 use super::dense;
-use super::image::Image;
+use super::image::MetadataImage;
 
-/// More attributes or links than this are not looked for one by one: they get a heap with an index.
+/// Most attributes or links kept as messages. More get a heap with an index.
 const COMPACT: usize = 64;
 
-/// A message is shorter.
+/// Most bytes of a message.
 const MESSAGE: usize = u16::MAX as usize;
 
-/// The types of messages.
+/// Message types.
 pub(super) mod kind {
     pub(in super::super) const DATASPACE: u8 = 1;
     pub(in super::super) const LINK_INFO: u8 = 2;
@@ -31,29 +31,29 @@ pub(super) mod kind {
     pub(in super::super) const ATTRIBUTE_INFO: u8 = 21;
 }
 
-/// It never changes.
+/// Message flag: the message never changes.
 const CONSTANT: u8 = 1;
-/// It lies elsewhere: the message says where.
+/// Message flag: the message holds the place of the real one.
 const SHARED: u8 = 2;
-/// It is never shared.
+/// Message flag: the message is never shared.
 const OWN: u8 = 4;
 
-/// The shape of something.
+/// A dataspace.
 #[derive(Debug, Clone)]
-pub(super) enum Space {
+pub(super) enum DataspaceMessage {
     Null,
     Scalar,
-    /// Length and greatest length of each dimension.
+    /// Length and maximum length of each dimension.
     Simple(Vec<(u64, u64)>),
 }
 
-impl Space {
-    /// As many elements one after another; none have no space.
+impl DataspaceMessage {
+    /// Makes a dataspace of one dimension, or a null dataspace for no elements.
     pub(super) fn list(len: usize) -> Self {
         if len == 0 { Self::Null } else { Self::Simple(vec![(len as u64, len as u64)]) }
     }
 
-    /// The dataspace message.
+    /// Returns the dataspace message.
     pub(super) fn message(&self) -> Vec<u8> {
         match self {
             Self::Scalar => vec![2, 0, 0, 0],
@@ -71,14 +71,14 @@ impl Space {
     }
 }
 
-/// A datatype: described, or the address of one that has a name.
+/// A datatype: a description, or the address of a named type.
 #[derive(Debug, Clone)]
-pub(super) enum Datatype {
+pub(super) enum DatatypeMessage {
     Own(Vec<u8>),
     Named(u64),
 }
 
-impl Datatype {
+impl DatatypeMessage {
     fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Own(bytes) => bytes.clone(),
@@ -93,17 +93,17 @@ impl Datatype {
 
 /// An attribute.
 #[derive(Debug)]
-pub(super) struct Attribute {
+pub(super) struct AttributeMessage {
     pub(super) name: String,
-    pub(super) datatype: Datatype,
-    pub(super) space: Space,
+    pub(super) datatype: DatatypeMessage,
+    pub(super) space: DataspaceMessage,
     pub(super) data: Vec<u8>,
 }
 
-impl Attribute {
+impl AttributeMessage {
     fn message(&self) -> Vec<u8> {
         let (datatype, space) = (self.datatype.bytes(), self.space.message());
-        let mut out = vec![3, u8::from(matches!(self.datatype, Datatype::Named(_)))];
+        let mut out = vec![3, u8::from(matches!(self.datatype, DatatypeMessage::Named(_)))];
         out.u16(self.name.len() as u16 + 1);
         out.u16(datatype.len() as u16);
         out.u16(space.len() as u16);
@@ -119,18 +119,18 @@ impl Attribute {
 
 /// A link of a group.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct LinkMessage {
     pub(super) name: String,
     pub(super) address: u64,
 }
 
-impl Link {
+impl LinkMessage {
     fn message(&self, order: u64) -> Vec<u8> {
         let utf8 = !self.name.is_ascii();
         let len = self.name.len() as u64;
         let width = super::bytes::width(len);
         let width = if width == 3 { 4 } else { width };
-        // Its length's width; the order of creation is there; so is the character set, where it is not ASCII.
+        // Width of the name's length; creation order present; character set present if not ASCII.
         let mut out = vec![1, width.ilog2() as u8 | 4 | u8::from(utf8) << 4];
         out.u64(order);
         if utf8 {
@@ -143,15 +143,15 @@ impl Link {
     }
 }
 
-/// An object header in the making.
+/// An object header under construction.
 #[derive(Debug, Default)]
-pub(super) struct Header {
+pub(super) struct HeaderBuilder {
     messages: Vec<u8>,
-    /// The type and length of a message that is longer than any may be.
+    /// Type and length of a message that is too long.
     too_long: Option<(u8, usize)>,
 }
 
-impl Header {
+impl HeaderBuilder {
     fn message(&mut self, kind: u8, flags: u8, order: u16, body: &[u8]) {
         if body.len() > MESSAGE {
             self.too_long = Some((kind, body.len()));
@@ -164,29 +164,30 @@ impl Header {
         self.messages.extend_from_slice(body);
     }
 
-    /// A message that may change.
+    /// Appends a message that may change.
     pub(super) fn put(&mut self, kind: u8, body: &[u8]) {
         self.message(kind, 0, 0, body);
     }
 
-    /// A message that never changes.
+    /// Appends a message that never changes.
     pub(super) fn put_constant(&mut self, kind: u8, body: &[u8]) {
         self.message(kind, CONSTANT, 0, body);
     }
 
-    pub(super) fn put_datatype(&mut self, datatype: &Datatype) {
-        let shared = if matches!(datatype, Datatype::Named(_)) { SHARED } else { 0 };
+    pub(super) fn put_datatype(&mut self, datatype: &DatatypeMessage) {
+        let shared = if matches!(datatype, DatatypeMessage::Named(_)) { SHARED } else { 0 };
         self.message(kind::DATATYPE, CONSTANT | shared, 0, &datatype.bytes());
     }
 
-    /// The attributes, in the order of creation.
-    pub(super) fn put_attributes(&mut self, image: &mut Image, attributes: &[Attribute]) -> Result<()> {
-        let messages: Vec<Vec<u8>> = attributes.iter().map(Attribute::message).collect();
+    /// Appends the attributes in creation order.
+    pub(super) fn put_attributes(&mut self, image: &mut MetadataImage, attributes: &[AttributeMessage]) -> Result<()> {
+        let messages: Vec<Vec<u8>> = attributes.iter().map(AttributeMessage::message).collect();
         let compact = messages.len() <= COMPACT && messages.iter().all(|message| message.len() < MESSAGE);
         let names = attributes.iter().map(|attribute| &*attribute.name);
-        let stored = match compact {
-            true => dense::Stored::default(),
-            false => dense::put(image, &dense::ATTRIBUTES, names, &messages)?,
+        let stored = if compact {
+            dense::DenseStorage::default()
+        } else {
+            dense::put(image, &dense::ATTRIBUTES, names, &messages)?
         };
         let mut info = vec![0, 3];
         info.u16(attributes.len() as u16);
@@ -200,13 +201,14 @@ impl Header {
         Ok(())
     }
 
-    /// The links of a group, in the order of creation.
-    pub(super) fn put_links(&mut self, image: &mut Image, links: &[Link]) -> Result<()> {
+    /// Appends the links of a group in creation order.
+    pub(super) fn put_links(&mut self, image: &mut MetadataImage, links: &[LinkMessage]) -> Result<()> {
         let messages: Vec<Vec<u8>> = links.iter().enumerate().map(|(order, link)| link.message(order as u64)).collect();
         let compact = messages.len() <= COMPACT;
-        let stored = match compact {
-            true => dense::Stored::default(),
-            false => dense::put(image, &dense::LINKS, links.iter().map(|link| &*link.name), &messages)?,
+        let stored = if compact {
+            dense::DenseStorage::default()
+        } else {
+            dense::put(image, &dense::LINKS, links.iter().map(|link| &*link.name), &messages)?
         };
         let mut info = vec![0, 3];
         info.u64(links.len() as u64);
@@ -219,20 +221,21 @@ impl Header {
         Ok(())
     }
 
-    /// Appends the header; answers where it is.
+    /// Appends the header to the image, and returns its address.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if the description of a type, or a fill value, is longer than HDF5 can hold.
-    pub(super) fn finish(self, image: &mut Image) -> Result<u64> {
+    /// `NC_EHDFERR` if a type description or fill value is longer than HDF5 allows.
+    pub(super) fn finish(self, image: &mut MetadataImage) -> Result<u64> {
         if let Some((kind, len)) = self.too_long {
             let what = match kind {
-                kind::DATATYPE => "a description of a type",
-                kind::FILL_VALUE => "a fill value",
-                _ => "a description of it",
+                kind::DATATYPE => "the type description",
+                kind::FILL_VALUE => "the fill value",
+                _ => "the description",
             };
-            return Err(ErrorKind::HdfErr.context(format!("{what} of {len} bytes; HDF5 has at most {MESSAGE}")));
+            return Err(ErrorKind::HdfErr
+                .context(format!("{what} is too long (expected at most {MESSAGE} bytes, found {len})")));
         }
-        // The order in which attributes were made is kept and indexed; four bytes tell the length.
+        // Attribute creation order is tracked and indexed; the length has four bytes.
         let mut out = b"OHDR\x02\x0e".to_vec();
         out.u32(self.messages.len() as u32);
         out.extend(self.messages);
@@ -241,13 +244,13 @@ impl Header {
     }
 }
 
-impl dense::Stored {
+impl dense::DenseStorage {
     fn put(&self, out: &mut Vec<u8>) {
         [self.heap, self.by_name, self.by_order].into_iter().for_each(|address| out.u64(address));
     }
 }
 
-impl Default for dense::Stored {
+impl Default for dense::DenseStorage {
     fn default() -> Self {
         Self { heap: UNDEFINED, by_name: UNDEFINED, by_order: UNDEFINED }
     }

@@ -1,43 +1,43 @@
-//! The global heap: collections of values of variable length.
+//! Builds collections of the global heap, which holds values of variable length.
 //!
 //! Source: HDF5 File Format Specification 3.0, III.E.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::bytes::Put;
-use super::image::HeapId;
+use super::bytes::PutBytes;
+use super::image::HeapValueId;
 
-/// A collection is no smaller.
+/// Smallest size of a collection in bytes.
 pub(super) const LEAST: usize = 4096;
 
-/// A collection that has so many bytes gets no more values.
+/// A collection of this many bytes gets no more values.
 pub(super) const FULL: usize = 64 << 10;
 
-/// Before the first value.
+/// Bytes before the first value.
 const HEAD: usize = 16;
 
-/// Before each value.
+/// Bytes before each value.
 const VALUE_HEAD: usize = 16;
 
-/// Values of one collection, one after another.
+/// The values of one collection.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Collection {
+pub(super) struct CollectionBuilder {
     values: Vec<u8>,
-    /// Where each of them is, by index from 1 on.
+    /// The range of each value, by index from 1 on.
     places: Vec<Range<usize>>,
 }
 
-impl Collection {
-    /// Whether one more value may be put here, if there are so many bytes for all.
+impl CollectionBuilder {
+    /// Whether one more value fits in a collection of `bytes` bytes.
     pub(super) fn has_room(&self, value: usize, bytes: usize) -> bool {
         let all = HEAD + self.values.len() + VALUE_HEAD + value.next_multiple_of(8);
         self.places.is_empty() || self.places.len() < usize::from(u16::MAX) && all <= bytes
     }
 
-    /// Appends a value; answers its index.
+    /// Appends a value, and returns its index.
     pub(super) fn push(&mut self, value: &[u8]) -> u32 {
-        // There is room for it.
+        // `has_room` limits the number of values.
         let index = self.places.len() as u16 + 1;
         self.values.u16(index);
         self.values.u16(1);
@@ -50,13 +50,13 @@ impl Collection {
         u32::from(index)
     }
 
-    /// The value of an index.
+    /// Returns the value of an index.
     pub(super) fn value(&self, index: u32) -> Option<&[u8]> {
         let place = self.places.get((index as usize).checked_sub(1)?)?;
         self.values.get(place.clone())
     }
 
-    /// The collection as it lies in the file, in at least so many bytes.
+    /// Returns the stored form of the collection, of at least `least` bytes.
     pub(super) fn bytes(&self, least: usize) -> Vec<u8> {
         let size = (HEAD + self.values.len()).max(LEAST).max(least);
         let mut out = Vec::with_capacity(size);
@@ -73,7 +73,7 @@ impl Collection {
     }
 }
 
-/// Where the values of a collection are that lies in the file so: by index. `None`: it is damaged.
+/// Finds the values of a stored collection, by index. `None`: it is damaged.
 pub(super) fn places(collection: &[u8]) -> Option<HashMap<u16, Range<usize>>> {
     collection.strip_prefix(b"GCOL\x01")?;
     let (mut places, mut at) = (HashMap::new(), HEAD);
@@ -92,22 +92,22 @@ pub(super) fn places(collection: &[u8]) -> Option<HashMap<u16, Range<usize>>> {
     Some(places)
 }
 
-/// The heap of an image.
+/// The global heap of an image.
 #[derive(Debug, Default)]
-pub(super) struct Values {
-    collections: Vec<Collection>,
-    /// Where they were put.
+pub(super) struct ImageHeap {
+    collections: Vec<CollectionBuilder>,
+    /// Addresses of the collections.
     places: Vec<u64>,
 }
 
-impl Values {
+impl ImageHeap {
     pub(super) fn new(places: Vec<u64>) -> Self {
         Self { collections: Vec::new(), places }
     }
 
-    pub(super) fn keep(&mut self, value: &[u8]) -> HeapId {
+    pub(super) fn keep(&mut self, value: &[u8]) -> HeapValueId {
         if self.collections.last().is_none_or(|last| !last.has_room(value.len(), FULL)) {
-            self.collections.push(Collection::default());
+            self.collections.push(CollectionBuilder::default());
         }
         let at = self.collections.len() - 1;
         let index = self.collections[at].push(value);

@@ -1,34 +1,34 @@
-//! [`Image`]: metadata as they will lie in the file, one block after another, and where each block is.
+//! [`MetadataImage`]: metadata as they will be stored, and the address of each block.
 //!
-//! Objects refer to each other both ways, so an image is made twice: the first time nobody knows where the later ones will
-//! be, and what is made has the same size all the same.
+//! Objects refer to each other in both directions, so an image is built twice. The first pass does not know
+//! later addresses, but gives every block its final size.
 
-use super::bytes::Put;
+use super::bytes::PutBytes;
 use super::heap;
 
 /// Metadata from an address on.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(super) struct MetadataImage {
     base: u64,
     bytes: Vec<u8>,
-    heap: heap::Values,
+    heap: heap::ImageHeap,
 }
 
-/// A value of variable length in the global heap: its collection's address, and which it is there.
-pub(super) type HeapId = (u64, u32);
+/// The place of a value in the global heap: address of its collection, and index.
+pub(super) type HeapValueId = (u64, u32);
 
-impl Image {
-    /// `heap`: where the collections of an image like this one were.
+impl MetadataImage {
+    /// `heap`: addresses of the collections, from the first pass.
     pub(super) fn new(base: u64, heap: Vec<u64>) -> Self {
-        Self { base, bytes: Vec::new(), heap: heap::Values::new(heap) }
+        Self { base, bytes: Vec::new(), heap: heap::ImageHeap::new(heap) }
     }
 
-    /// Where the next block will be.
+    /// Returns the address of the next block.
     pub(super) fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 
-    /// Appends a block; answers where it is.
+    /// Appends a block, and returns its address.
     pub(super) fn put(&mut self, block: &[u8]) -> u64 {
         let address = self.end();
         self.bytes.extend_from_slice(block);
@@ -37,11 +37,11 @@ impl Image {
     }
 
     /// Appends a value to the heap.
-    pub(super) fn keep(&mut self, value: &[u8]) -> HeapId {
+    pub(super) fn keep(&mut self, value: &[u8]) -> HeapValueId {
         self.heap.keep(value)
     }
 
-    /// A value's place in an element of variable length: its length, and where it is.
+    /// Appends a value to the heap, and its length and place to `out`.
     pub(super) fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) {
         let (collection, index) = self.keep(value);
         out.u32(count as u32);
@@ -49,7 +49,7 @@ impl Image {
         out.u32(index);
     }
 
-    /// All bytes, and where the heap's collections are.
+    /// Returns all bytes, and the addresses of the collections.
     pub(super) fn finish(mut self) -> (Vec<u8>, Vec<u64>) {
         let mut places = Vec::new();
         for collection in std::mem::take(&mut self.heap).finish() {

@@ -1,34 +1,35 @@
-//! Writing: new files, and files that are there (`reopen`).
+//! Writing: new files and existing files (`reopen`).
 //!
-//! Metadata are a tree of small structures, each made by a module of its own (`header`, `datatype`, `dense`, `heap`,
-//! `chunk_index`, `superblock`), by the conventions in `netcdf`, into one `image`. Data are written as they come, by the
-//! chunk engine, to where nothing is (`file`, `chunks`, `extent`, `strings`, `text`); `commit` writes the metadata that lead there.
+//! Metadata are a tree of small structures, each made by its own module: `header`, `datatype`, `dense`,
+//! `heap`, `chunk_index`, `superblock`. `netcdf` combines them into an `image` by netCDF-4's conventions. The
+//! chunk engine writes data at once, to free space (`file`, `chunks`, `contiguous`, `vlen`, `nul_check`).
+//! `commit` writes the metadata that lead to them.
 
 mod admit;
 mod bytes;
 mod chunk_index;
 mod chunks;
 mod commit;
+mod contiguous;
 mod create;
 mod dataset;
 mod datatype;
 mod dense;
 mod element;
-mod extent;
 mod file;
 mod header;
 mod heap;
 mod image;
 mod netcdf;
+mod nul_check;
 mod plan;
 mod reopen;
-mod strings;
 mod superblock;
-mod text;
 mod var;
+mod vlen;
 
 #[cfg(test)]
-mod stopped;
+mod interrupted;
 
 pub(crate) use create::{create, create_in_memory};
 pub(crate) use reopen::{open, open_bytes, open_in_memory};

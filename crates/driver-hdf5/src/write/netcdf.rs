@@ -1,62 +1,62 @@
-//! The conventions by which a model is an HDF5 file: which object stands for what, and the attributes that say so.
+//! Stores a model by netCDF-4's conventions: dimensions, variables and their attributes as HDF5 objects.
 //!
-//! A dimension is a dimension scale: the variable of its name whose first dimension it is, or else a dataset without data.
-//! Every other variable names its scales in `DIMENSION_LIST`, and each scale names who uses it in `REFERENCE_LIST`. A
-//! variable that has a dimension's name and is not its scale is called `_nc4_non_coord_…`.
+//! A dimension is a dimension scale: its coordinate variable, or else a dataset without data. Other variables
+//! name their scales in `DIMENSION_LIST`. Each scale names its users in `REFERENCE_LIST`. A variable with the
+//! name of a dimension that is not its scale is called `_nc4_non_coord_…`.
 //!
 //! Source: "netCDF-4 format" in the netCDF documentation; the HDF5 Dimension Scale Specification.
 
 use nczarr_model::{Att, DimId, ErrorKind, GroupId, Model, NcType, Result, Values, Var, VarFill, VarId};
 
-use super::bytes::{Put, UNDEFINED};
-use super::chunk_index::{self, Extent};
+use super::bytes::{PutBytes, UNDEFINED};
+use super::chunk_index::{self, ChunkExtent};
 use super::datatype::{self, NATIVE_BIG};
 use super::element;
-use super::header::{Attribute, Datatype, Header, Link, Space, kind};
-use super::image::Image;
+use super::header::{AttributeMessage, DataspaceMessage, DatatypeMessage, HeaderBuilder, LinkMessage, kind};
+use super::image::MetadataImage;
 
-/// Before the name of a variable that is not the scale of the dimension of its name.
+/// Prefix of a variable that has the name of a dimension but is not its scale.
 pub(crate) const NON_COORDINATE: &str = "_nc4_non_coord_";
 
-/// Attributes that say what is a dimension; nobody else's.
+/// Attributes that describe dimensions. Users may not set them.
 pub(crate) const RESERVED: &[&str] =
     &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid"];
 
-/// Attributes of the root group that say who wrote the file, and that it has the classic model.
+/// Attributes of the root group: the software that wrote the file, and the classic model.
 pub(crate) const PROPERTIES: &str = "_NCProperties";
 pub(crate) const STRICT: &str = "_nc3_strict";
 
-/// Elements of a type without a fill value of its own are told to be zeros up to this size.
+/// Largest size in bytes of an element whose default fill value, zeros, is stored.
 const LONG_FILL: usize = 32 << 10;
 
-/// When HDF5 fills elements, as the fill value message has it. Readers take the default value for no fill if it is filled
-/// with when space is allocated.
+/// Fill times of the fill value message. Readers take a fill value of default and fill time "when allocated"
+/// as no-fill.
 const FILL_WHEN_ALLOCATED: u8 = 0;
 const FILL_NEVER: u8 = 1 << 2;
 const FILL_IF_SET: u8 = 2 << 2;
 
-/// A filter as it is stored.
+/// A filter as stored.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFilter {
     pub(super) id: u16,
     pub(super) name: String,
-    /// A chunk may be stored without it.
+    /// Whether a chunk may be stored without it.
     pub(super) optional: bool,
     pub(super) params: Vec<u32>,
 }
 
 /// Where the data of a variable are.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum DataPlacement {
     /// In the object header.
     Compact(Vec<u8>),
-    /// In one piece; nowhere yet, if that is not set.
+    /// In one piece at an address; `None` if not allocated.
     Contiguous(Option<u64>),
-    /// In chunks, by index, in order.
-    Chunked { shape: Vec<u64>, chunks: Vec<(Vec<u64>, Extent)>, filters: Vec<StoredFilter> },
+    /// In chunks, sorted by index.
+    Chunked { shape: Vec<u64>, chunks: Vec<(Vec<u64>, ChunkExtent)>, filters: Vec<StoredFilter> },
 }
 
-impl Place {
+impl DataPlacement {
     /// Whether all elements of a shape are stored.
     fn is_whole(&self, lens: &[u64]) -> bool {
         match self {
@@ -70,28 +70,28 @@ impl Place {
     }
 }
 
-/// A file's metadata.
-pub(super) struct Metadata<'m> {
+/// The content of a file's metadata.
+pub(super) struct FileMetadata<'m> {
     pub(super) model: &'m Model,
     /// The length of each dimension.
     pub(super) lens: &'m [u64],
-    /// Of each variable.
-    pub(super) places: &'m [Place],
+    /// Where the data of each variable are.
+    pub(super) places: &'m [DataPlacement],
     pub(super) properties: &'m str,
     pub(super) classic_model: bool,
 }
 
-/// Where objects are.
+/// Addresses of objects.
 #[derive(Debug, Clone, Default)]
-struct Addresses {
+struct ObjectAddresses {
     types: Vec<u64>,
     vars: Vec<u64>,
-    /// The datasets of dimensions without a variable.
+    /// Datasets of dimensions without a variable.
     dims: Vec<u64>,
     heap: Vec<u64>,
 }
 
-impl Addresses {
+impl ObjectAddresses {
     fn moved(mut self, by: u64) -> Self {
         for list in [&mut self.types, &mut self.vars, &mut self.dims, &mut self.heap] {
             list.iter_mut().for_each(|address| *address += by);
@@ -100,7 +100,7 @@ impl Addresses {
     }
 }
 
-/// The variable that is a dimension's scale.
+/// Returns the variable that is a dimension's scale.
 pub(super) fn scale(model: &Model, dim: DimId) -> Option<VarId> {
     let here = model.dim(dim).ok()?;
     let &id = model.group(here.group).ok()?.vars.get(&here.name)?;
@@ -111,14 +111,14 @@ fn is_scale(model: &Model, id: VarId, var: &Var) -> bool {
     var.dims.first().is_some_and(|&dim| scale(model, dim) == Some(id))
 }
 
-impl Metadata<'_> {
-    /// The metadata as they lie in the file, where `place` says: it is told how long they are. Answers also where they
-    /// begin, and where the root group is.
+impl FileMetadata<'_> {
+    /// Builds the stored metadata. `place` returns their address for a length in bytes. Returns the bytes,
+    /// their address, and the address of the root group.
     ///
     /// # Errors
-    /// `NC_EBADTYPE` and the like for what HDF5 has no word for.
+    /// `NC_EBADTYPE` or the like for content that HDF5 cannot hold.
     pub(super) fn build(&self, place: impl FnOnce(u64) -> u64) -> Result<(Vec<u8>, u64, u64)> {
-        let unknown = Addresses {
+        let unknown = ObjectAddresses {
             types: vec![0; self.model.user_types().len()],
             vars: vec![0; self.model.vars().len()],
             dims: vec![0; self.model.dims().len()],
@@ -132,62 +132,62 @@ impl Metadata<'_> {
         Ok((bytes, base, root))
     }
 
-    fn make(&self, base: u64, known: &Addresses) -> Result<(Vec<u8>, Addresses, u64)> {
-        let image = Image::new(base, known.heap.clone());
-        let found = Addresses { heap: Vec::new(), ..known.clone() };
-        let mut maker = Maker { metadata: self, known, found, image };
+    fn make(&self, base: u64, known: &ObjectAddresses) -> Result<(Vec<u8>, ObjectAddresses, u64)> {
+        let image = MetadataImage::new(base, known.heap.clone());
+        let found = ObjectAddresses { heap: Vec::new(), ..known.clone() };
+        let mut maker = MetadataBuilder { metadata: self, known, found, image };
         for (id, ty) in self.model.user_types() {
             let describe = || datatype::describe(self.model, NcType::User(id), NATIVE_BIG);
             let described = describe().map_err(|error| error.at(&ty.name))?;
-            let mut header = Header::default();
-            header.put_datatype(&Datatype::Own(described));
+            let mut header = HeaderBuilder::default();
+            header.put_datatype(&DatatypeMessage::Own(described));
             header.put_attributes(&mut maker.image, &[])?;
             maker.found.types[id.index()] = header.finish(&mut maker.image).map_err(|error| error.at(&ty.name))?;
         }
         let root = maker.group(GroupId::ROOT)?;
-        let Maker { mut found, image, .. } = maker;
+        let MetadataBuilder { mut found, image, .. } = maker;
         let (bytes, heap) = image.finish();
         found.heap = heap;
         Ok((bytes, found, root))
     }
 }
 
-struct Maker<'m> {
-    metadata: &'m Metadata<'m>,
-    known: &'m Addresses,
-    found: Addresses,
-    image: Image,
+struct MetadataBuilder<'m> {
+    metadata: &'m FileMetadata<'m>,
+    known: &'m ObjectAddresses,
+    found: ObjectAddresses,
+    image: MetadataImage,
 }
 
-fn integers(name: &str, values: &[i32]) -> Result<Attribute> {
-    Ok(Attribute {
+fn integers(name: &str, values: &[i32]) -> Result<AttributeMessage> {
+    Ok(AttributeMessage {
         name: name.to_owned(),
-        datatype: Datatype::Own(datatype::atomic(NcType::Int, false)?),
-        space: Space::list(values.len()),
+        datatype: DatatypeMessage::Own(datatype::atomic(NcType::Int, false)?),
+        space: DataspaceMessage::list(values.len()),
         data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
     })
 }
 
-fn integer(name: &str, value: i32) -> Result<Attribute> {
-    Ok(Attribute { space: Space::Scalar, ..integers(name, &[value])? })
+fn integer(name: &str, value: i32) -> Result<AttributeMessage> {
+    Ok(AttributeMessage { space: DataspaceMessage::Scalar, ..integers(name, &[value])? })
 }
 
-/// Text of fixed length; `ended`: by a zero.
-fn text(name: &str, value: &[u8], ended: bool) -> Result<Attribute> {
+/// Makes a text attribute of fixed length. `ended`: with a final zero.
+fn text(name: &str, value: &[u8], ended: bool) -> Result<AttributeMessage> {
     let mut data = value.to_vec();
     data.extend(ended.then_some(0));
-    let space = if data.is_empty() { Space::Null } else { Space::Scalar };
-    let datatype = Datatype::Own(datatype::text(data.len().max(1))?);
-    Ok(Attribute { name: name.to_owned(), datatype, space, data })
+    let space = if data.is_empty() { DataspaceMessage::Null } else { DataspaceMessage::Scalar };
+    let datatype = DatatypeMessage::Own(datatype::text(data.len().max(1))?);
+    Ok(AttributeMessage { name: name.to_owned(), datatype, space, data })
 }
 
-impl Maker<'_> {
+impl MetadataBuilder<'_> {
     fn group(&mut self, id: GroupId) -> Result<u64> {
         let metadata = self.metadata;
         let model = metadata.model;
         let group = model.group(id)?;
         let mut links = Vec::new();
-        let mut link = |name: String, address: u64| links.push(Link { name, address });
+        let mut link = |name: String, address: u64| links.push(LinkMessage { name, address });
         for (name, ty) in &group.types {
             link(name.clone(), self.found.types[ty.index()]);
         }
@@ -215,38 +215,38 @@ impl Maker<'_> {
         if id == GroupId::ROOT && metadata.classic_model {
             attributes.push(integer(STRICT, 1)?);
         }
-        let mut header = Header::default();
+        let mut header = HeaderBuilder::default();
         header.put_links(&mut self.image, &links)?;
         header.put_attributes(&mut self.image, &attributes)?;
         header.finish(&mut self.image)
     }
 
-    /// The attributes that somebody made.
-    fn attributes(&mut self, atts: &Att, out: &mut Vec<Attribute>) -> Result<()> {
+    /// Appends the user's attributes.
+    fn attributes(&mut self, atts: &Att, out: &mut Vec<AttributeMessage>) -> Result<()> {
         for (name, values) in atts {
             out.push(self.attribute(name, values).map_err(|error| error.at(name))?);
         }
         Ok(())
     }
 
-    fn attribute(&mut self, name: &str, values: &Values) -> Result<Attribute> {
+    fn attribute(&mut self, name: &str, values: &Values) -> Result<AttributeMessage> {
         if let Values::Char(value) = values {
             return text(name, value, false);
         }
         let model = self.metadata.model;
         let datatype = self.datatype(values.nc_type(), false)?;
         let (data, count) = element::values(model, values, false, &mut self.image)?;
-        Ok(Attribute { name: name.to_owned(), datatype, space: Space::list(count), data })
+        Ok(AttributeMessage { name: name.to_owned(), datatype, space: DataspaceMessage::list(count), data })
     }
 
-    fn datatype(&self, ty: NcType, big: bool) -> Result<Datatype> {
+    fn datatype(&self, ty: NcType, big: bool) -> Result<DatatypeMessage> {
         Ok(match ty {
-            NcType::User(id) => Datatype::Named(self.found.types[id.index()]),
-            _ => Datatype::Own(datatype::atomic(ty, big)?),
+            NcType::User(id) => DatatypeMessage::Named(self.found.types[id.index()]),
+            _ => DatatypeMessage::Own(datatype::atomic(ty, big)?),
         })
     }
 
-    /// The address of a dimension's scale.
+    /// Returns the address of a dimension's scale.
     fn scale_address(&self, dim: DimId) -> u64 {
         match scale(self.metadata.model, dim) {
             Some(var) => self.known.vars[var.index()],
@@ -254,21 +254,21 @@ impl Maker<'_> {
         }
     }
 
-    /// A dimension without a variable.
+    /// Writes a dimension without a variable.
     fn dimension(&mut self, id: DimId) -> Result<u64> {
         let dim = self.metadata.model.dim(id)?;
         let len = self.metadata.lens[id.index()];
-        let mut header = Header::default();
+        let mut header = HeaderBuilder::default();
         let most = if dim.unlimited { UNDEFINED } else { len };
-        header.put(kind::DATASPACE, &Space::Simple(vec![(len, most)]).message());
-        header.put_datatype(&Datatype::Own(datatype::atomic(NcType::Float, true)?));
-        // Nothing is ever written.
+        header.put(kind::DATASPACE, &DataspaceMessage::Simple(vec![(len, most)]).message());
+        header.put_datatype(&DatatypeMessage::Own(datatype::atomic(NcType::Float, true)?));
+        // The dataset never has data.
         let chunked = u8::from(dim.unlimited);
         header.put_constant(kind::FILL_VALUE, &[3, 10 | chunked]);
         let place = if dim.unlimited {
-            Place::Chunked { shape: vec![1], chunks: Vec::new(), filters: Vec::new() }
+            DataPlacement::Chunked { shape: vec![1], chunks: Vec::new(), filters: Vec::new() }
         } else {
-            Place::Contiguous(None)
+            DataPlacement::Contiguous(None)
         };
         self.layout(&mut header, &place, len.saturating_mul(4), 4)?;
         let name = format!("This is a netCDF dimension but not a netCDF variable.{len:>10}");
@@ -277,8 +277,8 @@ impl Maker<'_> {
         header.finish(&mut self.image)
     }
 
-    /// What makes a dataset the scale of a dimension.
-    fn scale_attributes(&mut self, id: DimId, name: &str) -> Result<Vec<Attribute>> {
+    /// Returns the attributes that make a dataset the scale of a dimension.
+    fn scale_attributes(&mut self, id: DimId, name: &str) -> Result<Vec<AttributeMessage>> {
         let model = self.metadata.model;
         let mut attributes = vec![
             text("CLASS", b"DIMENSION_SCALE", true)?,
@@ -297,10 +297,10 @@ impl Maker<'_> {
             }
         }
         if !data.is_empty() {
-            attributes.push(Attribute {
+            attributes.push(AttributeMessage {
                 name: "REFERENCE_LIST".to_owned(),
-                datatype: Datatype::Own(datatype::back_reference()?),
-                space: Space::list(data.len() / datatype::BACK_REFERENCE),
+                datatype: DatatypeMessage::Own(datatype::back_reference()?),
+                space: DataspaceMessage::list(data.len() / datatype::BACK_REFERENCE),
                 data,
             });
         }
@@ -319,10 +319,10 @@ impl Maker<'_> {
         }
         let lens: Vec<u64> = space.iter().map(|&(len, _)| len).collect();
         let count = space.iter().fold(1_u64, |count, &(len, _)| count.saturating_mul(len));
-        let space = if space.is_empty() { Space::Scalar } else { Space::Simple(space) };
+        let space = if space.is_empty() { DataspaceMessage::Scalar } else { DataspaceMessage::Simple(space) };
         let big = is_big(var);
         let item = datatype::stored_size(model, var.xtype)?;
-        let mut header = Header::default();
+        let mut header = HeaderBuilder::default();
         header.put(kind::DATASPACE, &space.message());
         header.put_datatype(&self.datatype(var.xtype, big)?);
         let whole = place.is_whole(&lens);
@@ -349,39 +349,40 @@ impl Maker<'_> {
         header.finish(&mut self.image)
     }
 
-    fn dimension_list(&mut self, dims: &[DimId]) -> Result<Attribute> {
+    fn dimension_list(&mut self, dims: &[DimId]) -> Result<AttributeMessage> {
         let mut data = Vec::new();
         for &dim in dims {
             let address = self.scale_address(dim).to_le_bytes();
             self.image.pointer(&mut data, 1, &address);
         }
-        Ok(Attribute {
+        Ok(AttributeMessage {
             name: "DIMENSION_LIST".to_owned(),
-            datatype: Datatype::Own(datatype::references()),
-            space: Space::list(dims.len()),
+            datatype: DatatypeMessage::Own(datatype::references()),
+            space: DataspaceMessage::list(dims.len()),
             data,
         })
     }
 
-    /// The fill value message. Other readers see what we read wherever nothing is stored: without a fill value zeros, which
-    /// are HDF5's default. HDF5 may fill nothing only if all data are there.
-    fn fill(&mut self, var: &Var, big: bool, item: usize, (place, whole): (&Place, bool)) -> Result<Vec<u8>> {
-        // When space is taken: at once, when first written, chunk by chunk.
+    /// Returns the fill value message, so that other readers see the same values where nothing is stored.
+    /// Without a fill value these are zeros, the default of HDF5. HDF5 may skip filling only if all data are
+    /// stored.
+    fn fill(&mut self, var: &Var, big: bool, item: usize, (place, whole): (&DataPlacement, bool)) -> Result<Vec<u8>> {
+        // Allocation time: early, late, incremental.
         let taken = match place {
-            Place::Compact(_) => 1,
-            Place::Contiguous(_) => 2,
-            Place::Chunked { .. } => 3,
+            DataPlacement::Compact(_) => 1,
+            DataPlacement::Contiguous(_) => 2,
+            DataPlacement::Chunked { .. } => 3,
         };
         let model = self.metadata.model;
         let is_fixed = model.is_fixed(var.xtype)?;
-        // HDF5 makes no datasets of variable length that are never filled.
+        // HDF5 does not allow data of variable length that are never filled.
         if var.fill == VarFill::NoFill {
             let when = if whole && is_fixed { FILL_NEVER } else { FILL_WHEN_ALLOCATED };
             return Ok(vec![3, taken | when]);
         }
         let value = fill_bytes(model, var, big, item, &mut self.image)?;
-        // Zeros are what there is without a value. HDF5 up to 1.10 reads no chunk that is not there if its elements are
-        // of variable length and have a value.
+        // Zeros are the default. HDF5 up to 1.10 cannot read absent chunks of variable-length elements with a
+        // fill value.
         if var.fill_value().is_none() && (value.len() > LONG_FILL || !is_fixed) {
             return Ok(vec![3, taken | FILL_IF_SET]);
         }
@@ -391,29 +392,29 @@ impl Maker<'_> {
         Ok(out)
     }
 
-    /// The layout message, and that of the filters.
-    fn layout(&mut self, header: &mut Header, place: &Place, bytes: u64, item: usize) -> Result<()> {
+    /// Appends the layout message and the filter message.
+    fn layout(&mut self, header: &mut HeaderBuilder, place: &DataPlacement, bytes: u64, item: usize) -> Result<()> {
         match place {
-            Place::Compact(data) => {
+            DataPlacement::Compact(data) => {
                 let mut out = vec![3, 0];
                 out.u16(data.len() as u16);
                 out.extend_from_slice(data);
                 header.put(kind::LAYOUT, &out);
             }
-            Place::Contiguous(address) => {
+            DataPlacement::Contiguous(address) => {
                 let mut out = vec![3, 1];
                 out.u64(address.unwrap_or(UNDEFINED));
                 out.u64(bytes);
                 header.put(kind::LAYOUT, &out);
             }
-            Place::Chunked { shape, chunks, filters } => {
-                let chunks: Vec<(&[u64], Extent)> = chunks.iter().map(|(index, found)| (&**index, *found)).collect();
+            DataPlacement::Chunked { shape, chunks, filters } => {
+                let chunks: Vec<(&[u64], ChunkExtent)> =
+                    chunks.iter().map(|(index, found)| (&**index, *found)).collect();
                 let index = chunk_index::put(&mut self.image, &chunks, shape, item);
                 let mut out = vec![3, 2, shape.len() as u8 + 1];
                 out.u64(index);
                 for &side in shape.iter().chain(&[item as u64]) {
-                    let too_long =
-                        |_| ErrorKind::BadChunk.context(format!("a chunk of {side} elements along one dimension"));
+                    let too_long = |_| ErrorKind::BadChunk.context(format!("a chunk length of {side} is too large"));
                     out.u32(u32::try_from(side).map_err(too_long)?);
                 }
                 header.put(kind::LAYOUT, &out);
@@ -426,7 +427,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a variable is stored with the most significant byte first.
+/// Whether a variable is stored big-endian.
 pub(super) fn is_big(var: &Var) -> bool {
     match var.endian {
         nczarr_model::Endian::Native => NATIVE_BIG,
@@ -435,13 +436,13 @@ pub(super) fn is_big(var: &Var) -> bool {
     }
 }
 
-/// What an unwritten element is in the file.
+/// Returns the stored form of an unwritten element.
 pub(super) fn fill_bytes(
     model: &Model,
     var: &Var,
     big: bool,
     item: usize,
-    heap: &mut dyn element::Heap,
+    heap: &mut dyn element::HeapWriter,
 ) -> Result<Vec<u8>> {
     match var.fill_value() {
         Some(value) => Ok(element::values(model, &value, big, heap)?.0),

@@ -1,6 +1,7 @@
-//! How a variable lies in the file: in one piece, in the object header, or in chunks with filters.
+//! Decides the storage of a variable: contiguous, compact, or chunked with filters.
 //!
-//! As netCDF-C does by default: in chunks if it can grow or has filters, else in one piece. A scalar has no filters.
+//! The defaults are those of netCDF-C: chunked if it can grow or has filters, else contiguous. A scalar has
+//! no filters.
 
 use nczarr_chunkio::{Element, Piece as Part, default_shape};
 use nczarr_dispatch::{ChunkInfo, Filter, Limits, Registry};
@@ -10,32 +11,33 @@ use super::chunks::MAX_RANK;
 use super::datatype::stored_size;
 use super::netcdf::{StoredFilter, is_big};
 
-/// The most bytes of data beside the metadata.
+/// Most bytes of compact data.
 const COMPACT: u64 = 60 << 10;
 
-/// The filter that a chunk is never stored without.
+/// HDF5's number of the filter that must never be left out.
 pub(super) const FLETCHER32: u32 = 3;
 
-/// How a variable lies in the file.
+/// The storage of a variable.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) form: Form,
+pub(super) struct StoragePlan {
+    pub(super) form: StorageForm,
     pub(super) filters: Vec<Box<dyn Filter>>,
     pub(super) stored: Vec<StoredFilter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum StorageForm {
     Compact,
     Contiguous,
     Chunked(Vec<u64>),
 }
 
-/// Decides it.
+/// Decides the storage of a variable.
 ///
 /// # Errors
-/// `NC_EMAXDIMS`, `NC_EBADCHUNK` for what HDF5 cannot hold; `NC_ENOFILTER`, `NC_EFILTER` for filters.
-pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Limits) -> Result<Plan> {
+/// `NC_EMAXDIMS` or `NC_EBADCHUNK` for shapes that HDF5 cannot hold; `NC_ENOFILTER` or `NC_EFILTER` for
+/// filters.
+pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Limits) -> Result<StoragePlan> {
     let var = model.var(id)?;
     let at = |error: Error| error.at(model.var_path(id).unwrap_or_default());
     check_rank(var.dims.len()).map_err(at)?;
@@ -47,42 +49,46 @@ pub(super) fn decide(model: &Model, id: VarId, registry: &Registry, limits: &Lim
     let item = stored_size(model, var.xtype)? as u64;
     let bytes = dims.iter().fold(item, |bytes, &(len, _)| bytes.saturating_mul(len));
     let growing = dims.iter().any(|&(_, unlimited)| unlimited);
-    let one = |form| Plan { form, filters: Vec::new(), stored: Vec::new() };
+    let one = |form| StoragePlan { form, filters: Vec::new(), stored: Vec::new() };
     let shape = match &var.chunking {
-        _ if dims.is_empty() && matches!(var.chunking, Chunking::Compact) => return Ok(one(Form::Compact)),
-        _ if dims.is_empty() => return Ok(one(Form::Contiguous)),
+        _ if dims.is_empty() && matches!(var.chunking, Chunking::Compact) => return Ok(one(StorageForm::Compact)),
+        _ if dims.is_empty() => return Ok(one(StorageForm::Contiguous)),
         Chunking::Chunked(shape) if shape.len() == dims.len() => shape.clone(),
-        Chunking::Compact if !growing && var.filters.is_empty() && bytes <= COMPACT => return Ok(one(Form::Compact)),
-        _ if !growing && var.filters.is_empty() => return Ok(one(Form::Contiguous)),
+        Chunking::Compact if !growing && var.filters.is_empty() && bytes <= COMPACT => {
+            return Ok(one(StorageForm::Compact));
+        }
+        _ if !growing && var.filters.is_empty() => return Ok(one(StorageForm::Contiguous)),
         _ => default_shape(&dims, item),
     };
-    // No longer than an array that cannot grow.
+    // A chunk is no longer than a dimension of fixed length.
     let side = |(side, &(len, unlimited)): (u64, &(u64, bool))| if unlimited { side } else { side.min(len) }.max(1);
     let shape: Vec<u64> = shape.into_iter().zip(&dims).map(side).collect();
     let chunk = shape.iter().fold(item, |bytes, &side| bytes.saturating_mul(side));
     if chunk >= 1 << 32 || chunk > limits.chunk {
         let most = limits.chunk.min((1 << 32) - 1);
-        return Err(at(ErrorKind::BadChunk.context(format!("a chunk of {shape:?}: {chunk} bytes, at most {most}"))));
+        return Err(at(ErrorKind::BadChunk
+            .context(format!("chunk shape {shape:?} is too large (expected at most {most} bytes, found {chunk})"))));
     }
     let (filters, stored) = filters(model, id, &shape, item, registry).map_err(at)?;
-    Ok(Plan { form: Form::Chunked(shape), filters, stored })
+    Ok(StoragePlan { form: StorageForm::Chunked(shape), filters, stored })
 }
 
-/// Whether HDF5 has arrays of so many dimensions.
+/// Checks the rank of a variable.
 ///
 /// # Errors
-/// `NC_EMAXDIMS` if not.
+/// `NC_EMAXDIMS` if HDF5 does not support it.
 pub(super) fn check_rank(rank: usize) -> Result<()> {
-    match rank <= MAX_RANK {
-        true => Ok(()),
-        false => Err(ErrorKind::MaxDims.context(format!("{rank} dimensions; HDF5 has at most {MAX_RANK}"))),
+    if rank <= MAX_RANK {
+        Ok(())
+    } else {
+        Err(ErrorKind::MaxDims.context(format!("too many dimensions (expected at most {MAX_RANK}, found {rank})")))
     }
 }
 
-/// The filter that is meant.
+/// Makes the filter of a specification.
 ///
 /// # Errors
-/// `NC_ENOFILTER` if there is none; `NC_EFILTER` if HDF5 has no number for it; what it says of its parameters.
+/// `NC_ENOFILTER` if it does not exist; `NC_EFILTER` if HDF5 has no number for it; errors about parameters.
 pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn Filter>> {
     let class = match spec.hdf5_id {
         Some(id) => registry.filter_by_id(id)?,
@@ -90,10 +96,10 @@ pub(super) fn instance(spec: &FilterSpec, registry: &Registry) -> Result<Box<dyn
     };
     let info = class.info();
     if !class.encodes() {
-        return Err(ErrorKind::NoFilter.context(format!("filter {}: it is only read", info.name)));
+        return Err(ErrorKind::NoFilter.context(format!("filter {}: it cannot encode", info.name)));
     }
     if info.hdf5_id.is_none_or(|id| id > u32::from(u16::MAX)) {
-        return Err(ErrorKind::Filter.context(format!("filter {}: HDF5 has no number for it", info.name)));
+        return Err(ErrorKind::Filter.context(format!("filter {}: HDF5 has no id for it", info.name)));
     }
     class.parse_hdf5(&spec.params).map_err(|error| error.at(format_args!("filter {}", info.name)))
 }
@@ -107,11 +113,12 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     let item = if model.is_fixed(var.xtype)? { item } else { 1 };
     let elements = shape.iter().fold(1_u64, |count, &side| count.saturating_mul(side));
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    // As the engine binds them.
+    // The chunk engine binds filters in the same way.
     let line = var.dims.last().map(|&dim| model.dim(dim)).transpose()?.filter(|dim| number && !dim.unlimited);
-    let mut entering = match number {
-        true => nczarr_dispatch::ItemType::of(var.xtype, is_big(var)),
-        false => nczarr_dispatch::ItemType::bytes(size(item)),
+    let mut entering = if number {
+        nczarr_dispatch::ItemType::of(var.xtype, is_big(var))
+    } else {
+        nczarr_dispatch::ItemType::bytes(size(item))
     };
     for spec in &var.filters {
         let filter = instance(spec, registry)?;
@@ -138,7 +145,7 @@ fn filters(model: &Model, id: VarId, shape: &[u64], item: u64, registry: &Regist
     Ok((filters, stored))
 }
 
-/// How the engine sees elements of a type; `None`: they are of variable length.
+/// Describes elements of a type to the chunk engine; `None` for variable length.
 pub(super) fn element(model: &Model, ty: NcType, big_endian: bool) -> Result<Option<Element>> {
     Ok(match ty {
         NcType::User(_) if model.is_fixed(ty)? => {

@@ -1,7 +1,7 @@
-//! [`Variable`]: the data of one variable, as callers keep it.
+//! [`WritableVar`]: the data of one variable.
 //!
-//! A layout may change as long as there are no data, and a dataset is closed: who may still write then is the business of
-//! [`WriteGate`].
+//! The layout may change until there are data. [`WriteGate`] stops writers of an old layout or a closed
+//! dataset.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,137 +10,139 @@ use nczarr_chunkio::{ArrayDim, ArraySpec, ChunkedArray, Element, FlatArray, Flat
 use nczarr_dispatch::{CacheConfig, Closing, Linear, MemMut, MemRef, Options, Registry, VarData, WriteGate, byte_len};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Result, Slab, Values, VarId};
 
-use super::chunk_index::Extent;
-use super::chunks::Chunks;
+use super::chunk_index::ChunkExtent;
+use super::chunks::WritableChunks;
+use super::contiguous::ContiguousData;
 use super::datatype::stored_size;
-use super::extent::Piece;
-use super::file::{File, Stretch};
-use super::netcdf::{Place, fill_bytes, is_big};
-use super::plan::{self, Form, Plan};
-use super::strings::{FileHeap, Pointers};
+use super::file::{FileRange, WritableFile};
+use super::netcdf::{DataPlacement, fill_bytes, is_big};
+use super::plan::{self, StorageForm, StoragePlan};
+use super::vlen::{FileHeap, VlenCodec};
 
-/// Bytes that are written at once where a variable becomes longer.
+/// Bytes written at once when a variable is extended.
 const EXTENDED: u64 = 16 << 20;
 
-/// What the variables of a dataset have in common.
+/// Shared by all variables of a dataset.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) file: Arc<File>,
+pub(super) struct WriteContext {
+    pub(super) file: Arc<WritableFile>,
     pub(super) heap: Arc<FileHeap>,
     pub(super) registry: Arc<Registry>,
     pub(super) options: Options,
     pub(super) closing: Arc<Closing>,
 }
 
-/// Data that are there before they are written.
+/// Data of an opened file.
 #[derive(Debug)]
-pub(super) enum Stand {
-    /// Beside the metadata.
+pub(super) enum ExistingData {
+    /// In the object header.
     Bytes(Vec<u8>),
-    /// Address and length of all of them.
+    /// Contiguous: address and length in bytes.
     Piece(u64, u64),
-    /// Index, address and length of each chunk.
+    /// Chunked: index, address and length of each chunk.
     Chunks(Vec<(Vec<u64>, u64, u64)>),
 }
 
 /// The data of a variable.
 #[derive(Debug)]
-pub(super) struct Variable {
-    shared: Arc<Shared>,
-    plan: Plan,
-    data: Data,
+pub(super) struct WritableVar {
+    shared: Arc<WriteContext>,
+    plan: StoragePlan,
+    data: VarArray,
     gate: WriteGate,
     written: AtomicBool,
 }
 
 #[derive(Debug)]
-// One per variable, never moved about: a box would only be a detour for every access.
+// Each variable has one and never moves it. A box would add an indirection to every access.
 #[allow(clippy::large_enum_variant)]
-enum Data {
-    /// In chunks; an array in one piece whose elements are no numbers is one chunk.
-    Chunks(Arc<Chunks>, ChunkedArray),
-    Piece(Arc<Piece>, FlatArray),
+enum VarArray {
+    /// Chunked. A contiguous array of elements other than numbers is one chunk.
+    Chunks(Arc<WritableChunks>, ChunkedArray),
+    Piece(Arc<ContiguousData>, FlatArray),
 }
 
 /// Runs `$body` with `$array` bound to the array.
 macro_rules! each_array {
     ($data:expr, $array:ident => $body:expr) => {
         match $data {
-            Data::Chunks(_, $array) => $body,
-            Data::Piece(_, $array) => $body,
+            VarArray::Chunks(_, $array) => $body,
+            VarArray::Piece(_, $array) => $body,
         }
     };
 }
 
-impl Variable {
-    /// Lays a variable out.
+impl WritableVar {
+    /// Lays out a new variable.
     ///
     /// # Errors
-    /// As [`plan::decide`], and what the engine says.
-    pub(super) fn new(shared: &Arc<Shared>, model: &Arc<Model>, id: VarId) -> Result<Self> {
+    /// As [`plan::decide`]; errors of the chunk engine.
+    pub(super) fn new(shared: &Arc<WriteContext>, model: &Arc<Model>, id: VarId) -> Result<Self> {
         let plan = plan::decide(model, id, &shared.registry, &shared.options.limits)?;
         Self::with(shared, model, id, plan)
     }
 
-    /// A variable whose data are there. `used`: gets where that is.
+    /// Makes a variable of an opened file. Adds the ranges of its data to `used`.
     ///
     /// # Errors
-    /// Those of the engine and of the system.
+    /// Errors of the chunk engine; I/O errors.
     pub(super) fn taken(
-        shared: &Arc<Shared>,
+        shared: &Arc<WriteContext>,
         model: &Arc<Model>,
         id: VarId,
-        plan: Plan,
-        stand: Stand,
-        used: &mut Vec<Stretch>,
+        plan: StoragePlan,
+        stand: ExistingData,
+        used: &mut Vec<FileRange>,
     ) -> Result<Self> {
         let rank = model.var(id)?.dims.len();
         let here = Self::with(shared, model, id, plan)?;
         let extent = |address, len| {
-            let too_long = |_| ErrorKind::BadChunk.context(format!("{len} bytes in one piece"));
-            Ok::<_, nczarr_model::Error>(Extent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
+            let too_long = |_| ErrorKind::BadChunk.context(format!("a chunk of {len} bytes is too large"));
+            Ok::<_, nczarr_model::Error>(ChunkExtent { address, size: u32::try_from(len).map_err(too_long)?, mask: 0 })
         };
         let mut written = true;
         match (&here.data, stand) {
-            (_, Stand::Chunks(list)) if list.is_empty() => written = false,
-            (Data::Chunks(chunks, _), Stand::Chunks(list)) => {
+            (_, ExistingData::Chunks(list)) if list.is_empty() => written = false,
+            (VarArray::Chunks(chunks, _), ExistingData::Chunks(list)) => {
                 for (index, address, len) in list {
                     chunks.insert(index, extent(address, len)?);
                     used.push((address, len));
                 }
             }
-            (Data::Chunks(chunks, _), Stand::Piece(address, len)) => {
+            (VarArray::Chunks(chunks, _), ExistingData::Piece(address, len)) => {
                 chunks.insert(vec![0; rank], extent(address, len)?);
                 used.push((address, len));
             }
-            (Data::Chunks(chunks, _), Stand::Bytes(bytes)) => {
+            (VarArray::Chunks(chunks, _), ExistingData::Bytes(bytes)) => {
                 let address = shared.file.allocate(bytes.len() as u64)?;
                 shared.file.write_at(address, &bytes)?;
                 chunks.insert(vec![0; rank], extent(address, bytes.len() as u64)?);
             }
-            (Data::Piece(piece, _), Stand::Piece(address, len)) => {
-                piece.stand(address);
+            (VarArray::Piece(piece, _), ExistingData::Piece(address, len)) => {
+                piece.set_existing(address);
                 used.push((address, len));
             }
-            (Data::Piece(..), _) => return Err(ErrorKind::Internal.context("chunks of an array in one piece")),
+            (VarArray::Piece(..), _) => {
+                return Err(ErrorKind::Internal.context("internal: chunks of a contiguous array"));
+            }
         }
         here.written.store(written, Ordering::Release);
         Ok(here)
     }
 
-    fn with(shared: &Arc<Shared>, model: &Arc<Model>, id: VarId, plan: Plan) -> Result<Self> {
+    fn with(shared: &Arc<WriteContext>, model: &Arc<Model>, id: VarId, plan: StoragePlan) -> Result<Self> {
         let var = model.var(id)?;
         let big_endian = is_big(var);
         let name = model.var_path(id)?;
         let shape: Vec<u64> = model.shape(id)?.iter().map(|&len| len.max(1)).collect();
         let element = plan::element(model, var.xtype, big_endian)?;
         let data = match (&plan.form, element) {
-            (Form::Contiguous, Some(Element::Number { ty, big_endian })) => {
+            (StorageForm::Contiguous, Some(Element::Number { ty, big_endian })) => {
                 let item = stored_size(model, ty)?;
                 let fill = fill_bytes(model, var, big_endian, item, &mut &*shared.heap)?;
-                let too_large = || ErrorKind::VarSize.context(format!("{name}: {shape:?} elements"));
+                let too_large = || ErrorKind::VarSize.context(format!("{name}: shape {shape:?} is too large"));
                 let len = shape.iter().try_fold(item as u64, |len, &side| len.checked_mul(side));
-                let piece = Arc::new(Piece::new(Arc::clone(&shared.file), len.ok_or_else(too_large)?, fill));
+                let piece = Arc::new(ContiguousData::new(Arc::clone(&shared.file), len.ok_or_else(too_large)?, fill));
                 let array = FlatArray::new(FlatSpec {
                     name,
                     dims: dims(model, id)?,
@@ -153,12 +155,12 @@ impl Variable {
                     writable: true,
                     short: Short::Error,
                 })?;
-                Data::Piece(piece, array)
+                VarArray::Piece(piece, array)
             }
             _ => {
-                let chunks = Arc::new(Chunks::new(Arc::clone(&shared.file), var.dims.len()));
+                let chunks = Arc::new(WritableChunks::new(Arc::clone(&shared.file), var.dims.len()));
                 let array = Self::chunked(shared, model, id, &plan, &chunks)?;
-                Data::Chunks(chunks, array)
+                VarArray::Chunks(chunks, array)
             }
         };
         Ok(Self {
@@ -170,18 +172,18 @@ impl Variable {
         })
     }
 
-    /// The engine for a variable whose chunks are in a table.
+    /// Makes the chunk engine's array over a table of chunks.
     fn chunked(
-        shared: &Shared,
+        shared: &WriteContext,
         model: &Arc<Model>,
         id: VarId,
-        plan: &Plan,
-        chunks: &Arc<Chunks>,
+        plan: &StoragePlan,
+        chunks: &Arc<WritableChunks>,
     ) -> Result<ChunkedArray> {
         let var = model.var(id)?;
         let element = plan::element(model, var.xtype, is_big(var))?.unwrap_or_else(|| {
             let (heap, model) = (Arc::clone(&shared.heap), Arc::clone(model));
-            Element::Variable(Box::new(Pointers { heap, model, ty: var.xtype }))
+            Element::Variable(Box::new(VlenCodec { heap, model, ty: var.xtype }))
         });
         let mut options = shared.options.clone();
         // The file is locked.
@@ -190,14 +192,14 @@ impl Variable {
             name: model.var_path(id)?,
             dims: dims(model, id)?,
             chunk_shape: match &plan.form {
-                Form::Chunked(shape) => shape.clone(),
+                StorageForm::Chunked(shape) => shape.clone(),
                 _ => model.shape(id)?.iter().map(|&len| len.max(1)).collect(),
             },
             element,
             order: Order::C,
             filters: plan.filters.clone(),
             fill: match var.fill_value() {
-                // What was never written has no parts, but it is an element; of strings, none at all.
+                // An unwritten element has no parts. An unwritten string is a null string.
                 None if var.xtype == NcType::String => Some(Values::String(vec![NcString::nil()])),
                 None if !model.is_fixed(var.xtype)? => Some(model.blank(var.xtype)?),
                 fill => fill,
@@ -209,33 +211,33 @@ impl Variable {
         })
     }
 
-    /// Stores what is kept in memory.
+    /// Stores cached data.
     ///
     /// # Errors
-    /// What the storage says.
+    /// Storage errors.
     pub(super) fn flush(&self) -> Result<()> {
         match &self.data {
-            Data::Chunks(_, array) => array.flush(),
-            Data::Piece(..) => Ok(()),
+            VarArray::Chunks(_, array) => array.flush(),
+            VarArray::Piece(..) => Ok(()),
         }
     }
 
-    /// Sees to it that all of an array is there, if any of it is and readers need the rest.
+    /// Writes the rest of an array that is stored in part, if readers need it.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn settle(&self, model: &Arc<Model>, id: VarId) -> Result<()> {
         match &self.data {
-            Data::Piece(piece, _) => piece.settle().map(drop),
-            Data::Chunks(chunks, _) => self.fill_holes(model, id, chunks),
+            VarArray::Piece(piece, _) => piece.settle().map(drop),
+            VarArray::Chunks(chunks, _) => self.fill_holes(model, id, chunks),
         }
     }
 
-    /// HDF5 up to 1.10 reads no absent chunk of elements of variable length that have a fill value, if there are others.
-    /// So absent chunks are stored as fill values, unless somebody writes them meanwhile.
-    fn fill_holes(&self, model: &Arc<Model>, id: VarId, chunks: &Arc<Chunks>) -> Result<()> {
+    /// Stores absent chunks as fill values, unless another thread writes them meanwhile. HDF5 up to 1.10
+    /// cannot read absent chunks of variable-length elements with a fill value.
+    fn fill_holes(&self, model: &Arc<Model>, id: VarId, chunks: &Arc<WritableChunks>) -> Result<()> {
         let (var, shape) = (model.var(id)?, model.shape(id)?);
-        let Form::Chunked(side) = &self.plan.form else { return Ok(()) };
+        let StorageForm::Chunked(side) = &self.plan.form else { return Ok(()) };
         let fill = match var.fill_value().filter(|_| !var.xtype.is_numeric()) {
             Some(Values::String(fill) | Values::Packed(_, fill)) => fill.into_iter().next(),
             _ => None,
@@ -246,7 +248,7 @@ impl Variable {
         if stored == 0 || grid.iter().copied().fold(1, u64::saturating_mul) <= stored {
             return Ok(());
         }
-        let apart = Arc::new(Chunks::new(Arc::clone(&self.shared.file), shape.len()));
+        let apart = Arc::new(WritableChunks::new(Arc::clone(&self.shared.file), shape.len()));
         let array = Self::chunked(&self.shared, model, id, &self.plan, &apart)?;
         let mut index = vec![0; shape.len()];
         loop {
@@ -266,34 +268,34 @@ impl Variable {
             index[next + 1..].fill(0);
         }
         array.flush()?;
-        chunks.adopt(&apart);
+        chunks.absorb(&apart);
         Ok(())
     }
 
-    /// Where the data are. `lens`: the shape to be stored, behind which nothing is.
+    /// Returns the place of the data. `lens` is the shape to be stored. Chunks outside it are left out.
     ///
     /// # Errors
-    /// What the system says.
-    pub(super) fn place(&self, model: &Model, id: VarId, lens: &[u64]) -> Result<Place> {
+    /// I/O errors.
+    pub(super) fn place(&self, model: &Model, id: VarId, lens: &[u64]) -> Result<DataPlacement> {
         let chunks = match &self.data {
-            Data::Piece(piece, _) => return Ok(Place::Contiguous(piece.settle()?)),
-            Data::Chunks(chunks, _) => chunks,
+            VarArray::Piece(piece, _) => return Ok(DataPlacement::Contiguous(piece.settle()?)),
+            VarArray::Chunks(chunks, _) => chunks,
         };
         Ok(match &self.plan.form {
-            Form::Contiguous => Place::Contiguous(chunks.only().map(|extent| extent.address)),
-            Form::Compact => Place::Compact(self.compact(model, id, chunks, lens)?),
-            Form::Chunked(shape) => {
+            StorageForm::Contiguous => DataPlacement::Contiguous(chunks.only().map(|extent| extent.address)),
+            StorageForm::Compact => DataPlacement::Compact(self.compact(model, id, chunks, lens)?),
+            StorageForm::Chunked(shape) => {
                 let mut stored = chunks.sorted();
                 stored.retain(|(index, _)| {
                     index.iter().zip(shape).zip(lens).all(|((&at, &side), &len)| at.saturating_mul(side) < len)
                 });
-                Place::Chunked { shape: shape.clone(), chunks: stored, filters: self.plan.stored.clone() }
+                DataPlacement::Chunked { shape: shape.clone(), chunks: stored, filters: self.plan.stored.clone() }
             }
         })
     }
 
-    /// The data that lie beside the metadata.
-    fn compact(&self, model: &Model, id: VarId, chunks: &Chunks, lens: &[u64]) -> Result<Vec<u8>> {
+    /// Returns the data for the object header.
+    fn compact(&self, model: &Model, id: VarId, chunks: &WritableChunks, lens: &[u64]) -> Result<Vec<u8>> {
         if let Some(extent) = chunks.only() {
             let mut data = Vec::new();
             self.shared.file.read(extent.address, extent.size as usize, &mut data)?;
@@ -305,10 +307,10 @@ impl Variable {
         Ok(fill.repeat(lens.iter().product::<u64>() as usize))
     }
 
-    /// Stores what is read beyond the shape that a variable had of its own, where it is as long as its dimensions now.
+    /// Writes the padding of a variable that was shorter than its dimensions.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the chunk engine.
     pub(super) fn extend(&self, shape: &[u64], own: &[u64], value: &Values) -> Result<()> {
         let bytes = value.to_native_bytes().ok_or_else(|| ErrorKind::BadType.context(value.nc_type().name()))?;
         for dim in 0..shape.len() {
@@ -332,13 +334,13 @@ impl Variable {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Lets nobody write from now on. `false` if there are data already, or somebody is about to write some.
+    /// Stops new writers. Returns `false` if there are data, or a write is under way.
     pub(super) fn retire(&self) -> bool {
         self.gate.retire(|| self.written())
     }
 }
 
-/// The dimensions of a variable, as the engine has them.
+/// Returns the dimensions of a variable for the chunk engine.
 fn dims(model: &Model, id: VarId) -> Result<Vec<ArrayDim>> {
     let dim = |&dim: &nczarr_model::DimId| {
         let dim = model.dim(dim)?;
@@ -347,13 +349,13 @@ fn dims(model: &Model, id: VarId) -> Result<Vec<ArrayDim>> {
     model.var(id)?.dims.iter().map(dim).collect()
 }
 
-impl AsRef<WriteGate> for Variable {
+impl AsRef<WriteGate> for WritableVar {
     fn as_ref(&self) -> &WriteGate {
         &self.gate
     }
 }
 
-impl VarData for Variable {
+impl VarData for WritableVar {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         each_array!(&self.data, array => array.get(slab, out))
     }
@@ -381,8 +383,8 @@ impl VarData for Variable {
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
         match &self.data {
-            Data::Chunks(_, array) => array.is_absent(slab),
-            Data::Piece(..) => Ok(!self.written()),
+            VarArray::Chunks(_, array) => array.is_absent(slab),
+            VarArray::Piece(..) => Ok(!self.written()),
         }
     }
 
@@ -396,15 +398,15 @@ impl VarData for Variable {
 
     fn chunk_shape(&self) -> Option<Vec<u64>> {
         match &self.plan.form {
-            Form::Chunked(shape) => Some(shape.clone()),
+            StorageForm::Chunked(shape) => Some(shape.clone()),
             _ => None,
         }
     }
 }
 
-/// The value that rounding leaves as it is.
+/// Returns the value that quantization leaves unchanged.
 pub(super) fn kept_value(model: &Model, id: VarId) -> Result<Option<Values>> {
     let var = model.var(id)?;
-    // Where there is no fill value, netCDF-C leaves the default one as it is all the same.
+    // Without a fill value, netCDF-C leaves the default one unchanged.
     Ok(var.fill_value().or_else(|| nczarr_model::fill::default(var.xtype)))
 }

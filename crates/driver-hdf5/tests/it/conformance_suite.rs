@@ -1,4 +1,4 @@
-//! The guarantees of every driver.
+//! Runs the conformance suite for drivers.
 
 use std::cell::Cell;
 

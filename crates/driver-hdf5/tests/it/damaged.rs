@@ -1,4 +1,4 @@
-//! Damaged files that are opened to be written: an error, or a file that can be read afterwards.
+//! Opens damaged files for writing. The result is an error, or a file that can still be read.
 
 use nczarr_dispatch::{NcDispatch as _, Options};
 use nczarr_model::{Chunking, NcString, NcType, Values};
@@ -24,11 +24,11 @@ fn image() -> Vec<u8> {
     ds.image().unwrap()
 }
 
-/// What can be done with a file; whether it could be opened.
+/// Tries several edits. Returns whether the file could be opened.
 fn write_to(bytes: Vec<u8>) -> bool {
     let (registry, options) = (registry(), Options::default());
     let Ok(ds) = registry.open_bytes("x.nc", bytes.into(), true, &options) else { return false };
-    // Whatever of it is refused.
+    // Refused edits are fine.
     let _ = ds.put_att(ROOT, None, "added", NcType::Int, &Values::Int(vec![7]));
     if let Ok(v) = ds.inq_varid(ROOT, "v") {
         let memory = [1_i16.to_ne_bytes(); 4].concat();

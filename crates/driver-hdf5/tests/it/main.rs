@@ -1,4 +1,4 @@
-//! The driver from outside.
+//! Tests of the driver's public interface.
 
 mod conformance_suite;
 mod damaged;

@@ -1,4 +1,4 @@
-//! Files that can be read, and that would be damaged by who writes them: they are refused.
+//! Files that can be read but not written without damage. Opening them for writing is refused.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     c
 }
 
-/// Changes the last object header that has `mark`, and its checksum: those before it are of older metadata.
+/// Changes the last object header that has `mark`, and its checksum. Earlier ones belong to older metadata.
 fn change(image: &mut [u8], mark: &[u8], change: impl Fn(&mut [u8])) {
     let starts: Vec<usize> =
         image.windows(4).enumerate().filter(|(_, found)| found == b"OHDR").map(|(at, _)| at).collect();
@@ -76,7 +76,7 @@ fn replace(header: &mut [u8], old: &[u8], new: &[u8]) {
     header[at..at + new.len()].copy_from_slice(new);
 }
 
-/// Three arrays in one piece, beside one another; the first one says `mark`.
+/// Makes a file with three adjacent contiguous arrays. The first one has the attribute `mark`.
 fn image() -> Vec<u8> {
     let ds = create("nc4");
     let (short, long) = (dim(&*ds, "short", 4), dim(&*ds, "long", 400));
@@ -100,11 +100,11 @@ fn refused(image: Vec<u8>, kind: ErrorKind, says: &str) {
 fn a_shape_that_is_not_that_of_the_dimensions_is_not_written() {
     let mut image = image();
     open(image.clone()).unwrap();
-    // Its dimension is said to be the other one: 400 elements would be written over what lies behind.
+    // With the other dimension, 400 elements would overwrite the data behind.
     change(&mut image, b"the-mark", |header| {
         let name = b"_Netcdf4Coordinates\0";
         let at = header.windows(name.len()).position(|found| found == name).unwrap();
-        // After the name: the type and the shape, whose lengths are told before it.
+        // After the name: type and shape. Their lengths are stored before it.
         let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
         let number = at + name.len() + len(5) + len(3);
         assert_eq!(header[number..number + 4], [0; 4]);
@@ -113,7 +113,7 @@ fn a_shape_that_is_not_that_of_the_dimensions_is_not_written() {
     refused(image, ErrorKind::Perm, "shape");
 }
 
-/// Where the message of a kind begins that has `mark`.
+/// Returns the offset of a message of a type that has `mark`.
 fn message(header: &[u8], kind: u8, mark: &[u8]) -> usize {
     let flags = header[5];
     let ordered = if flags & 4 != 0 { 2 } else { 0 };
@@ -135,7 +135,7 @@ fn dimensions_that_lead_nowhere_are_damage() {
     let mut image = image();
     change(&mut image, b"the-mark", |header| {
         replace(header, b"_Netcdf4Coordinates", b"_Netcdf4coordinates");
-        // After the name: type, shape, and one reference, as its number and its place in a heap.
+        // After the name: type, shape, and one reference as number and heap place.
         let name = b"DIMENSION_LIST\0";
         let at = header.windows(name.len()).position(|found| found == name).unwrap();
         let len = |back: usize| usize::from(u16::from_le_bytes([header[at - back], header[at - back + 1]]));
@@ -143,7 +143,7 @@ fn dimensions_that_lead_nowhere_are_damage() {
         assert_eq!(header[place..place + 4], [1, 0, 0, 0]);
         header[place + 4..place + 12].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     });
-    // A reader gets a fault, and a writer would lose them.
+    // A reader gets a fault. A writer would lose the attributes.
     let read = registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
     let faults = read.info().faults;
     assert!(faults.len() == 1 && faults[0].path == "/v", "{faults:?}");
@@ -155,7 +155,7 @@ fn dimensions_that_lead_nowhere_are_damage() {
 fn damaged_attributes_of_what_is_only_a_type_close_no_file_for_readers() {
     let mut image = image();
     change(&mut image, b"the-mark", |header| {
-        // Without a shape it is a type that has a name, and its attributes are nothing to netCDF.
+        // Without a shape it is a named type. netCDF ignores its attributes.
         let space = message(header, 1, b"");
         header[space] = 0;
         let version = header.windows(6).position(|found| found == b"which\0").unwrap() - 9;
@@ -176,7 +176,7 @@ fn a_comment_on_the_root_is_not_lost() {
     open(image.clone()).unwrap();
     change(&mut image, b"remark", |header| {
         let at = message(header, ATTRIBUTE, b"remark");
-        // That of a comment.
+        // The type of a comment.
         header[at] = 13;
     });
     refused(image, ErrorKind::Perm, "comment");
@@ -188,7 +188,7 @@ fn an_address_behind_the_end_is_damage_and_not_absence() {
     let ds = open(whole.clone()).unwrap();
     let v = ds.inq_varid(ROOT, "v").unwrap();
     assert_eq!(all(&*ds, v), Values::Int(vec![1; 4]));
-    // Where the data are: the only place where that is followed by their length.
+    // The address of the data is the only one followed by their length.
     let data = [1_i32; 4].map(i32::to_le_bytes).concat();
     let at = whole.windows(16).position(|found| found == data).unwrap() as u64;
     let stored = [at.to_le_bytes(), 16_u64.to_le_bytes()].concat();
@@ -197,8 +197,8 @@ fn an_address_behind_the_end_is_damage_and_not_absence() {
         change(&mut image, b"the-mark", |header| replace(header, &stored, &new));
         image
     };
-    refused(with(1 << 40, 16), ErrorKind::HdfErr, "the file has");
-    refused(with(at, 12), ErrorKind::Perm, "12 bytes are stored of 16");
+    refused(with(1 << 40, 16), ErrorKind::HdfErr, "beyond the end of the file");
+    refused(with(at, 12), ErrorKind::Perm, "expected 16 bytes, found 12");
     let ds = open(with(u64::MAX, 16)).unwrap();
     assert_ne!(all(&*ds, v), Values::Int(vec![1; 4]), "never written");
 }
@@ -218,7 +218,7 @@ fn strings_of_many_collections_are_read_by_who_writes() {
     assert_eq!(all(&*ds, v), strings);
 }
 
-/// Names that netCDF keeps for itself, where they mean nothing to it: others' attributes, which are not shown.
+/// Reserved names on objects where netCDF gives them no meaning: hidden attributes of users.
 #[test]
 fn attributes_that_are_not_shown_are_not_lost() {
     let cases: [(Option<&str>, &[u8], &[u8]); 3] =
@@ -233,8 +233,8 @@ fn attributes_that_are_not_shown_are_not_lost() {
         let mut image = ds.image().unwrap();
         open(image.clone()).unwrap();
         change(&mut image, from, |header| replace(header, from, to));
-        // Who only reads sees the rest.
+        // A reader sees the rest.
         registry().open_bytes("x.nc", image.clone().into(), false, &Options::default()).unwrap();
-        refused(image, ErrorKind::Perm, "which would be lost");
+        refused(image, ErrorKind::Perm, "it has content that netCDF cannot hold");
     }
 }

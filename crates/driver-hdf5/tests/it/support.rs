@@ -1,4 +1,4 @@
-//! Short ways to define, put and get.
+//! Helpers to define, write and read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub fn registry() -> Arc<Registry> {
     Arc::new(Registry::new().with_driver(Hdf5Driver))
 }
 
-/// A new dataset in memory.
+/// Makes a dataset in memory.
 pub fn create(mode: &str) -> Arc<dyn Dataset> {
     let target = format!("x.nc#mode={mode}");
     registry().create_in_memory(&target, Clobber::Refuse, false, &Options::default(), false).unwrap()
@@ -45,7 +45,7 @@ pub fn put(ds: &dyn Dataset, var: VarId, start: &[u64], count: &[u64], values: &
     data.put(&Slab::new(start, count), memory).unwrap();
 }
 
-/// All of a variable.
+/// Reads a whole variable.
 pub fn all(ds: &dyn Dataset, var: VarId) -> Values {
     let model = ds.model().snapshot();
     let (shape, ty) = (model.shape(var).unwrap(), model.var(var).unwrap().xtype);

@@ -91,7 +91,7 @@ fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
     let number = Values::Int(vec![1]);
     assert_eq!(kind(ds.put_att(ROOT, Some(v), "DIMENSION_LIST", NcType::Int, &number)), ErrorKind::NameInUse);
     assert_eq!(kind(ds.put_att(ROOT, None, "_NCProperties", NcType::Int, &number)), ErrorKind::NameInUse);
-    // Reading shows them to nobody, whoever has them.
+    // Reserved attributes are hidden from readers.
     ds.put_att(ROOT, None, "plain", NcType::Int, &number).unwrap();
     for (owner, name) in
         [(None, "DIMENSION_LIST"), (None, "CLASS"), (Some(v), "_nc3_strict"), (Some(v), "_NCProperties")]
@@ -101,7 +101,7 @@ fn what_hdf5_cannot_hold_is_refused_when_it_is_defined() {
     assert_eq!(kind(ds.rename_att(ROOT, None, "plain", "NAME")), ErrorKind::NameInUse);
     assert_eq!(kind(ds.def_grp(ROOT, "x")), ErrorKind::NameInUse);
     ds.close().unwrap();
-    // What is too long for a message is an error when it is written, and what was written before stays.
+    // A message that is too long fails when it is written. Earlier content stays.
     let ds = create("nc4");
     let long = ds.def_opaque(ROOT, 70_000, "long").unwrap();
     let w = var(&*ds, "w", NcType::User(long), &[]);
@@ -165,7 +165,7 @@ fn a_file_that_is_given_up_is_gone_and_one_that_is_written_is_locked() {
     ds.close().unwrap();
     let bytes = std::fs::read(&path).unwrap();
     assert!(bytes.starts_with(b"\x89HDF\r\n\x1a\n\x02"));
-    // The superblock says where the file ends.
+    // The superblock states the end of the file.
     assert_eq!(bytes.len() as u64, u64::from_le_bytes(bytes[28..36].try_into().unwrap()));
 }
 
@@ -179,7 +179,7 @@ fn who_writes_while_it_is_closed_is_told_or_is_heard() {
         enddef(&*ds);
         let begin = std::sync::Barrier::new(3);
         let (ds, begin) = (&ds, &begin);
-        // What each of them wrote last.
+        // The last values of each writer.
         let write = |id| {
             let data = ds.data(id).unwrap();
             begin.wait();
@@ -225,7 +225,7 @@ fn who_reads_a_file_keeps_those_out_who_would_write_it() {
     let (first, second) = (open(false).unwrap(), open(false).unwrap());
     for reader in [first, second] {
         assert_eq!(kind(open(true)), ErrorKind::Access);
-        // What somebody still holds is no matter.
+        // Other holders do not matter.
         reader.close().unwrap();
     }
     let writer = open(true).unwrap();

@@ -1,38 +1,38 @@
-//! B-trees of the first version: one chunk for each key.
+//! Reads chunk indexes that are B-trees of version 1, with one key for each chunk.
 //!
-//! They are read level by level, so that of a file elsewhere the nodes of a level are asked for together.
+//! The tree is read level by level, so the nodes of a level of a remote file are requested together.
 
 use nczarr_model::Result;
 
-use super::Reading;
-use super::wanted::Wanted;
-use crate::read::cursor::{Cursor, bad};
-use crate::read::file::Budget;
+use super::IndexReader;
+use super::chunk_box::ChunkBox;
+use crate::read::cursor::{MetadataCursor, damaged};
+use crate::read::file::WalkBudget;
 
-/// Nodes that are asked for together.
+/// Most nodes prefetched together.
 const TOGETHER: usize = 1024;
 
-/// Children of a node, HDF5's default.
+/// Children of a node, by default of HDF5.
 const CHILDREN: u64 = 64;
 
-/// A node to be read, with the first place that may be below it and the first that may not, where that matters.
-struct Node {
+/// A node to be read. `from` is the first chunk index that may be below it, `to` the first that may not.
+struct PendingNode {
     address: u64,
     from: Option<Vec<u64>>,
     to: Option<Vec<u64>>,
 }
 
-/// Reads them all, or those that are wanted.
-pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
-    let mut budget = Budget::new(reading.file, 24);
+/// Reads all chunks, or those in the wanted box.
+pub(super) fn read(reading: &mut IndexReader<'_>) -> Result<()> {
+    let mut budget = WalkBudget::new(reading.file, 24);
     let wanted = reading.wanted.clone();
     let likely = 24 + CHILDREN * (16 + 8 * (reading.grid.len() as u64 + 1));
-    let mut nodes = vec![Node { address: reading.address, from: None, to: None }];
+    let mut nodes = vec![PendingNode { address: reading.address, from: None, to: None }];
     let mut above = None;
     while !nodes.is_empty() {
         let (mut below, mut level) = (Vec::new(), None);
         for nodes in nodes.chunks(TOGETHER) {
-            reading.file.expect(nodes.iter().map(|node| (node.address, likely)));
+            reading.file.prefetch(nodes.iter().map(|node| (node.address, likely)));
             for node in nodes {
                 level = Some(read_node(reading, node, above, wanted.as_ref(), &mut budget, &mut below)?);
             }
@@ -42,37 +42,39 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Reads a node: takes its chunks, or adds its children to those below. Answers its level.
+/// Reads a node: takes its chunks, or adds its children to `below`. Returns its level.
 fn read_node(
-    reading: &mut Reading<'_>,
-    node: &Node,
+    reading: &mut IndexReader<'_>,
+    node: &PendingNode,
     above: Option<u8>,
-    wanted: Option<&Wanted>,
-    budget: &mut Budget,
-    below: &mut Vec<Node>,
+    wanted: Option<&ChunkBox>,
+    budget: &mut WalkBudget,
+    below: &mut Vec<PendingNode>,
 ) -> Result<u8> {
     budget.spend("nodes of a chunk index")?;
     let (file, rank) = (reading.file, reading.grid.len());
     let o = file.offsets;
     let head = file.read(node.address, 8 + 2 * u64::from(o))?;
-    let mut at = Cursor::new(&head, "node of a chunk index");
+    let mut at = MetadataCursor::new(&head, "node of a chunk index");
     at.expect(b"TREE")?;
     let (ty, level, count) = (at.u8()?, at.u8()?, at.u16()?);
     if ty != 1 || above.is_some_and(|above| level.checked_add(1) != Some(above)) {
-        return Err(bad(format!("chunk index: a tree of type {ty}, level {level}")));
+        return Err(damaged(format!("chunk index: invalid node of type {ty}, level {level}")));
     }
     let key = 8 + 8 * (rank as u64 + 1);
     let bytes = file.read(node.address + head.len() as u64, u64::from(count) * (key + u64::from(o)))?;
-    let mut at = Cursor::new(&bytes, "node of a chunk index");
+    let mut at = MetadataCursor::new(&bytes, "node of a chunk index");
     let mut place = vec![0; rank];
-    // The one before, and where it begins.
+    // The previous child, and its first chunk index.
     let mut before: Option<(u64, Vec<u64>)> = None;
     for _ in 0..count {
         let (len, skipped) = (at.u32()?, at.u32()?);
         for (at_dim, chunk) in place.iter_mut().zip(&reading.shape) {
             let offset = at.u64()?;
             if offset % chunk != 0 {
-                return Err(bad(format!("chunk index: a chunk from element {offset} on, of {chunk}")));
+                return Err(damaged(format!(
+                    "chunk index: offset {offset} is not a multiple of the chunk length {chunk}"
+                )));
             }
             *at_dim = offset / chunk;
         }
@@ -84,15 +86,15 @@ fn read_node(
         let Some(wanted) = wanted else {
             match level {
                 0 => reading.take(&place, child, len.into(), skipped)?,
-                _ => below.push(Node { address: child, from: None, to: None }),
+                _ => below.push(PendingNode { address: child, from: None, to: None }),
             }
             continue;
         };
-        // Only what is in order can be found without reading everything.
+        // A partial read relies on the order of keys.
         let last = before.as_ref().map(|(_, place)| place);
         let low = last.is_some_and(|last| *last >= place) || node.from.as_ref().is_some_and(|from| *from > place);
         if low || node.to.as_ref().is_some_and(|to| *to <= place) {
-            return Err(bad(format!("chunk index: the place {place:?} in a node is out of order")));
+            return Err(damaged(format!("chunk index: chunk {place:?} is out of order")));
         }
         if level == 0 {
             reading.take(&place, child, len.into(), skipped)?;
@@ -107,9 +109,9 @@ fn read_node(
     Ok(level)
 }
 
-/// Adds a child if something below it is wanted.
-fn push(below: &mut Vec<Node>, wanted: &Wanted, address: u64, from: Vec<u64>, to: Option<Vec<u64>>) {
+/// Adds a child if a wanted chunk may be below it.
+fn push(below: &mut Vec<PendingNode>, wanted: &ChunkBox, address: u64, from: Vec<u64>, to: Option<Vec<u64>>) {
     if wanted.between(Some(&from), to.as_deref()) {
-        below.push(Node { address, from: Some(from), to });
+        below.push(PendingNode { address, from: Some(from), to });
     }
 }

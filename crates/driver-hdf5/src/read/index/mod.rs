@@ -1,70 +1,71 @@
-//! [`Table`]: where the chunks of a dataset are, read from whatever index the file has.
+//! [`ChunkTable`]: the address of each chunk of a dataset, read from any kind of chunk index.
 
 mod arrays;
 mod btree1;
+mod chunk_box;
 mod extensible;
-mod known;
-mod wanted;
+mod lazy;
 
 use std::ops::Range;
 
 use nczarr_model::Result;
 
 use super::btree2;
-use super::cursor::{Cursor, UNDEFINED, bad};
-use super::file::Hdf;
-use super::messages::{Index, Layout, Space};
+use super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::file::HdfFile;
+use super::messages::{ChunkIndexKind, DataLayout, Dataspace};
 
-pub(crate) use known::Known;
-pub(crate) use wanted::Wanted;
+pub(crate) use chunk_box::ChunkBox;
+pub(crate) use lazy::LazyChunkIndex;
 
-/// What a chunk of a table counts as: indexes without entries of their own, or whose entries were read before, are bounded too.
+/// Bytes of metadata that each chunk of a table counts for. So also indexes without entries, and cached ones,
+/// have a limit.
 const KEPT: u64 = 16;
 
-/// One stored chunk.
+/// A stored chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chunk {
-    /// Its number in the grid, the last dimension fastest.
+pub(crate) struct IndexedChunk {
+    /// Its number in the grid; the last dimension varies fastest.
     number: u64,
-    /// Where it is.
+    /// Its address.
     pub(crate) address: u64,
-    /// How long it is.
+    /// Its length in bytes.
     pub(crate) len: u64,
-    /// The filters that were left out, a bit each.
+    /// A bit for each filter that was left out.
     pub(crate) skipped: u32,
 }
 
-/// The chunks of a dataset.
+/// The stored chunks of a dataset.
 #[derive(Debug)]
-pub(crate) struct Table {
-    /// Chunks along each dimension, as many as there can be places for.
+pub(crate) struct ChunkTable {
+    /// Chunks along each dimension.
     grid: Vec<u64>,
-    /// Sorted by number.
-    chunks: Vec<Chunk>,
+    /// The chunks, sorted by number.
+    chunks: Vec<IndexedChunk>,
 }
 
-/// What an index is read with.
+/// State of reading a chunk index.
 #[derive(Debug)]
-pub(crate) struct Reading<'f> {
-    pub(crate) file: &'f Hdf,
+pub(crate) struct IndexReader<'f> {
+    pub(crate) file: &'f HdfFile,
     pub(crate) address: u64,
     /// Chunks along each dimension.
     pub(crate) grid: Vec<u64>,
     /// The shape of a chunk.
     pub(crate) shape: Vec<u64>,
-    /// Chunks along each dimension of what it may grow to; [`UNDEFINED`] if there is no limit.
+    /// Chunks along each dimension at its maximum length; [`UNDEFINED`] if it is unlimited.
     pub(crate) most: Vec<u64>,
-    /// Bytes of a chunk without filters.
+    /// Size of a chunk without filters, in bytes.
     pub(crate) chunk_bytes: u64,
     pub(crate) filtered: bool,
     pub(crate) length_bytes: u8,
-    /// The chunks that are wanted, if not all are; others may be taken too.
-    pub(crate) wanted: Option<Wanted>,
-    chunks: Vec<Chunk>,
+    /// The wanted chunks; `None`: all. Other chunks may be taken too.
+    pub(crate) wanted: Option<ChunkBox>,
+    chunks: Vec<IndexedChunk>,
 }
 
-impl Reading<'_> {
-    /// Takes a chunk at a place of the grid; one beyond what the dataset has is left out.
+impl IndexReader<'_> {
+    /// Takes a chunk at a grid index. Chunks outside the dataset are left out.
     pub(crate) fn take(&mut self, place: &[u64], address: u64, len: u64, skipped: u32) -> Result<()> {
         if address == UNDEFINED {
             return Ok(());
@@ -72,11 +73,11 @@ impl Reading<'_> {
         let Some(number) = number(&self.grid, place) else { return Ok(()) };
         self.file.place(address, len)?;
         self.file.spend(KEPT)?;
-        self.chunks.push(Chunk { number, address, len, skipped });
+        self.chunks.push(IndexedChunk { number, address, len, skipped });
         Ok(())
     }
 
-    /// The place of a chunk that an index numbers through, in the order of dimensions `axes`.
+    /// Takes the chunk with a number. The number counts the chunks with dimensions in the order of `axes`.
     pub(crate) fn take_numbered(
         &mut self,
         number: u64,
@@ -90,18 +91,20 @@ impl Reading<'_> {
         self.take(&place, address, len, skipped)
     }
 
-    /// Calls `then` with the digits of the number of a chunk, the fastest first: which one it is, its axis, and itself.
+    /// Splits a chunk number into indexes, fastest first. Calls `then` with position in `axes`, axis and
+    /// index.
     fn each_digit(&self, number: u64, axes: &[usize], mut then: impl FnMut(usize, usize, u64)) {
         let mut rest = number;
         for (i, &axis) in axes.iter().enumerate().rev() {
-            // The slowest may have no limit.
+            // The slowest dimension may be unlimited.
             let count = if i == 0 { u64::MAX } else { self.most[axis].max(1) };
             then(i, axis, rest % count);
             rest /= count;
         }
     }
 
-    /// Whether some of the chunks of these numbers are wanted, which an index counts in the order of dimensions `axes`.
+    /// Whether some of these chunk numbers are wanted. They count the chunks with dimensions in the order of
+    /// `axes`.
     pub(crate) fn wants(&self, numbers: &Range<u64>, axes: &[usize]) -> bool {
         let Some(wanted) = &self.wanted else { return true };
         let digits = |number: u64| {
@@ -112,20 +115,17 @@ impl Reading<'_> {
         wanted.in_order(axes).between(Some(&digits(numbers.start)), Some(&digits(numbers.end)))
     }
 
-    /// Address, length and mask of an element of an index.
-    pub(crate) fn element(&self, at: &mut Cursor<'_>, length_bytes: u8) -> Result<(u64, u64, u32)> {
+    /// Reads address, length and filter mask of an index element.
+    pub(crate) fn element(&self, at: &mut MetadataCursor<'_>, length_bytes: u8) -> Result<(u64, u64, u32)> {
         let address = at.address(self.file.offsets)?;
-        Ok(match self.filtered {
-            true => (address, at.uint(length_bytes)?, at.u32()?),
-            false => (address, self.chunk_bytes, 0),
-        })
+        Ok(if self.filtered { (address, at.uint(length_bytes)?, at.u32()?) } else { (address, self.chunk_bytes, 0) })
     }
 
     fn tree2(&mut self) -> Result<()> {
         let (file, rank) = (self.file, self.grid.len());
         let mut found = Vec::new();
         let parse = |record: &[u8]| {
-            let mut at = Cursor::new(record, "record of a chunk");
+            let mut at = MetadataCursor::new(record, "record of a chunk");
             let (address, len, skipped) = self.element(&mut at, self.length_bytes)?;
             let place = (0..rank).map(|_| at.u64()).collect::<Result<Vec<_>>>()?;
             Ok::<_, nczarr_model::Error>((place, address, len, skipped))
@@ -140,22 +140,22 @@ impl Reading<'_> {
             found.push(parse(record)?);
             Ok(())
         })?;
-        // Only what is in order can be found without reading everything.
+        // A partial read relies on the order of records.
         if self.wanted.is_some() && !found.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(bad("chunk index: places that are out of order"));
+            return Err(damaged("chunk index: chunks are out of order"));
         }
         found.into_iter().try_for_each(|(place, address, len, skipped)| self.take(&place, address, len, skipped))
     }
 }
 
-/// Chunks along each dimension of a dataset.
-fn grid(layout: &Layout, space: &Space) -> Result<Vec<u64>> {
-    let Layout::Chunked { shape, .. } = layout else {
-        return Err(bad("an index of a dataset without chunks"));
+/// Returns the number of chunks along each dimension.
+fn grid(layout: &DataLayout, space: &Dataspace) -> Result<Vec<u64>> {
+    let DataLayout::Chunked { shape, .. } = layout else {
+        return Err(damaged("chunk index: the dataset is not chunked"));
     };
     let grid = counts(space.dims.as_deref().unwrap_or_default(), shape);
     let places = grid.iter().try_fold(1u64, |places, &count| places.checked_mul(count));
-    places.map(|_| ()).ok_or_else(|| bad(format!("{grid:?} chunks")))?;
+    places.map(|_| ()).ok_or_else(|| damaged(format!("chunk index: {grid:?} chunks are too many")))?;
     Ok(grid)
 }
 
@@ -164,20 +164,20 @@ fn counts(dims: &[u64], shape: &[u64]) -> Vec<u64> {
     dims.iter().zip(shape).map(count).collect()
 }
 
-/// Reads an index, or the part of it that leads to what is wanted: the grid, and the chunks that were found.
+/// Reads an index, or the part of it that `wanted` needs. Returns the grid and the chunks.
 fn read(
-    file: &Hdf,
-    layout: &Layout,
-    space: &Space,
+    file: &HdfFile,
+    layout: &DataLayout,
+    space: &Dataspace,
     (chunk_bytes, filtered): (u64, bool),
-    wanted: Option<Wanted>,
-) -> Result<(Vec<u64>, Vec<Chunk>)> {
+    wanted: Option<ChunkBox>,
+) -> Result<(Vec<u64>, Vec<IndexedChunk>)> {
     let grid = grid(layout, space)?;
-    let Layout::Chunked { shape, index, address, length_bytes, .. } = layout else {
-        return Err(bad("an index of a dataset without chunks"));
+    let DataLayout::Chunked { shape, index, address, length_bytes, .. } = layout else {
+        return Err(damaged("chunk index: the dataset is not chunked"));
     };
     let places: u64 = grid.iter().product();
-    let mut reading = Reading {
+    let mut reading = IndexReader {
         file,
         address: *address,
         grid,
@@ -191,21 +191,21 @@ fn read(
     };
     if *address != UNDEFINED && places > 0 {
         match index {
-            Index::Tree1 => btree1::read(&mut reading)?,
-            Index::Single(stored) => {
+            ChunkIndexKind::Tree1 => btree1::read(&mut reading)?,
+            ChunkIndexKind::Single(stored) => {
                 let (len, skipped) = stored.unwrap_or((chunk_bytes, 0));
                 reading.take(&vec![0; shape.len()], *address, len, skipped)?;
             }
-            Index::Implicit => arrays::implicit(&mut reading, places)?,
-            Index::FixedArray => arrays::fixed(&mut reading)?,
-            Index::ExtensibleArray => extensible::read(&mut reading)?,
-            Index::Tree2 => reading.tree2()?,
+            ChunkIndexKind::Implicit => arrays::implicit(&mut reading, places)?,
+            ChunkIndexKind::FixedArray => arrays::fixed(&mut reading)?,
+            ChunkIndexKind::ExtensibleArray => extensible::read(&mut reading)?,
+            ChunkIndexKind::Tree2 => reading.tree2()?,
         }
     }
     Ok((reading.grid, reading.chunks))
 }
 
-/// The number of a place of a grid; `None`: it lies beyond.
+/// Returns the number of a chunk; `None` if it lies outside the grid.
 fn number(grid: &[u64], place: &[u64]) -> Option<u64> {
     let mut number = 0u64;
     for (&at, &count) in place.iter().zip(grid) {
@@ -217,7 +217,7 @@ fn number(grid: &[u64], place: &[u64]) -> Option<u64> {
     Some(number)
 }
 
-/// The place of a number in a grid.
+/// Returns the grid index of a chunk number.
 fn place(grid: &[u64], number: u64) -> Vec<u64> {
     let (mut rest, mut place) = (number, vec![0; grid.len()]);
     for (at, &count) in place.iter_mut().zip(grid).rev() {
@@ -226,7 +226,7 @@ fn place(grid: &[u64], number: u64) -> Vec<u64> {
     place
 }
 
-/// Whether a chunk reaches beyond the dataset.
+/// Whether a chunk extends beyond the dataset.
 fn is_at_edge(grid: &[u64], mut number: u64, dims: &[u64], shape: &[u64]) -> bool {
     (0..grid.len()).rev().any(|axis| {
         let at = number % grid[axis];
@@ -235,44 +235,51 @@ fn is_at_edge(grid: &[u64], mut number: u64, dims: &[u64], shape: &[u64]) -> boo
     })
 }
 
-/// Chunks that lie over one another are not those that were written.
-fn check_apart(chunks: &[Chunk]) -> Result<()> {
-    let meet = |a: &Chunk, b: &Chunk| a.address + a.len > b.address;
+/// Rejects overlapping chunks, which are damage.
+fn check_apart(chunks: &[IndexedChunk]) -> Result<()> {
+    let meet = |a: &IndexedChunk, b: &IndexedChunk| a.address + a.len > b.address;
     if chunks.windows(2).all(|pair| !meet(&pair[0], &pair[1])) {
         return Ok(());
     }
-    let mut places: Vec<&Chunk> = chunks.iter().collect();
+    let mut places: Vec<&IndexedChunk> = chunks.iter().collect();
     places.sort_unstable_by_key(|chunk| chunk.address);
     match places.windows(2).find(|pair| meet(pair[0], pair[1])) {
-        Some(pair) => {
-            Err(bad(format!("chunk index: chunks at {} and {} lie over one another", pair[0].address, pair[1].address)))
-        }
+        Some(pair) => Err(damaged(format!(
+            "chunk index: the chunks at addresses {} and {} overlap",
+            pair[0].address, pair[1].address
+        ))),
         None => Ok(()),
     }
 }
 
-impl Table {
-    /// Reads the index of a dataset in chunks of `chunk_bytes`.
+impl ChunkTable {
+    /// Reads the index of a dataset. A chunk without filters has `chunk_bytes` bytes.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if it is damaged.
-    pub(crate) fn read(file: &Hdf, layout: &Layout, space: &Space, chunk_bytes: u64, filtered: bool) -> Result<Self> {
+    /// `NC_EHDFERR` if the index is damaged.
+    pub(crate) fn read(
+        file: &HdfFile,
+        layout: &DataLayout,
+        space: &Dataspace,
+        chunk_bytes: u64,
+        filtered: bool,
+    ) -> Result<Self> {
         let (grid, mut chunks) = read(file, layout, space, (chunk_bytes, filtered), None)?;
         if !chunks.is_sorted_by_key(|chunk| chunk.number) {
             chunks.sort_by_key(|chunk| chunk.number);
         }
         if chunks.windows(2).any(|pair| pair[0].number == pair[1].number) {
-            return Err(bad("chunk index: two chunks at one place"));
+            return Err(damaged("chunk index: a chunk occurs twice"));
         }
         check_apart(&chunks)?;
         chunks.shrink_to_fit();
         Ok(Self { grid, chunks })
     }
 
-    /// The chunk at a place of the grid.
-    pub(crate) fn find(&self, place: &[u64]) -> Option<&Chunk> {
+    /// Finds the chunk at a grid index.
+    pub(crate) fn find(&self, place: &[u64]) -> Option<&IndexedChunk> {
         let number = number(&self.grid, place)?;
-        // Most are complete: then the number is the position.
+        // In a complete table the number is the position.
         let guess = usize::try_from(number).ok().and_then(|at| self.chunks.get(at));
         guess.filter(|chunk| chunk.number == number).or_else(|| {
             let found = self.chunks.binary_search_by_key(&number, |chunk| chunk.number);
@@ -280,7 +287,7 @@ impl Table {
         })
     }
 
-    /// Chunks that reach beyond the dataset have no filters.
+    /// Marks chunks at the edge of the dataset as stored without filters.
     pub(crate) fn skip_at_edges(&mut self, dims: &[u64], shape: &[u64]) {
         for chunk in &mut self.chunks {
             if is_at_edge(&self.grid, chunk.number, dims, shape) {
@@ -289,13 +296,13 @@ impl Table {
         }
     }
 
-    /// All stored chunks, with their places in the grid.
-    pub(crate) fn placed(&self) -> impl Iterator<Item = (Vec<u64>, &Chunk)> {
+    /// Returns all stored chunks with their grid indexes.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (Vec<u64>, &IndexedChunk)> {
         self.chunks.iter().map(|chunk| (place(&self.grid, chunk.number), chunk))
     }
 
-    /// All stored chunks.
-    pub(crate) fn chunks(&self) -> &[Chunk] {
+    /// Returns all stored chunks.
+    pub(crate) fn chunks(&self) -> &[IndexedChunk] {
         &self.chunks
     }
 }

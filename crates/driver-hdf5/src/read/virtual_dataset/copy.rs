@@ -1,25 +1,26 @@
-//! [`Copy`]: elements of a source into a box of a virtual dataset, in as few reads as their order allows.
+//! [`SelectionCopy`]: copies elements of a source into a chunk of a virtual dataset, in few reads.
 //!
-//! Where both selections are grids that have the same lengths, but for dimensions of length 1, whole slabs are copied: what is
-//! one after another in one is so in the other. Everything else is copied run by run.
+//! If both selections are grids with equal lengths, except for dimensions of length 1, whole slabs are
+//! copied. Otherwise elements are copied run by run.
 
 use nczarr_model::{Error, ErrorKind, Result};
 
-use super::assembled::Source;
-use super::picked::{Picked, Run, Span};
+use super::chunks::VirtualSource;
+use super::selected::{AxisSpan, ElementRun, SelectedElements};
 
-/// A box of a virtual dataset: from `low` to before `high`, in a chunk of `side` elements along each dimension.
-pub(super) struct Target<'a> {
+/// A chunk of a virtual dataset. It has `side` elements along each dimension and covers the box from `low` to
+/// `high` (excluded).
+pub(super) struct ChunkBuffer<'a> {
     pub(super) low: &'a [u64],
     pub(super) high: &'a [u64],
     pub(super) side: &'a [u64],
     pub(super) bytes: &'a mut Vec<u8>,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub(super) item: usize,
 }
 
-impl Target<'_> {
-    /// Elements from one index of a dimension to the next.
+impl ChunkBuffer<'_> {
+    /// Returns the distance of neighbours along each dimension, in elements.
     fn strides(&self) -> Vec<u64> {
         let mut strides = vec![1; self.side.len()];
         for dim in (1..self.side.len()).rev() {
@@ -28,7 +29,7 @@ impl Target<'_> {
         strides
     }
 
-    /// Puts elements from `at` on, one each `step`.
+    /// Writes elements from position `at` on, `step` elements apart.
     fn put(&mut self, at: u64, step: u64, elements: &[u8]) {
         let item = self.item;
         let from = at as usize * item;
@@ -43,37 +44,38 @@ impl Target<'_> {
     }
 }
 
-/// What is copied.
-pub(super) struct Copy<'a> {
-    pub(super) source: &'a Source,
-    pub(super) from: &'a Picked,
-    pub(super) to: &'a Picked,
+/// One copy: source and both selections.
+pub(super) struct SelectionCopy<'a> {
+    pub(super) source: &'a VirtualSource,
+    pub(super) from: &'a SelectedElements,
+    pub(super) to: &'a SelectedElements,
 }
 
-/// Indices along a dimension of both: how many, and where in each they begin and how far apart they are.
+/// A range of indices along a dimension. For source and target: the first index and the step.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct IndexRange {
     count: u64,
     source: (u64, u64),
     target: (u64, u64),
 }
 
-/// A dimension of the target and the one of the source that it is.
-struct Pair {
+/// A dimension of the target and the matching one of the source.
+struct DimensionPair {
     to: usize,
     from: usize,
-    parts: Vec<Part>,
+    parts: Vec<IndexRange>,
 }
 
-impl Copy<'_> {
-    pub(super) fn run(&self, target: &mut Target<'_>) -> Result<()> {
-        if let (Picked::Grid(from), Picked::Grid(to)) = (self.from, self.to) {
-            let long = |spans: &[Span]| -> Vec<usize> { (0..spans.len()).filter(|&dim| spans[dim].len != 1).collect() };
+impl SelectionCopy<'_> {
+    pub(super) fn run(&self, target: &mut ChunkBuffer<'_>) -> Result<()> {
+        if let (SelectedElements::Grid(from), SelectedElements::Grid(to)) = (self.from, self.to) {
+            let long =
+                |spans: &[AxisSpan]| -> Vec<usize> { (0..spans.len()).filter(|&dim| spans[dim].len != 1).collect() };
             let (source, wanted) = (long(from), long(to));
             let same = source.iter().map(|&dim| from[dim].len).eq(wanted.iter().map(|&dim| to[dim].len));
             if same {
                 let pairs = wanted.into_iter().zip(source);
-                let pair = |(at, dim): (usize, usize)| Pair {
+                let pair = |(at, dim): (usize, usize)| DimensionPair {
                     to: at,
                     from: dim,
                     parts: parts(&from[dim], &to[at], target.low[at], target.high[at]),
@@ -84,14 +86,19 @@ impl Copy<'_> {
         self.runs(target)
     }
 
-    /// Slab by slab: all that parts of the dimensions make together.
-    fn slabs(&self, pairs: &[Pair], (from, to): (&[Span], &[Span]), target: &mut Target<'_>) -> Result<()> {
+    /// Copies slab by slab: each combination of ranges of the dimensions.
+    fn slabs(
+        &self,
+        pairs: &[DimensionPair],
+        (from, to): (&[AxisSpan], &[AxisSpan]),
+        target: &mut ChunkBuffer<'_>,
+    ) -> Result<()> {
         if pairs.iter().any(|pair| pair.parts.is_empty()) {
             return Ok(());
         }
         let strides = target.strides();
-        // The one index of the dimensions that are none of the pairs.
-        let fixed = |spans: &[Span]| spans.iter().map(|span| span.at(0)).collect::<Vec<_>>();
+        // Dimensions without a pair have one index.
+        let fixed = |spans: &[AxisSpan]| spans.iter().map(|span| span.at(0)).collect::<Vec<_>>();
         let (mut start, base) = (fixed(from), fixed(to));
         let (mut count, mut stride) = (vec![1; from.len()], vec![1; from.len()]);
         let others = (0..to.len()).filter(|dim| pairs.iter().all(|pair| pair.to != *dim));
@@ -119,8 +126,8 @@ impl Copy<'_> {
         }
     }
 
-    /// Run by run: as far as both go on along their last dimensions.
-    fn runs(&self, target: &mut Target<'_>) -> Result<()> {
+    /// Copies run by run.
+    fn runs(&self, target: &mut ChunkBuffer<'_>) -> Result<()> {
         let strides = target.strides();
         let low = target.low.to_vec();
         let (picked, high) = (self.to, target.high.to_vec());
@@ -130,7 +137,7 @@ impl Copy<'_> {
             let at: u64 = place.iter().zip(&low).zip(&strides).map(|((at, low), stride)| (at - low) * stride).sum();
             let mut done = 0;
             while done < run.count {
-                let there: Run = self.from.find(number + done, &mut start);
+                let there: ElementRun = self.from.find(number + done, &mut start);
                 let some = there.count.clamp(1, run.count - done);
                 if let (Some(count), Some(stride)) = (count.last_mut(), stride.last_mut()) {
                     (*count, *stride) = (some, there.step.max(1));
@@ -144,27 +151,32 @@ impl Copy<'_> {
     }
 }
 
-/// The indices of a dimension that lie between two of the target, in parts that are equally far apart in both.
-fn parts(from: &Span, to: &Span, low: u64, high: u64) -> Vec<Part> {
+/// Splits the indices of a dimension between `low` and `high` of the target into ranges with constant steps
+/// in source and target.
+fn parts(from: &AxisSpan, to: &AxisSpan, low: u64, high: u64) -> Vec<IndexRange> {
     let (mut slice, end) = (to.below(low), to.below(high));
     let mut parts = Vec::new();
     while slice < end {
         let (source, target) = (from.run(slice), to.run(slice));
         let count = source.count.min(target.count).min(end - slice).max(1);
-        parts.push(Part { count, source: (from.at(slice), source.step.max(1)), target: (to.at(slice), target.step) });
+        parts.push(IndexRange {
+            count,
+            source: (from.at(slice), source.step.max(1)),
+            target: (to.at(slice), target.step),
+        });
         slice += count;
     }
     parts
 }
 
-/// What is said of elements that are no part of the box that is filled.
-fn outside(dim: usize, index: u64, target: &Target<'_>) -> Error {
+/// Makes the error for elements outside the chunk.
+fn outside(dim: usize, index: u64, target: &ChunkBuffer<'_>) -> Error {
     let (low, high) = (target.low[dim], target.high[dim]);
     ErrorKind::Internal
-        .context(format!("index {index} along dimension {dim} is copied into a box from {low} to {high}"))
+        .context(format!("internal: index {index} of dimension {dim} is outside the chunk from {low} to {high}"))
 }
 
-/// Goes on to the next choice, the last fastest; `false`: that was the last.
+/// Advances to the next combination, the last dimension fastest. Returns `false` at the end.
 fn next(chosen: &mut [usize], count: impl Fn(usize) -> usize) -> bool {
     for dim in (0..chosen.len()).rev() {
         chosen[dim] += 1;
@@ -176,8 +188,8 @@ fn next(chosen: &mut [usize], count: impl Fn(usize) -> usize) -> bool {
     false
 }
 
-/// Puts the elements of a slab where they belong: along each dimension so many, so far apart.
-fn scatter(elements: &[u8], at: u64, steps: &[(u64, u64)], target: &mut Target<'_>) {
+/// Writes the elements of a slab to their positions. `steps`: count and distance along each dimension.
+fn scatter(elements: &[u8], at: u64, steps: &[(u64, u64)], target: &mut ChunkBuffer<'_>) {
     let Some((&(count, step), outer)) = steps.split_last() else {
         target.put(at, 1, elements);
         return;

@@ -1,32 +1,36 @@
-//! [`Masked`]: all filters of a dataset as one, for datasets with chunks of which some were left out.
+//! [`MaskedPipeline`]: all filters of a dataset as one filter, for chunks that lack some of them.
 //!
-//! HDF5 leaves out a filter that failed to encode a chunk, if it may: deflate, where it gained nothing. Such chunks have a
-//! bit set for it, in four bytes that [`super::chunks`] puts before each chunk.
+//! HDF5 may leave out a filter that failed on a chunk, such as deflate where it gains nothing. A bit in the
+//! chunk's filter mask records this. [`super::chunks`] puts the mask, four bytes, before each chunk.
 
 use std::borrow::Cow;
 
 use nczarr_dispatch::{ChunkInfo, Filter, FilterInfo, Json, OutBuf, ZarrFormat};
 use nczarr_model::{ErrorKind, Result};
 
-static INFO: FilterInfo =
-    FilterInfo { hdf5_id: None, name: "filters of HDF5", aliases: &[], about: "filters, some of which were left out" };
+static INFO: FilterInfo = FilterInfo {
+    hdf5_id: None,
+    name: "filters of HDF5",
+    aliases: &[],
+    about: "all filters of a dataset, applied by each chunk's mask",
+};
 
-/// Filters in the order of encoding, and the room each decodes into.
+/// Filters in encoding order, and the most bytes that each decodes to.
 #[derive(Debug, Clone)]
-pub(crate) struct Masked {
+pub(crate) struct MaskedPipeline {
     filters: Vec<(Box<dyn Filter>, usize)>,
 }
 
-/// Room beyond what a filter should need.
+/// Bytes allowed beyond the expected size.
 const SLACK: usize = 64 << 10;
 
-impl Masked {
+impl MaskedPipeline {
     pub(crate) fn new(filters: Vec<Box<dyn Filter>>) -> Self {
         Self { filters: filters.into_iter().map(|filter| (filter, 0)).collect() }
     }
 }
 
-impl Filter for Masked {
+impl Filter for MaskedPipeline {
     fn info(&self) -> &FilterInfo {
         &INFO
     }
@@ -60,7 +64,7 @@ impl Filter for Masked {
     }
 
     fn decode(&self, src: &[u8], dst: &mut OutBuf<'_>) -> Result<()> {
-        let short = || ErrorKind::Filter.context("a chunk without the bits of its filters");
+        let short = || ErrorKind::Filter.context("chunk: the filter mask is missing");
         let (bits, stored) = src.split_first_chunk::<4>().ok_or_else(short)?;
         let bits = u32::from_le_bytes(*bits);
         let left: Vec<_> = self.filters.iter().enumerate().filter(|(at, _)| bits >> (*at).min(31) & 1 == 0).collect();

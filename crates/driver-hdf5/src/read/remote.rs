@@ -1,4 +1,5 @@
-//! [`Far`]: an array in chunks in a file elsewhere. Before it is read, the part of its index is read that leads there.
+//! [`RemoteArray`]: a chunked array in a remote file. A read loads only the part of the chunk index that it
+//! needs.
 
 use std::sync::Arc;
 
@@ -7,20 +8,20 @@ use nczarr_dispatch::{CacheConfig, MemMut, StoredChunks, VarData};
 use nczarr_model::convert::Linear;
 use nczarr_model::{NcType, Result, Slab};
 
-use super::index::{Known, Wanted};
+use super::index::{ChunkBox, LazyChunkIndex};
 
-/// An array whose chunks are found as they are wanted.
+/// A chunked array whose chunks are located on demand.
 #[derive(Debug)]
-pub(super) struct Far {
-    pub(super) known: Arc<Known>,
+pub(super) struct RemoteArray {
+    pub(super) known: Arc<LazyChunkIndex>,
     pub(super) chunk_shape: Vec<u64>,
-    /// As it is as long as no chunk is known from which a filter was left out.
+    /// Used while every known chunk has all filters.
     pub(super) plain: ChunkedArray,
-    /// As it is then; `None`: there are no filters.
+    /// Used once a chunk lacks a filter; `None` if the dataset has no filters.
     pub(super) masked: Option<ChunkedArray>,
 }
 
-impl Far {
+impl RemoteArray {
     fn array(&self) -> &ChunkedArray {
         match &self.masked {
             Some(masked) if self.known.is_masked() => masked,
@@ -28,16 +29,16 @@ impl Far {
         }
     }
 
-    /// The array, all chunks of a slab being known.
+    /// Loads the index entries of a slab and returns the array to read it with.
     fn with(&self, slab: &Slab<'_>) -> Result<&ChunkedArray> {
         if let Some(wanted) = self.wanted(slab) {
-            self.known.learn(&wanted)?;
+            self.known.load(&wanted)?;
         }
         Ok(self.array())
     }
 
-    /// The chunks that hold a slab, as far as there are such. Slabs that make no sense are the array's to refuse.
-    fn wanted(&self, slab: &Slab<'_>) -> Option<Wanted> {
+    /// Returns the chunks that a slab needs. Invalid slabs yield `None`; the array reports them.
+    fn wanted(&self, slab: &Slab<'_>) -> Option<ChunkBox> {
         let grid = self.known.grid();
         if [slab.start.len(), slab.count.len(), self.chunk_shape.len()] != [grid.len(); 3] {
             return None;
@@ -49,11 +50,11 @@ impl Far {
             first.push(start / chunk);
             last.push((start.saturating_add(more) / chunk).min(count.checked_sub(1)?));
         }
-        Wanted::new(first, last)
+        ChunkBox::new(first, last)
     }
 }
 
-impl VarData for Far {
+impl VarData for RemoteArray {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         self.with(slab)?.get(slab, out)
     }

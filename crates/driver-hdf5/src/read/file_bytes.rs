@@ -1,4 +1,4 @@
-//! [`Store`]: where the bytes of a file are: in a file, in memory, or somewhere else. They are only read.
+//! [`FileBytes`]: the bytes of a file that is only read: local, in memory, or remote.
 
 use std::fs::File;
 use std::ops::Range;
@@ -9,34 +9,34 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::{ByteSource, OutBuf, ReadAhead, file_io};
 use nczarr_model::{Error, ErrorKind, Result};
 
-/// Bytes between ranges of a file elsewhere that are rather read than asked for apart, all together.
+/// Most bytes read between requested ranges of a remote file to save requests.
 const SPARE: u64 = 256 << 10;
 
-/// The bytes of one file.
+/// The bytes of a file.
 #[derive(Debug)]
-pub(crate) enum Store {
-    /// A local file, and where it is, from the root on.
+pub(crate) enum FileBytes {
+    /// A local file and its absolute path.
     File(File, PathBuf),
     /// Memory.
     Memory(Arc<[u8]>),
-    /// A file somewhere else, and its small reads.
+    /// A remote file, and a cache for its small reads.
     Elsewhere(Arc<dyn ByteSource>, ReadAhead),
 }
 
-impl Store {
-    /// A file that is not a local one.
+impl FileBytes {
+    /// Makes a remote file.
     pub(crate) fn elsewhere(source: Arc<dyn ByteSource>) -> Self {
         Self::Elsewhere(Arc::clone(&source), ReadAhead::new(source))
     }
 
-    /// Says which ranges will be read soon ([`ReadAhead::expect`]).
+    /// Announces reads ([`ReadAhead::expect`]).
     pub(crate) fn expect(&self, ranges: impl IntoIterator<Item = Range<u64>>) {
         if let Self::Elsewhere(_, ahead) = self {
             ahead.expect(ranges, SPARE);
         }
     }
 
-    /// Runs `work`, of a file elsewhere in rounds ([`ReadAhead::in_rounds`]).
+    /// Runs `work`; for a remote file in rounds ([`ReadAhead::in_rounds`]).
     pub(crate) fn in_rounds<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match self {
             Self::Elsewhere(_, ahead) => ahead.in_rounds(work)?,
@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-impl ByteStore for Store {
+impl ByteStore for FileBytes {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         match self {
             Self::File(file, path) => {

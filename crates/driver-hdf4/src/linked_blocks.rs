@@ -1,4 +1,4 @@
-//! [`Pieces`]: bytes that lie in pieces, one after another: in one, or in an element's linked blocks.
+//! [`ElementExtents`]: the place of an element's bytes: one extent, or the extents of linked blocks.
 //!
 //! Source: HDF Specification, "Linked Block Elements".
 
@@ -9,28 +9,28 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use crate::cursor::Cursor;
+use crate::cursor::ElementCursor;
 use crate::directory::tag;
-use crate::file::HdfFile;
-use crate::store::Store;
+use crate::file::Hdf4File;
+use crate::source::FileSource;
 
-/// Where the bytes of an element lie.
+/// The place of an element's bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Pieces {
-    list: Vec<Piece>,
+pub(crate) struct ElementExtents {
+    list: Vec<ElementExtent>,
     len: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
-    /// The element's first byte that is here.
+struct ElementExtent {
+    /// Offset of the extent in the element.
     start: u64,
-    /// Where in the file; `None`: a block that was never written, which reads as zeros.
+    /// Offset in the file; `None`: a block that was never written, which reads as zeros.
     offset: Option<u64>,
     len: u64,
 }
 
-impl Pieces {
+impl ElementExtents {
     pub(crate) fn one(offset: u64, len: u64) -> Self {
         let mut pieces = Self::default();
         pieces.push(Some(offset), len);
@@ -39,17 +39,17 @@ impl Pieces {
 
     fn push(&mut self, offset: Option<u64>, len: u64) {
         if len > 0 {
-            self.list.push(Piece { start: self.len, offset, len });
+            self.list.push(ElementExtent { start: self.len, offset, len });
             self.len += len;
         }
     }
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Where it begins, if it lies in one piece.
+    /// Returns the offset in the file, if there is only one extent.
     pub(crate) fn whole(&self) -> Option<u64> {
         match &*self.list {
             [piece] => piece.offset,
@@ -57,7 +57,7 @@ impl Pieces {
         }
     }
 
-    /// The parts of the file that a range of it is, as far as it reaches.
+    /// Returns the extents of a range, up to the end of the element.
     fn parts(&self, from: u64, len: u64) -> impl Iterator<Item = (Option<u64>, u64)> {
         let end = from.saturating_add(len).min(self.len);
         let first = self.list.partition_point(|piece| piece.start + piece.len <= from);
@@ -68,19 +68,19 @@ impl Pieces {
         })
     }
 
-    /// Says that a range of it is read, where that is more than one part of the file.
-    fn expect(&self, store: &Store, from: u64, len: u64) {
+    /// Announces the read of a range, if it has more than one extent.
+    fn prefetch(&self, store: &FileSource, from: u64, len: u64) {
         if self.list.len() > 1 {
-            store.expect(self.parts(from, len).filter_map(|(offset, len)| offset.map(|offset| (offset, len))));
+            store.prefetch(self.parts(from, len).filter_map(|(offset, len)| offset.map(|offset| (offset, len))));
         }
     }
 
-    /// Appends a range of it, as far as it reaches.
+    /// Appends the bytes of a range, up to the end of the element.
     ///
     /// # Errors
-    /// As [`Store::append`].
-    pub(crate) fn append(&self, store: &Store, from: u64, len: u64, out: &mut Vec<u8>) -> Result<()> {
-        self.expect(store, from, len);
+    /// As [`FileSource::append`].
+    pub(crate) fn append(&self, store: &FileSource, from: u64, len: u64, out: &mut Vec<u8>) -> Result<()> {
+        self.prefetch(store, from, len);
         for (offset, len) in self.parts(from, len) {
             match offset {
                 Some(offset) => store.append(offset, len, out)?,
@@ -94,14 +94,14 @@ impl Pieces {
         Ok(())
     }
 
-    /// As [`Pieces::append`], as far as there is room.
+    /// As [`ElementExtents::append`], up to the room of `out`.
     ///
     /// # Errors
-    /// `NC_ETRUNC` if the file ends before; what the storage says.
-    pub(crate) fn read_at(&self, store: &Store, from: u64, out: &mut OutBuf<'_>) -> Result<()> {
-        self.expect(store, from, out.room() as u64);
+    /// `NC_ETRUNC` if the file ends early; I/O errors.
+    pub(crate) fn read_at(&self, store: &FileSource, from: u64, out: &mut OutBuf<'_>) -> Result<()> {
+        self.prefetch(store, from, out.room() as u64);
         for (offset, len) in self.parts(from, out.room() as u64) {
-            // No more than there is room.
+            // `len` is at most the room.
             let len = len as usize;
             let Some(offset) = offset else {
                 out.zeroed(len)?;
@@ -110,27 +110,28 @@ impl Pieces {
             let read = out.limited(len, |out| store.read_at(offset, out))?;
             if read < len {
                 let size = store.len();
-                return Err(ErrorKind::Trunc.context(format!("{len} bytes at {offset}: the file ends at {size}")));
+                return Err(ErrorKind::Trunc
+                    .context(format!("{len} bytes at offset {offset}: beyond the end of the file at {size}")));
             }
         }
         Ok(())
     }
 }
 
-/// An element in pieces, as if its bytes were a file.
+/// The bytes of an element as a byte store.
 #[derive(Debug)]
-pub(crate) struct Laid {
-    pub(crate) store: Arc<Store>,
-    pub(crate) pieces: Pieces,
+pub(crate) struct ElementStore {
+    pub(crate) store: Arc<FileSource>,
+    pub(crate) pieces: ElementExtents,
 }
 
-impl ByteStore for Laid {
+impl ByteStore for ElementStore {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         self.pieces.read_at(&self.store, offset, out)
     }
 
     fn write_at(&self, _offset: u64, _bytes: &[u8]) -> Result<()> {
-        Err(ErrorKind::Perm.context("HDF4 files are only read"))
+        Err(ErrorKind::Perm.context("HDF4 files are read-only"))
     }
 
     fn size(&self) -> Result<u64> {
@@ -138,33 +139,36 @@ impl ByteStore for Laid {
     }
 }
 
-/// What says that an element is in linked blocks.
+/// Code of an element in linked blocks.
 pub(crate) const LINKED: u16 = 1;
 
-/// The blocks of an element that is described so; `None`: it is something else.
+/// Reads the linked blocks of an element; `None` if its description is of another kind.
 ///
 /// # Errors
-/// `NC_EHDFERR` for blocks that are missing, too short or in tables that never end.
-pub(crate) fn linked(file: &HdfFile, description: &[u8], what: &str) -> Result<Option<Pieces>> {
-    let mut cursor = Cursor::new(description, what);
+/// `NC_EHDFERR` if blocks are missing or too short, or if their tables form a circle.
+pub(crate) fn linked(file: &Hdf4File, description: &[u8], what: &str) -> Result<Option<ElementExtents>> {
+    let mut cursor = ElementCursor::new(description, what);
     if cursor.u16()? != LINKED {
         return Ok(None);
     }
     let (len, block, count) = (u64::from(cursor.count()?), u64::from(cursor.count()?), cursor.count()?);
     let mut table = cursor.u16()?;
     let damaged = |why: String| ErrorKind::HdfErr.context(format!("{what}: {why}"));
-    let mut pieces = Pieces::default();
+    let mut pieces = ElementExtents::default();
     let mut seen = HashSet::new();
     while pieces.len() < len {
         if !seen.insert(table) {
-            return Err(damaged(format!("its list of blocks ends after {} of {len} bytes", pieces.len())));
+            return Err(damaged(format!(
+                "its block table is too short (expected {len} bytes, found {})",
+                pieces.len()
+            )));
         }
-        let entry = file.directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.doubtful);
-        let entry = entry.ok_or_else(|| damaged(format!("its list of blocks, number {table}, is not there")))?;
+        let entry = file.directory.get(tag::LINKED, table).filter(|entry| !entry.special && !entry.overlapping);
+        let entry = entry.ok_or_else(|| damaged(format!("its block table {table} is missing")))?;
         let mut bytes = Vec::new();
         let table_len = u64::from(count) * 2 + 2;
         file.store.append(entry.offset.into(), table_len.min(entry.len.into()), &mut bytes)?;
-        let mut cursor = Cursor::new(&bytes, what);
+        let mut cursor = ElementCursor::new(&bytes, what);
         table = cursor.u16()?;
         for _ in 0..count {
             let number = cursor.u16()?;
@@ -175,34 +179,35 @@ pub(crate) fn linked(file: &HdfFile, description: &[u8], what: &str) -> Result<O
             push_block(file, number, &mut pieces, block, left).map_err(damaged)?;
         }
         if count == 0 {
-            return Err(damaged("its lists of blocks have none".to_owned()));
+            return Err(damaged("its block tables are empty".to_owned()));
         }
     }
     Ok(Some(pieces))
 }
 
-/// Adds a block, of which no more than `left` bytes count. The first is as long as it says, the others are alike.
+/// Adds a block, of which at most `left` bytes count. The first block has its own length; the others have one
+/// length.
 fn push_block(
-    file: &HdfFile,
+    file: &Hdf4File,
     number: u16,
-    pieces: &mut Pieces,
+    pieces: &mut ElementExtents,
     block: u64,
     left: u64,
 ) -> std::result::Result<(), String> {
     let entry = file.directory.get(tag::LINKED, number).filter(|_| number != 0);
     let Some(entry) = entry else {
         if number != 0 {
-            return Err(format!("its block {number} is not there"));
+            return Err(format!("its block {number} is missing"));
         }
         if block == 0 {
-            return Err("its blocks have no bytes".to_owned());
+            return Err("its blocks are empty".to_owned());
         }
         pieces.push(None, block.min(left));
         return Ok(());
     };
     let len = if pieces.len() == 0 { u64::from(entry.len) } else { block }.min(left);
-    if entry.special || entry.doubtful || u64::from(entry.len) < len || len == 0 {
-        return Err(format!("its block {number} has {} bytes, {len} are expected", entry.len));
+    if entry.special || entry.overlapping || u64::from(entry.len) < len || len == 0 {
+        return Err(format!("its block {number} has a wrong length (expected {len} bytes, found {})", entry.len));
     }
     pieces.push(Some(entry.offset.into()), len);
     Ok(())

@@ -1,34 +1,34 @@
-//! [`Beyond`]: a variable that is shorter than its unlimited dimension, and has no fill value of its own.
+//! [`PaddedVar`]: a variable that is shorter than its unlimited dimension and has no fill value of its own.
 //!
-//! Each HDF5 dataset has a shape of its own. Elements beyond it were never written: netCDF-C reads the default fill value
-//! there, whatever the dataset's fill value or the rest of its last chunk is.
+//! Each HDF5 dataset has its own shape. Elements beyond that shape were never written. netCDF-C reads the
+//! default fill value there, and ignores the dataset's fill value and the rest of the last chunk.
 
 use std::sync::Arc;
 
 use nczarr_dispatch::{Buffer, CacheConfig, MemMut, OutBuf, VarData, byte_len};
 use nczarr_model::{ErrorKind, NcString, NcType, Result, Slab, Values, convert};
 
-/// The data of such a variable.
+/// The data of a variable that is shorter than its dimensions.
 #[derive(Debug)]
-pub(super) struct Beyond {
-    /// As long as the dimensions; beyond its own shape it reads as anything.
+pub(super) struct PaddedVar {
+    /// An array with the lengths of the dimensions. Beyond `own` its values are meaningless.
     pub(super) inner: Arc<dyn VarData>,
-    /// Its own shape.
+    /// The shape that the dataset has in the file.
     pub(super) own: Vec<u64>,
-    /// One element: what is read beyond.
+    /// One element: the value beyond `own`.
     pub(super) value: Values,
 }
 
-/// The treatment of the elements of a slab, one stretch after another.
-enum Step {
-    /// This many stored elements come next.
+/// A run of elements of a slab, in order.
+enum PaddingStep {
+    /// The next elements are stored; their number.
     Stored(usize),
-    /// This many elements lie beyond the stored ones.
+    /// The next elements lie beyond the stored ones; their number.
     Beyond(usize),
 }
 
-impl Beyond {
-    /// How many indices of each dimension are inside the own shape.
+impl PaddedVar {
+    /// Returns the number of selected indices of each dimension that lie inside the dataset's own shape.
     fn inside(&self, slab: &Slab<'_>) -> Vec<u64> {
         let stride = |dim: usize| slab.stride.map_or(1, |stride| stride[dim].max(1));
         let each = self.own.iter().enumerate().map(|(dim, &own)| {
@@ -38,15 +38,15 @@ impl Beyond {
         each.collect()
     }
 
-    /// Calls `then` for all elements of a slab in their order.
-    fn steps(slab: &Slab<'_>, inside: &[u64], mut then: impl FnMut(Step) -> Result<()>) -> Result<()> {
+    /// Calls `then` for each run of elements of a slab, in order.
+    fn steps(slab: &Slab<'_>, inside: &[u64], mut then: impl FnMut(PaddingStep) -> Result<()>) -> Result<()> {
         let Some(last) = inside.len().checked_sub(1) else { return Ok(()) };
         let (row, stored) = (slab.count[last] as usize, inside[last] as usize);
         let mut at = vec![0_u64; last];
         loop {
             let stored = if at.iter().zip(inside).all(|(at, inside)| at < inside) { stored } else { 0 };
-            then(Step::Stored(stored))?;
-            then(Step::Beyond(row - stored))?;
+            then(PaddingStep::Stored(stored))?;
+            then(PaddingStep::Beyond(row - stored))?;
             let Some(next) = (0..last).rev().find(|&dim| at[dim] + 1 < slab.count[dim]) else { return Ok(()) };
             at[next] += 1;
             at[next + 1..].fill(0);
@@ -61,7 +61,7 @@ impl Beyond {
         if !part.is_empty() {
             let len = byte_len(part.len(), value.len())?;
             let read = |out: &mut OutBuf<'_>| match self.inner.get(&part, MemMut::Fixed { ty, out }) {
-                // The error comes after the whole transfer.
+                // A value out of range does not stop the transfer. It is reported at the end.
                 Err(error) if error.kind() == ErrorKind::Range => {
                     beyond = true;
                     Ok(())
@@ -72,17 +72,14 @@ impl Beyond {
         }
         let mut rest = found.as_deref().unwrap_or_default();
         Self::steps(slab, inside, |step| match step {
-            Step::Stored(count) => {
+            PaddingStep::Stored(count) => {
                 let (row, after) = rest.split_at(count * value.len());
                 rest = after;
                 out.put(row)
             }
-            Step::Beyond(count) => (0..count).try_for_each(|_| out.put(&value)),
+            PaddingStep::Beyond(count) => (0..count).try_for_each(|_| out.put(&value)),
         })?;
-        match beyond {
-            true => Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))),
-            false => Ok(()),
-        }
+        if beyond { Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))) } else { Ok(()) }
     }
 
     fn strings(&self, slab: &Slab<'_>, inside: &[u64], out: &mut [NcString]) -> Result<()> {
@@ -94,15 +91,17 @@ impl Beyond {
         let (mut found, mut out) = (found.into_iter(), out.iter_mut());
         Self::steps(slab, inside, |step| {
             match step {
-                Step::Stored(count) => out.by_ref().take(count).zip(&mut found).for_each(|(to, from)| *to = from),
-                Step::Beyond(count) => out.by_ref().take(count).for_each(|to| *to = NcString::new()),
+                PaddingStep::Stored(count) => {
+                    out.by_ref().take(count).zip(&mut found).for_each(|(to, from)| *to = from)
+                }
+                PaddingStep::Beyond(count) => out.by_ref().take(count).for_each(|to| *to = NcString::new()),
             }
             Ok(())
         })
     }
 }
 
-impl VarData for Beyond {
+impl VarData for PaddedVar {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let inside = self.inside(slab);
         if slab.is_empty() || inside == slab.count {
@@ -111,7 +110,7 @@ impl VarData for Beyond {
         match out {
             MemMut::Fixed { ty, out } => self.numbers(slab, &inside, ty, out),
             MemMut::Strings(strings) if strings.len() as u64 == slab.len() => self.strings(slab, &inside, strings),
-            // It says what is wrong.
+            // The array reports the mismatch.
             out => self.inner.get(slab, out),
         }
     }
@@ -121,7 +120,7 @@ impl VarData for Beyond {
     }
 
     fn is_absent(&self, slab: &Slab<'_>) -> Result<bool> {
-        // Elements beyond read as another value than the variable's fill value.
+        // The value beyond the stored shape differs from the variable's fill value.
         Ok(self.inside(slab) == slab.count && self.inner.is_absent(slab)?)
     }
 

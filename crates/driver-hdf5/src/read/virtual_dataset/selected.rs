@@ -1,54 +1,55 @@
-//! [`Picked`]: the elements of a selection in their order, which is that of a dataset's elements: the last dimension is the fastest.
+//! [`SelectedElements`]: the elements of a selection in order; the last dimension varies fastest.
 //!
-//! Most selections are a grid: along each dimension some indices, and all that they make together. What is none are
-//! blocks side by side, in bands ([`super::bands`]). Both answer where their n-th element is, and which of theirs lie in a box.
+//! Most selections are grids: some indices along each dimension, in all combinations. Others are blocks, kept
+//! as bands ([`super::bands`]). Both find the n-th element, and the elements in a box.
 
 use nczarr_model::Result;
 
-use super::super::cursor::bad;
-use super::bands::{Bands, Work};
-use super::selection::{Axis, Selection, UNLIMITED};
+use super::super::cursor::damaged;
+use super::bands::{BandBudget, BlockBands};
+use super::selection::{DataspaceSelection, SelectionAxis, UNLIMITED};
 
-/// Elements one after another, along the last dimension: where the first is, how many, and how far apart.
+/// Elements at equal distances along the last dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ElementRun {
     pub(crate) count: u64,
     pub(crate) step: u64,
 }
 
-/// What is done with a run: the number of its first element, where that is, and the run.
-pub(super) type Take<'a> = dyn FnMut(u64, &[u64], Run) -> Result<()> + 'a;
+/// Visits a run: the number of its first element, its index, and the run.
+pub(super) type RunVisitor<'a> = dyn FnMut(u64, &[u64], ElementRun) -> Result<()> + 'a;
 
-/// The indices along one dimension.
+/// Indices along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    axis: Axis,
+pub(crate) struct AxisSpan {
+    axis: SelectionAxis,
     pub(crate) len: u64,
 }
 
-impl Span {
-    /// Some indices of an axis.
-    pub(crate) fn new(axis: Axis, len: u64) -> Result<Self> {
+impl AxisSpan {
+    /// Selects `len` indices of an axis.
+    pub(crate) fn new(axis: SelectionAxis, len: u64) -> Result<Self> {
         let last = len.checked_sub(1).map_or(Some(axis.start), |last| axis.at(last));
-        match last.is_some_and(|last| last < u64::MAX >> 1) {
-            true => Ok(Self { axis, len }),
-            false => Err(bad(format!("selection: {len} indices of {axis:?}"))),
+        if last.is_some_and(|last| last < u64::MAX >> 1) {
+            Ok(Self { axis, len })
+        } else {
+            Err(damaged(format!("selection: {len} indices of {axis:?} are out of range")))
         }
     }
 
-    /// All of a dimension.
+    /// Selects all of a dimension.
     fn all(len: u64) -> Self {
-        Self { axis: Axis { start: 0, stride: len.max(1), count: 1, block: len.max(1) }, len }
+        Self { axis: SelectionAxis { start: 0, stride: len.max(1), count: 1, block: len.max(1) }, len }
     }
 
-    /// An index: what was picked is not beyond.
+    /// Returns an index. `slice` must be valid.
     pub(crate) fn at(&self, slice: u64) -> u64 {
         self.axis.at(slice).unwrap_or(u64::MAX)
     }
 
-    /// How many indices are below `end`.
+    /// Returns the number of indices below `end`.
     pub(crate) fn below(&self, end: u64) -> u64 {
-        let Axis { start, stride, block, .. } = self.axis;
+        let SelectionAxis { start, stride, block, .. } = self.axis;
         let Some(room) = end.checked_sub(start).filter(|&room| room > 0) else { return 0 };
         if block == UNLIMITED {
             return room.min(self.len);
@@ -58,65 +59,70 @@ impl Span {
         slices.min(self.len)
     }
 
-    /// How many indices from `slice` on have one distance, and which.
-    pub(crate) fn run(&self, slice: u64) -> Run {
-        let Axis { stride, block, .. } = self.axis;
+    /// Returns the run of equally spaced indices from `slice` on.
+    pub(crate) fn run(&self, slice: u64) -> ElementRun {
+        let SelectionAxis { stride, block, .. } = self.axis;
         let left = self.len - slice;
         match block {
-            1 => Run { count: left, step: stride },
-            _ if block >= stride => Run { count: left, step: 1 },
-            _ => Run { count: (block - slice % block).min(left), step: 1 },
+            1 => ElementRun { count: left, step: stride },
+            _ if block >= stride => ElementRun { count: left, step: 1 },
+            _ => ElementRun { count: (block - slice % block).min(left), step: 1 },
         }
     }
 }
 
 /// The elements of a selection.
 #[derive(Debug, Clone)]
-pub(crate) enum Picked {
-    Grid(Vec<Span>),
-    Bands(Bands),
+pub(crate) enum SelectedElements {
+    Grid(Vec<AxisSpan>),
+    Bands(BlockBands),
 }
 
-impl Picked {
-    /// Those of a dataset of such a shape; `slices` are meant along a dimension without end.
+impl SelectedElements {
+    /// Selects elements of a dataset of a shape. `slices` limits an unlimited dimension.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if the selection is of another rank, or its blocks are too many in one another.
-    pub(crate) fn of(selection: &Selection, shape: &[u64], slices: u64, work: &Work) -> Result<Self> {
-        let alike = |rank: usize| match rank == shape.len() {
-            true => Ok(()),
-            false => Err(bad(format!("selection: {rank} dimensions of {}", shape.len()))),
+    /// `NC_EHDFERR` if the rank differs, or if there are too many bands.
+    pub(crate) fn of(selection: &DataspaceSelection, shape: &[u64], slices: u64, work: &BandBudget) -> Result<Self> {
+        let alike = |rank: usize| {
+            if rank == shape.len() {
+                Ok(())
+            } else {
+                Err(damaged(format!("selection: wrong rank (expected {}, found {rank})", shape.len())))
+            }
         };
         Ok(match selection {
-            Selection::None => Self::Grid(shape.iter().map(|_| Span { len: 0, ..Span::all(1) }).collect()),
-            Selection::All => Self::Grid(shape.iter().map(|&len| Span::all(len)).collect()),
-            Selection::Regular(axes) => {
-                alike(axes.len())?;
-                let len = |axis: &Axis| if axis.is_unlimited() { slices } else { axis.slices(0) };
-                Self::Grid(axes.iter().map(|axis| Span::new(*axis, len(axis))).collect::<Result<_>>()?)
+            DataspaceSelection::None => {
+                Self::Grid(shape.iter().map(|_| AxisSpan { len: 0, ..AxisSpan::all(1) }).collect())
             }
-            Selection::Blocks { rank, corners } => {
+            DataspaceSelection::All => Self::Grid(shape.iter().map(|&len| AxisSpan::all(len)).collect()),
+            DataspaceSelection::Regular(axes) => {
+                alike(axes.len())?;
+                let len = |axis: &SelectionAxis| if axis.is_unlimited() { slices } else { axis.slices(0) };
+                Self::Grid(axes.iter().map(|axis| AxisSpan::new(*axis, len(axis))).collect::<Result<_>>()?)
+            }
+            DataspaceSelection::Blocks { rank, corners } => {
                 alike(*rank)?;
                 match grid(*rank, corners) {
                     Some(spans) => Self::Grid(spans),
-                    None => Self::Bands(Bands::new(*rank, corners, work)?),
+                    None => Self::Bands(BlockBands::new(*rank, corners, work)?),
                 }
             }
         })
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     pub(crate) fn count(&self) -> Result<u64> {
         match self {
             Self::Grid(spans) => {
                 let count = spans.iter().try_fold(1u64, |count, span| count.checked_mul(span.len));
-                count.ok_or_else(|| bad(format!("selection: {spans:?}")))
+                count.ok_or_else(|| damaged(format!("selection: {spans:?} has too many elements")))
             }
             Self::Bands(bands) => Ok(bands.count()),
         }
     }
 
-    /// Whether some may be in a box.
+    /// Whether some elements may lie in a box.
     pub(crate) fn meets(&self, low: &[u64], high: &[u64]) -> bool {
         match self {
             Self::Grid(spans) => {
@@ -126,11 +132,11 @@ impl Picked {
         }
     }
 
-    /// Where an element is, and how it goes on from there.
-    pub(crate) fn find(&self, number: u64, place: &mut [u64]) -> Run {
+    /// Writes the index of an element to `place`, and returns the run that starts there.
+    pub(crate) fn find(&self, number: u64, place: &mut [u64]) -> ElementRun {
         match self {
             Self::Grid(spans) => {
-                let (mut rest, mut run) = (number, Run { count: 1, step: 1 });
+                let (mut rest, mut run) = (number, ElementRun { count: 1, step: 1 });
                 for (at, (span, place)) in spans.iter().zip(place).enumerate().rev() {
                     let slice = rest % span.len.max(1);
                     rest /= span.len.max(1);
@@ -145,8 +151,8 @@ impl Picked {
         }
     }
 
-    /// Those in a box from `low` to before `high`, run by run: the number of the first, where it is, and the run.
-    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
+    /// Calls `take` for each run of elements in a box.
+    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut RunVisitor<'_>) -> Result<()> {
         match self {
             Self::Grid(spans) => in_grid(spans, low, high, take),
             Self::Bands(bands) => bands.inside(low, high, take),
@@ -154,8 +160,8 @@ impl Picked {
     }
 }
 
-/// The spans that make the blocks together, if such there are: so HDF5 stores what was selected at equal distances.
-fn grid(rank: usize, corners: &[(u64, u64)]) -> Option<Vec<Span>> {
+/// Returns the grid that the blocks form, if they form one. HDF5 stores some regular selections as blocks.
+fn grid(rank: usize, corners: &[(u64, u64)]) -> Option<Vec<AxisSpan>> {
     let count = corners.len() / rank;
     let (mut spans, mut together) = (Vec::with_capacity(rank), 1u64);
     for dim in 0..rank {
@@ -165,7 +171,7 @@ fn grid(rank: usize, corners: &[(u64, u64)]) -> Option<Vec<Span>> {
         let &(start, last) = along.first()?;
         let block = last - start + 1;
         let stride = along.get(1).map_or(block, |next| next.0 - start);
-        let axis = Axis { start, stride: stride.max(1), count: along.len() as u64, block };
+        let axis = SelectionAxis { start, stride: stride.max(1), count: along.len() as u64, block };
         let equal = |(at, &(first, last)): (usize, &(u64, u64))| {
             last - first + 1 == block
                 && (at as u64).checked_mul(stride).and_then(|by| start.checked_add(by)) == Some(first)
@@ -174,17 +180,17 @@ fn grid(rank: usize, corners: &[(u64, u64)]) -> Option<Vec<Span>> {
             return None;
         }
         together = together.checked_mul(along.len() as u64)?;
-        spans.push(Span::new(axis, axis.count.checked_mul(block)?).ok()?);
+        spans.push(AxisSpan::new(axis, axis.count.checked_mul(block)?).ok()?);
     }
-    // As many as there may be: then all are there, unless one is there twice.
+    // The count of blocks matches, so they form a grid unless one occurs twice.
     let mut all: Vec<&[(u64, u64)]> = corners.chunks_exact(rank).collect();
     all.sort_unstable();
     all.dedup();
     (together == count as u64 && all.len() == count).then_some(spans)
 }
 
-fn in_grid(spans: &[Span], low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
-    let range = |(span, (&low, &high)): (&Span, (&u64, &u64))| (span.below(low), span.below(high));
+fn in_grid(spans: &[AxisSpan], low: &[u64], high: &[u64], take: &mut RunVisitor<'_>) -> Result<()> {
+    let range = |(span, (&low, &high)): (&AxisSpan, (&u64, &u64))| (span.below(low), span.below(high));
     let ranges: Vec<(u64, u64)> = spans.iter().zip(low.iter().zip(high)).map(range).collect();
     if ranges.iter().any(|(from, to)| from >= to) {
         return Ok(());
@@ -198,11 +204,11 @@ fn in_grid(spans: &[Span], low: &[u64], high: &[u64], take: &mut Take<'_>) -> Re
         if let (Some(span), Some(range)) = (spans.last(), ranges.last()) {
             let run = span.run(slices[dim - 1]);
             moved = run.count.min(range.1 - slices[dim - 1]);
-            take(number, &place, Run { count: moved, ..run })?;
+            take(number, &place, ElementRun { count: moved, ..run })?;
         } else {
-            take(number, &place, Run { count: 1, step: 1 })?;
+            take(number, &place, ElementRun { count: 1, step: 1 })?;
         }
-        // The next one.
+        // Advance to the next index.
         loop {
             let Some(at) = dim.checked_sub(1) else { return Ok(()) };
             dim = at;

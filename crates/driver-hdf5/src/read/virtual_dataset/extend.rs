@@ -1,29 +1,28 @@
-//! [`extend`]: how long a virtual dataset is whose mappings have no end: as long as what there is in its sources.
+//! [`extend`]: computes the shape of a virtual dataset with unlimited mappings, from its sources.
 
 use std::collections::HashMap;
 
 use nczarr_model::Result;
 
-use super::super::cursor::bad;
-use super::super::file::Hdf;
-use super::super::messages::{Layout, Space};
-use super::find::{self, Nest};
-use super::mapping::{Mapping, Names};
-use super::selection::Axis;
+use super::super::cursor::damaged;
+use super::super::file::HdfFile;
+use super::super::messages::{DataLayout, Dataspace};
+use super::find::{self, Nesting};
+use super::mapping::{SourceName, VirtualMapping};
+use super::selection::SelectionAxis;
 
-/// Makes the shape of a dataset that of the data there are, if it is a virtual one with a mapping that has no end: be that longer
-/// or shorter than what is stored, and whether the dataset itself may grow or not.
+/// Sets the shape of a virtual dataset with unlimited mappings to that of the available data. It may be
+/// longer or shorter than the stored shape.
 ///
 /// # Errors
-/// `NC_EHDFERR` if the mappings or the sources are damaged, or there are more data than the dataset may have; what the system
-/// says of files.
-pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest) -> Result<()> {
-    let (&Layout::Virtual(address, index), Some(dims)) = (layout, &mut space.dims) else { return Ok(()) };
-    let list = Mapping::list(file, address, index)?;
+/// `NC_EHDFERR` if mappings or sources are damaged, or if the data exceed the maximum shape; I/O errors.
+pub(crate) fn extend(file: &HdfFile, layout: &DataLayout, space: &mut Dataspace, nest: &Nesting) -> Result<()> {
+    let (&DataLayout::Virtual(address, index), Some(dims)) = (layout, &mut space.dims) else { return Ok(()) };
+    let list = VirtualMapping::list(file, address, index)?;
     if list.iter().all(|mapping| mapping.target.unlimited().is_none()) {
         return Ok(());
     }
-    let mut sources = Lengths { file, nest, known: HashMap::new() };
+    let mut sources = SourceLengths { file, nest, known: HashMap::new() };
     let (mut least, mut found) = (vec![0; dims.len()], vec![None; dims.len()]);
     let mut blocks = vec![0; list.len()];
     for (mapping, blocks) in list.iter().zip(&mut blocks) {
@@ -45,11 +44,11 @@ pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest
             None => 0,
             Some(last) => {
                 let last = last.filter(|&last| last < u64::MAX >> 1);
-                last.ok_or_else(|| bad("mapping: elements without end"))? + 1
+                last.ok_or_else(|| damaged("mapping: too many elements"))? + 1
             }
         };
         let found =
-            found.get_mut(dim).ok_or_else(|| bad(format!("mapping: dimension {dim} of a dataset without it")))?;
+            found.get_mut(dim).ok_or_else(|| damaged(format!("mapping: the dataset has no dimension {dim}")))?;
         *found = Some(found.unwrap_or(0).max(end));
     }
     for (((dim, most), least), found) in dims.iter_mut().zip(&space.most).zip(least).zip(found) {
@@ -57,28 +56,30 @@ pub(crate) fn extend(file: &Hdf, layout: &Layout, space: &mut Space, nest: &Nest
             *dim = found.max(least);
         }
         if *dim > *most {
-            return Err(bad(format!("mapping: {dim} elements along a dimension of at most {most}")));
+            return Err(damaged(format!(
+                "mapping: the data exceed the maximum length (expected at most {most}, found {dim})"
+            )));
         }
     }
     space.blocks = blocks;
     Ok(())
 }
 
-/// The last index of a block.
-fn end_of_block(axis: Axis, block: u64) -> Option<u64> {
+/// Returns the last index of a block.
+fn end_of_block(axis: SelectionAxis, block: u64) -> Option<u64> {
     block.checked_mul(axis.stride)?.checked_add(axis.start)?.checked_add(axis.block - 1)
 }
 
-/// How long the sources are: each is looked at once.
-struct Lengths<'a> {
-    file: &'a Hdf,
-    nest: &'a Nest,
-    known: HashMap<Names, Option<Vec<u64>>>,
+/// Shapes of sources, each read once.
+struct SourceLengths<'a> {
+    file: &'a HdfFile,
+    nest: &'a Nesting,
+    known: HashMap<SourceName, Option<Vec<u64>>>,
 }
 
-impl Lengths<'_> {
-    /// Of a dimension of a source; `None` if it is not there.
-    fn len(&mut self, names: &Names, dim: usize) -> Result<Option<u64>> {
+impl SourceLengths<'_> {
+    /// Returns the length of a dimension of a source; `None` if the source does not exist.
+    fn len(&mut self, names: &SourceName, dim: usize) -> Result<Option<u64>> {
         let len = |shape: Option<&Vec<u64>>| shape?.get(dim).copied();
         if let Some(known) = self.known.get(names) {
             return Ok(len(known.as_ref()));
@@ -89,12 +90,12 @@ impl Lengths<'_> {
         Ok(found)
     }
 
-    /// How many sources of a mapping there are, up to the first that is missing.
-    fn blocks(&self, mapping: &Mapping) -> Result<u64> {
+    /// Counts the numbered sources of a mapping up to the first missing one.
+    fn blocks(&self, mapping: &VirtualMapping) -> Result<u64> {
         let mut blocks = 0;
         while find::shape(self.file, &mapping.names.of_block(blocks), self.nest)?.is_some() {
             if !mapping.names.has_number() {
-                return Err(bad("mapping: blocks without end of one dataset"));
+                return Err(damaged("mapping: unlimited blocks refer to one dataset"));
             }
             blocks += 1;
         }

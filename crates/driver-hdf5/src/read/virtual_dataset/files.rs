@@ -1,38 +1,41 @@
-//! [`files`]: the files that data of datasets lie in: external ones, those of the sources of virtual datasets, of the sources of
-//! these, and so on. Nothing is read of the data; what cannot be followed is named and left at that.
+//! [`files`]: lists the files that hold data of datasets: external files, source files of virtual datasets,
+//! and so on.
+//!
+//! No data are read. A file that cannot be followed is listed and not read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::super::external::{self, path_beside};
-use super::super::file::Hdf;
-use super::super::messages::Layout;
-use super::super::store::Store;
-use super::find::{self, Nest};
-use super::mapping::{HERE, Mapping, Names};
+use super::super::file::HdfFile;
+use super::super::file_bytes::FileBytes;
+use super::super::messages::DataLayout;
+use super::find::{self, Nesting};
+use super::mapping::{HERE, SourceName, VirtualMapping};
 
-/// The files besides `file` that its datasets of these layouts are read from, whether they are there or not; of numbered ones those
-/// that are there. In the order of their paths.
-pub(crate) fn files<'l>(file: &Hdf, layouts: impl Iterator<Item = &'l Layout>) -> Vec<PathBuf> {
-    let (mut found, nest) = (Found::default(), Nest::default());
+/// Returns the other files that datasets with these layouts read, sorted by path. Missing files are included,
+/// except numbered ones.
+pub(crate) fn files<'l>(file: &HdfFile, layouts: impl Iterator<Item = &'l DataLayout>) -> Vec<PathBuf> {
+    let (mut found, nest) = (FileCollector::default(), Nesting::default());
     layouts.for_each(|layout| found.follow(file, layout, &nest));
     found.files.into_iter().collect()
 }
 
 #[derive(Default)]
-struct Found {
+struct FileCollector {
     files: BTreeSet<PathBuf>,
-    /// The datasets that were looked for, by their files, and whether they are there.
+    /// Datasets visited before, by file and name, and whether they exist.
     known: HashMap<(PathBuf, String), bool>,
 }
 
-impl Found {
-    fn follow(&mut self, file: &Hdf, layout: &Layout, nest: &Nest) {
+impl FileCollector {
+    fn follow(&mut self, file: &HdfFile, layout: &DataLayout, nest: &Nesting) {
         match layout {
-            Layout::External(stretches) => self.files.extend(external::files(file, stretches.iter())),
-            Layout::Virtual(address, index) => {
-                // Of mappings that are damaged nothing is read either. Who asks may ask again and again.
-                for mapping in Mapping::list_again(file, *address, *index).unwrap_or_default() {
+            DataLayout::External(stretches) => self.files.extend(external::files(file, stretches.iter())),
+            DataLayout::Virtual(address, index) => {
+                // Damaged mappings have no readable data either. Callers may ask repeatedly, so this does not
+                // count as read metadata.
+                for mapping in VirtualMapping::list_again(file, *address, *index).unwrap_or_default() {
                     let (numbered, mut block) = (mapping.is_numbered() && mapping.names.has_number(), 0);
                     while self.source(file, &mapping.names.of_block(block), numbered, nest) && numbered {
                         block += 1;
@@ -43,9 +46,9 @@ impl Found {
         }
     }
 
-    /// Names the file of a source and follows it; whether it is there.
-    fn source(&mut self, from: &Hdf, names: &Names, numbered: bool, nest: &Nest) -> bool {
-        let Store::File(_, own) = &*from.store else { return false };
+    /// Lists the file of a source and follows it. Returns whether it exists.
+    fn source(&mut self, from: &HdfFile, names: &SourceName, numbered: bool, nest: &Nesting) -> bool {
+        let FileBytes::File(_, own) = &*from.store else { return false };
         let path = match &*names.file {
             HERE => own.clone(),
             name => {
@@ -62,14 +65,14 @@ impl Found {
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        // For those that lead back to it.
+        // Stops circles.
         self.known.insert(key.clone(), true);
         let is_there = self.look(from, names, nest).unwrap_or(true);
         self.known.insert(key, is_there);
         is_there
     }
 
-    fn look(&mut self, from: &Hdf, names: &Names, nest: &Nest) -> nczarr_model::Result<bool> {
+    fn look(&mut self, from: &HdfFile, names: &SourceName, nest: &Nesting) -> nczarr_model::Result<bool> {
         let nest = nest.inner()?;
         let other;
         let file = match &*names.file {

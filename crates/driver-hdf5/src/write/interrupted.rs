@@ -1,14 +1,14 @@
-//! A writer that is stopped after any of its writes leaves the file as it was when metadata were last written.
+//! A writer that is stopped after any write leaves the file as at its last commit.
 
 use std::sync::{Arc, PoisonError};
 
 use nczarr_dispatch::{Clobber, CreateRequest, Dataset, MemMut, MemRef, NcDispatch as _, Options, OutBuf, Registry};
 use nczarr_model::{Chunking, GroupId, NcString, NcType, Slab, Values, VarId};
 
-use super::commit::Committed;
+use super::commit::CommittedFile;
 use super::create::start;
-use super::dataset::NewFile;
-use super::file::File;
+use super::dataset::WritableDataset;
+use super::file::WritableFile;
 use crate::Hdf5Driver;
 
 const ROOT: GroupId = GroupId::ROOT;
@@ -18,7 +18,7 @@ fn registry() -> Arc<Registry> {
     Arc::new(Registry::new().with_driver(Hdf5Driver))
 }
 
-fn new() -> Arc<NewFile> {
+fn new() -> Arc<WritableDataset> {
     let (registry, options) = (registry(), Options::default());
     let target = nczarr_url_infer::parse("x.nc#mode=nc4").unwrap();
     let request = CreateRequest {
@@ -30,10 +30,10 @@ fn new() -> Arc<NewFile> {
         map: None,
         markers: &[],
     };
-    start(&request, File::memory(Vec::new()), Committed::default(), None)
+    start(&request, WritableFile::memory(Vec::new()), CommittedFile::default(), None)
 }
 
-/// All numbers and strings, and an attribute.
+/// Returns all numbers and strings, and an attribute.
 fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
     let model = ds.model().snapshot();
     let attribute = model.root().atts.get("round").cloned();
@@ -54,7 +54,7 @@ fn content(ds: &dyn Dataset) -> (Vec<i32>, Vec<NcString>, Option<Values>) {
     (numbers, strings, attribute)
 }
 
-fn put(ds: &NewFile, var: VarId, row: u64, value: i32) {
+fn put(ds: &WritableDataset, var: VarId, row: u64, value: i32) {
     let bytes = [value; 8].map(i32::to_ne_bytes).concat();
     let slab = (&[row, 0][..], &[1, 8][..]);
     ds.data(var).unwrap().put(&Slab::new(slab.0, slab.1), MemRef::Fixed { ty: NcType::Int, bytes: &bytes }).unwrap();
@@ -67,9 +67,9 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
     let v = ds.def_var(ROOT, "v", NcType::Int, &[t, x]).unwrap();
     ds.def_var_chunking(v, &Chunking::Chunked(vec![2, 4])).unwrap();
     let s = ds.def_var(ROOT, "s", NcType::String, &[x]).unwrap();
-    // What must be there after so many writes.
+    // The content expected after a number of writes.
     let mut states = Vec::new();
-    let written = |ds: &NewFile| ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner).len();
+    let written = |ds: &WritableDataset| ds.shared.file.log.lock().unwrap_or_else(PoisonError::into_inner).len();
     let strings = |round: i32| -> Vec<NcString> {
         (0..8).map(|i| NcString::from("text ".repeat(round as usize * 40 + i).as_str())).collect()
     };
@@ -90,7 +90,7 @@ fn the_file_is_what_it_was_when_metadata_were_last_written() {
         if round == 7 {
             break;
         }
-        // What it says while it is written is not known to who comes later.
+        // A write before the commit must not show to a later reader.
         let before = written(&ds);
         ds.sync().unwrap();
         states.push((before, written(&ds), content(&*ds)));

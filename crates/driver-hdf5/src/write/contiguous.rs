@@ -1,7 +1,7 @@
-//! [`Piece`]: an array in one piece, which gets its place in the file when it is first written.
+//! [`ContiguousData`]: a contiguous array, which gets its space at the first write.
 //!
-//! Up to a mark all bytes are in the file; those beyond were never written, and read as the fill value. So whoever writes
-//! an array from its start to its end writes it once.
+//! All bytes up to `mark` are in the file. Bytes beyond it were never written, and read as fill value. So
+//! sequential writing writes each byte once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,42 +9,42 @@ use nczarr_chunkio::ByteStore;
 use nczarr_dispatch::OutBuf;
 use nczarr_model::{ErrorKind, Result};
 
-use super::file::File;
+use super::file::WritableFile;
 
-/// An array in one piece.
+/// A contiguous array.
 #[derive(Debug)]
-pub(super) struct Piece {
-    file: Arc<File>,
+pub(super) struct ContiguousData {
+    file: Arc<WritableFile>,
     len: u64,
     /// One unwritten element.
     fill: Vec<u8>,
-    state: Mutex<State>,
+    state: Mutex<ContiguousState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ContiguousState {
     address: Option<u64>,
-    /// Bytes from the start that are in the file, or are being written.
+    /// Number of leading bytes that are in the file, or being written.
     mark: u64,
 }
 
-/// Fill values are written in steps of about so many bytes.
+/// Approximate bytes of fill values written at once.
 const STEP: u64 = 1 << 20;
 
-impl Piece {
-    pub(super) fn new(file: Arc<File>, len: u64, fill: Vec<u8>) -> Self {
+impl ContiguousData {
+    pub(super) fn new(file: Arc<WritableFile>, len: u64, fill: Vec<u8>) -> Self {
         Self { file, len, fill, state: Mutex::default() }
     }
 
-    /// It was there before.
-    pub(super) fn stand(&self, address: u64) {
-        *self.lock() = State { address: Some(address), mark: self.len };
+    /// Sets the address of data that the file already has.
+    pub(super) fn set_existing(&self, address: u64) {
+        *self.lock() = ContiguousState { address: Some(address), mark: self.len };
     }
 
-    /// Where it is, if it is anywhere; all of it is there then.
+    /// Returns the address, if allocated, after writing all fill values that are missing.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn settle(&self) -> Result<Option<u64>> {
         let mut state = self.lock();
         let Some(address) = state.address else { return Ok(None) };
@@ -52,16 +52,16 @@ impl Piece {
         Ok(Some(address))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ContiguousState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its place, from now on at the latest.
+    /// Returns the address. Allocates space if necessary.
     fn allocated(&self) -> Result<u64> {
         if let Some(address) = self.lock().address {
             return Ok(address);
         }
-        // Before the state: who looks at all that metadata say comes in this order too.
+        // Locked before the state, in the same order as a commit does.
         let _changing = self.file.change();
         let mut state = self.lock();
         match state.address {
@@ -70,8 +70,8 @@ impl Piece {
         }
     }
 
-    /// Fill values from the mark to `end`.
-    fn fill_to(&self, address: u64, state: &mut State, end: u64) -> Result<()> {
+    /// Writes fill values from the mark to `end`.
+    fn fill_to(&self, address: u64, state: &mut ContiguousState, end: u64) -> Result<()> {
         let item = self.fill.len().max(1) as u64;
         let whole = self.fill.repeat((STEP / item).max(1) as usize);
         while state.mark < end {
@@ -84,7 +84,7 @@ impl Piece {
     }
 }
 
-impl ByteStore for Piece {
+impl ByteStore for ContiguousData {
     fn read_at(&self, offset: u64, out: &mut OutBuf<'_>) -> Result<()> {
         let (address, mark) = {
             let state = self.lock();
@@ -97,7 +97,7 @@ impl ByteStore for Piece {
             let wanted = usize::try_from(mark - at).unwrap_or(usize::MAX).min(out.room());
             let found = out.limited(wanted, |out| self.file.read_at(address + at, out))?;
             if found < wanted {
-                return Err(ErrorKind::Trunc.context("the file was cut short"));
+                return Err(ErrorKind::Trunc.context("the file became shorter"));
             }
             at += found as u64;
         }
@@ -114,7 +114,7 @@ impl ByteStore for Piece {
             self.fill_to(address, &mut state, offset)?;
         }
         if end > state.mark {
-            // Bytes that are to be written anyway; should that fail, the rest of them is there too.
+            // The bytes are being written. If that fails, the mark moves back.
             state.mark = end;
             drop(state);
             let written = self.file.write_at(address + offset, bytes);

@@ -1,25 +1,25 @@
-//! Strings of variable length, which end with the first NUL for whoever reads them: one with a NUL inside has no place in the file.
+//! Refuses strings with a NUL inside. HDF5 readers end a string at its first NUL, so the rest would be lost.
 
 use nczarr_model::{ErrorKind, Model, NcType, Part, Result, Values};
 
-/// The string, if all of it is read again.
+/// Returns the string if it has no NUL.
 ///
 /// # Errors
-/// `NC_ECHAR` if a NUL is in it.
+/// `NC_ECHAR` if it has one.
 pub(super) fn whole(text: &[u8]) -> Result<&[u8]> {
     match text.iter().position(|&byte| byte == 0) {
         None => Ok(text),
         Some(at) => Err(ErrorKind::Char.context(format!(
-            "a string of {} bytes with NUL at byte {at}, where it would end for all who read HDF5",
+            "a string of {} bytes has a NUL at byte {at}; HDF5 readers would end it there",
             text.len()
         ))),
     }
 }
 
-/// Checks all strings in values of this name.
+/// Checks all strings in an attribute or fill value called `name`.
 ///
 /// # Errors
-/// As [`whole`], with the number of the element; elements that are none of their type are not looked at.
+/// As [`whole`], with the number of the element. Elements that do not match their type are skipped.
 pub(super) fn check(model: &Model, name: &str, values: &Values) -> Result<()> {
     let (ty, elements) = match values {
         Values::String(elements) => (NcType::String, elements),
@@ -31,7 +31,7 @@ pub(super) fn check(model: &Model, name: &str, values: &Values) -> Result<()> {
             Part::String(text) => whole(text).map(drop),
             _ => Ok(()),
         });
-        // What is wrong with it otherwise is the model's to say.
+        // The model reports any other problem.
         match checked {
             Err(error) if error.kind() == ErrorKind::Char => return Err(error.at(format_args!("{name}[{at}]"))),
             _ => {}

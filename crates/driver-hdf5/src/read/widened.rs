@@ -1,34 +1,38 @@
-//! [`Partial`]: numbers of fewer bits than those of netCDF's types: half floats, and integers with unused bits, or of a
-//! size that no machine has. They are shown as the next larger type: half floats as singles, as in Zarr. HDF5 forgets the sign of some, where all it does is to turn the bytes round; that is not done.
+//! [`WidenedVar`]: numbers that have fewer bits than a netCDF type: half floats, and integers with unused
+//! bits or of an odd size.
+//!
+//! They are shown as the next larger type, half floats as singles, as in Zarr. HDF5 loses the sign of some
+//! integers if it only swaps their bytes. This driver keeps it.
 
 use ::half::{bf16, f16};
 use nczarr_dispatch::{Buffer, CacheConfig, MemMut, StoredChunks, VarData, byte_len};
 use nczarr_model::convert::Half;
 use nczarr_model::{ErrorKind, NcType, Result, Slab, Values, convert};
 
-use super::cursor::bad;
-use super::datatype::{Class, Datatype};
-use super::var::Inner;
+use super::cursor::damaged;
+use super::datatype::{Datatype, DatatypeClass};
+use super::var::RawArray;
 
-/// Which bits of an element are the number.
+/// Which bits of an element form the number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bits {
-    /// Bytes of an element, at most 16.
+pub(super) struct BitField {
+    /// Size of an element in bytes, at most 16.
     size: usize,
     big_endian: bool,
     signed: bool,
     precision: u32,
     offset: u32,
-    /// They are a half float.
+    /// The format, if it is a half float.
     half: Option<Half>,
 }
 
-impl Bits {
-    /// Those of a type whose elements are no numbers of this machine; `None` if they are, or are none that netCDF can show.
+impl BitField {
+    /// Returns the bits of a type that must be widened. `None`: the machine has the type, or netCDF cannot
+    /// show it.
     pub(super) fn of(ty: &Datatype) -> Option<Self> {
         let (signed, big_endian, precision, offset) = match ty.class {
-            Class::Integer { signed, big_endian, precision, offset } => (signed, big_endian, precision, offset),
-            Class::Float { big_endian, half: half @ Some(_), .. } => {
+            DatatypeClass::Integer { signed, big_endian, precision, offset } => (signed, big_endian, precision, offset),
+            DatatypeClass::Float { big_endian, half: half @ Some(_), .. } => {
                 return Some(Self { size: 2, big_endian, signed: false, precision: 16, offset: 0, half });
             }
             _ => return None,
@@ -39,7 +43,7 @@ impl Bits {
         (fits && !ty.is_whole()).then_some(bits)
     }
 
-    /// The type that is shown: that of netCDF-C for integers.
+    /// Returns the netCDF type that is shown. For integers, netCDF-C shows the same.
     pub(super) fn nc_type(self) -> NcType {
         if self.half.is_some() {
             return NcType::Float;
@@ -56,19 +60,16 @@ impl Bits {
         }
     }
 
-    /// The number of an element, to 64 bits.
+    /// Returns the number in an element, sign-extended to 64 bits.
     fn number(self, element: &[u8]) -> u64 {
         let more = |all: u128, &byte: &u8| all << 8 | u128::from(byte);
-        let all = match self.big_endian {
-            true => element.iter().fold(0, more),
-            false => element.iter().rev().fold(0, more),
-        };
+        let all = if self.big_endian { element.iter().fold(0, more) } else { element.iter().rev().fold(0, more) };
         let above = 64 - self.precision;
         let top = ((all >> self.offset) as u64) << above;
         if self.signed { (top.cast_signed() >> above).cast_unsigned() } else { top >> above }
     }
 
-    /// The numbers of some elements.
+    /// Returns the numbers in several elements.
     pub(super) fn values(self, bytes: &[u8]) -> Values {
         let numbers = bytes.chunks_exact(self.size).map(|element| self.number(element));
         match self.half {
@@ -93,14 +94,14 @@ impl Bits {
     }
 }
 
-/// The data of a variable of such integers.
+/// The data of a variable with such numbers.
 #[derive(Debug)]
-pub(super) struct Partial {
-    pub(super) inner: Inner,
-    pub(super) bits: Bits,
+pub(super) struct WidenedVar {
+    pub(super) inner: RawArray,
+    pub(super) bits: BitField,
 }
 
-impl VarData for Partial {
+impl VarData for WidenedVar {
     fn get(&self, slab: &Slab<'_>, out: MemMut<'_, '_>) -> Result<()> {
         let MemMut::Fixed { ty, out } = out else {
             return Err(ErrorKind::Char.context("text and numbers do not convert to each other"));
@@ -109,11 +110,8 @@ impl VarData for Partial {
         let len = byte_len(slab.len(), self.bits.size)?;
         let bytes = Buffer::<u8>::fill(len, |out| self.inner.get(slab, self.bits.size, out))?;
         let (values, beyond) = convert::convert_values(&self.bits.values(&bytes), ty)?;
-        out.put(&values.to_native_bytes().ok_or_else(|| bad(format!("numbers as {}", ty.name())))?)?;
-        match beyond {
-            true => Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))),
-            false => Ok(()),
-        }
+        out.put(&values.to_native_bytes().ok_or_else(|| damaged(format!("numbers as {}", ty.name())))?)?;
+        if beyond { Err(ErrorKind::Range.context(format!("values that {} cannot hold", ty.name()))) } else { Ok(()) }
     }
 
     fn look(&self, slab: &Slab<'_>) -> Result<()> {

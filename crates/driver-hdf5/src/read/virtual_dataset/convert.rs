@@ -1,53 +1,56 @@
-//! [`Convert`]: elements of a source as a virtual dataset has them.
+//! [`ElementConversion`]: converts elements of a source for a virtual dataset.
 
 use nczarr_dispatch::Buffer;
 use nczarr_model::{ErrorKind, Model, NcType, Result, convert};
 
-use super::super::cursor::bad;
+use super::super::cursor::damaged;
 use super::super::datatype::Datatype;
-use super::super::types::Types;
+use super::super::types::TypeTable;
 use super::super::values::{self, is_fixed};
 use super::super::var::byte_order;
 
-/// How it is done.
+/// The way to convert.
 #[derive(Debug, Clone)]
-pub(super) enum Convert {
-    /// Byte for byte.
+pub(super) enum ElementConversion {
+    /// Copies bytes.
     Same,
-    /// Numbers, into this machine's order.
+    /// Swaps numbers to native byte order.
     Turn(Datatype),
-    /// Numbers of one type into those of another one.
+    /// Converts numbers to another type.
     Numbers { stored: Datatype, from: NcType, to: NcType },
 }
 
-impl Convert {
-    /// From elements of one type to those of another one, which are presented as `number`. `here`: both are in one file.
+impl ElementConversion {
+    /// Chooses the conversion. The result has type `number`, if given. `here`: both datasets are in one file.
     ///
     /// # Errors
-    /// `NC_EBADTYPE`, `NC_ECHAR` if they do not convert; `NC_ESTORAGE` for elements of variable length in another file.
+    /// `NC_EBADTYPE` or `NC_ECHAR` if the types do not convert; `NC_ESTORAGE` for elements of variable length
+    /// in another file.
     pub(super) fn new(from: &Datatype, to: &Datatype, number: Option<NcType>, here: bool) -> Result<Self> {
         if let (Some(number), Some(_)) = (number, byte_order(from)) {
-            let own = Types::default().nc_type(from, &mut Model::new())?;
+            let own = TypeTable::default().nc_type(from, &mut Model::new())?;
             convert::check(own, number)?;
-            return Ok(match own == number {
-                true => Self::Turn(from.clone()),
-                false => Self::Numbers { stored: from.clone(), from: own, to: number },
+            return Ok(if own == number {
+                Self::Turn(from.clone())
+            } else {
+                Self::Numbers { stored: from.clone(), from: own, to: number }
             });
         }
         if number.is_some() || !from.is_stored_like(to) {
-            let what = format!("elements of type {} are mapped on those of type {}", from.name(), to.name());
+            let what = format!("mapping: type {} does not convert to type {}", from.name(), to.name());
             return Err(ErrorKind::BadType.context(what));
         }
-        match here || is_fixed(from) {
-            true => Ok(Self::Same),
-            false => Err(ErrorKind::Storage.context("elements of variable length in another file are not read")),
+        if here || is_fixed(from) {
+            Ok(Self::Same)
+        } else {
+            Err(ErrorKind::Storage.context("mapping: elements of variable length in another file are not supported"))
         }
     }
 
-    /// All elements of a slab.
+    /// Converts all elements of a slab.
     ///
     /// # Errors
-    /// `NC_ERANGE` if one does not fit.
+    /// `NC_ERANGE` if a value does not fit.
     pub(super) fn all(&self, mut elements: Buffer<u8>) -> Result<Buffer<u8>> {
         match self {
             Self::Same => Ok(elements),
@@ -57,7 +60,7 @@ impl Convert {
             }
             Self::Numbers { stored, from, to } => {
                 let values = values::numbers(stored, *from, &elements);
-                let values = values.ok_or_else(|| bad(format!("{} bytes of {}", elements.len(), from.name())))?;
+                let values = values.ok_or_else(|| damaged(format!("{} bytes of {}", elements.len(), from.name())))?;
                 let (values, beyond) = convert::convert_values(&values, *to)?;
                 let bytes = values.to_native_bytes().filter(|_| !beyond);
                 let bytes = bytes.ok_or_else(|| {

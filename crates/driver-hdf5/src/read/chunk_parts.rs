@@ -1,30 +1,30 @@
-//! [`begin`]: several parts of one chunk in a file elsewhere, all asked for at once.
+//! [`begin`]: requests several parts of one chunk of a remote file at once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nczarr_dispatch::{ByteRange, ByteSource, Key, Reply, coalesce, gather};
 use nczarr_model::Result;
 
-/// Bytes between two parts that are rather read than asked for apart.
+/// Parts that are at most this many bytes apart are requested together.
 const GAP: u64 = 64 << 10;
 
-/// Parts that are on their way, and who waits for them.
-struct Coming {
+/// Requested parts, and the caller's reply.
+struct PartsRequest {
     key: Key,
     parts: Vec<ByteRange>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PartsProgress>,
 }
 
-struct Waiting {
-    /// The bytes that arrived, and their start in the chunk.
+struct PartsProgress {
+    /// Arrived bytes, with their offset in the chunk.
     pieces: Vec<(u64, Vec<u8>)>,
-    /// How many are on their way.
+    /// Number of requests under way.
     left: usize,
-    /// `None`: it was answered.
+    /// `None` once the reply was sent.
     reply: Option<Reply>,
 }
 
-/// Begins to read parts of a chunk of `len` bytes that begins at `start`.
+/// Starts to read parts of a chunk of `len` bytes at offset `start`.
 pub(super) fn begin(
     source: &Arc<dyn ByteSource>,
     (start, len): (u64, u64),
@@ -36,18 +36,18 @@ pub(super) fn begin(
     if stretches.is_empty() {
         return reply.send(Ok(Some((Vec::new(), None))));
     }
-    let waiting = Waiting { pieces: Vec::new(), left: stretches.len(), reply: Some(reply) };
-    let coming = Arc::new(Coming { key, parts, waiting: Mutex::new(waiting) });
+    let waiting = PartsProgress { pieces: Vec::new(), left: stretches.len(), reply: Some(reply) };
+    let coming = Arc::new(PartsRequest { key, parts, waiting: Mutex::new(waiting) });
     for stretch in stretches {
         let coming = Arc::clone(&coming);
         let from = stretch.offset.min(len);
         let range = ByteRange::new(start + from, stretch.len.unwrap_or(0).min(len - from));
-        source.start(range, Box::new(move |read| coming.came(from, read)));
+        source.start(range, Box::new(move |read| coming.arrived(from, read)));
     }
 }
 
-impl Coming {
-    fn came(&self, from: u64, read: Result<Vec<u8>>) {
+impl PartsRequest {
+    fn arrived(&self, from: u64, read: Result<Vec<u8>>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.left -= 1;
         let found = match read {

@@ -1,34 +1,34 @@
-//! [`Bands`]: blocks that are no grid, cut along each dimension into bands within which the same blocks lie.
+//! [`BlockBands`]: blocks that form no grid, split along each dimension into bands that meet the same blocks.
 //!
-//! So the number of an element is told by the elements of the bands before. How many bands blocks are cut into is limited.
+//! The number of an element follows from the sizes of the bands before it. The number of bands is limited.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nczarr_model::Result;
 
-use super::super::cursor::bad;
-use super::picked::{Run, Take};
+use super::super::cursor::damaged;
+use super::selected::{ElementRun, RunVisitor};
 
-/// How many times the blocks of all selections of a dataset may be found in bands, all together.
+/// The bands that the selections of one dataset may still use.
 #[derive(Debug)]
-pub(crate) struct Work(AtomicUsize);
+pub(crate) struct BandBudget(AtomicUsize);
 
-impl Default for Work {
+impl Default for BandBudget {
     fn default() -> Self {
         Self(AtomicUsize::new(1 << 18))
     }
 }
 
-impl Work {
+impl BandBudget {
     fn spend(&self, bands: usize) -> Result<()> {
         let spent = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bands));
-        spent.map(drop).map_err(|_| bad("selection: blocks in more bands than are looked at"))
+        spent.map(drop).map_err(|_| damaged("selection: the blocks are too irregular"))
     }
 }
 
-/// Blocks, by the bands that they make along a dimension.
+/// Blocks, as bands along one dimension.
 #[derive(Debug, Clone)]
-pub(crate) struct Bands {
+pub(crate) struct BlockBands {
     list: Vec<Band>,
     count: u64,
 }
@@ -42,21 +42,21 @@ struct Band {
     first: u64,
     /// Elements at each index.
     each: u64,
-    /// Along the dimensions after; `None`: this is the last.
-    inner: Option<Bands>,
+    /// Bands along the next dimension; `None` for the last dimension.
+    inner: Option<BlockBands>,
 }
 
-impl Bands {
-    /// Cuts blocks into bands.
+impl BlockBands {
+    /// Splits blocks into bands.
     ///
     /// # Errors
-    /// `NC_EHDFERR` if there are too many bands, or elements.
-    pub(crate) fn new(rank: usize, corners: &[(u64, u64)], work: &Work) -> Result<Self> {
+    /// `NC_EHDFERR` if there are too many bands or elements.
+    pub(crate) fn new(rank: usize, corners: &[(u64, u64)], work: &BandBudget) -> Result<Self> {
         let blocks: Vec<&[(u64, u64)]> = corners.chunks_exact(rank).collect();
         Self::cut(&blocks, work)
     }
 
-    fn cut(blocks: &[&[(u64, u64)]], work: &Work) -> Result<Self> {
+    fn cut(blocks: &[&[(u64, u64)]], work: &BandBudget) -> Result<Self> {
         let mut sorted: Vec<&[(u64, u64)]> = blocks.to_vec();
         sorted.sort_unstable_by_key(|block| block[0].0);
         let mut cuts: Vec<u64> = blocks.iter().flat_map(|block| [block[0].0, block[0].1 + 1]).collect();
@@ -82,11 +82,11 @@ impl Bands {
             let each = inner.as_ref().map_or(1, |inner| inner.count);
             let more = (end - start).checked_mul(each).and_then(|more| count.checked_add(more));
             match list.last_mut() {
-                // Side by side along the last dimension.
+                // The blocks are adjacent along the last dimension.
                 Some(last) if inner.is_none() && last.end == start => last.end = end,
                 _ => list.push(Band { start, end, first: count, each, inner }),
             }
-            count = more.ok_or_else(|| bad("selection: more elements than there are numbers"))?;
+            count = more.ok_or_else(|| damaged("selection: too many elements"))?;
         }
         Ok(Self { list, count })
     }
@@ -95,30 +95,30 @@ impl Bands {
         self.count
     }
 
-    /// Whether some may be in a box.
+    /// Whether some elements may lie in a box.
     pub(crate) fn meets(&self, low: &[u64], high: &[u64]) -> bool {
         let ends = low.first().zip(high.first());
         ends.is_some_and(|(&low, &high)| self.list.iter().any(|band| band.start < high && band.end > low))
     }
 
-    /// Where an element is, and how it goes on from there.
-    pub(crate) fn find(&self, number: u64, place: &mut [u64]) -> Run {
+    /// Writes the index of an element to `place`, and returns the run that starts there.
+    pub(crate) fn find(&self, number: u64, place: &mut [u64]) -> ElementRun {
         let at = self.list.partition_point(|band| band.first <= number);
         let (Some(band), Some((here, after))) =
             (at.checked_sub(1).and_then(|at| self.list.get(at)), place.split_first_mut())
         else {
-            return Run { count: 1, step: 1 };
+            return ElementRun { count: 1, step: 1 };
         };
         let inside = number - band.first;
         *here = band.start + inside / band.each.max(1);
         match &band.inner {
-            None => Run { count: band.end - *here, step: 1 },
+            None => ElementRun { count: band.end - *here, step: 1 },
             Some(inner) => inner.find(inside % band.each.max(1), after),
         }
     }
 
-    /// Those in a box from `low` to before `high`, run by run.
-    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut Take<'_>) -> Result<()> {
+    /// Calls `take` for each run of elements in the box from `low` to `high` (excluded).
+    pub(crate) fn inside(&self, low: &[u64], high: &[u64], take: &mut RunVisitor<'_>) -> Result<()> {
         self.go(0, 0, &mut vec![0; low.len()], low, high, take)
     }
 
@@ -129,7 +129,7 @@ impl Bands {
         place: &mut Vec<u64>,
         low: &[u64],
         high: &[u64],
-        take: &mut Take<'_>,
+        take: &mut RunVisitor<'_>,
     ) -> Result<()> {
         for band in &self.list[self.list.partition_point(|band| band.end <= low[dim])..] {
             let (from, to) = (band.start.max(low[dim]), band.end.min(high[dim]));
@@ -139,7 +139,7 @@ impl Bands {
             match &band.inner {
                 None => {
                     place[dim] = from;
-                    take(before + band.first + (from - band.start), place, Run { count: to - from, step: 1 })?;
+                    take(before + band.first + (from - band.start), place, ElementRun { count: to - from, step: 1 })?;
                 }
                 Some(inner) => {
                     for index in from..to {

@@ -1,4 +1,5 @@
-//! [`Mapping`]: which elements of a virtual dataset are which of another, as a block of the global heap lists them.
+//! [`VirtualMapping`]: maps elements of a source to elements of a virtual dataset, as stored in the global
+//! heap.
 //!
 //! Source: HDF5 File Format Specification, "Global Heap Block for Virtual Datasets".
 
@@ -7,72 +8,77 @@ use std::sync::Arc;
 
 use nczarr_model::Result;
 
-use super::super::cursor::{Cursor, UNDEFINED, bad};
-use super::super::file::Hdf;
-use super::selection::Selection;
+use super::super::cursor::{MetadataCursor, UNDEFINED, damaged};
+use super::super::file::HdfFile;
+use super::selection::DataspaceSelection;
 use crate::lookup3::lookup3;
 
-/// A dataset by the names that a mapping has for it, which may have places for the number of a block.
+/// File and dataset name of a source. They may contain a pattern for a block number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Names {
+pub(crate) struct SourceName {
     pub(crate) file: Arc<str>,
     pub(crate) dataset: Arc<str>,
 }
 
 /// One mapping.
 #[derive(Debug, Clone)]
-pub(crate) struct Mapping {
-    pub(crate) names: Names,
-    pub(crate) source: Selection,
-    pub(crate) target: Selection,
+pub(crate) struct VirtualMapping {
+    pub(crate) names: SourceName,
+    pub(crate) source: DataspaceSelection,
+    pub(crate) target: DataspaceSelection,
 }
 
-/// The file that a virtual dataset is in itself.
+/// The file name that means the virtual dataset's own file.
 pub(crate) const HERE: &str = ".";
 
-/// Flags of the second version: a name is that of an earlier entry; the file is the virtual dataset's own.
+/// Flags of version 2: the file or dataset name is that of an earlier entry; the file is the virtual
+/// dataset's own.
 const FILE_AGAIN: u8 = 1;
 const DATASET_AGAIN: u8 = 2;
 const SAME_FILE: u8 = 4;
 
-impl Mapping {
-    /// Reads all of them, out of an object of a collection.
+impl VirtualMapping {
+    /// Reads all mappings from an object of a collection.
     ///
     /// # Errors
     /// `NC_EHDFERR` if something is damaged.
-    pub(crate) fn list(file: &Hdf, address: u64, index: u32) -> Result<Vec<Self>> {
-        // What is made of them is some times as large.
+    pub(crate) fn list(file: &HdfFile, address: u64, index: u32) -> Result<Vec<Self>> {
+        // The parsed mappings may be several times as large.
         Self::read(file, address, index, |bytes| file.spend(bytes))
     }
 
-    /// As [`Mapping::list`], for what is not kept: it is not counted.
-    pub(super) fn list_again(file: &Hdf, address: u64, index: u32) -> Result<Vec<Self>> {
+    /// As [`VirtualMapping::list`], for a temporary result. It does not count as read metadata.
+    pub(super) fn list_again(file: &HdfFile, address: u64, index: u32) -> Result<Vec<Self>> {
         Self::read(file, address, index, |_| Ok(()))
     }
 
-    fn read(file: &Hdf, address: u64, index: u32, spend: impl FnOnce(u64) -> Result<()>) -> Result<Vec<Self>> {
+    fn read(file: &HdfFile, address: u64, index: u32, spend: impl FnOnce(u64) -> Result<()>) -> Result<Vec<Self>> {
         if address == UNDEFINED || index == 0 {
             return Ok(Vec::new());
         }
         let collection = file.collection(address)?;
-        let missing =
-            || bad(format!("object {index} of the global heap at {address}, the mappings of a virtual dataset"));
+        let missing = || {
+            damaged(format!(
+                "mappings of a virtual dataset: object {index} of the global heap at address {address} is missing"
+            ))
+        };
         let bytes = collection.object(index).ok_or_else(missing)?;
         let (body, stored) = bytes.split_last_chunk::<4>().ok_or_else(missing)?;
         let (found, stored) = (lookup3(body), u32::from_le_bytes(*stored));
         if found != stored {
-            return Err(bad(format!(
-                "the mappings of a virtual dataset: their checksum is {stored:08x}, that of their bytes {found:08x}"
+            return Err(damaged(format!(
+                "mappings of a virtual dataset: wrong checksum (expected {stored:08x}, found {found:08x})"
             )));
         }
         spend(body.len() as u64)?;
-        let mut at = Cursor::new(body, "mappings of a virtual dataset");
+        let mut at = MetadataCursor::new(body, "mappings of a virtual dataset");
         let version = at.version(1)?;
         let count = at.uint(file.lengths)?;
         let (mut list, mut known) = (Vec::<Self>::new(), HashMap::new());
-        let again = |list: &[Self], number: u64| -> Result<Names> {
+        let again = |list: &[Self], number: u64| -> Result<SourceName> {
             let entry = usize::try_from(number).ok().and_then(|number| list.get(number));
-            let entry = entry.ok_or_else(|| bad(format!("a mapping with a name of mapping {number}")))?;
+            let entry = entry
+                .ok_or_else(|| damaged(format!("mapping: it refers to the name of the unknown mapping {number}")))?;
             Ok(entry.names.clone())
         };
         for _ in 0..count {
@@ -86,32 +92,32 @@ impl Mapping {
                 0 => name(at.until_zero()?, &mut known),
                 _ => again(&list, at.uint(file.lengths)?)?.dataset,
             };
-            let source = Selection::parse(&mut at)?;
-            let target = Selection::parse(&mut at)?;
-            list.push(Self { names: Names { file: source_file, dataset }, source, target });
+            let source = DataspaceSelection::parse(&mut at)?;
+            let target = DataspaceSelection::parse(&mut at)?;
+            list.push(Self { names: SourceName { file: source_file, dataset }, source, target });
         }
         Ok(list)
     }
 
-    /// Whether each block of the virtual dataset is a dataset of its own, named by its number.
+    /// Whether each block of the virtual dataset has its own source, named by the block number.
     pub(crate) fn is_numbered(&self) -> bool {
         self.target.unlimited().is_some() && self.source.unlimited().is_none()
     }
 }
 
-/// Each name is kept once.
+/// Returns a shared copy of a name.
 fn name(bytes: &[u8], known: &mut HashMap<Vec<u8>, Arc<str>>) -> Arc<str> {
     let fresh = || Arc::from(&*String::from_utf8_lossy(bytes));
     Arc::clone(known.entry(bytes.to_vec()).or_insert_with(fresh))
 }
 
-impl Names {
-    /// Whether they have a place for a number.
+impl SourceName {
+    /// Whether a name contains the pattern.
     pub(crate) fn has_number(&self) -> bool {
         self.of_block(0) != self.of_block(1)
     }
 
-    /// The names of block `number`: it stands where `%b` is; `%%` is one sign.
+    /// Returns the names for a block. `%b` becomes its number, `%%` a percent sign.
     pub(crate) fn of_block(&self, number: u64) -> Self {
         Self { file: numbered(&self.file, number).into(), dataset: numbered(&self.dataset, number).into() }
     }

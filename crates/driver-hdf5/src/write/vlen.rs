@@ -1,7 +1,7 @@
-//! [`Pointers`]: elements of variable length, which lie in the chunks as places in the global heap.
+//! [`VlenCodec`]: the element codec for variable length. Chunks hold places in the global heap.
 //!
-//! Values go into collections of the file as they are encoded. A collection that is not full yet stays open: those who
-//! follow put theirs there too.
+//! Encoding puts values into collections of the file. A collection that is not full stays open for later
+//! values.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,45 +12,45 @@ use nczarr_dispatch::{ElementCodec, Json};
 use nczarr_model::{ErrorKind, Model, NcString, NcType, Packer, Result, TypeClass};
 
 use super::datatype::stored_size;
-use super::element::{self, Heap};
-use super::file::File;
-use super::heap::{self, Collection};
+use super::element::{self, HeapWriter};
+use super::file::WritableFile;
+use super::heap::{self, CollectionBuilder};
 
-/// The heap of a file.
+/// The global heap of a file.
 #[derive(Debug)]
 pub(super) struct FileHeap {
-    file: Arc<File>,
-    open: Mutex<Open>,
+    file: Arc<WritableFile>,
+    open: Mutex<OpenCollection>,
 }
 
-/// The collection that gets the next values.
+/// The collection for the next values.
 #[derive(Debug, Default)]
-struct Open {
-    /// Where it is, and how many bytes it has there.
+struct OpenCollection {
+    /// Its address and its size in bytes.
     place: Option<(u64, u64)>,
-    values: Collection,
-    /// Whether it has values that are not in the file yet.
+    values: CollectionBuilder,
+    /// Whether some values are not in the file yet.
     changed: bool,
 }
 
 impl FileHeap {
-    pub(super) fn new(file: Arc<File>) -> Self {
+    pub(super) fn new(file: Arc<WritableFile>) -> Self {
         Self { file, open: Mutex::default() }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenCollection> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what is not in the file yet.
+    /// Writes the open collection if it changed.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn flush(&self) -> Result<()> {
         self.write(&mut self.open())
     }
 
-    fn write(&self, open: &mut Open) -> Result<()> {
+    fn write(&self, open: &mut OpenCollection) -> Result<()> {
         if let (Some((address, len)), true) = (open.place, open.changed) {
             self.file.write_at(address, &open.values.bytes(len as usize))?;
             open.changed = false;
@@ -58,14 +58,14 @@ impl FileHeap {
         Ok(())
     }
 
-    /// Puts a value into the heap.
+    /// Adds a value to the heap.
     fn keep(&self, value: &[u8]) -> Result<(u64, u32)> {
         let mut open = self.open();
         let room = open.place.map_or(0, |(_, len)| len as usize);
         if value.len() > room.max(heap::LEAST) / 4 {
             drop(open);
-            // A collection of its own.
-            let mut alone = Collection::default();
+            // A large value gets its own collection.
+            let mut alone = CollectionBuilder::default();
             let index = alone.push(value);
             let bytes = alone.bytes(0);
             let address = self.file.allocate(bytes.len() as u64)?;
@@ -75,16 +75,17 @@ impl FileHeap {
         if room == 0 || !open.values.has_room(value.len(), room) {
             self.write(&mut open)?;
             let room = (room * 2).clamp(heap::LEAST, heap::FULL) as u64;
-            *open = Open { place: Some((self.file.allocate(room)?, room)), ..Open::default() };
+            *open = OpenCollection { place: Some((self.file.allocate(room)?, room)), ..OpenCollection::default() };
         }
         let index = open.values.push(value);
         open.changed = true;
         Ok((open.place.map_or(0, |(address, _)| address), index))
     }
 
-    /// The value at a place.
-    fn value(&self, address: u64, index: u32, read: &mut Read) -> Result<Vec<u8>> {
-        let absent = || ErrorKind::HdfErr.context(format!("global heap at {address}: no value {index}"));
+    /// Reads the value at a place.
+    fn value(&self, address: u64, index: u32, read: &mut CollectionCache) -> Result<Vec<u8>> {
+        let absent =
+            || ErrorKind::HdfErr.context(format!("global heap at address {address}: value {index} is missing"));
         {
             let open = self.open();
             if open.place.is_some_and(|(here, _)| here == address) {
@@ -97,15 +98,16 @@ impl FileHeap {
                 let (mut head, mut bytes) = (Vec::new(), Vec::new());
                 self.file.read(address, 16, &mut head)?;
                 let len = u64::from_le_bytes(head[8..16].try_into().unwrap_or_default());
-                // They lie in the file beside one another.
+                // Collections do not overlap, so together they are no larger than the file.
                 read.bytes = read.bytes.saturating_add(len);
                 if read.bytes > self.file.end() {
-                    let what = format!("global heap at {address}: {len} bytes more than the file has for collections");
+                    let what =
+                        format!("global heap at address {address}: a collection of {len} bytes exceeds the file");
                     return Err(ErrorKind::HdfErr.context(what));
                 }
                 self.file.read(address, usize::try_from(len).map_err(|_| absent())?, &mut bytes)?;
                 let places = heap::places(&bytes).ok_or_else(absent)?;
-                vacant.insert(Found { bytes, places })
+                vacant.insert(LoadedCollection { bytes, places })
             }
         };
         let place = found.places.get(&u16::try_from(index).map_err(|_| absent())?).ok_or_else(absent)?;
@@ -115,26 +117,26 @@ impl FileHeap {
 
 /// A collection of the file.
 #[derive(Debug)]
-struct Found {
+struct LoadedCollection {
     bytes: Vec<u8>,
-    /// Where the values are in them, by index.
+    /// Ranges of the values in `bytes`, by index.
     places: HashMap<u16, Range<usize>>,
 }
 
-/// Collections that were read already.
+/// Collections that were read.
 #[derive(Debug, Default)]
-struct Read {
-    /// By address.
-    collections: HashMap<u64, Found>,
-    /// Of all of them.
+struct CollectionCache {
+    /// Collections by address.
+    collections: HashMap<u64, LoadedCollection>,
+    /// Size of all collections in bytes.
     bytes: u64,
 }
 
-impl Heap for &FileHeap {
+impl HeapWriter for &FileHeap {
     fn pointer(&mut self, out: &mut Vec<u8>, count: usize, value: &[u8]) -> Result<()> {
-        use super::bytes::Put as _;
+        use super::bytes::PutBytes as _;
         let (address, index) = self.keep(value)?;
-        let too_long = |_| ErrorKind::BadType.context(format!("a value of {count} elements"));
+        let too_long = |_| ErrorKind::BadType.context(format!("a value of {count} elements is too long"));
         out.u32(u32::try_from(count).map_err(too_long)?);
         out.u64(address);
         out.u32(index);
@@ -142,16 +144,16 @@ impl Heap for &FileHeap {
     }
 }
 
-/// The codec of elements of variable length.
+/// The element codec for variable length.
 #[derive(Debug, Clone)]
-pub(super) struct Pointers {
+pub(super) struct VlenCodec {
     pub(super) heap: Arc<FileHeap>,
-    /// What the types are.
+    /// Defines the types.
     pub(super) model: Arc<Model>,
     pub(super) ty: NcType,
 }
 
-impl ElementCodec for Pointers {
+impl ElementCodec for VlenCodec {
     fn name(&self) -> &str {
         "hdf5-vlen"
     }
@@ -162,7 +164,7 @@ impl ElementCodec for Pointers {
 
     fn check(&self, element: &NcString) -> Result<()> {
         struct Nowhere;
-        impl Heap for Nowhere {
+        impl HeapWriter for Nowhere {
             fn pointer(&mut self, out: &mut Vec<u8>, _: usize, _: &[u8]) -> Result<()> {
                 out.extend([0; super::datatype::POINTER]);
                 Ok(())
@@ -182,22 +184,23 @@ impl ElementCodec for Pointers {
     fn decode(&self, src: &[u8], count: usize, limit: usize) -> Result<Vec<NcString>> {
         let size = stored_size(&self.model, self.ty)?;
         if count.checked_mul(size) != Some(src.len()) {
-            let what = format!("{count} elements of {size} bytes expected, {} bytes found", src.len());
+            let what =
+                format!("wrong chunk size (expected {count} elements of {size} bytes, found {} bytes)", src.len());
             return Err(ErrorKind::Filter.context(what));
         }
-        let mut reader = Reader { codec: self, read: Read::default(), left: limit };
+        let mut reader = VlenReader { codec: self, read: CollectionCache::default(), left: limit };
         src.chunks_exact(size).map(|element| reader.element(element)).collect()
     }
 }
 
-/// Reads elements of one chunk.
-struct Reader<'c> {
-    codec: &'c Pointers,
-    read: Read,
+/// Reads the elements of one chunk.
+struct VlenReader<'c> {
+    codec: &'c VlenCodec,
+    read: CollectionCache,
     left: usize,
 }
 
-impl Reader<'_> {
+impl VlenReader<'_> {
     fn element(&mut self, stored: &[u8]) -> Result<NcString> {
         let codec = self.codec;
         let mut out = Packer::default();
@@ -213,19 +216,19 @@ impl Reader<'_> {
         Ok(out.finish())
     }
 
-    /// What a length and a place stand for.
+    /// Reads the value that a length and place lead to.
     fn value(&mut self, pointer: &[u8]) -> Result<Vec<u8>> {
         let address = address(pointer);
         if address == 0 {
             return Ok(Vec::new());
         }
         let value = self.codec.heap.value(address, number(pointer, 12), &mut self.read)?;
-        let too_long = || ErrorKind::Filter.context("the values of a chunk take more memory than they may");
+        let too_long = || ErrorKind::Filter.context("the values of a chunk need too much memory");
         self.left = self.left.checked_sub(value.len()).ok_or_else(too_long)?;
         Ok(value)
     }
 
-    /// A part of an element, packed.
+    /// Packs a part of an element.
     fn part(&mut self, ty: NcType, stored: &[u8], out: &mut Packer) -> Result<()> {
         let model = &*self.codec.model;
         if model.is_fixed(ty)? {
@@ -258,7 +261,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The elements of a sequence, packed.
+    /// Packs the elements of a sequence.
     fn list(&mut self, ty: NcType, value: &[u8], out: &mut Packer) -> Result<()> {
         let NcType::User(id) = ty else { return Ok(()) };
         let TypeClass::Vlen { base } = self.codec.model.user_type(id)?.class else { return Ok(()) };
@@ -267,12 +270,12 @@ impl Reader<'_> {
     }
 }
 
-/// The four bytes of a pointer from `at` on.
+/// Returns four bytes of a pointer as a number.
 fn number(pointer: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(pointer[at..at + 4].try_into().unwrap_or_default())
 }
 
-/// Where the collection is that a pointer leads to; 0: there is none.
+/// Returns the address of a pointer's collection; 0 for none.
 fn address(pointer: &[u8]) -> u64 {
     u64::from(number(pointer, 4)) | u64::from(number(pointer, 8)) << 32
 }

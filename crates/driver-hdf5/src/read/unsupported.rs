@@ -1,20 +1,20 @@
-//! What a file holds and netCDF does not show, found so that nobody who writes the file anew loses it.
+//! Finds content that netCDF does not show. Such a file is not opened for writing, so nothing is lost.
 //!
-//! Names that netCDF keeps for itself mean something to it in some places only; elsewhere they are others' attributes. Links,
-//! comments and attributes of types are `walk`'s to find.
+//! Reserved attribute names have a meaning only on certain objects. Elsewhere they are ordinary attributes.
+//! `walk` finds links, comments and attributes of types.
 
-use super::attributes::Attribute;
+use super::attributes::StoredAttribute;
 use super::build::HIDDEN;
 use super::cursor::UNDEFINED;
-use super::dims::Dims;
-use super::file::Hdf;
-use super::walk::{Dataset, Tree};
+use super::dims::DimensionTable;
+use super::file::HdfFile;
+use super::walk::{FileDataset, FileTree};
 
-/// The first of it, if there is something.
-pub(crate) fn of(file: &Hdf, tree: &Tree, dims: &Dims) -> Option<String> {
+/// Describes the first such item.
+pub(crate) fn of(file: &HdfFile, tree: &FileTree, dims: &DimensionTable) -> Option<String> {
     for (number, group) in tree.groups.iter().enumerate() {
         for attribute in &group.attributes {
-            // Of the root alone they are netCDF's.
+            // These two are netCDF's own only in the root group.
             let own = number == 0 && ["_NCProperties", "_nc3_strict"].contains(&&*attribute.name);
             if let Some(what) = attribute_of(attribute, HIDDEN.contains(&&*attribute.name) && !own) {
                 return Some(format!("{what} of group {:?}", group.name));
@@ -29,8 +29,8 @@ pub(crate) fn of(file: &Hdf, tree: &Tree, dims: &Dims) -> Option<String> {
     None
 }
 
-/// Of an attribute that is hidden, or shown in another shape or by another name than it has.
-fn attribute_of(attribute: &Attribute, hidden: bool) -> Option<String> {
+/// Describes an attribute that is hidden, or shown with another shape or name.
+fn attribute_of(attribute: &StoredAttribute, hidden: bool) -> Option<String> {
     let rank = attribute.space.dims.as_ref().map_or(0, Vec::len);
     let name = &attribute.name;
     match (hidden, rank > 1, name.contains(char::REPLACEMENT_CHARACTER)) {
@@ -41,16 +41,16 @@ fn attribute_of(attribute: &Attribute, hidden: bool) -> Option<String> {
     }
 }
 
-/// `only`: it is a dimension and no variable.
-fn of_dataset(file: &Hdf, dataset: &Dataset, only: bool) -> Option<String> {
-    let is_scale = Dims::is_scale(file, dataset);
+/// `only`: the dataset is a dimension without a variable.
+fn of_dataset(file: &HdfFile, dataset: &FileDataset, only: bool) -> Option<String> {
+    let is_scale = DimensionTable::is_scale(file, dataset);
     for attribute in &dataset.attributes {
         let own = match &*attribute.name {
             "CLASS" | "NAME" | "REFERENCE_LIST" => is_scale,
             "DIMENSION_LIST" | "_Netcdf4Coordinates" | "_Netcdf4Dimid" => true,
             name => !HIDDEN.contains(&name) && !only,
         };
-        // What netCDF-C writes for itself may have any shape.
+        // Attributes that netCDF-C writes for itself may have any shape.
         let shown = !HIDDEN.contains(&&*attribute.name);
         if let Some(what) = if shown || !own { attribute_of(attribute, !own) } else { None } {
             return Some(what);
@@ -58,5 +58,5 @@ fn of_dataset(file: &Hdf, dataset: &Dataset, only: bool) -> Option<String> {
     }
     let (lens, most) = (dataset.space.dims.as_deref().unwrap_or_default(), &dataset.space.most);
     let may_grow = lens.iter().zip(most).find(|(len, most)| **most != UNDEFINED && most != len);
-    may_grow.map(|(len, most)| format!("that a dimension of length {len} may grow to {most}, "))
+    may_grow.map(|(len, most)| format!("the maximum length {most} of a dimension of length {len}"))
 }

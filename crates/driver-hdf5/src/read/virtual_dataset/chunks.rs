@@ -1,7 +1,9 @@
-//! [`Assembled`]: a virtual dataset as a map of chunks without filters, each put together out of the sources when it is read.
+//! [`VirtualChunks`]: a virtual dataset as a map of unfiltered chunks. Each chunk is assembled from the
+//! sources when it is read.
 //!
-//! Numbers come in this machine's order, converted from what the source has; other elements byte for byte, and only from sources
-//! of the same type. Those of variable length lie in the heap of their file, so they are read only from the dataset's own.
+//! Numbers are converted to the virtual dataset's type in native byte order. Other elements are copied byte
+//! for byte, from sources of the same type. Elements of variable length are read only from sources in the
+//! same file, because their values lie in its heap.
 
 use std::sync::Arc;
 
@@ -9,81 +11,81 @@ use nczarr_chunkio::ChunkStore;
 use nczarr_dispatch::{Buffer, ByteRange, CacheConfig, Key, MapCaps, ReadJob, ZMap, byte_len, read_parallel};
 use nczarr_model::{Error, ErrorKind, NcType, Result, Slab};
 
-use super::super::cursor::bad;
+use super::super::cursor::damaged;
 use super::super::datatype::Datatype;
-use super::super::file::Hdf;
-use super::super::messages::{Layout, Space};
+use super::super::file::HdfFile;
+use super::super::messages::{DataLayout, Dataspace};
 use super::super::values;
-use super::super::var::{Inner, Making, raw_array};
-use super::super::walk::Stored;
-use super::bands::Work;
-use super::convert::Convert;
-use super::copy::{Copy, Target};
-use super::find::{self, Nest};
-use super::kept::Kept;
-use super::mapping::{HERE, Mapping, Names};
-use super::picked::Picked;
-use super::selection::{Axis, Selection};
+use super::super::var::{RawArray, VarContext, raw_array};
+use super::super::walk::DatasetStorage;
+use super::bands::BandBudget;
+use super::convert::ElementConversion;
+use super::copy::{ChunkBuffer, SelectionCopy};
+use super::find::{self, Nesting};
+use super::mapping::{HERE, SourceName, VirtualMapping};
+use super::selected::SelectedElements;
+use super::selection::{DataspaceSelection, SelectionAxis};
+use super::source_cache::SourceCache;
 
-/// Bytes of a chunk, about.
+/// Approximate size of a chunk in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// Bytes of an element, at most: no stored data tell that there are so many.
+/// Largest element size in bytes. A virtual dataset has no stored data that would limit it.
 const ELEMENT: u64 = 16 << 20;
 
-/// A source that was opened.
+/// An open source dataset.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) inner: Inner,
+pub(super) struct VirtualSource {
+    pub(super) inner: RawArray,
     pub(super) shape: Vec<u64>,
     pub(super) size: usize,
-    pub(super) convert: Convert,
-    /// Bytes that it keeps beyond its share.
+    pub(super) convert: ElementConversion,
+    /// Cache bytes that it uses beyond its share.
     pub(super) more: usize,
 }
 
-/// A mapping, and what is known of it.
+/// A mapping, prepared for reading.
 #[derive(Debug)]
-struct Mapped {
-    mapping: Mapping,
-    /// The elements it has of the virtual dataset, if it has an end.
-    picked: Option<Picked>,
-    /// How many numbered sources there are: those after the first that is missing do not count.
+struct MappedSource {
+    mapping: VirtualMapping,
+    /// The selected elements of the virtual dataset, if the mapping is limited.
+    picked: Option<SelectedElements>,
+    /// Number of numbered sources before the first missing one.
     blocks: u64,
 }
 
 /// The chunks of a virtual dataset.
 #[derive(Debug)]
-pub(crate) struct Assembled {
-    file: Arc<Hdf>,
-    with: Making,
+pub(crate) struct VirtualChunks {
+    file: Arc<HdfFile>,
+    with: VarContext,
     ty: Datatype,
-    /// What numbers are presented as.
+    /// The type of numbers; `None` for other elements.
     number: Option<NcType>,
-    /// The bytes of an element that no source has.
+    /// The bytes of an element without a source.
     fill: Vec<u8>,
     shape: Vec<u64>,
     chunk: Vec<u64>,
-    mappings: Vec<Mapped>,
-    work: Work,
-    kept: Kept,
+    mappings: Vec<MappedSource>,
+    work: BandBudget,
+    kept: SourceCache,
 }
 
-impl Assembled {
-    /// The chunks of a dataset whose elements are numbers of a type, or bytes.
+impl VirtualChunks {
+    /// Makes the chunks of a virtual dataset of numbers, or of other elements.
     ///
     /// # Errors
     /// `NC_EHDFERR` if the mappings are damaged.
     pub(crate) fn new(
-        with: &Making,
-        stored: &Stored,
-        space: &Space,
+        with: &VarContext,
+        stored: &DatasetStorage,
+        space: &Dataspace,
         number: Option<NcType>,
-        list: Vec<Mapping>,
+        list: Vec<VirtualMapping>,
     ) -> Result<Self> {
         let size = u64::from(stored.ty.size).max(1);
         if size > ELEMENT {
-            return Err(ErrorKind::BadChunk.context(format!("elements of {size} bytes in a virtual dataset")));
+            return Err(ErrorKind::BadChunk.context(format!("virtual dataset: elements of {size} bytes are too large")));
         }
         let shape = space.dims.clone().unwrap_or_default();
         let mut left = (CHUNK / size).max(1);
@@ -100,24 +102,24 @@ impl Assembled {
             values::to_native(&stored.ty, fill);
         }
         let fill = fill.unwrap_or_else(|| vec![0; size as usize]);
-        let work = Work::default();
+        let work = BandBudget::default();
         let blocks = space.blocks.iter().copied().chain(std::iter::repeat(0));
-        let mapped = |(mapping, blocks): (Mapping, u64)| {
+        let mapped = |(mapping, blocks): (VirtualMapping, u64)| {
             let picked = match mapping.target.unlimited() {
-                None => Some(Picked::of(&mapping.target, &shape, 0, &work)?),
+                None => Some(SelectedElements::of(&mapping.target, &shape, 0, &work)?),
                 Some(_) => None,
             };
-            Ok(Mapped { mapping, picked, blocks })
+            Ok(MappedSource { mapping, picked, blocks })
         };
         let mappings = list.into_iter().zip(blocks).map(mapped).collect::<Result<Vec<_>>>()?;
-        let sources = mappings.iter().map(|mapped: &Mapped| (&mapped.mapping, mapped.blocks));
-        let kept = Kept::new(with.nest.share, sources);
+        let sources = mappings.iter().map(|mapped: &MappedSource| (&mapped.mapping, mapped.blocks));
+        let kept = SourceCache::new(with.nest.share, sources);
         let (file, ty) = (Arc::clone(&with.file), stored.ty.clone());
         let with = with.clone();
         Ok(Self { file, with, ty, number, fill, shape, chunk, mappings, work, kept })
     }
 
-    /// The shape of a chunk.
+    /// Returns the chunk shape.
     pub(crate) fn chunk_shape(&self) -> &[u64] {
         &self.chunk
     }
@@ -127,11 +129,11 @@ impl Assembled {
         byte_len(elements.unwrap_or(u64::MAX), self.fill.len())
     }
 
-    /// The chunk of a key.
+    /// Assembles the chunk of a key.
     fn assemble(&self, key: &Key) -> Result<Vec<u8>> {
         let numbers = key.name().split('.').filter(|part| !part.is_empty()).map(str::parse::<u64>);
         let index = numbers.collect::<Result<Vec<_>, _>>().ok().filter(|index| index.len() == self.shape.len());
-        let index = index.ok_or_else(|| ErrorKind::Internal.context(format!("{key} is no chunk")))?;
+        let index = index.ok_or_else(|| ErrorKind::Internal.context(format!("{key}: not the key of a chunk")))?;
         let low: Vec<u64> = index.iter().zip(&self.chunk).map(|(&at, &side)| at.saturating_mul(side)).collect();
         let ends = low.iter().zip(&self.chunk).zip(&self.shape);
         let high: Vec<u64> = ends.map(|((&low, &side), &len)| low.saturating_add(side).min(len)).collect();
@@ -139,30 +141,32 @@ impl Assembled {
         let mut out = Vec::new();
         out.try_reserve_exact(bytes)
             .map_err(|error| ErrorKind::NoMem.context(format!("{bytes} bytes")).caused_by(error))?;
-        match self.fill.iter().all(|&byte| byte == 0) {
-            true => out.resize(bytes, 0),
-            false => out.extend(self.fill.iter().copied().cycle().take(bytes)),
+        if self.fill.iter().all(|&byte| byte == 0) {
+            out.resize(bytes, 0)
+        } else {
+            out.extend(self.fill.iter().copied().cycle().take(bytes))
         }
-        let mut target = Target { low: &low, high: &high, side: &self.chunk, bytes: &mut out, item: self.fill.len() };
+        let mut target =
+            ChunkBuffer { low: &low, high: &high, side: &self.chunk, bytes: &mut out, item: self.fill.len() };
         for mapped in &self.mappings {
             let at = |error: Error| {
-                let Names { file, dataset } = &mapped.mapping.names;
-                error.at(format_args!("the source {dataset:?} in {file:?}"))
+                let SourceName { file, dataset } = &mapped.mapping.names;
+                error.at(format_args!("source {dataset:?} in {file:?}"))
             };
             self.take(mapped, &mut target).map_err(at)?;
         }
         Ok(out)
     }
 
-    /// Copies what a mapping has of a box.
-    fn take(&self, mapped: &Mapped, target: &mut Target<'_>) -> Result<()> {
-        let Mapped { mapping, picked, blocks } = mapped;
+    /// Copies the elements of a mapping that lie in the chunk.
+    fn take(&self, mapped: &MappedSource, target: &mut ChunkBuffer<'_>) -> Result<()> {
+        let MappedSource { mapping, picked, blocks } = mapped;
         if let Some(picked) = picked {
             return self.copy(mapping, &mapping.names.of_block(0), picked, 0, target);
         }
         let Some((dim, axis)) = mapping.target.unlimited() else { return Ok(()) };
         let (Some(&low), Some(&high)) = (target.low.get(dim), target.high.get(dim)) else {
-            return Err(bad(format!("selection: dimension {dim} of a dataset without it")));
+            return Err(damaged(format!("selection: the dataset has no dimension {dim}")));
         };
         if high <= axis.start {
             return Ok(());
@@ -172,46 +176,48 @@ impl Assembled {
             let Some(source) = self.source(&names)? else { return Ok(()) };
             let along = mapping.source.unlimited().and_then(|(along, axis)| Some((axis, *source.shape.get(along)?)));
             let slices = along.map_or(0, |(axis, len)| axis.slices(len));
-            let picked = Picked::of(&mapping.target, &self.shape, slices, &self.work)?;
+            let picked = SelectedElements::of(&mapping.target, &self.shape, slices, &self.work)?;
             return self.copy(mapping, &names, &picked, slices, target);
         }
         let first = low.saturating_sub(axis.start.saturating_add(axis.block - 1)).div_ceil(axis.stride);
         for block in first..((high - 1 - axis.start) / axis.stride + 1).min(*blocks) {
             let start = block.checked_mul(axis.stride).and_then(|by| axis.start.checked_add(by));
-            let start = start.ok_or_else(|| bad("selection: a block beyond all numbers"))?;
-            let one = Axis { start, stride: axis.block, count: 1, block: axis.block };
-            let Selection::Regular(axes) = &mapping.target else { return Ok(()) };
+            let start = start.ok_or_else(|| damaged("selection: a block is out of range"))?;
+            let one = SelectionAxis { start, stride: axis.block, count: 1, block: axis.block };
+            let DataspaceSelection::Regular(axes) = &mapping.target else { return Ok(()) };
             let mut axes = axes.clone();
             axes[dim] = one;
-            let picked = Picked::of(&Selection::Regular(axes), &self.shape, 0, &self.work)?;
+            let picked = SelectedElements::of(&DataspaceSelection::Regular(axes), &self.shape, 0, &self.work)?;
             self.copy(mapping, &mapping.names.of_block(block), &picked, 0, target)?;
         }
         Ok(())
     }
 
-    /// Copies what a source has of a box; it is not even looked for where it has nothing.
+    /// Copies the elements of a source that lie in the chunk. A source without any is not opened.
     fn copy(
         &self,
-        mapping: &Mapping,
-        names: &Names,
-        picked: &Picked,
+        mapping: &VirtualMapping,
+        names: &SourceName,
+        picked: &SelectedElements,
         slices: u64,
-        target: &mut Target<'_>,
+        target: &mut ChunkBuffer<'_>,
     ) -> Result<()> {
         if !picked.meets(target.low, target.high) {
             return Ok(());
         }
         let Some(source) = self.source(names)? else { return Ok(()) };
-        let from = Picked::of(&mapping.source, &source.shape, slices, &self.work)?;
+        let from = SelectedElements::of(&mapping.source, &source.shape, slices, &self.work)?;
         let (wanted, found) = (picked.count()?, from.count()?);
         if wanted != found {
-            return Err(bad(format!("{found} elements are mapped on {wanted}")));
+            return Err(damaged(format!(
+                "mapping: the selections differ in size (expected {wanted} elements, found {found})"
+            )));
         }
-        Copy { source: &source, from: &from, to: picked }.run(target)
+        SelectionCopy { source: &source, from: &from, to: picked }.run(target)
     }
 
-    /// A source; `None` if it is not there.
-    fn source(&self, names: &Names) -> Result<Option<Arc<Source>>> {
+    /// Returns an open source; `None` if it does not exist.
+    fn source(&self, names: &SourceName) -> Result<Option<Arc<VirtualSource>>> {
         if let Some(known) = self.kept.get(names) {
             return Ok(known);
         }
@@ -220,8 +226,8 @@ impl Assembled {
         Ok(opened)
     }
 
-    fn open(&self, names: &Names) -> Result<Option<Source>> {
-        let mut nest: Nest = self.with.nest.inner()?;
+    fn open(&self, names: &SourceName) -> Result<Option<VirtualSource>> {
+        let mut nest: Nesting = self.with.nest.inner()?;
         let file = match &*names.file {
             HERE => Arc::clone(&self.file),
             name => match find::file(&self.file, name)? {
@@ -231,19 +237,24 @@ impl Assembled {
         };
         let here = Arc::ptr_eq(&file, &self.file);
         let Some((space, stored)) = find::dataset(&file, &names.dataset, &nest)? else { return Ok(None) };
-        let convert = Convert::new(&stored.ty, &self.ty, self.number, here)?;
+        let convert = ElementConversion::new(&stored.ty, &self.ty, self.number, here)?;
         let mut share = self.kept.share();
-        if let Layout::Virtual(..) = stored.layout {
-            // Half for what its own sources keep.
+        if let DataLayout::Virtual(..) = stored.layout {
+            // Half of the share remains for its own sources.
             share.cache /= 2;
             nest.share = share;
         }
         let mut options = self.with.options.clone();
         (options.cache_bytes, options.progress) = (Some(share.cache), None);
-        let with = Making { file, options, nest, ..self.with.clone() };
+        let with = VarContext { file, options, nest, ..self.with.clone() };
         let inner = raw_array(&with, &names.dataset, &stored, &space)?;
-        let mut source =
-            Source { inner, shape: space.dims.unwrap_or_default(), size: stored.ty.size as usize, convert, more: 0 };
+        let mut source = VirtualSource {
+            inner,
+            shape: space.dims.unwrap_or_default(),
+            size: stored.ty.size as usize,
+            convert,
+            more: 0,
+        };
         source.more = self.kept.more(source.wanted().saturating_sub(share.cache));
         if source.more > 0 {
             let bytes = share.cache + source.more;
@@ -253,23 +264,23 @@ impl Assembled {
     }
 }
 
-impl Source {
-    /// The bytes that have to be kept for a chunk to be decoded once for all mappings that have some of it: an array keeps
-    /// those of which two would fit.
+impl VirtualSource {
+    /// Returns the cache size with which each chunk is decoded once for all mappings. An array caches a chunk
+    /// only if two fit.
     fn wanted(&self) -> usize {
         let shape = self.inner.chunk_shape().unwrap_or_default();
         let bytes = shape.iter().try_fold(self.size as u64, |bytes, &side| bytes.checked_mul(side));
         bytes.and_then(|bytes| usize::try_from(bytes).ok()?.checked_mul(2)).unwrap_or(usize::MAX)
     }
 
-    /// The elements of a slab, as the virtual dataset has them.
+    /// Reads a slab, converted for the virtual dataset.
     pub(super) fn read(&self, start: &[u64], count: &[u64], stride: &[u64]) -> Result<Buffer<u8>> {
         let ends = start.iter().zip(count).zip(stride).zip(&self.shape);
         for (((&start, &count), &stride), &len) in ends {
             let last = count.checked_sub(1).and_then(|steps| steps.checked_mul(stride)?.checked_add(start));
             if last.is_none_or(|last| last >= len) {
-                return Err(bad(format!(
-                    "{count} elements from {start} on, one each {stride}, are mapped along a dimension of {len}"
+                return Err(damaged(format!(
+                    "mapping: {count} elements from index {start} with stride {stride} exceed the dimension of length {len}"
                 )));
             }
         }
@@ -280,7 +291,7 @@ impl Source {
     }
 }
 
-impl ZMap for Assembled {
+impl ZMap for VirtualChunks {
     fn caps(&self) -> MapCaps {
         MapCaps::default()
     }
@@ -290,7 +301,7 @@ impl ZMap for Assembled {
     }
 
     fn read(&self, key: &Key, range: ByteRange, out: &mut Vec<u8>) -> Result<bool> {
-        // Who reads a chunk may ask whether there is more.
+        // A reader may probe for bytes behind the chunk.
         if range.len == Some(0) || range.offset >= self.chunk_bytes()? as u64 {
             out.clear();
             return Ok(true);
@@ -313,7 +324,7 @@ impl ZMap for Assembled {
     }
 }
 
-impl ChunkStore for Assembled {
+impl ChunkStore for VirtualChunks {
     fn map(&self) -> &dyn ZMap {
         self
     }

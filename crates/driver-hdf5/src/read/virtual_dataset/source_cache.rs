@@ -1,52 +1,52 @@
-//! [`Kept`]: the sources of a virtual dataset that stay open, and how much of them is kept in memory.
+//! [`SourceCache`]: the open sources of a virtual dataset, and the limits of their caches.
 //!
-//! Of what may be kept together one half is divided among all sources. The other half is for those whose chunks are larger
-//! than that, as long as it lasts: without room for one of them it would be decoded anew for each mapping. Sources that are
-//! virtual themselves divide their share among their own.
+//! Half of the cache is divided equally among all sources. The other half is for sources whose chunks need
+//! more, while it lasts. Without room for a chunk, each mapping would decode it again. Virtual sources divide
+//! their share among their own sources.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::assembled::Source;
-use super::mapping::{HERE, Mapping, Names};
+use super::chunks::VirtualSource;
+use super::mapping::{HERE, SourceName, VirtualMapping};
 
-/// Sources of the same file that are kept; of other files each has one open.
+/// Most open sources of the same file. Each source in another file has its own open file.
 const KEPT_HERE: usize = 4096;
 
-/// What the sources of a virtual dataset may keep together.
+/// Limits of what sources may keep.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct CacheShare {
     /// Bytes of decoded chunks.
     pub(super) cache: usize,
     /// Open files.
     pub(super) files: usize,
 }
 
-impl Default for Share {
+impl Default for CacheShare {
     fn default() -> Self {
         Self { cache: 64 << 20, files: 48 }
     }
 }
 
-/// The sources that are open.
+/// The open sources.
 #[derive(Debug)]
-pub(super) struct Kept {
-    all: Share,
-    each: Share,
-    open: Mutex<Open>,
+pub(super) struct SourceCache {
+    all: CacheShare,
+    each: CacheShare,
+    open: Mutex<CachedSources>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
-    sources: HashMap<Names, (Option<Arc<Source>>, u64)>,
+struct CachedSources {
+    sources: HashMap<SourceName, (Option<Arc<VirtualSource>>, u64)>,
     time: u64,
-    /// Bytes beyond their shares that they keep.
+    /// Cache bytes that sources use beyond their shares.
     more: usize,
 }
 
-impl Kept {
-    /// For the sources of these mappings, of some of which there are so many, numbered.
-    pub(super) fn new<'m>(all: Share, mappings: impl Iterator<Item = (&'m Mapping, u64)>) -> Self {
+impl SourceCache {
+    /// Makes the cache for the sources of these mappings, with the number of their numbered sources.
+    pub(super) fn new<'m>(all: CacheShare, mappings: impl Iterator<Item = (&'m VirtualMapping, u64)>) -> Self {
         let mut known = HashSet::new();
         let (mut here, mut beside) = (0_usize, 0_usize);
         for (mapping, blocks) in mappings.filter(|(mapping, _)| known.insert(&mapping.names)) {
@@ -55,20 +55,20 @@ impl Kept {
             *sum = sum.saturating_add(count);
         }
         let open = here.min(KEPT_HERE) + beside.min(all.files);
-        let each = Share { cache: all.cache / 2 / open.max(1), files: (all.files / beside.max(1)).max(1) };
+        let each = CacheShare { cache: all.cache / 2 / open.max(1), files: (all.files / beside.max(1)).max(1) };
         Self { all, each, open: Mutex::default() }
     }
 
-    /// What a source may keep.
-    pub(super) fn share(&self) -> Share {
+    /// Returns the share of one source.
+    pub(super) fn share(&self) -> CacheShare {
         self.each
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, CachedSources> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many bytes more for a source, if they are there; else none.
+    /// Reserves more cache for a source. Returns `bytes`, or 0 if there is too little left.
     pub(super) fn more(&self, bytes: usize) -> usize {
         let mut open = self.lock();
         match open.more.checked_add(bytes).filter(|&more| more <= self.all.cache / 2) {
@@ -80,8 +80,8 @@ impl Kept {
         }
     }
 
-    /// A source that is known; of one that is not there, that it is not.
-    pub(super) fn get(&self, names: &Names) -> Option<Option<Arc<Source>>> {
+    /// Returns a known source; `Some(None)` if it is known not to exist.
+    pub(super) fn get(&self, names: &SourceName) -> Option<Option<Arc<VirtualSource>>> {
         let mut open = self.lock();
         open.time += 1;
         let time = open.time;
@@ -90,11 +90,11 @@ impl Kept {
         Some(source.clone())
     }
 
-    /// Keeps a source, in place of the one of its kind that was not used for the longest time if they are too many.
-    pub(super) fn insert(&self, names: &Names, source: Option<Arc<Source>>) {
+    /// Keeps a source. If there are too many of its kind, the least recently used is closed.
+    pub(super) fn insert(&self, names: &SourceName, source: Option<Arc<VirtualSource>>) {
         let mut open = self.lock();
         let here = &*names.file == HERE;
-        let alike = |known: &Names| (&*known.file == HERE) == here;
+        let alike = |known: &SourceName| (&*known.file == HERE) == here;
         let most = if here { KEPT_HERE } else { self.all.files };
         let mut gone = vec![];
         if open.sources.keys().filter(|known| alike(known)).count() >= most {
