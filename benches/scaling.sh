@@ -4,17 +4,17 @@
 # the second; neither needs as many processors as threads, or a machine that is quiet.
 #
 #     benches/scaling.sh                  # builds a program that valgrind can run, below target/scaling
-#     benches/scaling.sh path/to/ncz      # one that was built with RUSTFLAGS=--cfg=rustix_use_libc
+#     benches/scaling.sh path/to/nczarr-runner      # one that was built with RUSTFLAGS=--cfg=rustix_use_libc
 #
 # Needs strace and valgrind. A pool of its own for each run, so that more threads than processors are made.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 if [ $# -gt 0 ]; then
-  ncz=$1
+  runner=$1
 else
-  ncz=$here/target/scaling/release/ncz
+  runner=$here/target/scaling/release/nczarr-runner
   RUSTFLAGS=--cfg=rustix_use_libc CARGO_TARGET_DIR=$here/target/scaling \
-    cargo build -q --release --manifest-path "$here/Cargo.toml" -p nczarr-cli
+    cargo build -q --release --manifest-path "$here/Cargo.toml" -p nczarr-benches --bin nczarr-runner
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,7 +24,7 @@ seq 1 3000000 | head -c 16777216 > "$work/data"
 run() {
   threads=$1 op=$2 codec=$3 path=$4
   shift 4
-  RAYON_NUM_THREADS=$threads $with "$ncz" bench op --format v2 --op "$op" --codec "$codec" --path "$path" \
+  RAYON_NUM_THREADS=$threads $with "$runner" --format v2 --op "$op" --codec "$codec" --path "$path" \
     --shape 64,256,256 --chunks 32,32,32 --dtype f4 --threads "$threads" --data "$work/data" "$@"
 }
 

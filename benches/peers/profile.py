@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where the time of a case goes, ours beside the floor's, by what the kernel was asked to do: a table per case.
 
-    profile.py '…/target/release/ncz bench op' [--only REGEX] [--runs 400] [--rate 20000]
+    profile.py '…/target/profiling/nczarr-runner' [--only REGEX] [--runs 400] [--rate 20000]
 
 Both run again and again under `perf record`; of the samples those count that lie within what the runner itself timed
 (`start` and `seconds` of its line), so starting, reading the data and the checksum are left out. A sample is the first of

@@ -4,7 +4,7 @@
     run.py --list
     run.py --group whole --size 128 --repeats 5 --out results.json
     run.py --only 'read/v2/.*zstd' --peers zarrs,tensorstore
-    run.py --add ours='…/target/release/ncz bench op' --baseline ours --group whole,slab
+    run.py --add ours='…/target/release/nczarr-runner' --baseline ours --group whole,slab
 
 Seconds are wall seconds within the runner's process, "cpu" the processor seconds of the same span: steadier on a busy
 machine. A ratio is to the best peer; "paired" is the median of the ratios within each round.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Zarr V3 beside V2, one runner, whole arrays: who reads and writes both takes turns within each round.
 
-    versions.py 'NCZ bench op' [--only REGEX] [--repeats 9]
+    versions.py 'RUNNER' [--only REGEX] [--repeats 9]
 
 Prints the medians and how many times as fast V3 is, paired within rounds: the machine's speed changes between them, and
 not between two runs one after the other. Beside it, the same of the fastest run of each: what disturbs only makes slower.

@@ -68,18 +68,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Time operations on storage
-    #[command(subcommand)]
-    Bench(Bench),
-}
-
-/// What can be timed.
-#[derive(Debug, Subcommand)]
-pub enum Bench {
-    /// Do one operation and print one line of JSON, as every runner of the comparison with other libraries does
-    Op(Box<crate::bench::op::Op>),
-    /// Write and read the same data through every combination of map, filters and chunk shape
-    Compare(Box<crate::bench::compare::Compare>),
+    /// Compare the speed of storage, filters and chunk shapes on your data
+    Bench(Box<crate::bench::Bench>),
 }
 
 /// Arguments of `rm`.

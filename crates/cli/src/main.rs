@@ -36,7 +36,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use args::{Bench, Command};
+use args::Command;
 use failure::{Failure, at};
 
 fn main() -> ExitCode {
@@ -69,8 +69,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Rm(args) => remove::run(args),
         Command::Repack { url } => repack(url),
         Command::Plugins { json } => plugins::run(*json),
-        Command::Bench(Bench::Op(op)) => bench::op::run(op),
-        Command::Bench(Bench::Compare(args)) => bench::compare::run(args),
+        Command::Bench(args) => bench::run(args),
     }
     .map(|()| ExitCode::SUCCESS)
 }

@@ -79,7 +79,7 @@ const MISTAKES: &[(&str, i32, &str)] = &[
     ("map ls ocean.nc", 1, "ncz: ocean.nc: NC_ENOTNC: a file in which no map lies; it is one of driver classic…"),
     ("map cat ocean.zarr nope", 1, "ncz: ocean.zarr: NC_ENOOBJECT: nope: there is no such object"),
     ("repack ocean.nc", 1, "ncz: ocean.nc: NC_ENOTNC: …"),
-    ("bench compare ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: nothing is there; there is ocean.zarr"),
+    ("bench ocaen.zarr", 1, "ncz: ocaen.zarr: NC_ENOTFOUND: nothing is there; there is ocean.zarr"),
     // Targets.
     (
         "gen ok.cdl -o ocean.zarr",

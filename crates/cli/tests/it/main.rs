@@ -2,8 +2,7 @@
 
 #[cfg(unix)]
 mod as_tool;
-mod bench_compare;
-mod bench_op;
+mod bench;
 mod buckets;
 mod chain;
 mod circle;

@@ -6,7 +6,13 @@ use crate::{failure, out, text};
 fn an_archive_is_a_dataset_like_any_other() {
     let dir = tempfile::tempdir().unwrap();
     let made = dir.path().join("vars.zarr");
-    out(&["bench", "op", "--op", "meta_write", "--nvars", "3", "--path", text(&made)]);
+    let cdl = dir.path().join("vars.cdl");
+    std::fs::write(
+        &cdl,
+        "netcdf vars { dimensions: x = 3; variables: float a(x), b(x); a:units = \"K\"; data: a = 1, 2, 3; }",
+    )
+    .unwrap();
+    out(&["gen", "-o", &format!("{}#mode=zarr", text(&made)), text(&cdl)]);
     let (archive, back) = (dir.path().join("vars.zip"), dir.path().join("back").join("vars.zarr"));
     std::fs::create_dir(back.parent().unwrap()).unwrap();
     let good = |path: &std::path::Path| out(&["dump", "-s", text(path)]);

@@ -1,22 +1,19 @@
-//! `ncz bench op`: does one storage operation, times it and prints one line of JSON.
+//! `nczarr-runner`: performs one storage operation, times it and prints one line of JSON.
 //!
-//! The flags and the line are those every peer runner under `benches/peers` shares, so one driver can
-//! interleave them all. What this build cannot do prints a `skip` line. Nothing here is an API.
+//! All runners under `benches/peers` share the flags and the line, so that `run.py` can interleave them. An operation
+//! that this build lacks prints a line with `skip`.
 
 mod data;
 mod measure;
 mod meta;
 
-use clap::Args;
+use clap::Parser;
+use measure::Outcome;
 use nczarr::{Group, Result, Variable};
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::output::Output;
-use measure::Outcome;
-
-/// The flags of one operation.
-#[derive(Debug, Args)]
+/// Performs one storage operation and prints one line of JSON.
+#[derive(Debug, Parser)]
 pub struct Op {
     /// write, read, elem, row, box, series, vars, open, list, append, meta_write, meta_open, conv
     #[arg(long)]
@@ -80,18 +77,13 @@ pub struct Op {
     url: String,
 }
 
-/// Runs the operation and prints its line; a failure is a `skip` line as well.
-///
-/// # Errors
-/// Only if the line cannot be printed.
-pub fn run(op: &Op) -> Result<(), Failure> {
+fn main() {
+    let op = Op::parse();
     let line = match op.missing().map_or_else(|| op.measure().map_err(|error| format!("{error:#}")), Err) {
         Ok(done) => done.to_json(&op.op),
         Err(why) => json!({"peer": "nczarr", "op": op.op, "skip": why}),
     };
-    let mut out = Output::standard();
-    let printed = out.put(format!("{line}\n")).and_then(|()| out.finish());
-    printed.map_err(|error| Failure::Failed { place: "bench".to_owned(), error })
+    println!("{line}");
 }
 
 impl Op {
@@ -135,17 +127,16 @@ impl Op {
             _ => {}
         }
         let consolidated = if self.consolidated { ",consolidated" } else { "" };
-        // The peers are told the version too.
         let version = &self.format[..2];
         if self.store == "s3" {
-            // The bucket every runner uses; the server asks for no signature.
+            // All runners use this bucket. The server checks no signature.
             let path = self.path.trim_start_matches('/');
             return format!("{}/bench/{path}#mode=zarr,{version},s3{consolidated}&aws.profile=no", self.url);
         }
         format!("file://{}#mode=zarr,{version},{}{consolidated}", self.path, self.store)
     }
 
-    /// Whether elements are asked to be stored with the most significant byte first, where there is a choice.
+    /// Whether to store big-endian elements. Classic files always do.
     fn big_endian(&self) -> bool {
         self.dtype.starts_with('>') && !self.is_classic()
     }
@@ -154,12 +145,12 @@ impl Op {
         self.format == "cdf5"
     }
 
-    /// Whether the dataset is one file, whose peers read into memory of the caller.
+    /// Whether the dataset is one file. Runners of such formats read into memory of the caller.
     fn is_file(&self) -> bool {
         self.is_classic() || self.format == "h5"
     }
 
-    /// Defines the array `v` with the shape (first dimension unlimited if `grows`), chunks and codec asked for.
+    /// Defines the array `v` with the shape, chunks and codec of the flags. Its first dimension is unlimited if `grows`.
     fn define(&self, root: &Group, grows: bool) -> Result<Variable> {
         let names: Vec<String> = (0..self.shape.len()).map(|i| format!("d{i}")).collect();
         for (i, (name, &len)) in names.iter().zip(&self.shape).enumerate() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::cell::{Cell, Taken};
 use super::sample::Sample;
-use super::{Compare, joined};
+use super::{Bench, joined};
 
 /// Cells of a bar at its longest.
 const BAR: usize = 40;
@@ -62,7 +62,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// What stands above table and bars.
-fn title(args: &Compare, sample: &Sample) -> String {
+fn title(args: &Bench, sample: &Sample) -> String {
     let threads = match args.threads {
         0 => "all processors".to_owned(),
         1 => "1 thread".to_owned(),
@@ -73,7 +73,7 @@ fn title(args: &Compare, sample: &Sample) -> String {
 }
 
 /// One line per combination.
-pub fn table(args: &Compare, sample: &Sample, rows: &[Row<'_>]) -> String {
+pub fn table(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let mut lines = vec![["map", "filters", "chunks"].map(str::to_owned).to_vec()];
     lines[0].extend(MEASURES.iter().map(|measure| format!("{} {}", measure.name, measure.unit).trim_end().to_owned()));
     for row in rows {
@@ -97,7 +97,7 @@ pub fn table(args: &Compare, sample: &Sample, rows: &[Row<'_>]) -> String {
 }
 
 /// A bar per combination, for each thing that is measured.
-pub fn plot(args: &Compare, sample: &Sample, rows: &[Row<'_>]) -> String {
+pub fn plot(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let mut text = title(args, sample);
     let names: Vec<Vec<String>> = rows.iter().map(|row| row.names().to_vec()).collect();
     let widths = widths(&names);
@@ -140,7 +140,7 @@ fn short(value: f64) -> String {
 }
 
 /// Everything, in seconds and bytes.
-pub fn json(args: &Compare, sample: &Sample, rows: &[Row<'_>]) -> String {
+pub fn json(args: &Bench, sample: &Sample, rows: &[Row<'_>]) -> String {
     let cells: Vec<Value> = rows
         .iter()
         .map(|Row { cell, taken }| {
